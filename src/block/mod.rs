@@ -1,0 +1,15 @@
+//! Blocks: sorted keys in a fixed number of bytes (section 5 of the specification, section 3.2 of
+//! the paper).
+//!
+//! [`encode`] cuts keys into blocks and writes them, [`decode`] gets keys back, [`scan`] compares a
+//! query with the low bits of all keys without decoding any.
+
+mod decode;
+mod encode;
+mod scan;
+
+pub(crate) use decode::{BlockReader, BlockView, OVERHANG};
+pub(crate) use encode::BlockWriter;
+
+#[cfg(test)]
+mod tests;

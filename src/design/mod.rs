@@ -1,0 +1,222 @@
+//! Designs: which tables a store has, and what each must allow for so that a search is exact.
+//!
+//! A *design* is a list of tables, each with its *top*, the bit ranges that it puts in front. For a
+//! query radius k each table gets a *threshold* τ, the number of bits that may differ inside its
+//! top. The thresholds *cover* k when every way of spreading k differing bits over the 64 leaves
+//! some table with at most τ of them in its top (the paper, section 3.1, with τ = 0 throughout).
+//! The module [`threshold`] finds them.
+
+mod named;
+pub(crate) mod threshold;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::format::BitRange;
+
+/// A list of tables, each with the bit ranges that it puts in front of its keys.
+///
+/// | name | tables | bits of a top | finds within k = 3 with |
+/// | --- | --- | --- | --- |
+/// | `single` | 1 | 64 | up to 3 flips |
+/// | `halves` | 2 | 32 | one flip per table |
+/// | `thirds` | 3 | 22, 21, 21 | one flip in one table |
+/// | `quarters` | 4 | 16 | no flips (the paper's 4-table design) |
+/// | `2of5` | 10 | 25, 26 | no flips (the paper) |
+/// | `sqs8` | 14 | 32 | no flips: a Steiner quadruple system, any 3 of 8 parts miss a block |
+/// | `4x4` | 16 | 28 | no flips (the paper) |
+/// | `3of6` | 20 | 31 to 33 | no flips (the paper) |
+///
+/// A larger radius raises the thresholds; every design answers every radius exactly.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::Design;
+///
+/// let design: Design = "quarters".parse()?;
+/// assert_eq!(design.table_count(), 4);
+/// let custom: Design = "24,20,20".parse()?;
+/// assert_eq!(custom.to_string(), "24,20,20");
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Design {
+    tops: Vec<Vec<BitRange>>,
+}
+
+impl Design {
+    /// The names that [`Design::from_str`] knows, by number of tables.
+    pub const NAMES: &'static [&'static str] =
+        &["single", "halves", "thirds", "quarters", "2of5", "sqs8", "4x4", "3of6"];
+
+    /// The design `halves`.
+    pub(crate) fn halves() -> Self {
+        Self { tops: named::parts(&[32, 32]).into_iter().map(|part| vec![part]).collect() }
+    }
+
+    /// The design of a name in [`Design::NAMES`].
+    pub fn named(name: &str) -> Option<Self> {
+        named::tops(name).map(|tops| Self { tops })
+    }
+
+    /// A design of one table per width: the fingerprint is cut into adjacent parts of these widths,
+    /// in bits, and each table has one of them as its top. Bits beyond the last part are in no top.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] if there is no width or more than 64, one is 0, or they add up to
+    /// more than 64.
+    pub fn from_widths(widths: &[u32]) -> Result<Self> {
+        let sum = widths.iter().try_fold(0u32, |sum, &width| sum.checked_add(width));
+        if widths.is_empty() || widths.contains(&0) || sum.is_none_or(|sum| sum > 64) {
+            return Err(Error::InvalidOption {
+                option: "design",
+                value: list(widths),
+                expected: "the widths of its tables are 1 bit or more and at most 64 together"
+                    .into(),
+            });
+        }
+        Ok(Self { tops: named::parts(widths).into_iter().map(|part| vec![part]).collect() })
+    }
+
+    /// A design from the tops of its tables.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] if there are no tables or more than 256, a top is empty, its ranges
+    /// overlap or leave 64 bits, or the first top is not made of adjacent ranges from bit 0 on (the
+    /// first table keeps the order of the fingerprints).
+    pub fn from_tops(tops: Vec<Vec<BitRange>>) -> Result<Self> {
+        let sound = |top: &[BitRange]| {
+            let mut taken = 0;
+            !top.is_empty()
+                && top.iter().all(|range| {
+                    let mask = range.mask().filter(|mask| taken & mask == 0);
+                    taken |= mask.unwrap_or(0);
+                    mask.is_some()
+                })
+        };
+        let adjacent = |top: &[BitRange]| {
+            let mut next = 0;
+            top.iter().all(|range| {
+                let follows = range.start == next;
+                next = range.start.saturating_add(range.bits);
+                follows
+            })
+        };
+        if !(1..=256).contains(&tops.len())
+            || !tops.iter().all(|top| sound(top))
+            || !adjacent(&tops[0])
+        {
+            return Err(Error::InvalidOption {
+                option: "design",
+                value: format!("{} tables", tops.len()),
+                expected: "1 to 256 tables; each top has disjoint ranges inside 64 bits; \
+                           those of the first are adjacent and start at bit 0"
+                    .into(),
+            });
+        }
+        Ok(Self { tops })
+    }
+
+    /// The bit ranges of each table's top.
+    pub fn tops(&self) -> &[Vec<BitRange>] {
+        &self.tops
+    }
+
+    /// The number of tables.
+    pub fn table_count(&self) -> usize {
+        self.tops.len()
+    }
+
+    /// The name, if the design is one of [`Design::NAMES`].
+    pub fn name(&self) -> Option<&'static str> {
+        Self::NAMES.iter().copied().find(|name| Self::named(name).as_ref() == Some(self))
+    }
+}
+
+impl fmt::Display for Design {
+    /// The name, else the widths of the tops as [`Design::from_str`] reads them; parts of a top
+    /// that are not adjacent are joined by `+`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = |top: &Vec<BitRange>| {
+            let widths: Vec<_> = top.iter().map(|range| range.bits.to_string()).collect();
+            widths.join("+")
+        };
+        match self.name() {
+            Some(name) => f.pad(name),
+            None => f.pad(&self.tops.iter().map(width).collect::<Vec<_>>().join(",")),
+        }
+    }
+}
+
+impl FromStr for Design {
+    type Err = Error;
+
+    /// Reads a name or the widths of parts, separated by commas.
+    fn from_str(text: &str) -> Result<Self> {
+        if let Some(design) = Self::named(text) {
+            return Ok(design);
+        }
+        let widths: std::result::Result<Vec<u32>, _> =
+            text.split(',').map(|width| width.trim().parse()).collect();
+        match widths {
+            Ok(widths) => Self::from_widths(&widths),
+            Err(_) => Err(Error::InvalidOption {
+                option: "design",
+                value: text.to_string(),
+                expected: format!(
+                    "it is one of {}, or widths in bits such as 22,21,21",
+                    Self::NAMES.join(", ")
+                ),
+            }),
+        }
+    }
+}
+
+fn list(widths: &[u32]) -> String {
+    widths.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_designs_are_valid_and_have_the_tables_that_they_promise() {
+        let tables: Vec<usize> = Design::NAMES
+            .iter()
+            .map(|name| {
+                let design = Design::named(name).unwrap();
+                assert_eq!(design.name(), Some(*name));
+                assert_eq!(design.to_string(), *name);
+                assert!(Design::from_tops(design.tops().to_vec()).is_ok(), "{name}");
+                design.table_count()
+            })
+            .collect();
+        assert_eq!(tables, [1, 2, 3, 4, 10, 14, 16, 20]);
+    }
+
+    #[test]
+    fn the_paper_s_prefix_widths_hold() {
+        let widths = |name: &str| -> Vec<u32> {
+            let design = Design::named(name).unwrap();
+            design.tops().iter().map(|top| top.iter().map(|r| u32::from(r.bits)).sum()).collect()
+        };
+        assert!(widths("quarters").iter().all(|&p| p == 16));
+        assert!(widths("2of5").iter().all(|&p| (25..=26).contains(&p)));
+        assert!(widths("4x4").iter().all(|&p| p == 28));
+        assert!(widths("3of6").iter().all(|&p| (31..=33).contains(&p)));
+        assert!(widths("sqs8").iter().all(|&p| p == 32));
+    }
+
+    #[test]
+    fn widths_that_make_no_design_are_refused_with_the_reason() {
+        for text in ["", "0,64", "33,32", "half", "4294967295,1"] {
+            let error = text.parse::<Design>().unwrap_err().to_string();
+            assert!(error.starts_with("design cannot be"), "{error}");
+        }
+    }
+}

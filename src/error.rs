@@ -1,0 +1,314 @@
+//! What can go wrong, with the data that a caller needs to act on it.
+//!
+//! Every message is one line that names the file, the place, what was found and what to do next.
+//! Each [`Corruption`] and [`Unsupported`] stands for one rule of the format specification
+//! (`format-spec/FORMAT.md`), whose tag begins its message.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The result of every fallible operation of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Any failure of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused an operation on a file.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was tried, as a verb phrase.
+        action: &'static str,
+        /// The answer of the operating system.
+        source: io::Error,
+    },
+    /// The directory holds no store.
+    #[error("{}: [DIR-1] not a store: {found}; give the directory that `fpstore pack -o` wrote", path.display())]
+    NotAStore {
+        /// The path that was opened.
+        path: PathBuf,
+        /// What is there instead.
+        found: &'static str,
+    },
+    /// A file of the store is not what a writer wrote.
+    #[error("{}: corrupt at byte {offset}: {corruption}; restore the store from a copy or pack it again", path.display())]
+    Corrupt {
+        /// The damaged file.
+        path: PathBuf,
+        /// Offset in the file at which the broken rule was found.
+        offset: u64,
+        /// The broken rule.
+        corruption: Corruption,
+    },
+    /// A file of the store is sound and uses something that this version does not know.
+    #[error("{}: unsupported at byte {offset}: {feature}; read it with a newer version of fpstore", path.display())]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// Offset in the file of the field.
+        offset: u64,
+        /// What is not supported.
+        feature: Unsupported,
+    },
+    /// The output of a pack is a store already, and replacing it was not asked for.
+    #[error("{}: a store exists here already; choose another output, or replace it (--force)", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The output of a pack holds something that is not a store. It is never replaced.
+    #[error("{}: not a store, and not empty (it holds {entry:?}); choose a new or empty directory", path.display())]
+    Foreign {
+        /// The directory, or the file that stands in its place.
+        path: PathBuf,
+        /// One thing that was found there.
+        entry: String,
+    },
+    /// Another writer holds the lock of the store.
+    #[error("{}: another process is writing here; wait until it ends", path.display())]
+    Busy {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// An option has a value that it cannot have.
+    #[error("{option} cannot be {value}: {expected}")]
+    InvalidOption {
+        /// The option's name.
+        option: &'static str,
+        /// The value given.
+        value: String,
+        /// What it may be.
+        expected: String,
+    },
+    /// The set needs more than the format allows.
+    #[error(
+        "{count} fingerprints need more than 2^32 - 1 blocks of {block_bytes} bytes; choose larger blocks"
+    )]
+    TooManyBlocks {
+        /// Number of fingerprints.
+        count: u64,
+        /// Bytes per block.
+        block_bytes: u32,
+    },
+}
+
+impl Error {
+    /// Wraps an I/O error on `path`; meant for `map_err`.
+    pub(crate) fn io(
+        path: impl AsRef<Path>,
+        action: &'static str,
+    ) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::Io { path: path.as_ref().to_path_buf(), action, source }
+    }
+}
+
+/// A broken rule of the format specification: the bytes are not what a writer wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the fields are what the messages say
+pub enum Corruption {
+    /// A table file that the manifest names is missing.
+    #[error("[DIR-2] this table file is missing")]
+    TableMissing,
+    /// The manifest is shorter than its header.
+    #[error("[MAN-1] the manifest has {found} bytes, its header alone has {needed}")]
+    ManifestTooShort { found: u64, needed: u64 },
+    /// The manifest does not start with its magic.
+    #[error("[MAN-2] this is not an fpstore manifest: the first bytes are {found:02x?}")]
+    ManifestMagic { found: [u8; 8] },
+    /// The CRC of the manifest header is wrong.
+    #[error("[MAN-3] manifest header CRC is {found:08x}, computed {computed:08x}")]
+    ManifestHeaderChecksum { found: u32, computed: u32 },
+    /// The manifest says another length than it has.
+    #[error("[MAN-6] the manifest states {stated} bytes and has {found}")]
+    ManifestLength { stated: u64, found: u64 },
+    /// Sections and file do not end together, or one does not lie inside the file.
+    #[error("[MAN-7] section {section} does not fit: {needed} bytes needed, {left} left")]
+    SectionBounds { section: u32, needed: u64, left: u64 },
+    /// The CRC of a section header is wrong.
+    #[error("[MAN-8] header CRC of section {section} is {found:08x}, computed {computed:08x}")]
+    SectionHeaderChecksum { section: u32, found: u32, computed: u32 },
+    /// The CRC of a section's payload is wrong.
+    #[error("[MAN-10] payload CRC of section {section} is {found:08x}, computed {computed:08x}")]
+    SectionChecksum { section: u32, found: u32, computed: u32 },
+    /// The padding of a section is not zero.
+    #[error("[MAN-11] padding of section {section} is not zero")]
+    SectionPadding { section: u32 },
+    /// The critical flag of a section of known kind is wrong.
+    #[error("[MAN-13] section {section} of kind {kind} has the wrong critical flag")]
+    SectionCriticalFlag { section: u32, kind: u32 },
+    /// The STORE section is not the first one, or not the only one.
+    #[error(
+        "[MAN-14] the STORE section must be the first and the only one; section {section} breaks this"
+    )]
+    StoreSection { section: u32 },
+    /// The STORE payload has the wrong length.
+    #[error("[STO-1] the STORE section has {found} bytes, not {expected}")]
+    StoreLength { found: u64, expected: u64 },
+    /// The planned radius is over 64.
+    #[error("[STO-3] the planned radius is {found}, over 64")]
+    PlannedRadius { found: u16 },
+    /// The number of SEGMENT sections is not as stated.
+    #[error("[STO-4] {stated} segments stated, {found} found")]
+    SegmentCount { stated: u32, found: u32 },
+    /// A SEGMENT payload has the wrong length.
+    #[error("[SEG-1] the SEGMENT section has {found} bytes, not {expected}")]
+    SegmentLength { found: u64, expected: u64 },
+    /// A segment has no table, or too many.
+    #[error("[SEG-2] the segment has {found} tables, not 1 to 256")]
+    TableCount { found: u16 },
+    /// Segment numbers do not ascend from 1 to below next_segment.
+    #[error("[SEG-4] segment number {found} is not above {after} and below {below}")]
+    SegmentNumber { found: u64, after: u64, below: u64 },
+    /// A table file has another length than the manifest says.
+    #[error(
+        "[TAB-1] the table has {found} bytes, the manifest says {expected}, the least is {least}"
+    )]
+    TableLength { found: u64, expected: u64, least: u64 },
+    /// A table file does not start with its magic.
+    #[error("[TAB-2] this is not an fpstore table: the first bytes are {found:02x?}")]
+    TableMagic { found: [u8; 8] },
+    /// The length of the table header is impossible.
+    #[error("[TAB-3] the header length {found} is no multiple of 8 from 64 to 4096")]
+    HeaderLength { found: u32 },
+    /// The CRC of the table header is wrong.
+    #[error("[TAB-4] table header CRC is {found:08x}, computed {computed:08x}")]
+    HeaderChecksum { found: u32, computed: u32 },
+    /// The table is not the one that the manifest means.
+    #[error(
+        "[TAB-6] table header CRC is {found:08x}, the manifest means a table with {expected:08x}"
+    )]
+    HeaderNotInManifest { found: u32, expected: u32 },
+    /// The block size is impossible.
+    #[error("[TAB-10] block size {found} is no power of two from 256 to 65536")]
+    BlockBytes { found: u32 },
+    /// The table stands in another table's place.
+    #[error("[TAB-12] this is table {found} in the place of table {expected}")]
+    TableNumber { found: u16, expected: u16 },
+    /// The table is one of another set.
+    #[error(
+        "[TAB-13] count or set sum of the table ({found_count} fingerprints) differ from the segment's ({expected_count})"
+    )]
+    OtherSet { found_count: u64, expected_count: u64 },
+    /// The bit ranges of the top are impossible.
+    #[error(
+        "[TAB-14] the bit ranges of the top are empty, overlap, leave 64 bits, or do not fit the header"
+    )]
+    TopRanges,
+    /// Table 0 is permuted.
+    #[error("[TAB-15] table 0 is not in identity order")]
+    NotIdentity,
+    /// Padding around the header is not zero.
+    #[error("[TAB-16] padding of the header is not zero")]
+    HeaderPadding,
+    /// The CRC of the footer is wrong.
+    #[error("[FTR-1] footer CRC is {found:08x}, computed {computed:08x}")]
+    FooterChecksum { found: u32, computed: u32 },
+    /// The footer is not the one that the manifest means.
+    #[error("[FTR-2] footer CRC is {found:08x}, the manifest means a table with {expected:08x}")]
+    FooterNotInManifest { found: u32, expected: u32 },
+    /// The number of blocks contradicts the count or the length of the file.
+    #[error("[FTR-3] {blocks} blocks contradict {count} keys in a file of {file_bytes} bytes")]
+    BlockCount { blocks: u64, count: u64, file_bytes: u64 },
+    /// The CRC of the router is wrong.
+    #[error("[RTR-1] router CRC is {found:08x}, computed {computed:08x}")]
+    RouterChecksum { found: u32, computed: u32 },
+    /// The router does not ascend.
+    #[error("[RTR-2] router entry {block} is not above the one before it")]
+    RouterOrder { block: u64 },
+    /// The CRC of the code lengths is wrong.
+    #[error("[COD-1] CRC of the code lengths is {found:08x}, computed {computed:08x}")]
+    CodesChecksum { found: u32, computed: u32 },
+    /// A code is longer than 11 bits, or padding is not zero.
+    #[error("[COD-2] code length {found} of class {class} is over 11, or padding is not zero")]
+    CodeLength { class: u32, found: u8 },
+    /// The code is not complete.
+    #[error("[COD-3] the {codes} code lengths make no complete code for {count} keys")]
+    IncompleteCode { codes: u32, count: u64 },
+    /// The CRC of the histogram is wrong.
+    #[error("[HIS-1] histogram CRC is {found:08x}, computed {computed:08x}")]
+    HistogramChecksum { found: u32, computed: u32 },
+    /// The histogram contradicts the count or the codes.
+    #[error("[HIS-2] the histogram contradicts the {count} keys or the code lengths")]
+    HistogramSum { count: u64 },
+    /// The histogram is not that of the keys.
+    #[error("[SET-3] the histogram says {stated} keys of class {class}, there are {found}")]
+    Histogram { class: u32, stated: u64, found: u64 },
+    /// The CRC of a block is wrong.
+    #[error("[BLK-1] CRC of block {block} is {found:08x}, computed {computed:08x}")]
+    BlockChecksum { block: u64, found: u32, computed: u32 },
+    /// A block has no keys, or more than its column has room for.
+    #[error("[BLK-2] block {block} cannot hold {found} keys")]
+    KeyCount { block: u64, found: u32 },
+    /// The stream holds bits that are no code.
+    #[error("[BLK-3] key {key} of block {block} has no valid code")]
+    InvalidCode { block: u64, key: u32 },
+    /// The stream runs past the end of its block.
+    #[error("[BLK-4] key {key} of block {block} runs past the end of the block")]
+    StreamOverrun { block: u64, key: u32 },
+    /// A class is not that of the step it codes.
+    #[error("[BLK-5] the class of key {key} of block {block} does not fit the key before it")]
+    ImpossibleClass { block: u64, key: u32 },
+    /// Keys do not ascend.
+    #[error("[BLK-6] key {key} of block {block} is not above the one before it")]
+    KeyOrder { block: u64, key: u32 },
+    /// Blocks do not ascend.
+    #[error("[BLK-7] block {block} begins at or below the end of the block before it")]
+    BlockOrder { block: u64 },
+    /// The last key of a block is not the router's.
+    #[error("[BLK-8] block {block} ends with {found:016x}, the router says {expected:016x}")]
+    LastKey { block: u64, found: u64, expected: u64 },
+    /// Padding of a block is not zero.
+    #[error("[BLK-9] padding of block {block} is not zero")]
+    BlockPadding { block: u64 },
+    /// A table holds another number of keys than stated.
+    #[error("[SET-1] the table holds {found} keys, {expected} are stated")]
+    SetCount { found: u64, expected: u64 },
+    /// A table holds other fingerprints than stated.
+    #[error(
+        "[SET-2] the fingerprints of the table add up to {found:032x}, {expected:032x} is stated"
+    )]
+    SetSum { found: u128, expected: u128 },
+}
+
+/// Something sound that this version of the format does not define.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the fields are what the messages say
+pub enum Unsupported {
+    /// A manifest of another major version.
+    #[error("[MAN-4] manifest of format version {found}, this is a reader of version 1")]
+    ManifestVersion { found: u16 },
+    /// Reserved bytes of the manifest header are in use.
+    #[error("[MAN-5] reserved bytes of the manifest header are in use")]
+    ManifestReserved,
+    /// Reserved flags of a section are in use.
+    #[error("[MAN-9] section {section} has reserved flags {flags:08x}")]
+    SectionFlags { section: u32, flags: u32 },
+    /// A critical section of unknown kind.
+    #[error("[MAN-12] section {section} is critical and of the unknown kind {kind}")]
+    CriticalSection { section: u32, kind: u32 },
+    /// Fingerprints that do not have 64 bits.
+    #[error("[STO-2] fingerprints of {found} bits, this is a reader of 64-bit ones")]
+    StoreFingerprintBits { found: u16 },
+    /// Reserved bytes of a segment are in use.
+    #[error("[SEG-3] reserved bytes of the segment are in use")]
+    SegmentReserved,
+    /// A table of another major version.
+    #[error("[TAB-5] table of format version {found}, this is a reader of version 1")]
+    TableVersion { found: u16 },
+    /// Keys that do not have 64 bits.
+    #[error("[TAB-7] keys of {found} bits, this is a reader of 64-bit ones")]
+    TableFingerprintBits { found: u16 },
+    /// An unknown codec.
+    #[error("[TAB-8] codec {found} is unknown")]
+    Codec { found: u8 },
+    /// An unknown width of the low column.
+    #[error("[TAB-9] a low column of {found} bits is unknown")]
+    LowBits { found: u8 },
+    /// Reserved bytes of the table header are in use.
+    #[error("[TAB-11] reserved bytes of the table header are in use")]
+    TableReserved,
+}

@@ -1,0 +1,321 @@
+//! The manifest: what belongs to a store (section 3 of the specification).
+
+use byteorder::{ByteOrder, LittleEndian as LE};
+
+use super::{
+    Defect, manifest_header, pad8, section_header, segment_section, store_section, table_entry,
+};
+use crate::error::{Corruption, Unsupported};
+
+const MAGIC: [u8; 8] = *b"\x89FPSM\r\n\x1a";
+const VERSION_MAJOR: u16 = 1;
+const VERSION_MINOR: u16 = 0;
+const CRITICAL: u32 = 1;
+const RESERVED_FLAGS: u32 = 0xFFFE;
+const KIND_STORE: u32 = 1;
+const KIND_SEGMENT: u32 = 2;
+
+/// A decoded manifest.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Manifest {
+    /// The radius that the store was planned for.
+    pub(crate) radius: u16,
+    /// The number of the next segment.
+    pub(crate) next_segment: u64,
+    /// The segments, by ascending number.
+    pub(crate) segments: Vec<SegmentEntry>,
+}
+
+/// A segment as the manifest describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SegmentEntry {
+    pub(crate) number: u64,
+    pub(crate) count: u64,
+    pub(crate) set_sum: u128,
+    pub(crate) tables: Vec<TableEntry>,
+}
+
+/// A table file as the manifest describes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TableEntry {
+    pub(crate) file_bytes: u64,
+    pub(crate) header_crc: u32,
+    pub(crate) footer_crc: u32,
+}
+
+impl Manifest {
+    /// The bytes of the manifest.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![0; manifest_header::END];
+        let mut store = [0; store_section::END];
+        LE::write_u16(&mut store[store_section::FINGERPRINT_BITS], 64);
+        LE::write_u16(&mut store[store_section::PLANNED_RADIUS], self.radius);
+        LE::write_u32(&mut store[store_section::SEGMENT_COUNT], self.segments.len() as u32);
+        LE::write_u64(&mut store[store_section::NEXT_SEGMENT], self.next_segment);
+        push_section(&mut bytes, KIND_STORE, &store);
+        for segment in &self.segments {
+            push_section(&mut bytes, KIND_SEGMENT, &segment.encode());
+        }
+        let file_bytes = bytes.len() as u64;
+        let header = &mut bytes[..manifest_header::END];
+        header[manifest_header::MAGIC].copy_from_slice(&MAGIC);
+        LE::write_u16(&mut header[manifest_header::VERSION_MAJOR], VERSION_MAJOR);
+        LE::write_u16(&mut header[manifest_header::VERSION_MINOR], VERSION_MINOR);
+        LE::write_u32(&mut header[manifest_header::SECTION_COUNT], 1 + self.segments.len() as u32);
+        LE::write_u64(&mut header[manifest_header::FILE_BYTES], file_bytes);
+        let crc = crc32fast::hash(&header[..manifest_header::HEADER_CRC.start]);
+        LE::write_u32(&mut header[manifest_header::HEADER_CRC], crc);
+        bytes
+    }
+
+    /// Whether `bytes` start as a manifest does.
+    pub(crate) fn has_magic(bytes: &[u8]) -> bool {
+        bytes.starts_with(&MAGIC)
+    }
+
+    /// Decodes and checks a manifest.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Defect> {
+        let sections = decode_sections(bytes)?;
+        let Some((store, rest)) =
+            sections.split_first().filter(|(first, _)| first.kind == KIND_STORE)
+        else {
+            let corruption = Corruption::StoreSection { section: 0 };
+            return Err(Defect::corrupt(manifest_header::END, corruption));
+        };
+        if let Some(second) = rest.iter().position(|section| section.kind == KIND_STORE) {
+            let corruption = Corruption::StoreSection { section: second as u32 + 1 };
+            return Err(Defect::corrupt(rest[second].at, corruption));
+        }
+        let segments = rest.iter().filter(|section| section.kind == KIND_SEGMENT);
+        let (radius, next_segment) = decode_store(store, segments.clone().count() as u32)?;
+        let mut entries: Vec<SegmentEntry> = Vec::new();
+        for section in segments {
+            let after = entries.last().map_or(0, |entry| entry.number);
+            entries.push(SegmentEntry::decode(section, after, next_segment)?);
+        }
+        Ok(Self { radius, next_segment, segments: entries })
+    }
+}
+
+/// A section whose checksums are right.
+struct Section<'a> {
+    kind: u32,
+    payload: &'a [u8],
+    /// Offset of the payload.
+    at: usize,
+}
+
+impl SegmentEntry {
+    fn encode(&self) -> Vec<u8> {
+        let mut payload = vec![0; segment_section::END + table_entry::END * self.tables.len()];
+        LE::write_u64(&mut payload[segment_section::SEGMENT_NUMBER], self.number);
+        LE::write_u64(&mut payload[segment_section::COUNT], self.count);
+        LE::write_u128(&mut payload[segment_section::SET_SUM], self.set_sum);
+        LE::write_u16(&mut payload[segment_section::TABLE_COUNT], self.tables.len() as u16);
+        let entries = payload[segment_section::END..].chunks_exact_mut(table_entry::END);
+        for (entry, table) in entries.zip(&self.tables) {
+            LE::write_u64(&mut entry[table_entry::FILE_BYTES], table.file_bytes);
+            LE::write_u32(&mut entry[table_entry::HEADER_CRC], table.header_crc);
+            LE::write_u32(&mut entry[table_entry::FOOTER_CRC], table.footer_crc);
+        }
+        payload
+    }
+
+    /// Decodes a segment that stands behind segment `after`.
+    fn decode(section: &Section<'_>, after: u64, next_segment: u64) -> Result<Self, Defect> {
+        let Section { payload, at, .. } = *section;
+        let short = |expected: usize| {
+            let corruption = Corruption::SegmentLength {
+                found: payload.len() as u64,
+                expected: expected as u64,
+            };
+            Defect::corrupt(at, corruption)
+        };
+        if payload.len() < segment_section::END {
+            return Err(short(segment_section::END));
+        }
+        let found = LE::read_u16(&payload[segment_section::TABLE_COUNT]);
+        let expected = segment_section::END + table_entry::END * usize::from(found);
+        if payload.len() != expected {
+            return Err(short(expected));
+        }
+        if !(1..=256).contains(&found) {
+            let offset = at + segment_section::TABLE_COUNT.start;
+            return Err(Defect::corrupt(offset, Corruption::TableCount { found }));
+        }
+        if payload[segment_section::RESERVED].iter().any(|&b| b != 0) {
+            let offset = at + segment_section::RESERVED.start;
+            return Err(Defect::unsupported(offset, Unsupported::SegmentReserved));
+        }
+        let number = LE::read_u64(&payload[segment_section::SEGMENT_NUMBER]);
+        if number <= after || number >= next_segment {
+            let corruption =
+                Corruption::SegmentNumber { found: number, after, below: next_segment };
+            return Err(Defect::corrupt(at, corruption));
+        }
+        let tables = payload[segment_section::END..]
+            .chunks_exact(table_entry::END)
+            .map(|entry| TableEntry {
+                file_bytes: LE::read_u64(&entry[table_entry::FILE_BYTES]),
+                header_crc: LE::read_u32(&entry[table_entry::HEADER_CRC]),
+                footer_crc: LE::read_u32(&entry[table_entry::FOOTER_CRC]),
+            })
+            .collect();
+        Ok(Self {
+            number,
+            count: LE::read_u64(&payload[segment_section::COUNT]),
+            set_sum: LE::read_u128(&payload[segment_section::SET_SUM]),
+            tables,
+        })
+    }
+}
+
+/// Checks the header; gives the number of sections.
+fn decode_header(bytes: &[u8]) -> Result<u32, Defect> {
+    let Some(header) = bytes.get(..manifest_header::END) else {
+        let corruption = Corruption::ManifestTooShort {
+            found: bytes.len() as u64,
+            needed: manifest_header::END as u64,
+        };
+        return Err(Defect::corrupt(0, corruption));
+    };
+    let mut found = [0; 8];
+    found.copy_from_slice(&header[manifest_header::MAGIC]);
+    if found != MAGIC {
+        return Err(Defect::corrupt(0, Corruption::ManifestMagic { found }));
+    }
+    let found = LE::read_u32(&header[manifest_header::HEADER_CRC]);
+    let computed = crc32fast::hash(&header[..manifest_header::HEADER_CRC.start]);
+    if found != computed {
+        let corruption = Corruption::ManifestHeaderChecksum { found, computed };
+        return Err(Defect::corrupt(manifest_header::HEADER_CRC.start, corruption));
+    }
+    let found = LE::read_u16(&header[manifest_header::VERSION_MAJOR]);
+    if found != VERSION_MAJOR {
+        let at = manifest_header::VERSION_MAJOR.start;
+        return Err(Defect::unsupported(at, Unsupported::ManifestVersion { found }));
+    }
+    if header[manifest_header::RESERVED].iter().any(|&b| b != 0) {
+        let at = manifest_header::RESERVED.start;
+        return Err(Defect::unsupported(at, Unsupported::ManifestReserved));
+    }
+    let stated = LE::read_u64(&header[manifest_header::FILE_BYTES]);
+    if stated != bytes.len() as u64 {
+        let corruption = Corruption::ManifestLength { stated, found: bytes.len() as u64 };
+        return Err(Defect::corrupt(manifest_header::FILE_BYTES.start, corruption));
+    }
+    Ok(LE::read_u32(&header[manifest_header::SECTION_COUNT]))
+}
+
+/// Decodes all sections of known kind, and those to be skipped; checks that they fill the file.
+fn decode_sections(bytes: &[u8]) -> Result<Vec<Section<'_>>, Defect> {
+    let section_count = decode_header(bytes)?;
+    let mut sections = Vec::new();
+    let mut at = manifest_header::END;
+    for section in 0..section_count {
+        sections.push(decode_section(bytes, section, &mut at)?);
+    }
+    if at != bytes.len() {
+        let left = (bytes.len() - at) as u64;
+        let corruption = Corruption::SectionBounds { section: section_count, needed: 0, left };
+        return Err(Defect::corrupt(at, corruption));
+    }
+    Ok(sections)
+}
+
+/// Decodes the section at `at` and moves `at` behind it.
+fn decode_section<'a>(
+    bytes: &'a [u8],
+    section: u32,
+    at: &mut usize,
+) -> Result<Section<'a>, Defect> {
+    let start = *at;
+    let rest = &bytes[start..];
+    let bounds = |needed: u64| {
+        let corruption = Corruption::SectionBounds { section, needed, left: rest.len() as u64 };
+        Defect::corrupt(start, corruption)
+    };
+    let header =
+        rest.get(..section_header::END).ok_or_else(|| bounds(section_header::END as u64))?;
+    let found = LE::read_u32(&header[section_header::HEADER_CRC]);
+    let computed = crc32fast::hash(&header[..section_header::HEADER_CRC.start]);
+    if found != computed {
+        let corruption = Corruption::SectionHeaderChecksum { section, found, computed };
+        return Err(Defect::corrupt(start + section_header::HEADER_CRC.start, corruption));
+    }
+    let stated = LE::read_u64(&header[section_header::PAYLOAD_BYTES]);
+    let payload_bytes = usize::try_from(stated)
+        .ok()
+        .filter(|&n| n <= rest.len() && section_header::END + pad8(n) <= rest.len())
+        .ok_or_else(|| bounds(stated.saturating_add(section_header::END as u64)))?;
+    let flags = LE::read_u32(&header[section_header::FLAGS]);
+    if flags & RESERVED_FLAGS != 0 {
+        let offset = start + section_header::FLAGS.start;
+        return Err(Defect::unsupported(offset, Unsupported::SectionFlags { section, flags }));
+    }
+    let (payload, tail) = rest[section_header::END..].split_at(payload_bytes);
+    let found = LE::read_u32(&header[section_header::PAYLOAD_CRC]);
+    let computed = crc32fast::hash(payload);
+    if found != computed {
+        let corruption = Corruption::SectionChecksum { section, found, computed };
+        return Err(Defect::corrupt(start + section_header::END, corruption));
+    }
+    let padding = pad8(payload_bytes) - payload_bytes;
+    *at = start + section_header::END + payload_bytes + padding;
+    if tail[..padding].iter().any(|&b| b != 0) {
+        return Err(Defect::corrupt(*at - padding, Corruption::SectionPadding { section }));
+    }
+    let kind = LE::read_u32(&header[section_header::KIND]);
+    let known = kind == KIND_STORE || kind == KIND_SEGMENT;
+    let critical = flags & CRITICAL != 0;
+    if critical && !known {
+        let feature = Unsupported::CriticalSection { section, kind };
+        return Err(Defect::unsupported(start, feature));
+    }
+    if known && !critical {
+        return Err(Defect::corrupt(start, Corruption::SectionCriticalFlag { section, kind }));
+    }
+    Ok(Section { kind, payload, at: start + section_header::END })
+}
+
+/// Decodes the STORE payload of a manifest with `segments` segments: planned radius, number of the
+/// next segment.
+fn decode_store(section: &Section<'_>, segments: u32) -> Result<(u16, u64), Defect> {
+    let Section { payload, at, .. } = *section;
+    if payload.len() != store_section::END {
+        let corruption = Corruption::StoreLength {
+            found: payload.len() as u64,
+            expected: store_section::END as u64,
+        };
+        return Err(Defect::corrupt(at, corruption));
+    }
+    let found = LE::read_u16(&payload[store_section::FINGERPRINT_BITS]);
+    if found != 64 {
+        return Err(Defect::unsupported(at, Unsupported::StoreFingerprintBits { found }));
+    }
+    let radius = LE::read_u16(&payload[store_section::PLANNED_RADIUS]);
+    if radius > 64 {
+        let offset = at + store_section::PLANNED_RADIUS.start;
+        return Err(Defect::corrupt(offset, Corruption::PlannedRadius { found: radius }));
+    }
+    let stated = LE::read_u32(&payload[store_section::SEGMENT_COUNT]);
+    if stated != segments {
+        let offset = at + store_section::SEGMENT_COUNT.start;
+        return Err(Defect::corrupt(offset, Corruption::SegmentCount { stated, found: segments }));
+    }
+    Ok((radius, LE::read_u64(&payload[store_section::NEXT_SEGMENT])))
+}
+
+/// Appends a critical section: header, payload, padding.
+fn push_section(bytes: &mut Vec<u8>, kind: u32, payload: &[u8]) {
+    let mut header = [0; section_header::END];
+    LE::write_u32(&mut header[section_header::KIND], kind);
+    LE::write_u32(&mut header[section_header::FLAGS], CRITICAL);
+    LE::write_u64(&mut header[section_header::PAYLOAD_BYTES], payload.len() as u64);
+    LE::write_u32(&mut header[section_header::PAYLOAD_CRC], crc32fast::hash(payload));
+    let crc = crc32fast::hash(&header[..section_header::HEADER_CRC.start]);
+    LE::write_u32(&mut header[section_header::HEADER_CRC], crc);
+    bytes.extend_from_slice(&header);
+    bytes.extend_from_slice(payload);
+    bytes.resize(pad8(bytes.len()), 0);
+}

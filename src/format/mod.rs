@@ -1,0 +1,225 @@
+//! The byte layout of format version 1: the only home of offsets and magics.
+//!
+//! `format-spec/FORMAT.md` is the norm; a test of this module parses its tables and compares them
+//! with the constants here. Decoding is pure: bytes in, a value or a [`Defect`] out. Nothing here
+//! reads files, and nothing trusts a number before its rule was checked.
+
+mod manifest;
+mod table;
+
+use std::path::Path;
+
+pub(crate) use manifest::{Manifest, SegmentEntry, TableEntry};
+pub use table::{BitRange, Codec};
+pub(crate) use table::{Footer, Geometry, TableHeader, check_padding, is_block_bytes};
+
+use crate::error::{Corruption, Error, Unsupported};
+
+/// Name of the manifest in the directory of a store.
+pub(crate) const MANIFEST_NAME: &str = "manifest.fps";
+/// Name of the file that writers lock.
+pub(crate) const LOCK_NAME: &str = "lock";
+/// How the names of a writer's temporary files start.
+pub(crate) const TEMPORARY_PREFIX: &str = ".tmp-";
+/// Largest number of blocks of a table [FTR-3].
+pub(crate) const MAX_BLOCKS: u64 = u32::MAX as u64;
+/// Longest Huffman code, in bits [COD-2].
+pub(crate) const MAX_CODE_BITS: u32 = 11;
+/// The widths of the low column that the format knows [TAB-9].
+pub(crate) const LOW_BITS: [u32; 5] = [0, 8, 16, 24, 32];
+
+/// Name of the file of table `table` of segment `segment`.
+pub(crate) fn table_name(segment: u64, table: usize) -> String {
+    format!("segment-{segment:016x}-table-{table:03}.fpt")
+}
+
+/// The segment number in the name of a table file; `None` for any other name.
+pub(crate) fn segment_number(name: &str) -> Option<u64> {
+    let (segment, table) =
+        name.strip_prefix("segment-")?.strip_suffix(".fpt")?.split_once("-table-")?;
+    let number = u64::from_str_radix(segment, 16).ok()?;
+    (table_name(number, table.parse().ok()?) == name).then_some(number)
+}
+
+/// Whether `name` is one that a writer gives to the files it creates in a store.
+pub(crate) fn is_writers_name(name: &str) -> bool {
+    name.starts_with(TEMPORARY_PREFIX) || segment_number(name).is_some()
+}
+
+/// Rounds up to a multiple of 8.
+pub(crate) const fn pad8(n: usize) -> usize {
+    n.next_multiple_of(8)
+}
+
+/// A broken rule and where it was found; a file name makes it an [`Error`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Defect {
+    offset: u64,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum What {
+    Corrupt(Corruption),
+    Unsupported(Unsupported),
+}
+
+impl Defect {
+    /// The bytes at `offset` break a rule.
+    pub(crate) fn corrupt(offset: usize, corruption: Corruption) -> Self {
+        Self { offset: offset as u64, what: What::Corrupt(corruption) }
+    }
+
+    /// The bytes at `offset` use something unknown.
+    pub(crate) fn unsupported(offset: usize, feature: Unsupported) -> Self {
+        Self { offset: offset as u64, what: What::Unsupported(feature) }
+    }
+
+    /// The error that names the file.
+    pub(crate) fn in_file(self, path: &Path) -> Error {
+        let (path, offset) = (path.to_path_buf(), self.offset);
+        match self.what {
+            What::Corrupt(corruption) => Error::Corrupt { path, offset, corruption },
+            What::Unsupported(feature) => Error::Unsupported { path, offset, feature },
+        }
+    }
+}
+
+/// Declares the fields of one structure as ranges of bytes, and its length.
+macro_rules! layout {
+    ($(#[$doc:meta])* $name:ident: $($field:ident = $at:literal + $bytes:literal),* ; $end:literal) => {
+        $(#[$doc])*
+        // The description is whole, whether or not every field is read by name.
+        #[allow(dead_code)]
+        pub(crate) mod $name {
+            use std::ops::Range;
+            $(pub(crate) const $field: Range<usize> = $at..$at + $bytes;)*
+            pub(crate) const END: usize = $end;
+            #[cfg(test)]
+            pub(crate) const FIELDS: &[(&str, Range<usize>)] = &[$((stringify!($field), $field)),*];
+        }
+    };
+}
+
+layout!(
+    /// Section 3.1.
+    manifest_header:
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, SECTION_COUNT = 12 + 4,
+    FILE_BYTES = 16 + 8, RESERVED = 24 + 4, HEADER_CRC = 28 + 4; 32
+);
+layout!(
+    /// Section 3.2.
+    section_header:
+    KIND = 0 + 4, FLAGS = 4 + 4, PAYLOAD_BYTES = 8 + 8, PAYLOAD_CRC = 16 + 4, HEADER_CRC = 20 + 4; 24
+);
+layout!(
+    /// Section 3.3.
+    store_section:
+    FINGERPRINT_BITS = 0 + 2, PLANNED_RADIUS = 2 + 2, SEGMENT_COUNT = 4 + 4, NEXT_SEGMENT = 8 + 8; 16
+);
+layout!(
+    /// Section 3.4.
+    segment_section:
+    SEGMENT_NUMBER = 0 + 8, COUNT = 8 + 8, SET_SUM = 16 + 16, TABLE_COUNT = 32 + 2, RESERVED = 34 + 6; 40
+);
+layout!(
+    /// Section 3.4.
+    table_entry:
+    FILE_BYTES = 0 + 8, HEADER_CRC = 8 + 4, FOOTER_CRC = 12 + 4; 16
+);
+layout!(
+    /// Section 4.1; the bit ranges follow.
+    table_header:
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
+    FINGERPRINT_BITS = 16 + 2, CODEC = 18 + 1, LOW_BITS = 19 + 1, BLOCK_BYTES = 20 + 4,
+    COUNT = 24 + 8, SET_SUM = 32 + 16, TABLE_NUMBER = 48 + 2, RANGE_COUNT = 50 + 2,
+    RESERVED = 52 + 4; 56
+);
+layout!(
+    /// Section 4.5.
+    table_footer:
+    BLOCK_COUNT = 0 + 8, ROUTER_CRC = 8 + 4, CODES_CRC = 12 + 4, HISTOGRAM_CRC = 16 + 4,
+    FOOTER_CRC = 20 + 4; 24
+);
+layout!(
+    /// Section 5, for blocks of at most 8192 bytes.
+    block:
+    BLOCK_CRC = 0 + 4, KEY_COUNT = 4 + 2, FIRST_KEY = 6 + 8; 14
+);
+layout!(
+    /// Section 5, for blocks of more than 8192 bytes.
+    block_wide:
+    BLOCK_CRC = 0 + 4, KEY_COUNT = 4 + 4, FIRST_KEY = 8 + 8; 16
+);
+
+#[cfg(test)]
+#[path = "../../tests/it/spec.rs"]
+#[allow(dead_code, missing_docs)]
+mod spec;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_offset_tables_of_the_document_are_those_of_the_code() {
+        let code = [
+            ("manifest-header", manifest_header::FIELDS, manifest_header::END),
+            ("section-header", section_header::FIELDS, section_header::END),
+            ("store-section", store_section::FIELDS, store_section::END),
+            ("segment-section", segment_section::FIELDS, segment_section::END),
+            ("table-entry", table_entry::FIELDS, table_entry::END),
+            ("table-header", table_header::FIELDS, table_header::END),
+            ("table-footer", table_footer::FIELDS, table_footer::END),
+            ("block", block::FIELDS, block::END),
+            ("block-wide", block_wide::FIELDS, block_wide::END),
+        ];
+        for (name, fields, end) in code {
+            let mut expected: Vec<_> = fields
+                .iter()
+                .map(|(field, range)| {
+                    (field.to_lowercase(), (range.start, Some(range.end - range.start)))
+                })
+                .collect();
+            expected.push(("end".to_string(), (end, None)));
+            expected.sort();
+            let document: Vec<_> = spec::offsets(name).into_iter().collect();
+            assert_eq!(document, expected, "table {name} of the document");
+        }
+    }
+
+    #[test]
+    fn every_rule_of_the_document_has_an_error_and_every_error_a_rule() {
+        // A tag is what stands in brackets in a message: three capitals, a hyphen, a number.
+        let is_tag = |text: &&str| {
+            text.split_once('-').is_some_and(|(part, number)| {
+                part.len() == 3
+                    && part.bytes().all(|c| c.is_ascii_uppercase())
+                    && number.parse::<u32>().is_ok()
+            })
+        };
+        let tags = |text: &str| -> std::collections::BTreeSet<String> {
+            let messages = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            let pieces = messages.flat_map(|line| line.split(['[', ']'])).filter(is_tag);
+            pieces.map(str::to_string).collect()
+        };
+        let code = tags(include_str!("../error.rs"));
+        let document: std::collections::BTreeSet<String> = spec::rules().into_keys().collect();
+        assert_eq!(code, document);
+    }
+
+    #[test]
+    fn only_names_that_a_writer_gives_are_recognised_as_such() {
+        assert!(is_writers_name(&table_name(0xab, 7)));
+        assert!(is_writers_name(".tmp-x"));
+        for foreign in [
+            "segment-1-table-000.fpt",
+            "segment-00000000000000AB-table-000.fpt",
+            "segment-0000000000000001-table-000.fpt.bak",
+            "photos",
+            MANIFEST_NAME,
+        ] {
+            assert!(!is_writers_name(foreign), "{foreign}");
+        }
+    }
+}

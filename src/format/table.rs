@@ -1,0 +1,569 @@
+//! The table file: header, footer, and where everything stands (sections 4 and 5 of the
+//! specification).
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use byteorder::{ByteOrder, LittleEndian as LE};
+
+use super::{
+    Defect, LOW_BITS, MAX_BLOCKS, MAX_CODE_BITS, TableEntry, block, block_wide, pad8, table_footer,
+    table_header,
+};
+use crate::error::{Corruption, Error, Unsupported};
+
+const MAGIC: [u8; 8] = *b"\x89FPST\r\n\x1a";
+const VERSION_MAJOR: u16 = 1;
+const VERSION_MINOR: u16 = 0;
+/// Offset of the block area.
+const BLOCKS_AT: usize = 4096;
+/// Blocks over this size have a key count of 4 bytes.
+const SHORT_COUNT_BLOCK_BYTES: u32 = 8192;
+
+/// How the middle of a key is coded from that of the key before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Codec {
+    /// The position of the first bit that differs, then the bits to the right of it (the paper).
+    Xor,
+    /// The bit length of the arithmetic difference, then its remaining bits.
+    Gap,
+}
+
+impl Codec {
+    /// Both codecs.
+    pub const ALL: [Codec; 2] = [Codec::Xor, Codec::Gap];
+
+    fn from_number(found: u8) -> Option<Self> {
+        match found {
+            1 => Some(Codec::Xor),
+            2 => Some(Codec::Gap),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Codec::Xor => "xor",
+            Codec::Gap => "gap",
+        })
+    }
+}
+
+impl FromStr for Codec {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        Codec::ALL.into_iter().find(|codec| codec.to_string() == name).ok_or_else(|| {
+            Error::InvalidOption {
+                option: "codec",
+                value: name.to_string(),
+                expected: "it is xor or gap".to_string(),
+            }
+        })
+    }
+}
+
+/// Some adjacent bits of a fingerprint. Bit 0 is the most significant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BitRange {
+    /// The first bit, 0 to 63.
+    pub start: u8,
+    /// The number of bits, 1 to 64.
+    pub bits: u8,
+}
+
+/// What the header of a table file says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TableHeader {
+    pub(crate) codec: Codec,
+    pub(crate) low_bits: u32,
+    pub(crate) block_bytes: u32,
+    pub(crate) count: u64,
+    pub(crate) set_sum: u128,
+    pub(crate) table_number: u16,
+    pub(crate) top: Vec<BitRange>,
+}
+
+impl TableHeader {
+    /// The header with its CRC, without the padding up to the blocks.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![0; header_bytes(self.top.len())];
+        let end = bytes.len();
+        bytes[table_header::MAGIC].copy_from_slice(&MAGIC);
+        LE::write_u16(&mut bytes[table_header::VERSION_MAJOR], VERSION_MAJOR);
+        LE::write_u16(&mut bytes[table_header::VERSION_MINOR], VERSION_MINOR);
+        LE::write_u32(&mut bytes[table_header::HEADER_BYTES], end as u32);
+        LE::write_u16(&mut bytes[table_header::FINGERPRINT_BITS], 64);
+        bytes[table_header::CODEC.start] = match self.codec {
+            Codec::Xor => 1,
+            Codec::Gap => 2,
+        };
+        bytes[table_header::LOW_BITS.start] = self.low_bits as u8;
+        LE::write_u32(&mut bytes[table_header::BLOCK_BYTES], self.block_bytes);
+        LE::write_u64(&mut bytes[table_header::COUNT], self.count);
+        LE::write_u128(&mut bytes[table_header::SET_SUM], self.set_sum);
+        LE::write_u16(&mut bytes[table_header::TABLE_NUMBER], self.table_number);
+        LE::write_u16(&mut bytes[table_header::RANGE_COUNT], self.top.len() as u16);
+        for (range, out) in self.top.iter().zip(bytes[table_header::END..].chunks_exact_mut(2)) {
+            out.copy_from_slice(&[range.start, range.bits]);
+        }
+        let crc = crc32fast::hash(&bytes[..end - 4]);
+        LE::write_u32(&mut bytes[end - 4..], crc);
+        bytes
+    }
+
+    /// Decodes and checks the header of `file`, whose manifest entry is `entry`; also gives its
+    /// CRC. What ties the table to its segment and design is left to the caller.
+    pub(crate) fn decode(file: &[u8], entry: &TableEntry) -> Result<(Self, u32), Defect> {
+        let widest = Geometry { block_bytes: 0, low_bits: 32, block_count: 0 };
+        let least = widest.file_bytes() as usize;
+        if file.len() as u64 != entry.file_bytes || file.len() < least {
+            let corruption = Corruption::TableLength {
+                found: file.len() as u64,
+                expected: entry.file_bytes,
+                least: least as u64,
+            };
+            return Err(Defect::corrupt(file.len(), corruption));
+        }
+        let (header, header_crc) = checked_header(file)?;
+        if header_crc != entry.header_crc {
+            let corruption =
+                Corruption::HeaderNotInManifest { found: header_crc, expected: entry.header_crc };
+            return Err(Defect::corrupt(header.len() - 4, corruption));
+        }
+        let found = LE::read_u16(&header[table_header::FINGERPRINT_BITS]);
+        if found != 64 {
+            let at = table_header::FINGERPRINT_BITS.start;
+            return Err(Defect::unsupported(at, Unsupported::TableFingerprintBits { found }));
+        }
+        let found = header[table_header::CODEC.start];
+        let codec = Codec::from_number(found).ok_or_else(|| {
+            Defect::unsupported(table_header::CODEC.start, Unsupported::Codec { found })
+        })?;
+        let found = header[table_header::LOW_BITS.start];
+        let low_bits = u32::from(found);
+        if !LOW_BITS.contains(&low_bits) {
+            let at = table_header::LOW_BITS.start;
+            return Err(Defect::unsupported(at, Unsupported::LowBits { found }));
+        }
+        let block_bytes = LE::read_u32(&header[table_header::BLOCK_BYTES]);
+        if !is_block_bytes(block_bytes) {
+            let at = table_header::BLOCK_BYTES.start;
+            return Err(Defect::corrupt(at, Corruption::BlockBytes { found: block_bytes }));
+        }
+        if header[table_header::RESERVED].iter().any(|&b| b != 0) {
+            let at = table_header::RESERVED.start;
+            return Err(Defect::unsupported(at, Unsupported::TableReserved));
+        }
+        let decoded = Self {
+            codec,
+            low_bits,
+            block_bytes,
+            count: LE::read_u64(&header[table_header::COUNT]),
+            set_sum: LE::read_u128(&header[table_header::SET_SUM]),
+            table_number: LE::read_u16(&header[table_header::TABLE_NUMBER]),
+            top: Vec::new(),
+        };
+        Ok((decoded, header_crc))
+    }
+
+    /// Checks that the table is number `table_number` of a segment of `count` fingerprints with
+    /// `set_sum`, and decodes the bit ranges of its top.
+    pub(crate) fn bind(
+        &mut self,
+        file: &[u8],
+        table_number: u16,
+        count: u64,
+        set_sum: u128,
+    ) -> Result<(), Defect> {
+        if self.table_number != table_number {
+            let corruption =
+                Corruption::TableNumber { found: self.table_number, expected: table_number };
+            return Err(Defect::corrupt(table_header::TABLE_NUMBER.start, corruption));
+        }
+        if self.count != count || self.set_sum != set_sum {
+            let corruption =
+                Corruption::OtherSet { found_count: self.count, expected_count: count };
+            return Err(Defect::corrupt(table_header::COUNT.start, corruption));
+        }
+        let ranges = usize::from(LE::read_u16(&file[table_header::RANGE_COUNT]));
+        let stated = LE::read_u32(&file[table_header::HEADER_BYTES]);
+        let broken = Defect::corrupt(table_header::END, Corruption::TopRanges);
+        if ranges == 0 || header_bytes(ranges) != stated as usize {
+            return Err(broken);
+        }
+        let mut taken = 0u64;
+        self.top = file[table_header::END..][..2 * ranges]
+            .chunks_exact(2)
+            .map(|pair| BitRange { start: pair[0], bits: pair[1] })
+            .collect();
+        for range in &self.top {
+            let mask = range.mask().ok_or(broken)?;
+            if taken & mask != 0 {
+                return Err(broken);
+            }
+            taken |= mask;
+        }
+        let mut next = 0;
+        let identity = self.top.iter().all(|range| {
+            let follows = range.start == next;
+            next = range.start + range.bits;
+            follows
+        });
+        if table_number == 0 && !identity {
+            return Err(Defect::corrupt(table_header::END, Corruption::NotIdentity));
+        }
+        Ok(())
+    }
+
+    /// Where everything stands in a table with this header and `block_count` blocks.
+    pub(crate) fn geometry(&self, block_count: u64) -> Geometry {
+        Geometry { block_bytes: self.block_bytes, low_bits: self.low_bits, block_count }
+    }
+}
+
+impl BitRange {
+    /// The bits as a mask on a fingerprint; `None` where they do not lie inside 64 bits.
+    pub(crate) fn mask(self) -> Option<u64> {
+        let (start, bits) = (u32::from(self.start), u32::from(self.bits));
+        if bits == 0 || start + bits > 64 {
+            return None;
+        }
+        Some((u64::MAX << (64 - bits)) >> start)
+    }
+}
+
+/// Checks magic, length, CRC and version of a header; gives its bytes and its CRC.
+fn checked_header(file: &[u8]) -> Result<(&[u8], u32), Defect> {
+    let mut found = [0; 8];
+    found.copy_from_slice(&file[table_header::MAGIC]);
+    if found != MAGIC {
+        return Err(Defect::corrupt(0, Corruption::TableMagic { found }));
+    }
+    let found = LE::read_u32(&file[table_header::HEADER_BYTES]);
+    if !(64..=BLOCKS_AT as u32).contains(&found) || found % 8 != 0 {
+        let at = table_header::HEADER_BYTES.start;
+        return Err(Defect::corrupt(at, Corruption::HeaderLength { found }));
+    }
+    let header = &file[..found as usize];
+    let crc_at = header.len() - 4;
+    let found = LE::read_u32(&header[crc_at..]);
+    let computed = crc32fast::hash(&header[..crc_at]);
+    if found != computed {
+        return Err(Defect::corrupt(crc_at, Corruption::HeaderChecksum { found, computed }));
+    }
+    let version = LE::read_u16(&header[table_header::VERSION_MAJOR]);
+    if version != VERSION_MAJOR {
+        let at = table_header::VERSION_MAJOR.start;
+        return Err(Defect::unsupported(at, Unsupported::TableVersion { found: version }));
+    }
+    Ok((header, found))
+}
+
+/// Checks that the padding after the header of `file`, which has `ranges` bit ranges, is zero.
+pub(crate) fn check_padding(file: &[u8], ranges: usize) -> Result<(), Defect> {
+    let end = header_bytes(ranges);
+    let dirty = |range: Range<usize>| range.clone().find(|&at| file[at] != 0);
+    match dirty(table_header::END + 2 * ranges..end - 4).or_else(|| dirty(end..BLOCKS_AT)) {
+        Some(at) => Err(Defect::corrupt(at, Corruption::HeaderPadding)),
+        None => Ok(()),
+    }
+}
+
+/// Length of a header with so many bit ranges.
+fn header_bytes(ranges: usize) -> usize {
+    pad8(table_header::END + 2 * ranges + 4)
+}
+
+/// Whether blocks may have this size [TAB-10].
+pub(crate) fn is_block_bytes(block_bytes: u32) -> bool {
+    block_bytes.is_power_of_two() && (256..=65536).contains(&block_bytes)
+}
+
+/// Where everything stands in a table file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Geometry {
+    /// Bytes per block.
+    pub(crate) block_bytes: u32,
+    /// Width L of the low column.
+    pub(crate) low_bits: u32,
+    /// Number of blocks.
+    pub(crate) block_count: u64,
+}
+
+impl Geometry {
+    /// Number of classes, C.
+    pub(crate) fn classes(&self) -> usize {
+        65 - self.low_bits as usize
+    }
+
+    /// Bits of the middle of a key, M.
+    pub(crate) fn middle_bits(&self) -> u32 {
+        64 - self.low_bits
+    }
+
+    /// Number of byte planes of the column.
+    pub(crate) fn planes(&self) -> usize {
+        self.low_bits as usize / 8
+    }
+
+    /// Whether the key count has 4 bytes, not 2.
+    fn is_wide(&self) -> bool {
+        self.block_bytes > SHORT_COUNT_BLOCK_BYTES
+    }
+
+    /// Key count and first key of a block.
+    #[inline]
+    pub(crate) fn block_header(&self, bytes: &[u8]) -> (u32, u64) {
+        if self.is_wide() {
+            let count = LE::read_u32(&bytes[block_wide::KEY_COUNT]);
+            (count, LE::read_u64(&bytes[block_wide::FIRST_KEY]))
+        } else {
+            let count = LE::read_u16(&bytes[block::KEY_COUNT]);
+            (u32::from(count), LE::read_u64(&bytes[block::FIRST_KEY]))
+        }
+    }
+
+    /// Writes key count and first key of a block. The count fits, as section 9 of the specification
+    /// shows.
+    pub(crate) fn write_block_header(&self, bytes: &mut [u8], count: u32, first: u64) {
+        if self.is_wide() {
+            LE::write_u32(&mut bytes[block_wide::KEY_COUNT], count);
+            LE::write_u64(&mut bytes[block_wide::FIRST_KEY], first);
+        } else {
+            LE::write_u16(&mut bytes[block::KEY_COUNT], count as u16);
+            LE::write_u64(&mut bytes[block::FIRST_KEY], first);
+        }
+    }
+
+    /// Offset of the column in a block.
+    #[inline]
+    pub(crate) fn column_at(&self) -> usize {
+        if self.is_wide() { block_wide::END } else { block::END }
+    }
+
+    /// Offset of the stream in a block of `keys` keys.
+    pub(crate) fn stream_at(&self, keys: u32) -> usize {
+        self.column_at() + (keys as usize).saturating_sub(1) * self.planes()
+    }
+
+    /// Where block `number` stands.
+    pub(crate) fn block(&self, number: u64) -> Range<usize> {
+        let start = BLOCKS_AT + number as usize * self.block_bytes as usize;
+        start..start + self.block_bytes as usize
+    }
+
+    /// Where the router stands.
+    pub(crate) fn router(&self) -> Range<usize> {
+        let start = self.block(self.block_count).start;
+        start..start + 8 * self.block_count as usize
+    }
+
+    /// Where the code lengths stand, with their padding.
+    pub(crate) fn codes(&self) -> Range<usize> {
+        let start = self.router().end;
+        start..start + pad8(self.classes())
+    }
+
+    /// Where the histogram stands.
+    pub(crate) fn histogram(&self) -> Range<usize> {
+        let start = self.codes().end;
+        start..start + 8 * self.classes()
+    }
+
+    /// Where the footer stands.
+    pub(crate) fn footer(&self) -> Range<usize> {
+        let start = self.histogram().end;
+        start..start + table_footer::END
+    }
+
+    /// Length of the file.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.footer().end as u64
+    }
+
+    /// The CRC of block `number`, whose bytes are `bytes` [BLK-1].
+    pub(crate) fn block_crc(&self, header_crc: u32, number: u64, bytes: &[u8]) -> u32 {
+        let mut prefix = [0; 12];
+        LE::write_u32(&mut prefix[..4], header_crc);
+        LE::write_u64(&mut prefix[4..], number);
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&prefix);
+        hasher.update(&bytes[block::BLOCK_CRC.end..]);
+        hasher.finalize()
+    }
+
+    /// Checks the CRC of block `number`.
+    pub(crate) fn check_block_crc(
+        &self,
+        header_crc: u32,
+        number: u64,
+        bytes: &[u8],
+    ) -> Result<(), Corruption> {
+        let found = LE::read_u32(&bytes[block::BLOCK_CRC]);
+        let computed = self.block_crc(header_crc, number, bytes);
+        if found == computed {
+            Ok(())
+        } else {
+            Err(Corruption::BlockChecksum { block: number, found, computed })
+        }
+    }
+}
+
+/// The CRC of a section that is bound to the header of its table.
+fn section_crc(header_crc: u32, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&header_crc.to_le_bytes());
+    hasher.update(bytes);
+    hasher.finalize()
+}
+
+/// What the footer of a table file says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Footer {
+    pub(crate) block_count: u64,
+    router_crc: u32,
+    codes_crc: u32,
+    histogram_crc: u32,
+}
+
+impl Footer {
+    /// The bytes of everything that follows the blocks, and the CRC of the footer.
+    pub(crate) fn encode_tail(
+        header_crc: u32,
+        last_keys: &[u64],
+        code_lengths: &[u8],
+        histogram: &[u64],
+    ) -> (Vec<u8>, u32) {
+        let le_bytes =
+            |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>();
+        let router = le_bytes(last_keys);
+        let histogram = le_bytes(histogram);
+        let mut codes = code_lengths.to_vec();
+        codes.resize(pad8(codes.len()), 0);
+        let mut footer = [0; table_footer::END];
+        LE::write_u64(&mut footer[table_footer::BLOCK_COUNT], last_keys.len() as u64);
+        LE::write_u32(&mut footer[table_footer::ROUTER_CRC], section_crc(header_crc, &router));
+        LE::write_u32(&mut footer[table_footer::CODES_CRC], section_crc(header_crc, &codes));
+        LE::write_u32(
+            &mut footer[table_footer::HISTOGRAM_CRC],
+            section_crc(header_crc, &histogram),
+        );
+        let crc = section_crc(header_crc, &footer[..table_footer::FOOTER_CRC.start]);
+        LE::write_u32(&mut footer[table_footer::FOOTER_CRC], crc);
+        ([&router[..], &codes, &histogram, &footer].concat(), crc)
+    }
+
+    /// Decodes and checks the footer of `file`.
+    pub(crate) fn decode(
+        file: &[u8],
+        header: &TableHeader,
+        header_crc: u32,
+        entry: &TableEntry,
+    ) -> Result<Self, Defect> {
+        let at = file.len() - table_footer::END;
+        let footer = &file[at..];
+        let found = LE::read_u32(&footer[table_footer::FOOTER_CRC]);
+        let computed = section_crc(header_crc, &footer[..table_footer::FOOTER_CRC.start]);
+        let crc_at = at + table_footer::FOOTER_CRC.start;
+        if found != computed {
+            return Err(Defect::corrupt(crc_at, Corruption::FooterChecksum { found, computed }));
+        }
+        if found != entry.footer_crc {
+            let corruption = Corruption::FooterNotInManifest { found, expected: entry.footer_crc };
+            return Err(Defect::corrupt(crc_at, corruption));
+        }
+        let blocks = LE::read_u64(&footer[table_footer::BLOCK_COUNT]);
+        // The first test keeps the arithmetic of the last one from overflowing.
+        if blocks > MAX_BLOCKS.min(header.count)
+            || (blocks == 0) != (header.count == 0)
+            || header.geometry(blocks).file_bytes() != file.len() as u64
+        {
+            let file_bytes = file.len() as u64;
+            let corruption = Corruption::BlockCount { blocks, count: header.count, file_bytes };
+            return Err(Defect::corrupt(at, corruption));
+        }
+        Ok(Self {
+            block_count: blocks,
+            router_crc: LE::read_u32(&footer[table_footer::ROUTER_CRC]),
+            codes_crc: LE::read_u32(&footer[table_footer::CODES_CRC]),
+            histogram_crc: LE::read_u32(&footer[table_footer::HISTOGRAM_CRC]),
+        })
+    }
+
+    /// The code lengths of all classes, checked except for completeness [COD-3].
+    pub(crate) fn code_lengths(
+        &self,
+        file: &[u8],
+        geometry: &Geometry,
+        header_crc: u32,
+    ) -> Result<Vec<u8>, Defect> {
+        let at = geometry.codes();
+        let bytes = &file[at.clone()];
+        let (found, computed) = (self.codes_crc, section_crc(header_crc, bytes));
+        if found != computed {
+            return Err(Defect::corrupt(at.start, Corruption::CodesChecksum { found, computed }));
+        }
+        let bad = bytes.iter().enumerate().find(|&(class, &length)| {
+            u32::from(length) > MAX_CODE_BITS || (class >= geometry.classes() && length != 0)
+        });
+        if let Some((class, &found)) = bad {
+            let corruption = Corruption::CodeLength { class: class as u32, found };
+            return Err(Defect::corrupt(at.start + class, corruption));
+        }
+        Ok(bytes[..geometry.classes()].to_vec())
+    }
+
+    /// The histogram of classes, checked against the count and the code lengths.
+    pub(crate) fn histogram(
+        &self,
+        file: &[u8],
+        geometry: &Geometry,
+        header_crc: u32,
+        count: u64,
+        code_lengths: &[u8],
+    ) -> Result<Vec<u64>, Defect> {
+        let at = geometry.histogram();
+        let bytes = &file[at.clone()];
+        let (found, computed) = (self.histogram_crc, section_crc(header_crc, bytes));
+        if found != computed {
+            let corruption = Corruption::HistogramChecksum { found, computed };
+            return Err(Defect::corrupt(at.start, corruption));
+        }
+        let histogram: Vec<u64> = bytes.chunks_exact(8).map(LE::read_u64).collect();
+        let sum = histogram.iter().try_fold(0u64, |sum, &n| sum.checked_add(n));
+        let agrees =
+            histogram.iter().zip(code_lengths).all(|(&n, &length)| (n == 0) == (length == 0));
+        if sum != Some(count.saturating_sub(1)) || !agrees {
+            return Err(Defect::corrupt(at.start, Corruption::HistogramSum { count }));
+        }
+        Ok(histogram)
+    }
+
+    /// Checks the router: its CRC and its order.
+    pub(crate) fn check_router(
+        &self,
+        file: &[u8],
+        geometry: &Geometry,
+        header_crc: u32,
+    ) -> Result<(), Defect> {
+        let at = geometry.router();
+        let bytes = &file[at.clone()];
+        let (found, computed) = (self.router_crc, section_crc(header_crc, bytes));
+        if found != computed {
+            return Err(Defect::corrupt(at.start, Corruption::RouterChecksum { found, computed }));
+        }
+        let mut before = None;
+        for (number, entry) in bytes.chunks_exact(8).map(LE::read_u64).enumerate() {
+            if before.is_some_and(|before| before >= entry) {
+                let corruption = Corruption::RouterOrder { block: number as u64 };
+                return Err(Defect::corrupt(at.start + 8 * number, corruption));
+            }
+            before = Some(entry);
+        }
+        Ok(())
+    }
+}

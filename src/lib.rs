@@ -1,0 +1,87 @@
+//! A compressed on-disk store for near-duplicate fingerprints, with exact Hamming search.
+//!
+//! fpstore holds sets of 64-bit fingerprints (SimHash of documents, perceptual hashes of images) in
+//! little more space than information theory asks for, and answers exactly: *which stored
+//! fingerprints are within Hamming distance k of this one?* It follows section 3 of Manku, Jain,
+//! Das Sarma, *Detecting Near-Duplicates for Web Crawling* (WWW 2007).
+//!
+//! # The types
+//!
+//! * [`Packer`] writes a set of fingerprints as a store, a directory of immutable files;
+//! * [`Store`] opens it, and answers [`search`](Store::search), [`contains`](Store::contains),
+//!   [`iter`](Store::iter), [`stats`](Store::stats) and [`verify`](Store::verify) from any number
+//!   of threads;
+//! * [`Searcher`] is for many queries from one thread: it keeps its buffers;
+//! * [`Design`] says how many sorted copies of the set there are, which is the trade of space for
+//!   time; [`Codec`] how they are compressed.
+//!
+//! ```
+//! use fpstore::{Design, Packer, Store};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("pages.fps");
+//! let fingerprints = (1..=20_000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+//! Packer::new().design(Design::named("quarters").unwrap()).pack(&path, fingerprints)?;
+//!
+//! let store = Store::open(&path)?;
+//! let stored = 7u64.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+//! let matches = store.search(stored ^ 0b101, 3)?;
+//! assert_eq!((matches[0].fingerprint, matches[0].distance), (stored, 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # How a fingerprint travels
+//!
+//! Packing sorts the set, and for each table of the design permutes the bits of every fingerprint,
+//! sorts again, and cuts the sorted *keys* into *blocks* of fixed size. A block holds its first key
+//! in full, the low bits of the others as a column of bytes, and for what remains of each a Huffman
+//! code and some raw bits. The last key of every block goes into the *router*.
+//!
+//! A search permutes the query for each table, descends the router to the blocks that can hold
+//! matches, compares the columns of these blocks with the query, decodes the few blocks in which
+//! something is near enough, and unites what the tables found.
+//!
+//! The files are specified in `format-spec/FORMAT.md`.
+//!
+//! # Memory
+//!
+//! An open store takes 8 bytes per block of mapped router, and half a byte per block of heap. With
+//! blocks of 1024 bytes, which hold some 200 keys, that is 0.04 byte per fingerprint and table. A
+//! [`Packer`] takes 16 bytes per fingerprint.
+//!
+//! # Limits
+//!
+//! * Fingerprints have 64 bits.
+//! * A store is written once; replacing it is atomic.
+//! * Mapped files must not be changed while they are open; see [`Store`].
+//! * Needs a 64-bit machine.
+
+#![deny(unsafe_code)]
+
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target");
+
+mod block;
+mod design;
+mod error;
+mod format;
+mod huffman;
+mod mapped;
+mod permute;
+mod profile;
+mod router;
+mod search;
+mod segment;
+mod set_sum;
+mod store;
+mod table;
+
+pub use design::Design;
+pub use error::{Corruption, Error, Result, Unsupported};
+pub use format::{BitRange, Codec};
+pub use search::{Match, SearchWork, Searcher};
+pub use store::{
+    Iter, OpenOptions, PackSummary, Packer, Phase, Progress, SegmentStats, Stats, Store,
+    VerifyReport,
+};
+pub use table::{TableStats, information_bound_bits};

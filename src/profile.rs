@@ -1,0 +1,197 @@
+//! What a sorted list of keys would cost under each codec and column width, and the choice.
+//!
+//! The classes of all keys are counted once, for both codecs and every width L; the size of every
+//! choice follows exactly (section 5.2 of the specification gives the classes).
+
+use rayon::prelude::*;
+
+use crate::error::{Error, Result};
+use crate::format::{Codec, LOW_BITS};
+use crate::huffman;
+
+/// Keys that one task counts.
+const CHUNK_KEYS: usize = 1 << 16;
+
+/// The class of the step from the middle `u` to `v`, of `64 - low_bits` bits each.
+#[inline(always)]
+pub(crate) fn class(codec: Codec, low_bits: u32, u: u64, v: u64) -> u32 {
+    let delta = match codec {
+        Codec::Xor => u ^ v,
+        Codec::Gap => v - u,
+    };
+    delta.leading_zeros() - low_bits
+}
+
+/// Histograms of the classes of all keys but the first.
+pub(crate) struct Profile {
+    steps: u64,
+    /// Class of the xor of whole keys; a wider column only merges the last classes.
+    xor: [u64; 65],
+    /// Class of the gap, for each width in [`LOW_BITS`].
+    gap: [[u64; 65]; LOW_BITS.len()],
+}
+
+/// How a table is coded.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Coding {
+    pub(crate) codec: Codec,
+    pub(crate) low_bits: u32,
+    pub(crate) histogram: Vec<u64>,
+    pub(crate) code_lengths: Vec<u8>,
+    /// Bits of the codes, their raw bits and the column of all keys but the first.
+    pub(crate) payload_bits: u64,
+}
+
+impl Profile {
+    /// Counts the classes of `keys`, which ascend. Takes one pass, shared by the threads of the
+    /// current pool.
+    pub(crate) fn new(keys: &[u64]) -> Self {
+        let starts: Vec<usize> = (0..keys.len().saturating_sub(1)).step_by(CHUNK_KEYS).collect();
+        let empty = || Self { steps: 0, xor: [0; 65], gap: [[0; 65]; LOW_BITS.len()] };
+        starts
+            .into_par_iter()
+            .fold(empty, |mut profile, start| {
+                let end = (start + CHUNK_KEYS + 1).min(keys.len());
+                profile.count(&keys[start..end]);
+                profile
+            })
+            .reduce(empty, Self::merge)
+    }
+
+    fn count(&mut self, keys: &[u64]) {
+        for pair in keys.windows(2) {
+            let (u, v) = (pair[0], pair[1]);
+            self.steps += 1;
+            self.xor[class(Codec::Xor, 0, u, v) as usize] += 1;
+            for (histogram, low_bits) in self.gap.iter_mut().zip(LOW_BITS) {
+                histogram[class(Codec::Gap, low_bits, u >> low_bits, v >> low_bits) as usize] += 1;
+            }
+        }
+    }
+
+    fn merge(mut self, other: Self) -> Self {
+        self.steps += other.steps;
+        let add = |a: &mut [u64; 65], b: &[u64; 65]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        add(&mut self.xor, &other.xor);
+        self.gap.iter_mut().zip(&other.gap).for_each(|(a, b)| add(a, b));
+        self
+    }
+
+    /// The coding with this codec and column.
+    fn coding(&self, codec: Codec, low_bits: u32) -> Coding {
+        let middle_bits = 64 - low_bits as usize;
+        let histogram = match codec {
+            Codec::Xor => {
+                let mut merged = self.xor[..=middle_bits].to_vec();
+                merged[middle_bits] = self.xor[middle_bits..].iter().sum();
+                merged
+            }
+            Codec::Gap => {
+                let width = LOW_BITS.iter().position(|&width| width == low_bits).unwrap_or(0);
+                self.gap[width][..=middle_bits].to_vec()
+            }
+        };
+        let code_lengths = huffman::code_lengths(&histogram);
+        let bits_of = |class: usize| u64::from(code_lengths[class]) + raw_bits(class, low_bits);
+        let stream: u64 = histogram.iter().enumerate().map(|(class, &n)| n * bits_of(class)).sum();
+        let payload_bits = stream + self.steps * u64::from(low_bits);
+        Coding { codec, low_bits, histogram, code_lengths, payload_bits }
+    }
+
+    /// The coding with the given codec and width. An open width is the largest whose payload is at
+    /// most 1% above that of L = 0, an open codec the one with the smaller payload (`xor` if
+    /// they are equal).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] for a width that the format does not know.
+    pub(crate) fn choose(&self, codec: Option<Codec>, low_bits: Option<u32>) -> Result<Coding> {
+        if let Some(width) = low_bits.filter(|width| !LOW_BITS.contains(width)) {
+            return Err(Error::InvalidOption {
+                option: "low bits",
+                value: width.to_string(),
+                expected: "they are 0, 8, 16, 24 or 32".to_string(),
+            });
+        }
+        let with_codec = |codec: Codec| match low_bits {
+            Some(width) => self.coding(codec, width),
+            None => {
+                let plain = self.coding(codec, 0);
+                let limit = u128::from(plain.payload_bits) * 101;
+                LOW_BITS
+                    .into_iter()
+                    .skip(1)
+                    .map(|width| self.coding(codec, width))
+                    .rfind(|coding| u128::from(coding.payload_bits) * 100 <= limit)
+                    .unwrap_or(plain)
+            }
+        };
+        Ok(match codec {
+            Some(codec) => with_codec(codec),
+            None => {
+                let (xor, gap) = (with_codec(Codec::Xor), with_codec(Codec::Gap));
+                if gap.payload_bits < xor.payload_bits { gap } else { xor }
+            }
+        })
+    }
+}
+
+/// Bits that follow the code of a class.
+pub(crate) fn raw_bits(class: usize, low_bits: u32) -> u64 {
+    (64 - u64::from(low_bits)).saturating_sub(1 + class as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(n: u64) -> Vec<u64> {
+        let mut keys: Vec<u64> = (0..n).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    #[test]
+    fn every_step_is_counted_once_across_chunks() {
+        let keys = spread(3 * CHUNK_KEYS as u64 + 17);
+        let profile = Profile::new(&keys);
+        for codec in Codec::ALL {
+            for low_bits in LOW_BITS {
+                let coding = profile.coding(codec, low_bits);
+                let mut expected = vec![0; 65 - low_bits as usize];
+                for pair in keys.windows(2) {
+                    let (u, v) = (pair[0] >> low_bits, pair[1] >> low_bits);
+                    expected[class(codec, low_bits, u, v) as usize] += 1;
+                }
+                assert_eq!(coding.histogram, expected, "{codec} L={low_bits}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_open_width_is_the_largest_within_one_percent() {
+        let profile = Profile::new(&spread(100_000));
+        for codec in Codec::ALL {
+            let chosen = profile.choose(Some(codec), None).unwrap();
+            let plain = profile.coding(codec, 0).payload_bits;
+            let fits = |width: u32| profile.coding(codec, width).payload_bits * 100 <= plain * 101;
+            let expected = LOW_BITS.into_iter().rev().find(|&width| fits(width)).unwrap();
+            assert_eq!(chosen.low_bits, expected);
+            assert!(expected > 0, "uniform keys have incompressible low bits");
+        }
+    }
+
+    #[test]
+    fn the_open_codec_is_the_smaller_one() {
+        for keys in [spread(50_000), (0..5000).collect(), vec![]] {
+            let profile = Profile::new(&keys);
+            let size = |codec| profile.choose(codec, None).unwrap().payload_bits;
+            assert_eq!(size(None), size(Some(Codec::Xor)).min(size(Some(Codec::Gap))));
+        }
+    }
+
+    #[test]
+    fn an_unknown_width_is_refused() {
+        assert!(Profile::new(&[]).choose(None, Some(12)).is_err());
+    }
+}

@@ -1,0 +1,340 @@
+//! Stores: a directory with a manifest and segments.
+
+#[cfg(test)]
+mod crash;
+mod iter;
+mod pack;
+mod storage;
+mod target;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use iter::Iter;
+pub use pack::{PackSummary, Packer, Phase, Progress};
+
+use crate::design::Design;
+use crate::error::{Corruption, Error, Result};
+use crate::format::{MANIFEST_NAME, Manifest};
+use crate::search::{Match, Searcher};
+use crate::segment::Segment;
+use crate::table::{Access, Scratch, TableStats};
+
+/// How often opening starts again because the store was replaced meanwhile.
+const OPEN_ATTEMPTS: usize = 10;
+
+/// A compressed set of 64-bit fingerprints on disk, open for reading.
+///
+/// A store is `Send + Sync`: any number of threads may search it at once. Opening reads the
+/// manifest and of each table the header, the code lengths and the router (8 bytes per block, that
+/// is 0.04 byte per fingerprint with blocks of 1024 bytes); blocks are read when a search needs
+/// them, and their checksums are verified at the first touch. It needs no write permission, and
+/// takes no lock: a store that is replaced meanwhile stays readable, as it was, for those who
+/// opened it.
+///
+/// Files are mapped. Nobody may write into the files of an open store, or cut them short: changed
+/// bytes give wrong answers or errors, and a read behind the end of a file, or from a failing disk,
+/// ends the process with SIGBUS. [`OpenOptions::in_memory`] reads the files into memory instead.
+///
+/// # Examples
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("store");
+/// fpstore::Packer::new().pack(&path, [0b1011, 0b0011, u64::MAX])?;
+///
+/// let store = fpstore::Store::open(&path)?;
+/// let near = store.search(0b1010, 2)?;
+/// assert_eq!(near[0], fpstore::Match { fingerprint: 0b1011, distance: 1 });
+/// assert_eq!(near[1], fpstore::Match { fingerprint: 0b0011, distance: 2 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Store {
+    path: PathBuf,
+    radius: u32,
+    manifest_bytes: u64,
+    segments: Vec<Segment>,
+}
+
+/// How to open a [`Store`].
+///
+/// # Examples
+///
+/// ```no_run
+/// let store = fpstore::OpenOptions::new().in_memory(true).open("pages.fps")?;
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenOptions {
+    in_memory: bool,
+}
+
+impl OpenOptions {
+    /// Maps the files.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether to read all files into memory instead of mapping them. Takes as much memory as the
+    /// files have bytes, and rules out SIGBUS.
+    pub fn in_memory(mut self, in_memory: bool) -> Self {
+        self.in_memory = in_memory;
+        self
+    }
+
+    /// Opens the store in the directory `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAStore`] if there is none, [`Error::Corrupt`] or [`Error::Unsupported`] for what
+    /// its files hold, [`Error::Io`] if they cannot be read.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Store> {
+        let path = path.as_ref();
+        let access = if self.in_memory { Access::InMemory } else { Access::Mapped };
+        let mut bytes = read_manifest(path)?;
+        let mut attempts = 1;
+        loop {
+            match Store::from_manifest(path, &bytes, access) {
+                // A writer may have replaced the store between two reads: then the manifest is
+                // another.
+                Err(Error::Corrupt { corruption: Corruption::TableMissing, .. })
+                    if attempts < OPEN_ATTEMPTS && read_manifest(path)? != bytes =>
+                {
+                    bytes = read_manifest(path)?;
+                    attempts += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+}
+
+impl Store {
+    /// Opens the store in the directory `path`, with mapped files.
+    ///
+    /// # Errors
+    ///
+    /// As [`OpenOptions::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        OpenOptions::new().open(path)
+    }
+
+    fn from_manifest(path: &Path, bytes: &[u8], access: Access) -> Result<Self> {
+        let manifest =
+            Manifest::decode(bytes).map_err(|defect| defect.in_file(&path.join(MANIFEST_NAME)))?;
+        let segments = manifest
+            .segments
+            .iter()
+            .map(|entry| Segment::open(path, entry, access))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            radius: u32::from(manifest.radius),
+            manifest_bytes: bytes.len() as u64,
+            segments,
+        })
+    }
+
+    /// The directory of the store.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The Hamming radius that the store was planned for. Any other may be asked as well.
+    pub fn radius(&self) -> u32 {
+        self.radius
+    }
+
+    /// The number of fingerprints in all segments. A store that [`Packer`] wrote has one segment,
+    /// so this is the size of the set; a fingerprint that stands in several segments counts in
+    /// each.
+    pub fn len(&self) -> u64 {
+        self.segments.iter().map(Segment::count).sum()
+    }
+
+    /// Whether the store holds no fingerprint.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
+    /// Bytes of heap that the open store takes (router directories and the bitmaps of checked
+    /// blocks), besides the files themselves where they are in memory.
+    pub fn heap_bytes(&self) -> u64 {
+        let tables = self.segments.iter().flat_map(Segment::tables);
+        tables.map(|table| table.heap_bytes()).sum()
+    }
+
+    /// All stored fingerprints within Hamming distance `k` of `fingerprint`, ordered by distance,
+    /// then by value. `k` over 64 is 64. Who asks many times keeps a [`Store::searcher`].
+    ///
+    /// Exact for every design and radius. The work depends on both: see [`Design`]; where
+    /// descending would touch more blocks than one table has, and from k = 33 on, it scans that
+    /// table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if a block that is needed is damaged.
+    pub fn search(&self, fingerprint: u64, k: u32) -> Result<Vec<Match>> {
+        let mut searcher = self.searcher();
+        searcher.search(fingerprint, k).map(<[Match]>::to_vec)
+    }
+
+    /// A searcher for one thread, which allocates nothing per query once its buffers have grown.
+    pub fn searcher(&self) -> Searcher<'_> {
+        Searcher::new(self)
+    }
+
+    /// Whether `fingerprint` is stored. Reads at most one block per segment.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if that block is damaged.
+    pub fn contains(&self, fingerprint: u64) -> Result<bool> {
+        let mut scratch = Scratch::default();
+        for segment in &self.segments {
+            let table = segment.identity();
+            if table.contains(table.permutation().key(fingerprint), &mut scratch)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// All fingerprints in ascending order, each once. Decodes one block per segment at a time.
+    pub fn iter(&self) -> Iter<'_> {
+        Iter::new(&self.segments)
+    }
+
+    /// The size of the store and of its parts. Reads headers and histograms only.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if a histogram is damaged.
+    pub fn stats(&self) -> Result<Stats> {
+        let segments = self
+            .segments
+            .iter()
+            .map(|segment| {
+                let tables = segment.tables().iter().map(|table| table.stats());
+                Ok(SegmentStats {
+                    number: segment.number(),
+                    design: segment.design().clone(),
+                    count: segment.count(),
+                    tables: tables.collect::<Result<_>>()?,
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let tables = segments.iter().flat_map(|segment| &segment.tables);
+        Ok(Stats {
+            radius: self.radius,
+            fingerprints: self.len(),
+            bytes: self.manifest_bytes + tables.map(|table| table.file_bytes).sum::<u64>(),
+            segments,
+        })
+    }
+
+    /// Checks every byte: all checksums, padding, codes and the order of keys, that the router is
+    /// what the blocks give, and that every table of a segment holds the same set, by a sum of 128
+    /// bits over its fingerprints. Decodes all tables with all cores; 8 bytes of memory per block.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] with the first rule of the specification that is broken.
+    pub fn verify(&self) -> Result<VerifyReport> {
+        let mut report = VerifyReport { bytes: self.manifest_bytes, ..VerifyReport::default() };
+        for segment in &self.segments {
+            for table in segment.tables() {
+                table.verify()?;
+                report.tables += 1;
+                report.blocks += table.block_count();
+                report.bytes += table.file_bytes();
+            }
+            report.segments += 1;
+            report.fingerprints += segment.count();
+        }
+        Ok(report)
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Store").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl<'a> IntoIterator for &'a Store {
+    type Item = Result<u64>;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// The size of a store and what it is made of.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// The Hamming radius that the store was planned for.
+    pub radius: u32,
+    /// The number of fingerprints, as [`Store::len`] gives it.
+    pub fingerprints: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// The segments.
+    pub segments: Vec<SegmentStats>,
+}
+
+/// The size of a segment and what it is made of.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SegmentStats {
+    /// Number of the segment, part of the names of its files.
+    pub number: u64,
+    /// The design of its tables.
+    pub design: Design,
+    /// The number of distinct fingerprints.
+    pub count: u64,
+    /// The tables.
+    pub tables: Vec<TableStats>,
+}
+
+/// What [`Store::verify`] has checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VerifyReport {
+    /// Number of segments.
+    pub segments: u64,
+    /// Number of tables.
+    pub tables: u64,
+    /// Number of blocks of all tables.
+    pub blocks: u64,
+    /// Number of fingerprints of all segments.
+    pub fingerprints: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+}
+
+/// Reads the manifest in the directory `path`.
+fn read_manifest(path: &Path) -> Result<Vec<u8>> {
+    let manifest = path.join(MANIFEST_NAME);
+    fs::read(&manifest).map_err(|source| {
+        let found = match (source.kind(), fs::metadata(path)) {
+            (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Ok(metadata)) => {
+                if metadata.is_dir() {
+                    "the directory has no manifest.fps (a pack that was stopped leaves none)"
+                } else {
+                    "this is a file, not a directory"
+                }
+            }
+            (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => "there is nothing here",
+            _ => return Error::io(&manifest, "read the manifest")(source),
+        };
+        Error::NotAStore { path: path.to_path_buf(), found }
+    })
+}

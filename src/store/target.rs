@@ -1,0 +1,95 @@
+//! The place where a store is to be written: what may be replaced, the lock, leftovers.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::storage::sync_directory;
+use crate::error::{Error, Result};
+use crate::format::{LOCK_NAME, MANIFEST_NAME, Manifest, is_writers_name};
+
+/// Checks that a store may be written to `path`: nothing is there, an empty directory, what a
+/// stopped pack left, or, with `replace`, a store.
+pub(super) fn check(path: &Path, replace: bool) -> Result<()> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io(path, "look at the output")(error)),
+    };
+    let foreign = |entry: String| Err(Error::Foreign { path: path.to_path_buf(), entry });
+    if !metadata.is_dir() {
+        return foreign("a file, not a directory".to_string());
+    }
+    let mut stranger = None;
+    let mut has_manifest = false;
+    for entry in fs::read_dir(path).map_err(Error::io(path, "list the output"))? {
+        let entry = entry.map_err(Error::io(path, "list the output"))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name == MANIFEST_NAME {
+            has_manifest = true;
+        } else if name != LOCK_NAME && !is_writers_name(&name) {
+            stranger = Some(name);
+        }
+    }
+    if has_manifest {
+        let manifest = path.join(MANIFEST_NAME);
+        let bytes = fs::read(&manifest).map_err(Error::io(&manifest, "read the manifest"))?;
+        // A damaged store may be replaced, if nothing but a store can be meant.
+        if Manifest::decode(&bytes).is_err() && (stranger.is_some() || !Manifest::has_magic(&bytes))
+        {
+            return foreign(MANIFEST_NAME.to_string());
+        }
+        if !replace {
+            return Err(Error::Exists { path: path.to_path_buf() });
+        }
+        return Ok(());
+    }
+    stranger.map_or(Ok(()), foreign)
+}
+
+/// A directory that is locked for writing.
+pub(super) struct Target {
+    path: PathBuf,
+    /// Held until the target is dropped.
+    _lock: File,
+    created: bool,
+}
+
+impl Target {
+    /// Creates the directory `path` if it does not exist, locks it, and checks again, under the
+    /// lock, that a store may be written there.
+    pub(super) fn lock(path: &Path, replace: bool) -> Result<Self> {
+        check(path, replace)?;
+        let created = match fs::create_dir(path) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            Err(error) => return Err(Error::io(path, "create the directory of the store")(error)),
+        };
+        let lock_path = path.join(LOCK_NAME);
+        let open = File::options().write(true).create(true).truncate(false).open(&lock_path);
+        let lock = open.map_err(Error::io(&lock_path, "create the lock"))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_path_buf() }),
+            Err(TryLockError::Error(error)) => {
+                return Err(Error::io(&lock_path, "take the lock")(error));
+            }
+        }
+        if created && let Some(parent) = path.parent() {
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            sync_directory(parent).map_err(Error::io(parent, "sync the directory"))?;
+        }
+        let target = Self { path: path.to_path_buf(), _lock: lock, created };
+        check(path, replace)?;
+        Ok(target)
+    }
+
+    /// Removes the directory, if this target created it and no store came to be in it.
+    pub(super) fn abandon(self) {
+        if self.created {
+            // It fails, as it should, where anything else is left.
+            let _ = fs::remove_file(self.path.join(LOCK_NAME));
+            let _ = fs::remove_dir(&self.path);
+        }
+    }
+}

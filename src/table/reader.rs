@@ -1,0 +1,254 @@
+//! Reads the file of one table.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
+
+use bitvec::boxed::BitBox;
+use bitvec::order::Lsb0;
+use byteorder::{ByteOrder, LittleEndian as LE};
+
+use crate::block::{BlockReader, BlockView, OVERHANG};
+use crate::error::{Corruption, Error, Result};
+use crate::format::{self, Defect, Footer, Geometry, SegmentEntry, TableHeader};
+use crate::huffman;
+use crate::mapped::Bytes;
+use crate::permute::Permutation;
+use crate::router::{Budget, Candidate, Router};
+
+/// How the files of a store are accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Mapped,
+    InMemory,
+}
+
+/// An open table. Any number of threads may use it.
+pub(crate) struct Table {
+    path: PathBuf,
+    bytes: Bytes,
+    pub(super) header: TableHeader,
+    pub(super) header_crc: u32,
+    pub(super) footer: Footer,
+    pub(super) code_lengths: Vec<u8>,
+    geometry: Geometry,
+    permutation: Permutation,
+    blocks: BlockReader,
+    router: Router,
+    /// Blocks whose CRC was found right.
+    verified: BitBox<AtomicUsize, Lsb0>,
+}
+
+/// Places for what a search finds in blocks, kept from one query to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    survivors: Vec<u32>,
+    keys: Vec<u64>,
+}
+
+impl Table {
+    /// Opens table `number` of a segment in `directory`. Reads and checks the header, the footer,
+    /// the code lengths and the router; blocks are read when they are needed.
+    pub(crate) fn open(
+        directory: &Path,
+        segment: &SegmentEntry,
+        number: usize,
+        access: Access,
+    ) -> Result<Self> {
+        let path = directory.join(format::table_name(segment.number, number));
+        let file = File::open(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => Defect::corrupt(0, Corruption::TableMissing).in_file(&path),
+            _ => Error::io(&path, "open the table")(source),
+        })?;
+        let bytes = match access {
+            Access::Mapped => Bytes::map(&file).map_err(Error::io(&path, "map the table"))?,
+            Access::InMemory => Bytes::read(&file).map_err(Error::io(&path, "read the table"))?,
+        };
+        Self::from_bytes(path.clone(), bytes, segment, number)
+            .map_err(|defect| defect.in_file(&path))
+    }
+
+    fn from_bytes(
+        path: PathBuf,
+        bytes: Bytes,
+        segment: &SegmentEntry,
+        number: usize,
+    ) -> Result<Self, Defect> {
+        let entry = &segment.tables[number];
+        let (mut header, header_crc) = TableHeader::decode(&bytes, entry)?;
+        header.bind(&bytes, number as u16, segment.count, segment.set_sum)?;
+        let footer = Footer::decode(&bytes, &header, header_crc, entry)?;
+        let geometry = header.geometry(footer.block_count);
+        let code_lengths = footer.code_lengths(&bytes, &geometry, header_crc)?;
+        huffman::check_complete(&code_lengths, header.count)
+            .map_err(|corruption| Defect::corrupt(geometry.codes().start, corruption))?;
+        footer.check_router(&bytes, &geometry, header_crc)?;
+        Ok(Self {
+            path,
+            permutation: Permutation::new(&header.top),
+            blocks: BlockReader::new(header.codec, geometry, &code_lengths),
+            router: Router::new(&bytes[geometry.router()]),
+            verified: bitvec::bitbox![AtomicUsize, Lsb0; 0; footer.block_count as usize],
+            bytes,
+            header,
+            header_crc,
+            footer,
+            code_lengths,
+            geometry,
+        })
+    }
+
+    /// The path of the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the header says.
+    pub(crate) fn header(&self) -> &TableHeader {
+        &self.header
+    }
+
+    /// The permutation from fingerprints to keys.
+    pub(crate) fn permutation(&self) -> &Permutation {
+        &self.permutation
+    }
+
+    /// Where everything stands in the file.
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The bytes of the file.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Gets keys back from the blocks of this table.
+    pub(super) fn block_reader(&self) -> &BlockReader {
+        &self.blocks
+    }
+
+    /// Number of blocks.
+    pub(crate) fn block_count(&self) -> u64 {
+        self.geometry.block_count
+    }
+
+    /// Bytes of the table in the heap, besides the file where it is in memory.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        self.router.heap_bytes() + self.block_count().div_ceil(8)
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// The last keys of all blocks, as bytes.
+    pub(super) fn last_keys(&self) -> &[u8] {
+        &self.bytes[self.geometry.router()]
+    }
+
+    /// The last key of block `number`, by the router.
+    pub(super) fn last_key(&self, number: u64) -> u64 {
+        LE::read_u64(&self.last_keys()[8 * number as usize..])
+    }
+
+    /// The error for a rule that block `number` breaks.
+    pub(super) fn block_error(&self, number: u64, corruption: Corruption) -> Error {
+        Defect::corrupt(self.geometry.block(number).start, corruption).in_file(&self.path)
+    }
+
+    /// Block `number` and its overhang; checks its CRC.
+    pub(super) fn checked_block(&self, number: u64) -> Result<BlockView<'_>, Corruption> {
+        let at = self.geometry.block(number);
+        let bytes = &self.bytes[at.start..at.end + OVERHANG];
+        self.geometry.check_block_crc(self.header_crc, number, &bytes[..bytes.len() - OVERHANG])?;
+        self.verified.set_aliased(number as usize, true);
+        self.blocks.view(number, bytes)
+    }
+
+    /// Block `number`, whose CRC is checked if no thread has done it since the table was opened.
+    #[inline]
+    fn block(&self, number: u64) -> Result<BlockView<'_>> {
+        let view = if self.verified[number as usize] {
+            let at = self.geometry.block(number);
+            self.blocks.view(number, &self.bytes[at.start..at.end + OVERHANG])
+        } else {
+            self.checked_block(number)
+        };
+        view.map_err(|corruption| self.block_error(number, corruption))
+    }
+
+    /// Appends the blocks that can hold a key within `k` of the key `query` and `threshold` inside
+    /// the top. Gives up, and returns false, once there are more than `limit`.
+    pub(crate) fn descend(
+        &self,
+        query: u64,
+        k: u32,
+        threshold: u32,
+        limit: usize,
+        out: &mut Vec<Candidate>,
+    ) -> bool {
+        let budget = Budget {
+            k,
+            threshold: threshold.min(k),
+            top_bits: self.permutation.top_bits(),
+            middle_bits: self.geometry.middle_bits(),
+        };
+        self.router.descend(self.last_keys(), query, budget, limit, out)
+    }
+
+    /// Calls `found` with each key of the candidate block within `k` of the key `query`. Decodes
+    /// the block only if a key survives the scan of the low bits, up to the last survivor; tells
+    /// whether it did.
+    pub(crate) fn search_block(
+        &self,
+        candidate: Candidate,
+        query: u64,
+        k: u32,
+        scratch: &mut Scratch,
+        mut found: impl FnMut(u64),
+    ) -> Result<bool> {
+        let number = u64::from(candidate.block);
+        let block = self.block(number)?;
+        scratch.survivors.clear();
+        self.blocks.scan(&block, query, k, candidate.budget, &mut scratch.survivors);
+        let Some(&last) = scratch.survivors.last() else { return Ok(false) };
+        self.blocks
+            .decode(&block, last + 1, &mut scratch.keys)
+            .map_err(|corruption| self.block_error(number, corruption))?;
+        for &survivor in &scratch.survivors {
+            // Every number is at most `last`, up to which keys were decoded.
+            let key = scratch.keys[survivor as usize];
+            if (key ^ query).count_ones() <= k {
+                found(key);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the table holds the key. Reads at most one block.
+    pub(crate) fn contains(&self, key: u64, scratch: &mut Scratch) -> Result<bool> {
+        let Some(block) = self.router.find(self.last_keys(), key) else { return Ok(false) };
+        let mut found = false;
+        self.search_block(Candidate { block, budget: 0 }, key, 0, scratch, |_| found = true)?;
+        Ok(found)
+    }
+
+    /// Decodes block `number` into `keys`.
+    pub(crate) fn decode_block(&self, number: u64, keys: &mut Vec<u64>) -> Result<()> {
+        let block = self.block(number)?;
+        self.blocks
+            .decode(&block, u32::MAX, keys)
+            .map_err(|corruption| self.block_error(number, corruption))
+    }
+
+    /// The histogram of classes, checked.
+    pub(crate) fn histogram(&self) -> Result<Vec<u64>> {
+        let count = self.header.count;
+        self.footer
+            .histogram(&self.bytes, &self.geometry, self.header_crc, count, &self.code_lengths)
+            .map_err(|defect| defect.in_file(&self.path))
+    }
+}

@@ -1,0 +1,155 @@
+//! The annotated file of the format document (section 10) against the vector that it shows.
+//!
+//! `FPSTORE_BLESS=1 cargo test --test it annotated` writes it into the document.
+
+use std::fs;
+use std::path::Path;
+
+use crate::oracle::{self, block::canonical_codes};
+use crate::spec;
+
+const VECTOR: &str = "format-spec/vectors/good-annotated-xor-l8-b256";
+const MARKER: &str = "<!-- annotated -->\n";
+
+/// Lines of a dump: offset, bytes, meaning.
+struct Dump<'a> {
+    file: &'a [u8],
+    at: usize,
+    text: String,
+}
+
+impl Dump<'_> {
+    /// Shows the next `bytes` bytes.
+    fn part(&mut self, bytes: usize, meaning: &str) {
+        let part = &self.file[self.at..self.at + bytes];
+        let hex: Vec<String> = part.iter().map(|byte| format!("{byte:02X}")).collect();
+        let zeros = part.iter().all(|&byte| byte == 0);
+        if zeros && bytes > 16 {
+            self.line(&format!("00 .. 00 ({bytes})"), meaning);
+        } else {
+            for (line, hex) in hex.chunks(16).enumerate() {
+                self.line(&hex.join(" "), if line == 0 { meaning } else { "" });
+                self.at += hex.len();
+            }
+            self.at -= bytes;
+        }
+        self.at += bytes;
+    }
+
+    fn line(&mut self, hex: &str, meaning: &str) {
+        self.text += format!("    {:04X}  {hex:<47}  {meaning}", self.at).trim_end();
+        self.text.push('\n');
+    }
+
+    /// Shows the fields of a structure of the document.
+    fn fields(&mut self, table: &str) {
+        let mut fields: Vec<_> = spec::offsets(table).into_iter().collect();
+        fields.sort_by_key(|(_, (offset, _))| *offset);
+        for (name, (_, bytes)) in fields {
+            let Some(bytes) = bytes else { continue };
+            let part = &self.file[self.at..self.at + bytes];
+            let number =
+                part.iter().rev().fold(0u128, |number, &byte| number << 8 | u128::from(byte));
+            let meaning = match name.as_str() {
+                "magic" => name,
+                _ if bytes > 2 && number > 0xFFFF => format!("{name} = {number:#X}"),
+                _ => format!("{name} = {number}"),
+            };
+            self.part(bytes, &meaning);
+        }
+    }
+}
+
+fn dump() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(VECTOR);
+    let file = fs::read(root.join("segment-0000000000000001-table-000.fpt")).unwrap();
+    let store = oracle::read_store(&root).unwrap();
+    let table = &store.segments[0].tables[0];
+    let (low_bits, keys) = (u32::from(table.low_bits), &table.blocks[0]);
+    assert_eq!(
+        (table.codec, low_bits, table.blocks.len()),
+        (1, 8, 1),
+        "the text below describes this"
+    );
+
+    let mut dump = Dump { file: &file, at: 0, text: String::new() };
+    dump.fields("table-header");
+    dump.part(2, "bit range: first bit 0, 64 bits");
+    dump.part(2, "padding");
+    dump.part(4, "header_crc");
+    dump.part(4096 - 64, "padding");
+    dump.fields("block");
+    dump.part(keys.len() - 1, "column, plane 0: the low bytes of keys 1 to 4");
+    let stream_at = dump.at;
+    let codes = canonical_codes(&table.code_lengths);
+    let mut lines = Vec::new();
+    let mut position = 0;
+    for (index, pair) in keys.windows(2).enumerate() {
+        let (u, v) = (pair[0] >> low_bits, pair[1] >> low_bits);
+        let class = ((u ^ v).leading_zeros() - low_bits) as usize;
+        let (&(length, code), _) = codes.iter().find(|(_, found)| **found == class).unwrap();
+        let raw_bits = (64 - low_bits as usize).saturating_sub(1 + class);
+        let width = usize::from(length);
+        let bit = |i: usize| {
+            let at = position + i;
+            char::from(b'0' + (file[stream_at + at / 8] >> (at % 8) & 1))
+        };
+        let (code_bits, raw): (String, String) =
+            ((0..width).map(bit).collect(), (width..width + raw_bits).map(bit).collect());
+        assert_eq!(code_bits, format!("{code:0width$b}"));
+        let what = if raw_bits == 0 && u == v { "equal" } else { "" };
+        lines.push(
+            format!(
+                "        key {}: code {code_bits} (class {class}) {what}{raw}  -> 0x{:X}",
+                index + 1,
+                pair[1]
+            )
+            .replace(") 0", "), bits 0")
+            .replace(") 1", "), bits 1")
+            .replace(") equal", ", equal)"),
+        );
+        position += width + raw_bits;
+    }
+    dump.part(position.div_ceil(8), &format!("stream, {position} bits"));
+    for line in lines {
+        dump.text += &line;
+        dump.text.push('\n');
+    }
+    let end = 4096 + table.block_bytes as usize;
+    dump.part(end - dump.at, "padding");
+    dump.part(8, "router: the last key of block 0");
+    let classes = table.code_lengths.len();
+    let used: Vec<_> = (0..classes).filter(|&class| table.code_lengths[class] > 0).collect();
+    dump.part(classes, &format!("codes: lengths of classes {used:?}, 0 for the others"));
+    dump.part(classes.next_multiple_of(8) - classes, "padding");
+    let mut class = 0;
+    while class < classes {
+        let zeros = table.histogram[class..].iter().take_while(|&&count| count == 0).count();
+        if zeros > 0 {
+            dump.part(8 * zeros, &format!("histogram, classes {class} to {}", class + zeros - 1));
+            class += zeros;
+        } else {
+            dump.part(8, &format!("histogram, class {class}"));
+            class += 1;
+        }
+    }
+    dump.fields("table-footer");
+    assert_eq!(dump.at, file.len());
+    dump.text
+}
+
+#[test]
+fn the_annotated_file_of_the_document_is_the_vector() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec/FORMAT.md");
+    let document = fs::read_to_string(&path).unwrap();
+    let (before, after) = document.split_once(MARKER).unwrap();
+    let (_, after) = after.split_once("\n## ").unwrap();
+    let expected = format!("{before}{MARKER}\n{}\n## {after}", dump());
+    if std::env::var_os("FPSTORE_BLESS").is_some() {
+        fs::write(&path, &expected).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&path).unwrap() == expected,
+        "the dump is another (FPSTORE_BLESS=1 writes it)"
+    );
+}

@@ -1,0 +1,149 @@
+//! Damaged stores: every byte flipped, every length cut. A store may answer right or refuse;
+//! nothing else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fpstore::{Design, Error, OpenOptions, Packer, Store};
+
+use crate::sets::{Random, brute_force, clustered, sorted};
+
+/// A small store, its set, and queries with their answers.
+struct Sample {
+    _temporary: tempfile::TempDir,
+    path: PathBuf,
+    set: Vec<u64>,
+    queries: Vec<(u64, Vec<fpstore::Match>)>,
+}
+
+fn sample() -> Sample {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let set = sorted(&clustered(150, 11));
+    let packer = Packer::new().design(Design::named("halves").unwrap()).block_bytes(256);
+    packer.low_bits(Some(16)).pack(&path, set.iter().copied()).unwrap();
+    let mut random = Random(12);
+    let queries = (0..12)
+        .map(|i| {
+            let query = random.flip(set[i * 10], i as u32 % 4);
+            (query, brute_force(&set, query, 3))
+        })
+        .collect();
+    Sample { _temporary: temporary, path, set, queries }
+}
+
+/// What a damaged store was seen to do.
+#[derive(Default, Debug)]
+struct Seen {
+    refused_at_open: usize,
+    refused_later: usize,
+    whole: usize,
+}
+
+/// Opens, searches, lists and verifies. Everything gives the right answer or an error about the
+/// file.
+fn probe(sample: &Sample, in_memory: bool, what: &str, seen: &mut Seen) {
+    let typed = |error: Error| {
+        let typed = matches!(
+            error,
+            Error::Corrupt { .. } | Error::Unsupported { .. } | Error::NotAStore { .. }
+        );
+        assert!(typed, "{what}: {error}");
+    };
+    let store = match OpenOptions::new().in_memory(in_memory).open(&sample.path) {
+        Ok(store) => store,
+        Err(error) => {
+            typed(error);
+            seen.refused_at_open += 1;
+            return;
+        }
+    };
+    let mut refused = false;
+    for (query, expected) in &sample.queries {
+        match store.search(*query, 3) {
+            Ok(found) => assert_eq!(&found, expected, "{what}: wrong answer"),
+            Err(error) => {
+                typed(error);
+                refused = true;
+            }
+        }
+    }
+    match store.iter().collect::<Result<Vec<_>, _>>() {
+        Ok(listed) => assert_eq!(listed, sample.set, "{what}: wrong list"),
+        Err(error) => {
+            typed(error);
+            refused = true;
+        }
+    }
+    match store.verify() {
+        Ok(report) => {
+            assert!(!refused, "{what}: verify passes where a search fails");
+            assert_eq!(report.fingerprints, sample.set.len() as u64);
+        }
+        Err(error) => {
+            typed(error);
+            refused = true;
+        }
+    }
+    if refused { seen.refused_later += 1 } else { seen.whole += 1 }
+}
+
+fn files(path: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> =
+        fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_flipped_byte_is_answered_rightly_or_refused() {
+    let sample = sample();
+    let mut seen = Seen::default();
+    let mut bytes_flipped = 0;
+    for file in files(&sample.path) {
+        let good = fs::read(&file).unwrap();
+        for at in 0..good.len() {
+            // One bit, or all of them.
+            let mask = if at % 2 == 0 { 1 << (at / 2 % 8) } else { 0xFF };
+            let mut bad = good.clone();
+            bad[at] ^= mask;
+            fs::write(&file, &bad).unwrap();
+            probe(&sample, true, &format!("{} byte {at}", file.display()), &mut seen);
+            bytes_flipped += 1;
+        }
+        fs::write(&file, &good).unwrap();
+    }
+    println!("{bytes_flipped} bytes flipped: {seen:?}");
+    assert!(bytes_flipped > 10_000 && seen.refused_at_open > 0 && seen.refused_later > 0);
+    assert_eq!(seen.whole, 0, "verify looks at every byte");
+    Store::open(&sample.path).unwrap().verify().unwrap();
+}
+
+#[test]
+fn every_truncation_is_refused() {
+    let sample = sample();
+    let mut seen = Seen::default();
+    let mut lengths = 0;
+    for file in files(&sample.path) {
+        let good = fs::read(&file).unwrap();
+        for length in 0..good.len() {
+            fs::write(&file, &good[..length]).unwrap();
+            // Mapped and in memory by turns.
+            probe(
+                &sample,
+                length % 2 == 0,
+                &format!("{} cut to {length}", file.display()),
+                &mut seen,
+            );
+            lengths += 1;
+        }
+        fs::remove_file(&file).unwrap();
+        if !file.ends_with("lock") {
+            probe(&sample, false, &format!("{} removed", file.display()), &mut seen);
+            lengths += 1;
+        }
+        fs::write(&file, &good).unwrap();
+    }
+    println!("{lengths} truncations: {seen:?}");
+    assert_eq!(seen.refused_at_open, lengths, "lengths are checked when a store is opened");
+}

@@ -1,0 +1,18 @@
+//! Tests of fpstore through its public interface, against oracles that share no code with it.
+//!
+//! `oracle` is a decoder written from the format document alone, `spec` reads the tables of that
+//! document, `forge` damages stores; `sets` makes fingerprints and answers by brute force.
+
+#![allow(missing_docs)]
+
+mod annotated;
+mod answers;
+mod damage;
+mod exactness;
+mod forge;
+mod oracle;
+mod sets;
+#[allow(dead_code)]
+mod spec;
+mod store;
+mod vectors;

@@ -1,0 +1,212 @@
+//! A second reader of the format: plain, slow, and written from `format-spec/FORMAT.md` alone.
+//!
+//! It shares no code with the library, and checks every rule of the document, the (verify) ones
+//! included. It holds whole files in memory and decodes bit by bit, so it is no reader for large
+//! stores.
+
+pub mod block;
+mod manifest;
+mod meaning;
+mod table;
+
+use std::fmt::{self, Display};
+use std::path::Path;
+
+use byteorder::{ByteOrder, LittleEndian};
+
+/// The first rule that a store breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// The tag without brackets, such as `TAB-4`.
+    pub rule: &'static str,
+    /// The store is not corrupt, but uses what version 1 does not define.
+    pub unsupported: bool,
+    /// Where, what was found, and what was expected.
+    pub detail: String,
+}
+
+impl Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.unsupported { "unsupported" } else { "corrupt" };
+        write!(f, "[{}] {kind}: {}", self.rule, self.detail)
+    }
+}
+
+impl std::error::Error for Rejection {}
+
+type Checked<T> = Result<T, Rejection>;
+
+/// A store, decoded.
+#[derive(Clone, Debug)]
+pub struct PlainStore {
+    pub planned_radius: u16,
+    pub next_segment: u64,
+    pub segments: Vec<PlainSegment>,
+}
+
+impl PlainStore {
+    /// The set of the store: the union of its segments, ascending.
+    pub fn fingerprints(&self) -> Vec<u64> {
+        let tables = self.segments.iter().filter_map(|segment| segment.tables.first());
+        let mut all: Vec<u64> = tables.flat_map(|table| table.fingerprints.clone()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// A segment, decoded.
+#[derive(Clone, Debug)]
+pub struct PlainSegment {
+    pub number: u64,
+    pub count: u64,
+    pub tables: Vec<PlainTable>,
+}
+
+/// A table, decoded.
+#[derive(Clone, Debug)]
+pub struct PlainTable {
+    pub codec: u8,
+    pub low_bits: u8,
+    pub block_bytes: u32,
+    /// The top: first bit and number of bits of each range.
+    pub ranges: Vec<(u8, u8)>,
+    /// By class, 0 for a class without a code.
+    pub code_lengths: Vec<u8>,
+    /// By class.
+    pub histogram: Vec<u64>,
+    pub router: Vec<u64>,
+    /// The keys of each block.
+    pub blocks: Vec<Vec<u64>>,
+    /// The keys, un-permuted, ascending.
+    pub fingerprints: Vec<u64>,
+}
+
+/// Takes the fields of a structure in their order, so that no offset is repeated here.
+///
+/// Every caller has checked the length of the structure.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    fn bytes(&mut self, count: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(count);
+        self.0 = rest;
+        taken
+    }
+
+    fn u8(&mut self) -> u8 {
+        self.bytes(1)[0]
+    }
+
+    fn u16(&mut self) -> u16 {
+        LittleEndian::read_u16(self.bytes(2))
+    }
+
+    fn u32(&mut self) -> u32 {
+        LittleEndian::read_u32(self.bytes(4))
+    }
+
+    fn u64(&mut self) -> u64 {
+        LittleEndian::read_u64(self.bytes(8))
+    }
+
+    fn u128(&mut self) -> u128 {
+        LittleEndian::read_u128(self.bytes(16))
+    }
+}
+
+fn corrupt(rule: &'static str, detail: String) -> Rejection {
+    let unsupported = false;
+    Rejection { rule, unsupported, detail }
+}
+
+/// Corrupt unless it holds.
+fn require(holds: bool, rule: &'static str, detail: impl FnOnce() -> String) -> Checked<()> {
+    holds.then_some(()).ok_or_else(|| corrupt(rule, detail()))
+}
+
+/// Unsupported unless it holds.
+fn support(holds: bool, rule: &'static str, detail: impl FnOnce() -> String) -> Checked<()> {
+    let unsupported = true;
+    require(holds, rule, detail).map_err(|e| Rejection { unsupported, ..e })
+}
+
+fn require_equal<T: PartialEq + fmt::Debug>(
+    rule: &'static str,
+    what: &str,
+    found: T,
+    expected: T,
+) -> Checked<()> {
+    require(found == expected, rule, || format!("{what} is {found:?}, expected {expected:?}"))
+}
+
+fn require_crc(rule: &'static str, what: &str, found: u32, expected: u32) -> Checked<()> {
+    require(found == expected, rule, || {
+        format!("{what} is {found:#010x}, expected {expected:#010x}")
+    })
+}
+
+const CRC_TABLE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut rest, mut bit) = (byte as u32, 0);
+        while bit < 8 {
+            rest = if rest & 1 == 1 { rest >> 1 ^ 0xEDB8_8320 } else { rest >> 1 };
+            bit += 1;
+        }
+        table[byte] = rest;
+        byte += 1;
+    }
+    table
+};
+
+/// CRC-32 of the concatenation of the parts (section 1).
+pub fn crc(parts: &[&[u8]]) -> u32 {
+    let bytes = parts.iter().flat_map(|part| part.iter());
+    !bytes.fold(!0, |crc: u32, &byte| crc >> 8 ^ CRC_TABLE[(crc as u8 ^ byte) as usize])
+}
+
+/// Reads the store in `dir` and checks every rule.
+///
+/// # Errors
+///
+/// The first rule broken. A manifest that cannot be read is [DIR-1], a table [DIR-2].
+pub fn read_store(dir: &Path) -> Checked<PlainStore> {
+    let path = dir.join("manifest.fps");
+    let file =
+        std::fs::read(&path).map_err(|e| corrupt("DIR-1", format!("{}: {e}", path.display())))?;
+    let manifest = manifest::read_manifest(&file)?;
+    let segments = manifest.segments.iter();
+    Ok(PlainStore {
+        planned_radius: manifest.planned_radius,
+        next_segment: manifest.next_segment,
+        segments: segments.map(|segment| read_segment(dir, segment)).collect::<Checked<_>>()?,
+    })
+}
+
+fn read_segment(dir: &Path, segment: &manifest::SegmentEntry) -> Checked<PlainSegment> {
+    let mut tables = Vec::new();
+    for number in 0..segment.tables.len() {
+        let name = format!("segment-{:016x}-table-{number:03}.fpt", segment.number);
+        let file =
+            std::fs::read(dir.join(&name)).map_err(|e| corrupt("DIR-2", format!("{name}: {e}")))?;
+        let table = table::read_table(&file, segment, number);
+        tables.push(table.map_err(|e| Rejection { detail: format!("{name}: {}", e.detail), ..e })?);
+    }
+    Ok(PlainSegment { number: segment.number, count: segment.count, tables })
+}
+
+/// The fingerprint of a key of a table with this top.
+pub fn fingerprint(ranges: &[(u8, u8)], key: u64) -> u64 {
+    meaning::unpermute(key, &meaning::bit_order(ranges))
+}
+
+fn all_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
+}
+
+#[test]
+fn crc_has_the_check_value_of_the_document() {
+    assert_eq!(crc(&[b"1234", b"", b"56789"]), 0xCBF4_3926);
+}

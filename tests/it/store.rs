@@ -1,0 +1,262 @@
+//! What a store promises besides exact answers.
+
+use std::fs;
+use std::path::Path;
+
+use fpstore::{Codec, Design, Error, Match, OpenOptions, Packer, Phase, Store};
+
+use crate::sets::{Random, brute_force, clustered, sorted};
+
+/// All files of a store but the lock, by name.
+fn files(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<_> = fs::read_dir(path)
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap()))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn files_do_not_depend_on_the_order_of_the_input_its_duplicates_or_the_threads() {
+    let set = clustered(30_000, 1);
+    let temporary = tempfile::tempdir().unwrap();
+    let pack = |name: &str, threads: usize, input: Vec<u64>| {
+        let path = temporary.path().join(name);
+        let packer = Packer::new().design(Design::named("3of6").unwrap()).block_bytes(512);
+        packer.threads(threads).pack(&path, input).unwrap();
+        files(&path)
+    };
+    let first = pack("first", 1, set.clone());
+    let mut random = Random(2);
+    let mut shuffled = [&set[..], &set[..1000]].concat();
+    for i in (1..shuffled.len()).rev() {
+        shuffled.swap(i, random.next() as usize % (i + 1));
+    }
+    assert_eq!(first.len(), 22, "a manifest, a lock and 20 tables");
+    assert!(first == pack("shuffled", 2, shuffled));
+    assert!(first == pack("sorted", 5, sorted(&set)));
+}
+
+#[test]
+fn results_are_ordered_by_distance_and_then_by_value() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    Packer::new().pack(&path, [0b111, 0b001, 0b100, 0b010, 0b000]).unwrap();
+    let found: Vec<_> = Store::open(&path).unwrap().search(0, 3).unwrap();
+    let pairs: Vec<_> = found.iter().map(|m| (m.distance, m.fingerprint)).collect();
+    assert_eq!(pairs, [(0, 0b000), (1, 0b001), (1, 0b010), (1, 0b100), (3, 0b111)]);
+}
+
+#[test]
+fn a_radius_over_64_is_64() {
+    let set = clustered(500, 3);
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    Packer::new().pack(&path, set.iter().copied()).unwrap();
+    let store = Store::open(&path).unwrap();
+    let all = brute_force(&set, 99, 64);
+    assert_eq!(store.search(99, u32::MAX).unwrap(), all);
+    assert_eq!(all.len(), sorted(&set).len());
+}
+
+#[test]
+fn many_threads_search_one_store_at_once() {
+    let set = clustered(20_000, 4);
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    Packer::new().block_bytes(256).pack(&path, set.iter().copied()).unwrap();
+    // Freshly opened, so that the first touches of blocks race as well.
+    let store = Store::open(&path).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (store, set) = (&store, &set);
+            scope.spawn(move || {
+                let mut random = Random(thread);
+                let mut searcher = store.searcher();
+                for _ in 0..100 {
+                    let stored = set[random.next() as usize % set.len()];
+                    let query = random.flip(stored, 2);
+                    assert_eq!(searcher.search(query, 3).unwrap(), brute_force(set, query, 3));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_store_may_be_moved_copied_and_read_into_memory() {
+    let set = clustered(3000, 5);
+    let temporary = tempfile::tempdir().unwrap();
+    let (old, new) = (temporary.path().join("old"), temporary.path().join("new"));
+    Packer::new().pack(&old, set.iter().copied()).unwrap();
+    fs::rename(&old, &new).unwrap();
+    let store = OpenOptions::new().in_memory(true).open(&new).unwrap();
+    // Nothing is read from the files any more.
+    fs::remove_dir_all(&new).unwrap();
+    assert_eq!(store.search(set[7], 3).unwrap(), brute_force(&set, set[7], 3));
+    assert_eq!(store.verify().unwrap().fingerprints, sorted(&set).len() as u64);
+}
+
+#[test]
+fn an_open_store_stays_as_it_was_when_it_is_replaced() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    Packer::new().pack(&path, [1, 2, 3]).unwrap();
+    let old = Store::open(&path).unwrap();
+    assert!(matches!(Packer::new().pack(&path, [4]), Err(Error::Exists { .. })));
+    Packer::new().replace(true).radius(5).pack(&path, [4, 5]).unwrap();
+    let listed = |store: &Store| store.iter().collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(listed(&old), [1, 2, 3]);
+    let new = Store::open(&path).unwrap();
+    assert_eq!((listed(&new), new.radius()), (vec![4, 5], 5));
+    let names: Vec<_> = files(&path).into_iter().map(|(name, _)| name).collect();
+    let expected = [
+        "lock",
+        "manifest.fps",
+        "segment-0000000000000002-table-000.fpt",
+        "segment-0000000000000002-table-001.fpt",
+    ];
+    assert_eq!(names, expected, "files of the old store are gone");
+}
+
+#[test]
+fn nothing_but_a_store_is_replaced_and_what_a_stopped_pack_left_goes() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("photos");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("holiday.jpg"), "x").unwrap();
+    let error = Packer::new().replace(true).pack(&path, [1]).unwrap_err();
+    assert!(matches!(&error, Error::Foreign { entry, .. } if entry == "holiday.jpg"), "{error}");
+    fs::write(path.join("manifest.fps"), "not ours").unwrap();
+    let error = Packer::new().replace(true).pack(&path, [1]).unwrap_err();
+    assert!(matches!(&error, Error::Foreign { .. }), "{error}");
+    assert_eq!(files(&path).len(), 2);
+
+    let file = temporary.path().join("file");
+    fs::write(&file, "x").unwrap();
+    assert!(matches!(Packer::new().replace(true).pack(&file, [1]), Err(Error::Foreign { .. })));
+
+    let stopped = temporary.path().join("stopped");
+    fs::create_dir(&stopped).unwrap();
+    for name in ["segment-0000000000000004-table-000.fpt", ".tmp-manifest.fps", "lock"] {
+        fs::write(stopped.join(name), "").unwrap();
+    }
+    assert!(matches!(Store::open(&stopped), Err(Error::NotAStore { .. })));
+    Packer::new().design(Design::named("single").unwrap()).pack(&stopped, [1]).unwrap();
+    let names: Vec<_> = files(&stopped).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["lock", "manifest.fps", "segment-0000000000000005-table-000.fpt"]);
+}
+
+#[test]
+fn a_damaged_store_can_be_replaced() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    Packer::new().pack(&path, [1, 2, 3]).unwrap();
+    let manifest = path.join("manifest.fps");
+    let mut bytes = fs::read(&manifest).unwrap();
+    bytes[20] ^= 1;
+    fs::write(&manifest, bytes).unwrap();
+    assert!(matches!(Store::open(&path), Err(Error::Corrupt { .. })));
+    assert!(matches!(Packer::new().pack(&path, [4]), Err(Error::Exists { .. })));
+    Packer::new().replace(true).pack(&path, [4]).unwrap();
+    assert_eq!(Store::open(&path).unwrap().len(), 1);
+    assert_eq!(files(&path).len(), 4, "files of the damaged store are gone");
+}
+
+#[test]
+fn a_second_writer_is_told_to_wait() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    fs::create_dir(&path).unwrap();
+    let lock = fs::File::create(path.join("lock")).unwrap();
+    lock.lock().unwrap();
+    assert!(matches!(Packer::new().pack(&path, [1]), Err(Error::Busy { .. })));
+    drop(lock);
+    Packer::new().pack(&path, [1]).unwrap();
+}
+
+#[test]
+fn options_out_of_range_are_refused_before_anything_is_written() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    for packer in [
+        Packer::new().radius(65),
+        Packer::new().block_bytes(128),
+        Packer::new().block_bytes(1000),
+        Packer::new().block_bytes(1 << 17),
+        Packer::new().low_bits(Some(12)),
+    ] {
+        let error = packer.pack(&path, [1]).unwrap_err();
+        assert!(matches!(error, Error::InvalidOption { .. }), "{error}");
+        assert!(!path.exists());
+    }
+}
+
+#[test]
+fn progress_ends_where_it_should_in_every_phase() {
+    use std::sync::{Arc, Mutex};
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let temporary = tempfile::tempdir().unwrap();
+    let sink = Arc::clone(&seen);
+    let packer = Packer::new().on_progress(move |progress| sink.lock().unwrap().push(progress));
+    packer.pack(temporary.path().join("store"), (0..5000u64).map(|i| i << 30)).unwrap();
+    let seen = seen.lock().unwrap();
+    for (phase, total) in [(Phase::Sort, 5000), (Phase::Encode, 10_000), (Phase::Sync, 10_000)] {
+        let of_phase: Vec<_> = seen.iter().filter(|progress| progress.phase == phase).collect();
+        assert!(of_phase.is_sorted_by_key(|progress| progress.done));
+        let last = of_phase.last().unwrap();
+        assert_eq!((last.done, last.total), (total, total), "{phase}");
+    }
+}
+
+#[test]
+fn statistics_add_up_to_the_files() {
+    let set = clustered(10_000, 6);
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let packer = Packer::new().codec(Some(Codec::Xor)).low_bits(Some(0));
+    let summary = packer.pack(&path, set.iter().copied()).unwrap();
+    let stats = Store::open(&path).unwrap().stats().unwrap();
+    let on_disk: u64 = files(&path).iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    assert_eq!((stats.bytes, summary.bytes), (on_disk, on_disk));
+    assert_eq!(stats.segments[0].tables, summary.tables);
+    // The paper's histogram, counted here from the sorted set.
+    let sorted = sorted(&set);
+    let mut histogram = vec![0; 65];
+    for pair in sorted.windows(2) {
+        histogram[(pair[0] ^ pair[1]).leading_zeros() as usize] += 1;
+    }
+    assert_eq!(summary.tables[0].histogram, histogram);
+    let steps: u64 = histogram.iter().sum();
+    assert_eq!(steps, stats.fingerprints - 1);
+}
+
+#[test]
+fn a_path_without_a_store_is_named_with_what_is_there() {
+    let temporary = tempfile::tempdir().unwrap();
+    let file = temporary.path().join("file");
+    fs::write(&file, "x").unwrap();
+    for (path, found) in [
+        (temporary.path().join("missing"), "there is nothing here"),
+        (temporary.path().to_path_buf(), "the directory has no manifest.fps"),
+        (file, "this is a file, not a directory"),
+    ] {
+        let error = Store::open(&path).unwrap_err().to_string();
+        assert!(error.contains(found) && error.contains(path.to_str().unwrap()), "{error}");
+    }
+}
+
+#[test]
+fn matches_of_a_searcher_do_not_leak_into_the_next_query() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    Packer::new().pack(&path, [0, u64::MAX]).unwrap();
+    let store = Store::open(&path).unwrap();
+    let mut searcher = store.searcher();
+    assert_eq!(searcher.search(0, 0).unwrap(), [Match { fingerprint: 0, distance: 0 }]);
+    assert_eq!(searcher.search(u64::MAX / 2, 0).unwrap(), []);
+    let far = Match { fingerprint: u64::MAX, distance: 1 };
+    assert_eq!(searcher.search(u64::MAX - 1, 1).unwrap(), [far]);
+}

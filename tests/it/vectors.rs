@@ -1,0 +1,217 @@
+//! The test vectors of the format: committed stores, read by the library and by the plain decoder.
+//!
+//! `FPSTORE_BLESS=1 cargo test --test it vectors` writes them anew, from what the library packs and
+//! [`forge`](crate::forge) damages. Without it, a test fails where the committed files are not
+//! byte for byte what that gives.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fpstore::{Codec, Error, Packer, Store};
+
+use crate::forge::{self, BaseSpec, Forge};
+use crate::oracle;
+use crate::sets::sorted;
+
+/// Files of a vector by name.
+type Files = BTreeMap<String, Vec<u8>>;
+
+struct Vector {
+    name: String,
+    sentence: String,
+    /// The rule that is broken; empty for a good one.
+    rule: String,
+    files: Files,
+    /// The fingerprints, of a good one.
+    fingerprints: Vec<u64>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec/vectors")
+}
+
+fn read_files(directory: &Path) -> Files {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
+    let file = |entry: fs::DirEntry| {
+        (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())
+    };
+    entries.map(file).collect()
+}
+
+fn pack(spec: &BaseSpec, path: &Path) {
+    Packer::new()
+        .design(spec.design.parse().unwrap())
+        .codec(Some(spec.codec.parse().unwrap()))
+        .block_bytes(spec.block_bytes)
+        .low_bits(Some(spec.low_bits))
+        .threads(1)
+        .pack(path, spec.fingerprints.iter().copied())
+        .unwrap();
+    fs::remove_file(path.join("lock")).unwrap();
+}
+
+/// All vectors, made anew.
+fn vectors() -> Vec<Vector> {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut packed = 0;
+    let mut pack = |spec: &BaseSpec| {
+        packed += 1;
+        let path = temporary.path().join(packed.to_string());
+        pack(spec, &path);
+        path
+    };
+    let mut vectors = Vec::new();
+    for (name, sentence, spec) in forge::good_specs() {
+        vectors.push(Vector {
+            name: name.to_string(),
+            sentence: sentence.to_string(),
+            rule: String::new(),
+            files: read_files(&pack(&spec)),
+            fingerprints: sorted(&spec.fingerprints),
+        });
+    }
+    let mut bases = BTreeMap::new();
+    for case in forge::good_variants().into_iter().chain(forge::cases()) {
+        let spec = forge::base_spec(case.base);
+        let base = bases.entry(case.base).or_insert_with(|| pack(&spec));
+        let mut forge = Forge::load(base).unwrap();
+        (case.damage)(&mut forge);
+        vectors.push(Vector {
+            name: case.name.to_string(),
+            sentence: case.sentence.to_string(),
+            rule: case.rule.to_string(),
+            files: forge.files,
+            fingerprints: if case.rule.is_empty() { sorted(&spec.fingerprints) } else { vec![] },
+        });
+    }
+    vectors.sort_by(|a, b| a.name.cmp(&b.name));
+    vectors
+}
+
+/// Both readers see the same fields.
+fn compare(plain: &oracle::PlainStore, store: &Store) {
+    let stats = store.stats().unwrap();
+    assert_eq!(u32::from(plain.planned_radius), stats.radius);
+    assert!(plain.segments.iter().all(|segment| segment.number < plain.next_segment));
+    assert_eq!(plain.segments.len(), stats.segments.len());
+    for (plain, stats) in plain.segments.iter().zip(&stats.segments) {
+        assert_eq!((plain.number, plain.count), (stats.number, stats.count));
+        assert_eq!(plain.tables.len(), stats.tables.len());
+        for (plain, stats) in plain.tables.iter().zip(&stats.tables) {
+            let codec = if plain.codec == 1 { Codec::Xor } else { Codec::Gap };
+            assert_eq!((codec, u32::from(plain.low_bits)), (stats.codec, stats.low_bits));
+            assert_eq!(
+                (plain.block_bytes, plain.router.len() as u64),
+                (stats.block_bytes, stats.blocks)
+            );
+            assert_eq!(
+                (&plain.code_lengths, &plain.histogram),
+                (&stats.code_lengths, &stats.histogram)
+            );
+            let top: Vec<_> = stats.top.iter().map(|range| (range.start, range.bits)).collect();
+            assert_eq!(plain.ranges, top);
+        }
+    }
+}
+
+fn hex_lines(fingerprints: &[u64]) -> String {
+    fingerprints.iter().map(|fingerprint| format!("{fingerprint:016x}\n")).collect()
+}
+
+/// What the library says of a store: opened, verified and listed.
+fn library(path: &Path) -> Result<Vec<u64>, Error> {
+    let store = Store::open(path)?;
+    store.verify()?;
+    store.iter().collect()
+}
+
+/// The reason that an error gives, and whether it is *unsupported*.
+fn reason(error: &Error) -> (String, bool) {
+    match error {
+        Error::Corrupt { corruption, .. } => (corruption.to_string(), false),
+        Error::Unsupported { feature, .. } => (feature.to_string(), true),
+        Error::NotAStore { found, .. } => (format!("[DIR-1] {found}"), false),
+        other => panic!("not an error about the store: {other}"),
+    }
+}
+
+fn readme(vectors: &[Vector]) -> String {
+    let mut text = String::from(
+        "# Test vectors of format version 1\n\n\
+         One store per directory. `good-*` are read, and `good-NAME.hex` lists their fingerprints; `bad-*` are rejected\n\
+         as corrupt and `unsupported-*` as unsupported, by a reader that checks every rule, with the message given here.\n\
+         This file is written by the test that checks it.\n\n\
+         | vector | what it is | message |\n| --- | --- | --- |\n",
+    );
+    for vector in vectors {
+        let message = if vector.rule.is_empty() {
+            String::new()
+        } else {
+            let error = library(&root().join(&vector.name)).unwrap_err();
+            format!("`{}`", reason(&error).0.replace('|', "\\|"))
+        };
+        text += &format!("| {} | {} | {} |\n", vector.name, vector.sentence, message);
+    }
+    text
+}
+
+fn bless(vectors: &[Vector]) {
+    let root = root();
+    let _ = fs::remove_dir_all(&root);
+    for vector in vectors {
+        let directory = root.join(&vector.name);
+        fs::create_dir_all(&directory).unwrap();
+        for (name, bytes) in &vector.files {
+            fs::write(directory.join(name), bytes).unwrap();
+        }
+        if vector.rule.is_empty() {
+            let list = root.join(format!("{}.hex", vector.name));
+            fs::write(list, hex_lines(&vector.fingerprints)).unwrap();
+        }
+    }
+    fs::write(root.join("README.md"), readme(vectors)).unwrap();
+}
+
+#[test]
+fn committed_vectors_are_what_the_library_packs_and_both_readers_agree_on_them() {
+    let vectors = vectors();
+    let root = root();
+    if std::env::var_os("FPSTORE_BLESS").is_some() {
+        bless(&vectors);
+    }
+    let mut rejected = 0;
+    for vector in &vectors {
+        let directory = root.join(&vector.name);
+        let same = directory.is_dir() && read_files(&directory) == vector.files;
+        assert!(
+            same,
+            "{}: the committed files are others (FPSTORE_BLESS=1 writes them)",
+            vector.name
+        );
+        let (plain, library) = (oracle::read_store(&directory), library(&directory));
+        if vector.rule.is_empty() {
+            let list = fs::read_to_string(root.join(format!("{}.hex", vector.name))).unwrap();
+            assert_eq!(list, hex_lines(&vector.fingerprints), "{}", vector.name);
+            let plain = plain.unwrap_or_else(|error| panic!("{}: {error}", vector.name));
+            assert_eq!(plain.fingerprints(), vector.fingerprints, "{}", vector.name);
+            let listed = library.unwrap_or_else(|error| panic!("{}: {error}", vector.name));
+            assert_eq!(listed, vector.fingerprints, "{}", vector.name);
+            compare(&plain, &Store::open(&directory).unwrap());
+        } else {
+            let plain = plain.expect_err(&vector.name);
+            let (message, unsupported) = reason(&library.expect_err(&vector.name));
+            assert_eq!(plain.rule, vector.rule, "{}: {plain}", vector.name);
+            let tag = format!("[{}] ", vector.rule);
+            assert!(message.starts_with(&tag), "{}: {message}", vector.name);
+            assert_eq!(plain.unsupported, unsupported, "{}", vector.name);
+            assert_eq!(vector.name.starts_with("unsupported-"), unsupported, "{}", vector.name);
+            rejected += 1;
+        }
+    }
+    println!("{} good vectors, {rejected} to be rejected", vectors.len() - rejected);
+    assert_eq!(fs::read_to_string(root.join("README.md")).unwrap(), readme(&vectors));
+    // Nothing else lies there.
+    let expected = vectors.len() + vectors.iter().filter(|v| v.rule.is_empty()).count() + 1;
+    assert_eq!(fs::read_dir(&root).unwrap().count(), expected);
+}
