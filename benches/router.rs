@@ -8,7 +8,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 #[path = "../src/router.rs"]
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 mod router;
 #[path = "../tests/it/sets.rs"]
 #[allow(dead_code)]

@@ -1,0 +1,65 @@
+//! The command line as a whole: subcommands, and the help that is common to them.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::Failure;
+use crate::{completions, dump, pack, query, stat, verify};
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore pack hashes.txt -o photos.fps          pack a list of fingerprints
+  fpstore query photos.fps 8f3ac41e09b7d265      which are within the distance?
+  fpstore query photos.fps --from new.txt -k 6   many queries, another distance
+  fpstore stat photos.fps                        how well it is compressed
+  fpstore dump photos.fps > sorted.txt           all fingerprints again
+
+Formats of fingerprints (--format):
+  hex    up to 16 hexadecimal digits, with or without 0x, separated by white
+         space
+  dec    decimal digits, separated by white space; -9223372036854775808 to -1
+         stand for the 64 bits of a signed integer (two's complement), as
+         databases store them
+  u64le  raw little-endian integers of 8 bytes, nothing between them
+  auto   judged for each input from its first 64 KiB: hex if every fingerprint
+         has 16 digits or 0x; dec if all are decimal and not all have 16
+         digits; u64le if it is no text; else an error that asks for --format
+
+Exit codes:
+  0  done; `query`: something matched
+  1  `query`: nothing matched
+  2  an error, told in one line on standard error; or wrong usage";
+
+/// Keeps 64-bit fingerprints compressed, and finds exactly those within Hamming distance k
+#[derive(Parser)]
+#[command(name = "fpstore", version, max_term_width = 100, after_long_help = AFTER_HELP)]
+#[command(after_help = "`fpstore --help` has examples, the input formats and the exit codes.")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Pack(pack::Args),
+    Query(query::Args),
+    Stat(stat::Args),
+    Verify(verify::Args),
+    Dump(dump::Args),
+    Completions(completions::Args),
+}
+
+impl Cli {
+    /// Runs the subcommand and gives the exit code of its success.
+    pub fn run(self) -> Result<ExitCode, Failure> {
+        match self.command {
+            Command::Pack(args) => pack::run(args).map(|()| ExitCode::SUCCESS),
+            Command::Query(args) => query::run(args),
+            Command::Stat(args) => stat::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Verify(args) => verify::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Dump(args) => dump::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
+        }
+    }
+}

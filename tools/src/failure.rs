@@ -1,0 +1,40 @@
+//! Why the tool ends with an error, each as one line.
+
+use std::io;
+
+use crate::input::InputError;
+
+/// The reason why a subcommand did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The library refused.
+    #[error(transparent)]
+    Store(#[from] fpstore::Error),
+    /// An input holds something else than fingerprints, or cannot be read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// Standard output does not take the results.
+    #[error("standard output: cannot write: {0}; free space there or choose another output")]
+    Output(io::Error),
+    /// The reader of standard output has closed it: an end, not an error.
+    #[error("standard output was closed")]
+    ClosedPipe,
+    /// Arguments that each are right and together are not.
+    #[error("{0}")]
+    Usage(String),
+}
+
+impl Failure {
+    /// The message, kept to one line whatever a path in it holds.
+    pub fn line(&self) -> String {
+        let mut line = String::new();
+        for c in self.to_string().chars() {
+            if c.is_control() {
+                line.extend(c.escape_default());
+            } else {
+                line.push(c);
+            }
+        }
+        line
+    }
+}

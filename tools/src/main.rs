@@ -1,0 +1,40 @@
+//! The command-line tool of fpstore.
+//!
+//! `main` maps the outcome of a subcommand to an exit code: 0 for success (for `query`: something
+//! matched), 1 for a query without a match, 2 for an error. Results go to standard output;
+//! progress and the one line of an error go to standard error.
+
+mod cli;
+mod completions;
+mod detect;
+mod dump;
+mod failure;
+mod input;
+mod output;
+mod pack;
+mod parse;
+mod progress;
+mod query;
+mod report;
+mod stat;
+mod verify;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    match cli::Cli::parse().run() {
+        Ok(code) => code,
+        // Whoever read our output has enough of it.
+        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nothing can be done if standard error is closed too.
+            let _ = writeln!(io::stderr(), "fpstore: {}", failure.line());
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! `fpstore pack`: from lists of fingerprints to a store.
+
+use std::fs;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use fpstore::{Codec, Design, PackSummary, Packer};
+use serde::Serialize;
+
+use crate::detect::FormatArg;
+use crate::failure::Failure;
+use crate::input::{Source, is_stdin};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::report::{TableReport, bits_against_bound, bytes_per_fingerprint};
+
+/// What `--design auto` means.
+const AUTO_DESIGN: &str = "halves";
+/// What `--block-bytes auto` means.
+const AUTO_BLOCK_BYTES: u32 = 1024;
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore pack hashes.txt -o photos.fps
+  fpstore pack a.txt b.bin -o photos.fps --force
+  psql -At -c 'select phash from photos' |
+      fpstore pack - -o photos.fps --format dec
+  fpstore pack hashes.txt -o photos.fps -k 8 --design quarters
+
+The output is checked before any input is read, and all input before anything
+is written. The store appears at once, when it is complete: if pack is
+interrupted, the place holds what it held before.
+
+Memory: 16 bytes per fingerprint.
+
+Designs: every table of a store is the whole set in another order. More tables
+make queries at small distances faster, and the store larger. NAME is one of
+  single halves thirds quarters 2of5 sqs8 4x4 3of6
+W1,W2,... cuts a fingerprint into parts of so many bits, at most 64 together,
+and makes a table for each.
+
+`fpstore --help` explains the formats of fingerprints.";
+
+/// Packs fingerprints into a store
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// Files of fingerprints; `-` reads standard input
+    #[arg(required = true)]
+    input: Vec<PathBuf>,
+
+    /// The store to write: a new or empty directory
+    #[arg(short, long, value_name = "STORE")]
+    output: PathBuf,
+
+    /// Format of the fingerprints
+    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
+    #[arg(value_name = "auto|u64le|hex|dec")]
+    format: FormatArg,
+
+    /// The distance that queries will mostly ask for, and their default
+    #[arg(short = 'k', default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
+    #[arg(value_name = "K")]
+    radius: u32,
+
+    /// Which tables to write [auto: halves]
+    #[arg(long, default_value = "auto", value_name = "auto|NAME|W1,W2,...")]
+    design: Auto<Design>,
+
+    /// Bytes of a block: a power of two from 256 to 65536 [auto: 1024]
+    #[arg(long, default_value = "auto", value_name = "auto|N")]
+    block_bytes: Auto<u32>,
+
+    /// How neighbours are told apart [auto: whichever is smaller]
+    #[arg(long, default_value = "auto", value_enum, hide_possible_values = true)]
+    #[arg(value_name = "auto|xor|gap")]
+    codec: CodecArg,
+
+    /// Low bits kept apart in a column: 0, 8, 16, 24 or 32 [auto: the most that cost at most 1%]
+    #[arg(long, default_value = "auto", value_name = "auto|N")]
+    low_bits: Auto<u32>,
+
+    /// Threads to use, up to 1024; 0 for all cores
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(value_name = "N")]
+    threads: u16,
+
+    /// Replace a store that exists; never anything else
+    #[arg(long)]
+    force: bool,
+
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// No progress bar, and no summary but that of --json
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// `auto`, or a value.
+#[derive(Clone, Debug)]
+enum Auto<T> {
+    Auto,
+    Given(T),
+}
+
+impl<T> Auto<T> {
+    fn given(self) -> Option<T> {
+        match self {
+            Auto::Auto => None,
+            Auto::Given(value) => Some(value),
+        }
+    }
+}
+
+impl<T: FromStr> FromStr for Auto<T> {
+    type Err = T::Err;
+
+    fn from_str(text: &str) -> Result<Self, T::Err> {
+        match text {
+            "auto" => Ok(Auto::Auto),
+            _ => text.parse().map(Auto::Given),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum CodecArg {
+    Auto,
+    Xor,
+    Gap,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    store: String,
+    read: u64,
+    distinct: u64,
+    bytes: u64,
+    bytes_per_fingerprint: f64,
+    seconds: f64,
+    tables: Vec<TableReport>,
+}
+
+/// Packs, and prints the summary.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let start = Instant::now();
+    let progress = Progress::new(args.quiet);
+    let packer = packer(&args, progress.clone())?;
+    packer.check_target(&args.output)?;
+    let result = read_all(&args, &progress)
+        .and_then(|fingerprints| Ok(packer.pack(&args.output, fingerprints)?));
+    progress.finish();
+    let seconds = start.elapsed().as_secs_f64();
+    print(&args, &result?, seconds)
+}
+
+fn packer(args: &Args, progress: Progress) -> Result<Packer, Failure> {
+    let design = match args.design.clone().given() {
+        Some(design) => design,
+        None => AUTO_DESIGN.parse()?,
+    };
+    let codec = match args.codec {
+        CodecArg::Auto => None,
+        CodecArg::Xor => Some(Codec::Xor),
+        CodecArg::Gap => Some(Codec::Gap),
+    };
+    Ok(Packer::new()
+        .design(design)
+        .radius(args.radius)
+        .block_bytes(args.block_bytes.clone().given().unwrap_or(AUTO_BLOCK_BYTES))
+        .codec(codec)
+        .low_bits(args.low_bits.clone().given())
+        .threads(args.threads.into())
+        .replace(args.force)
+        .on_progress(move |at| progress.packing(&at)))
+}
+
+fn read_all(args: &Args, progress: &Progress) -> Result<Vec<u64>, Failure> {
+    let bytes = check_inputs(args)?;
+    progress.start_reading(bytes);
+    let (mut fingerprints, mut bytes_before) = (Vec::new(), 0);
+    for path in &args.input {
+        let mut source = Source::open(path, args.format)?;
+        while source.read(&mut fingerprints)? {
+            progress.read(bytes_before + source.bytes_read());
+        }
+        bytes_before += source.bytes_read();
+    }
+    Ok(fingerprints)
+}
+
+/// Finds what is wrong with a later input before an earlier one takes its time. Gives the bytes of
+/// all, if all are regular files.
+fn check_inputs(args: &Args) -> Result<Option<u64>, Failure> {
+    if args.input.iter().filter(|path| is_stdin(path)).count() > 1 {
+        let message = "standard input: can be read only once; give `-` once";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    let mut bytes = Some(0);
+    for path in &args.input {
+        // To open a pipe, and to close it again, would break it for its writer.
+        let pipe = fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir());
+        let length = match pipe {
+            true => None,
+            false => Source::open(path, args.format)?.length(),
+        };
+        bytes = bytes.zip(length).map(|(sum, length): (u64, u64)| sum.saturating_add(length));
+    }
+    Ok(bytes)
+}
+
+fn print(args: &Args, summary: &PackSummary, seconds: f64) -> Result<(), Failure> {
+    let mut output = Output::stdout();
+    if args.json {
+        output.json(&Summary {
+            store: args.output.display().to_string(),
+            read: summary.read,
+            distinct: summary.distinct,
+            bytes: summary.bytes,
+            bytes_per_fingerprint: bytes_per_fingerprint(summary.bytes, summary.distinct),
+            seconds,
+            tables: summary.tables.iter().map(TableReport::new).collect(),
+        })?;
+    } else if !args.quiet {
+        output.line(&format!(
+            "{}: {} fingerprints read, {} distinct",
+            args.output.display(),
+            summary.read,
+            summary.distinct
+        ))?;
+        output.line(&format!(
+            "{} tables, {} bytes, {:.2} bytes per fingerprint, {seconds:.2} seconds",
+            summary.tables.len(),
+            summary.bytes,
+            bytes_per_fingerprint(summary.bytes, summary.distinct),
+        ))?;
+        for table in &summary.tables {
+            output.line(&format!("table {}: {}", table.number, bits_against_bound(table)))?;
+        }
+    }
+    output.flush()
+}

@@ -1,0 +1,253 @@
+//! `fpstore query`: which stored fingerprints lie within distance k of each of these?
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use fpstore::{Match, Store};
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use serde::Serialize;
+
+use crate::detect::FormatArg;
+use crate::failure::Failure;
+use crate::input::Source;
+use crate::output::{Output, hex};
+
+/// Queries from a pipe that are answered together: so few that none waits long for the others.
+const LIVE_QUERIES: usize = 64;
+/// Queries from a file that are answered together.
+const CHUNK_QUERIES: usize = 4096;
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore query photos.fps 8f3ac41e09b7d265 0x1f
+  fpstore query photos.fps --from new.txt -k 6 > pairs.tsv
+  hasher photo.jpg | fpstore query photos.fps --from - --output json
+  fpstore query photos.fps 8f3ac41e09b7d265 -k 0 > /dev/null && echo known
+
+Output, in the order of the queries:
+  tsv    a row for each match: query, match, distance, separated by tabs;
+         ordered by distance, then by value; none for a query without a match
+  count  a row for each query: query, number of matches
+  json   an object for each query, on a line of its own:
+{\"query\":\"8f3ac41e09b7d265\",\"matches\":[{\"fingerprint\":\"8f3ac41e09b7d264\",\"distance\":1}]}
+
+Fingerprints are printed in 16 lower-case hexadecimal digits. `fpstore --help`
+explains the formats in which they are read.
+
+Queries from a pipe are answered line by line, as soon as each is there; auto
+then judges the format from what the first read brings.
+
+Exit codes: 0 if something matched, 1 if nothing did, 2 on an error. If the
+reader of the output goes away, query ends without a message, with the exit
+code of what matched so far.";
+
+/// Finds all stored fingerprints within a Hamming distance
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP, allow_negative_numbers = true)]
+pub struct Args {
+    /// The directory that `fpstore pack` wrote
+    store: PathBuf,
+
+    /// Fingerprints to look for, hexadecimal or decimal
+    #[arg(value_name = "FP")]
+    fingerprints: Vec<String>,
+
+    /// Read fingerprints to look for from a file; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+
+    /// Format of the fingerprints
+    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
+    #[arg(value_name = "auto|u64le|hex|dec")]
+    format: FormatArg,
+
+    /// The greatest distance of a match [default: the radius that the store was packed for]
+    #[arg(short = 'k', value_parser = clap::value_parser!(u32).range(0..=64), value_name = "K")]
+    radius: Option<u32>,
+
+    /// What to print
+    #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
+    #[arg(value_name = "tsv|json|count")]
+    output: Shape,
+
+    /// Threads to use, up to 1024; 0 for all cores
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(value_name = "N")]
+    threads: u16,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Shape {
+    Tsv,
+    Json,
+    Count,
+}
+
+#[derive(Serialize)]
+struct JsonAnswer<'a> {
+    query: &'a str,
+    matches: Vec<JsonMatch>,
+}
+
+#[derive(Serialize)]
+struct JsonMatch {
+    fingerprint: String,
+    distance: u32,
+}
+
+/// Answers all queries, and gives the exit code that says whether something matched.
+pub fn run(args: Args) -> Result<ExitCode, Failure> {
+    if args.fingerprints.is_empty() && args.from.is_none() {
+        let message = "query: no fingerprints to look for; name some after STORE, or give --from \
+                       FILE (--from - for standard input)";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    let queries = arguments(&args)?;
+    let store = Store::open(&args.store)?;
+    let source = match &args.from {
+        Some(path) => Some(Source::follow(path, args.format)?),
+        None => None,
+    };
+    let mut asker = Asker {
+        store: &store,
+        radius: args.radius.unwrap_or(store.radius()),
+        shape: args.output,
+        pool: pool(args.threads.into())?,
+        output: Output::stdout(),
+        matched: false,
+    };
+    match asker.answer_all(queries, source) {
+        Ok(()) | Err(Failure::ClosedPipe) if asker.matched => Ok(ExitCode::SUCCESS),
+        Ok(()) | Err(Failure::ClosedPipe) => Ok(ExitCode::from(1)),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The fingerprints among the arguments, all of which must be sound.
+fn arguments(args: &Args) -> Result<Vec<u64>, Failure> {
+    let mut queries = Vec::new();
+    if args.fingerprints.is_empty() {
+        return Ok(queries);
+    }
+    if args.format == FormatArg::U64le {
+        let message = "argument 1: --format u64le is for bytes in a file; give --from FILE, or \
+                       --format hex or dec for arguments";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    let mut source = Source::arguments(&args.fingerprints, args.format)?;
+    while source.read(&mut queries)? {}
+    Ok(queries)
+}
+
+fn pool(threads: usize) -> Result<ThreadPool, Failure> {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|error| {
+        Failure::Usage(format!("--threads: cannot start the threads: {error}; give fewer"))
+    })
+}
+
+struct Asker<'a> {
+    store: &'a Store,
+    radius: u32,
+    shape: Shape,
+    pool: ThreadPool,
+    output: Output,
+    matched: bool,
+}
+
+impl Asker<'_> {
+    fn answer_all(&mut self, mut queries: Vec<u64>, source: Option<Source>) -> Result<(), Failure> {
+        self.answer(&queries, false)?;
+        let Some(mut source) = source else { return Ok(()) };
+        loop {
+            queries.clear();
+            let more = source.read(&mut queries);
+            // What stands before a fault is answered.
+            self.answer(&queries, source.is_live())?;
+            if !more? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn answer(&mut self, queries: &[u64], live: bool) -> Result<(), Failure> {
+        let together = if live { LIVE_QUERIES } else { CHUNK_QUERIES };
+        let (store, radius, shape) = (self.store, self.radius, self.shape);
+        for queries in queries.chunks(together) {
+            let answers: Vec<Result<Answer, Failure>> = self.pool.install(|| {
+                queries
+                    .par_iter()
+                    .map_init(
+                        || store.searcher(),
+                        |searcher, &query| {
+                            let matches = searcher.search(query, radius)?;
+                            Answer::new(query, matches, shape)
+                        },
+                    )
+                    .collect()
+            });
+            for answer in answers {
+                let answer = answer?;
+                self.matched |= answer.matched;
+                self.output.bytes(&answer.text)?;
+            }
+            if live {
+                self.output.flush()?;
+            }
+        }
+        // The last flush finds out whether all of it could be written.
+        self.output.flush()
+    }
+}
+
+/// The answer to one query, as it is printed.
+struct Answer {
+    matched: bool,
+    text: Vec<u8>,
+}
+
+impl Answer {
+    fn new(query: u64, matches: &[Match], shape: Shape) -> Result<Self, Failure> {
+        let mut text = Vec::new();
+        let written = match shape {
+            Shape::Tsv => write_tsv(&mut text, query, matches),
+            Shape::Json => write_json(&mut text, query, matches),
+            Shape::Count => {
+                text.extend(hex(query));
+                writeln!(text, "\t{}", matches.len())
+            }
+        };
+        written.map_err(Failure::Output)?;
+        Ok(Self { matched: !matches.is_empty(), text })
+    }
+}
+
+fn write_tsv(text: &mut Vec<u8>, query: u64, matches: &[Match]) -> std::io::Result<()> {
+    for found in matches {
+        text.extend(hex(query));
+        text.push(b'\t');
+        text.extend(hex(found.fingerprint));
+        writeln!(text, "\t{}", found.distance)?;
+    }
+    Ok(())
+}
+
+fn write_json(text: &mut Vec<u8>, query: u64, matches: &[Match]) -> std::io::Result<()> {
+    let answer = JsonAnswer {
+        query: &format!("{query:016x}"),
+        matches: matches
+            .iter()
+            .map(|found| JsonMatch {
+                fingerprint: format!("{:016x}", found.fingerprint),
+                distance: found.distance,
+            })
+            .collect(),
+    };
+    serde_json::to_writer(&mut *text, &answer)?;
+    text.push(b'\n');
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! `fpstore stat`: how a store is built, and how well it is compressed.
+
+use std::path::PathBuf;
+
+use fpstore::{BitRange, SegmentStats, Stats, Store, TableStats};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::report::{TableReport, bits_against_bound, bytes_per_fingerprint};
+
+const AFTER_HELP: &str = "\
+Of each table it tells
+  bits per fingerprint  of the blocks alone, and with the router
+  bound                 bits per fingerprint that a uniform random set of this
+                        size needs at least: log2(C(2^64, n)) / n; a table
+                        below it has found structure in the set
+  top                   the bits of a fingerprint that the table is sorted by
+                        first; bit 0 is the most significant
+  L                     low bits that are kept apart in a column, not coded
+  code lengths          of the Huffman codes, for each class: the number of
+                        leading bits that a key shares with the one before it
+                        (xor), or leading zeros of their difference (gap)
+  entropy               of the histogram of the classes: what an ideal code
+                        would need";
+
+/// Shows how a store is built and how well it is compressed
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// The directory that `fpstore pack` wrote
+    store: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct StoreReport {
+    store: String,
+    radius: u32,
+    fingerprints: u64,
+    bytes: u64,
+    bytes_per_fingerprint: f64,
+    segments: Vec<SegmentReport>,
+}
+
+#[derive(Serialize)]
+struct SegmentReport {
+    segment: u64,
+    design: String,
+    fingerprints: u64,
+    tables: Vec<TableReport>,
+}
+
+/// Prints the statistics.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let stats = Store::open(&args.store)?.stats()?;
+    let name = args.store.display().to_string();
+    let mut output = Output::stdout();
+    if args.json {
+        output.json(&report(name, &stats))?;
+    } else {
+        print(&mut output, &name, &stats)?;
+    }
+    output.flush()
+}
+
+fn report(store: String, stats: &Stats) -> StoreReport {
+    let segment = |segment: &SegmentStats| SegmentReport {
+        segment: segment.number,
+        design: segment.design.to_string(),
+        fingerprints: segment.count,
+        tables: segment.tables.iter().map(TableReport::new).collect(),
+    };
+    StoreReport {
+        store,
+        radius: stats.radius,
+        fingerprints: stats.fingerprints,
+        bytes: stats.bytes,
+        bytes_per_fingerprint: bytes_per_fingerprint(stats.bytes, stats.fingerprints),
+        segments: stats.segments.iter().map(segment).collect(),
+    }
+}
+
+fn print(output: &mut Output, name: &str, stats: &Stats) -> Result<(), Failure> {
+    output.line(&format!(
+        "{name}: {} fingerprints, {} bytes, {:.2} bytes per fingerprint, planned radius {}",
+        stats.fingerprints,
+        stats.bytes,
+        bytes_per_fingerprint(stats.bytes, stats.fingerprints),
+        stats.radius,
+    ))?;
+    for segment in &stats.segments {
+        output.line(&format!(
+            "segment {}: design {}, {} fingerprints in each of {} tables",
+            segment.number,
+            segment.design,
+            segment.count,
+            segment.tables.len(),
+        ))?;
+        for table in &segment.tables {
+            print_table(output, table)?;
+        }
+    }
+    Ok(())
+}
+
+fn print_table(output: &mut Output, table: &TableStats) -> Result<(), Failure> {
+    let top: Vec<String> = table.top.iter().map(|&range| range_text(range)).collect();
+    let lengths: Vec<String> = table.code_lengths.iter().map(u8::to_string).collect();
+    output.line(&format!("  table {}: {}", table.number, bits_against_bound(table)))?;
+    for (name, value) in [
+        ("top", format!("bits {}", top.join(", "))),
+        ("fingerprints", table.count.to_string()),
+        ("blocks", format!("{} of {} bytes", table.blocks, table.block_bytes)),
+        ("codec", format!("{}, L = {}", table.codec, table.low_bits)),
+        ("code lengths", lengths.join(" ")),
+        ("entropy", format!("{:.3} bits per class", table.entropy_bits())),
+        ("router", format!("{} bytes", table.router_bytes)),
+        ("file", format!("{} bytes", table.file_bytes)),
+    ] {
+        output.line(&format!("    {name:<13}{value}"))?;
+    }
+    Ok(())
+}
+
+fn range_text(range: BitRange) -> String {
+    match range.bits {
+        1 => range.start.to_string(),
+        bits => format!("{} to {}", range.start, u32::from(range.start) + u32::from(bits) - 1),
+    }
+}

@@ -1,0 +1,219 @@
+//! `query`: answers against brute force, their order and their shapes.
+
+use serde_json::json;
+
+use crate::oracle::{Random, fingerprints, matches, sorted, tsv};
+use crate::{Scratch, hex, raw};
+
+/// A store of 3000 fingerprints, and 300 queries of which most have matches.
+fn store_and_queries(scratch: &Scratch, options: &str) -> (Vec<u64>, Vec<u64>) {
+    let set = fingerprints(20, 3000);
+    let mut random = Random(21);
+    let queries = (0..300)
+        .map(|i| match i % 4 {
+            0 => random.next(),
+            _ => {
+                let base = set[random.below(3000) as usize];
+                random.near(base, 5)
+            }
+        })
+        .collect();
+    scratch.pack("store", &set, options);
+    (set, queries)
+}
+
+#[test]
+fn tsv_rows_are_those_of_brute_force_at_every_distance() {
+    let scratch = Scratch::new();
+    for design in ["single", "halves", "22,21,21", "2of5"] {
+        let (set, queries) = store_and_queries(&scratch, &format!("--force --design {design}"));
+        scratch.write("queries", raw(&queries));
+        for k in 0..=8 {
+            let ran = scratch.run(&format!("query store --from queries -k {k}")).succeeds();
+            assert_eq!(ran.stdout, tsv(&set, &queries, k), "{design}, k = {k}");
+        }
+    }
+}
+
+#[test]
+fn a_distance_of_64_matches_everything() {
+    let scratch = Scratch::new();
+    let set = fingerprints(22, 100);
+    scratch.pack("store", &set, "");
+    let ran = scratch.run("query store 0x0 -k 64").succeeds();
+    assert_eq!(ran.stdout, tsv(&set, &[0], 64));
+    assert_eq!(ran.stdout.lines().count(), sorted(&set).len());
+}
+
+#[test]
+fn the_packed_radius_is_the_default_distance() {
+    let scratch = Scratch::new();
+    for (options, k) in [("-k 0", 0), ("-k 5", 5), ("", 3)] {
+        let (set, queries) = store_and_queries(&scratch, &format!("--force {options}"));
+        scratch.write("queries", raw(&queries));
+        let ran = scratch.run("query store --from queries").succeeds();
+        assert_eq!(ran.stdout, tsv(&set, &queries, k), "packed with {options:?}");
+    }
+}
+
+#[test]
+fn count_prints_a_row_for_each_query_in_input_order() {
+    let scratch = Scratch::new();
+    let (set, queries) = store_and_queries(&scratch, "");
+    scratch.write("queries", hex(&queries));
+    let rows: String = queries
+        .iter()
+        .map(|&query| format!("{query:016x}\t{}\n", matches(&set, query, 3).len()))
+        .collect();
+    assert!(rows.contains("\t0\n"), "some query must have no match");
+    let ran = scratch.run("query store --from queries --output count").succeeds();
+    assert_eq!(ran.stdout, rows);
+}
+
+#[test]
+fn json_prints_an_object_for_each_query_in_input_order() {
+    let scratch = Scratch::new();
+    let (set, queries) = store_and_queries(&scratch, "");
+    scratch.write("queries", hex(&queries));
+    let ran = scratch.run("query store --from queries --output json -k 4").succeeds();
+    assert_eq!(ran.stdout.lines().count(), queries.len());
+    for (line, &query) in ran.stdout.lines().zip(&queries) {
+        let found: Vec<_> = matches(&set, query, 4)
+            .into_iter()
+            .map(|(distance, x)| json!({"fingerprint": format!("{x:016x}"), "distance": distance}))
+            .collect();
+        let expected = json!({"query": format!("{query:016x}"), "matches": found});
+        assert_eq!(serde_json::from_str::<serde_json::Value>(line).unwrap(), expected);
+    }
+}
+
+#[test]
+fn json_has_just_the_documented_bytes() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[10, 11], "");
+    let ran = scratch.run("query store 0xa --output json -k 1").succeeds();
+    let expected = "{\"query\":\"000000000000000a\",\"matches\":[\
+                    {\"fingerprint\":\"000000000000000a\",\"distance\":0},\
+                    {\"fingerprint\":\"000000000000000b\",\"distance\":1}]}\n";
+    assert_eq!(ran.stdout, expected);
+}
+
+#[test]
+fn threads_do_not_change_the_answers_or_their_order() {
+    let scratch = Scratch::new();
+    let set = fingerprints(23, 2000);
+    scratch.pack("store", &set, "");
+    let mut queries = fingerprints(23, 2000);
+    Random(24).shuffle(&mut queries);
+    // More than one chunk of 4096, and more than one read of 64 KiB.
+    queries.extend(fingerprints(25, 12_000));
+    scratch.write("queries", raw(&queries));
+    let expected = tsv(&set, &queries, 3);
+    for threads in ["--threads 1", "--threads 2", "--threads 7", ""] {
+        let ran = scratch.run(&format!("query store --from queries {threads}")).succeeds();
+        assert!(ran.stdout == expected, "other rows with {threads:?}");
+    }
+}
+
+#[test]
+fn a_query_given_twice_is_answered_twice() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[10], "");
+    let ran = scratch.run("query store 0xa 0xa -k 0").succeeds();
+    assert_eq!(ran.stdout, "000000000000000a\t000000000000000a\t0\n".repeat(2));
+}
+
+#[test]
+fn arguments_come_before_the_queries_of_a_file() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[10, 200], "");
+    scratch.write("queries", "200 13");
+    let ran = scratch.run("query store 0xa --from queries -k 0 --output count").succeeds();
+    assert_eq!(ran.stdout, "000000000000000a\t1\n00000000000000c8\t1\n000000000000000d\t0\n");
+}
+
+#[test]
+fn arguments_are_judged_together() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[10, u64::MAX, 0x1234567890123456, 1234567890123456], "");
+    let first_column = |line: &str| -> Vec<String> {
+        let ran = scratch.run(line).succeeds();
+        ran.stdout.lines().map(|row| row[..16].to_string()).collect()
+    };
+    // Alone it has 16 digits, so it is hexadecimal; beside a decimal it is decimal.
+    assert_eq!(first_column("query store -k 0 1234567890123456"), ["1234567890123456"]);
+    assert_eq!(
+        first_column("query store -k 0 1234567890123456 10"),
+        ["000462d53c8abac0", "000000000000000a"]
+    );
+    assert_eq!(first_column("query store -k 0 -1 10"), ["ffffffffffffffff", "000000000000000a"]);
+    assert_eq!(first_column("query store -k 0 0xa FFFFFFFFFFFFFFFF").len(), 2);
+    assert_eq!(first_column("query store -k 0 a --format hex"), ["000000000000000a"]);
+}
+
+#[test]
+fn arguments_that_leave_the_format_open_ask_for_it() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[10], "");
+    scratch.run("query store 10 0xa").fails_with(
+        "argument 2, character 1: \"0xa\": up to here fingerprints are neither all hexadecimal (16 \
+         digits or 0x) nor all decimal; give --format hex or --format dec",
+    );
+}
+
+#[test]
+fn a_faulty_argument_is_told_by_its_number() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[10], "");
+    scratch.run("query store a 1g --format hex").fails_with(
+        "argument 2, character 2: 'g' is no hexadecimal digit; separate fingerprints by white \
+         space, or give another --format",
+    );
+    let mut command = scratch.command("query store 0xa");
+    let output = command.arg("").output().unwrap();
+    crate::Ran::new("an empty argument", output)
+        .fails_with("argument 2: is empty; give a fingerprint");
+    scratch.run("query store 12345678 --format u64le").fails_with(
+        "argument 1: --format u64le is for bytes in a file; give --from FILE, or --format hex or \
+         dec for arguments",
+    );
+}
+
+#[test]
+fn the_exit_code_says_whether_something_matched() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[0], "");
+    for shape in ["tsv", "count", "json"] {
+        let line = |query| format!("query store {query} --output {shape}");
+        assert_eq!(scratch.run(&line("0x1")).ends_with_code(0).stderr, "");
+        assert_eq!(scratch.run(&line("0xff")).ends_with_code(1).stderr, "");
+        assert_eq!(scratch.run(&line("0xff 0x1")).ends_with_code(0).stderr, "");
+    }
+    scratch.run("query store zz").ends_with_code(2);
+}
+
+#[test]
+fn without_fingerprints_query_says_what_to_do() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[0], "");
+    scratch.run("query store").fails_with(
+        "query: no fingerprints to look for; name some after STORE, or give --from FILE (--from - \
+         for standard input)",
+    );
+}
+
+#[test]
+fn every_format_of_a_query_file_gives_the_same_answers() {
+    let scratch = Scratch::new();
+    let (set, queries) = store_and_queries(&scratch, "");
+    let dec: String = queries.iter().map(|&query| format!("{}\n", query as i64)).collect();
+    scratch.write("hex", hex(&queries));
+    scratch.write("dec", dec);
+    scratch.write("u64le", raw(&queries));
+    for format in ["hex", "dec", "u64le"] {
+        for option in ["auto", format] {
+            let line = format!("query store --from {format} --format {option}");
+            assert_eq!(scratch.run(&line).succeeds().stdout, tsv(&set, &queries, 3), "{line}");
+        }
+    }
+}
