@@ -15,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation on a file.
-    #[error("{}: cannot {action}: {source}", path.display())]
+    #[error("{}: cannot {action}: {source}; {}", path.display(), remedy(source))]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -92,6 +92,20 @@ pub enum Error {
         /// Bytes per block.
         block_bytes: u32,
     },
+}
+
+/// What to do about an error of the operating system.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "check the path",
+        io::ErrorKind::NotADirectory => "check the path: a part of it is a file",
+        io::ErrorKind::PermissionDenied => "check the permissions",
+        io::ErrorKind::ReadOnlyFilesystem => "choose a place that can be written to",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space or choose another place"
+        }
+        _ => "check the disk and the file system, then try again",
+    }
 }
 
 impl Error {

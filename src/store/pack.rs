@@ -20,6 +20,9 @@ use crate::profile::Profile;
 use crate::set_sum;
 use crate::table::{TableOptions, TableStats, WriteError, Written, write_table};
 
+/// The largest number of threads.
+const MAX_THREADS: usize = 1024;
+
 /// Writes a set of fingerprints as a compressed store.
 ///
 /// Memory: 16 bytes per fingerprint, and 8 bytes per block of a table. The files are the same, byte
@@ -168,7 +171,7 @@ impl Packer {
         self
     }
 
-    /// Number of threads; 0 stands for the number of cores.
+    /// Number of threads, up to 1024; 0 stands for the number of cores.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
@@ -244,7 +247,7 @@ impl Packer {
     }
 
     fn check_options(&self) -> Result<()> {
-        let invalid = |option, value: u32, expected: &str| {
+        let invalid = |option, value: u64, expected: &str| {
             Err(Error::InvalidOption {
                 option,
                 value: value.to_string(),
@@ -252,14 +255,17 @@ impl Packer {
             })
         };
         if self.radius > 64 {
-            return invalid("radius", self.radius, "it is 0 to 64 bits");
+            return invalid("radius", self.radius.into(), "it is 0 to 64 bits");
         }
         if !format::is_block_bytes(self.block_bytes) {
             return invalid(
                 "block bytes",
-                self.block_bytes,
+                self.block_bytes.into(),
                 "they are a power of two from 256 to 65536",
             );
+        }
+        if self.threads > MAX_THREADS {
+            return invalid("threads", self.threads as u64, "there are at most 1024");
         }
         Profile::new(&[]).choose(self.codec, self.low_bits).map(|_| ())
     }

@@ -13,7 +13,7 @@ use crate::format::{LOCK_NAME, MANIFEST_NAME, Manifest, is_writers_name};
 pub(super) fn check(path: &Path, replace: bool) -> Result<()> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return check_parent(path),
         Err(error) => return Err(Error::io(path, "look at the output")(error)),
     };
     let foreign = |entry: String| Err(Error::Foreign { path: path.to_path_buf(), entry });
@@ -47,6 +47,23 @@ pub(super) fn check(path: &Path, replace: bool) -> Result<()> {
     stranger.map_or(Ok(()), foreign)
 }
 
+/// Checks that `path`, where nothing is, could be created.
+fn check_parent(path: &Path) -> Result<()> {
+    let parent = parent(path);
+    let action = "create a store in this directory";
+    let metadata = fs::metadata(parent).map_err(Error::io(parent, action))?;
+    if metadata.is_dir() {
+        Ok(())
+    } else {
+        Err(Error::io(parent, action)(io::ErrorKind::NotADirectory.into()))
+    }
+}
+
+/// The directory that `path` is in.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// A directory that is locked for writing.
 pub(super) struct Target {
     path: PathBuf,
@@ -75,8 +92,8 @@ impl Target {
                 return Err(Error::io(&lock_path, "take the lock")(error));
             }
         }
-        if created && let Some(parent) = path.parent() {
-            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        if created {
+            let parent = parent(path);
             sync_directory(parent).map_err(Error::io(parent, "sync the directory"))?;
         }
         let target = Self { path: path.to_path_buf(), _lock: lock, created };

@@ -187,10 +187,24 @@ fn options_out_of_range_are_refused_before_anything_is_written() {
         Packer::new().block_bytes(1000),
         Packer::new().block_bytes(1 << 17),
         Packer::new().low_bits(Some(12)),
+        Packer::new().threads(1025),
     ] {
         let error = packer.pack(&path, [1]).unwrap_err();
         assert!(matches!(error, Error::InvalidOption { .. }), "{error}");
         assert!(!path.exists());
+    }
+}
+
+#[test]
+fn a_place_that_cannot_be_created_is_refused_before_the_input_is_read() {
+    let temporary = tempfile::tempdir().unwrap();
+    let file = temporary.path().join("file");
+    fs::write(&file, "x").unwrap();
+    for path in [temporary.path().join("missing/store"), file.join("store")] {
+        let input = std::iter::from_fn(|| -> Option<u64> { panic!("the input is read") });
+        let error = Packer::new().pack(&path, input).unwrap_err();
+        assert!(matches!(&error, Error::Io { .. }), "{error}");
+        assert!(error.to_string().contains("; check the path"), "{error}");
     }
 }
 
