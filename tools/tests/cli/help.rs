@@ -69,7 +69,6 @@ fn wrong_usage_exits_with_2_and_prints_no_result() {
         "query",
         "query store 0x1 --output xml",
         "query store 0x1 -k -1",
-        "query store 0x1 -k 65",
         "query store 0x1 -k x",
         "query store 0x1 --threads 1025",
         "stat",

@@ -36,13 +36,15 @@ fn tsv_rows_are_those_of_brute_force_at_every_distance() {
 }
 
 #[test]
-fn a_distance_of_64_matches_everything() {
+fn a_distance_of_64_or_more_matches_everything() {
     let scratch = Scratch::new();
     let set = fingerprints(22, 100);
     scratch.pack("store", &set, "");
-    let ran = scratch.run("query store 0x0 -k 64").succeeds();
-    assert_eq!(ran.stdout, tsv(&set, &[0], 64));
-    assert_eq!(ran.stdout.lines().count(), sorted(&set).len());
+    for k in [64, 65, u32::MAX] {
+        let ran = scratch.run(&format!("query store 0x0 -k {k}")).succeeds();
+        assert_eq!(ran.stdout, tsv(&set, &[0], 64));
+        assert_eq!(ran.stdout.lines().count(), sorted(&set).len());
+    }
 }
 
 #[test]
