@@ -5,7 +5,7 @@
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-use super::scan;
+use super::scan::Kernel;
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry};
 use crate::huffman::Decoder;
@@ -20,6 +20,7 @@ pub(crate) struct BlockReader {
     codec: Codec,
     geometry: Geometry,
     decoder: Decoder,
+    kernel: Kernel,
 }
 
 /// A block whose key count has been checked.
@@ -34,7 +35,7 @@ pub(crate) struct BlockView<'a> {
 
 impl BlockReader {
     pub(crate) fn new(codec: Codec, geometry: Geometry, code_lengths: &[u8]) -> Self {
-        Self { codec, geometry, decoder: Decoder::new(code_lengths) }
+        Self { codec, geometry, decoder: Decoder::new(code_lengths), kernel: Kernel::best() }
     }
 
     /// Reads the header of block `number`; `bytes` holds the block and [`OVERHANG`] bytes more.
@@ -71,7 +72,7 @@ impl BlockReader {
             survivors.push(0);
         }
         let column = &block.bytes[self.geometry.column_at()..self.geometry.stream_at(block.keys)];
-        scan::scan(column, block.keys - 1, query, budget, survivors);
+        self.kernel.scan(column, block.keys - 1, query, budget, survivors);
     }
 
     /// Puts the first `limit` keys of the block into `keys` (all, if it has fewer).
