@@ -6,6 +6,9 @@ use crate::segment::Segment;
 use crate::store::Store;
 use crate::table::Scratch;
 
+/// Blocks that are asked for ahead of the scan.
+const AHEAD: usize = 8;
+
 /// A stored fingerprint near a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Match {
@@ -129,7 +132,12 @@ impl<'a> Searcher<'a> {
             let table = &segment.tables()[number];
             let permutation = table.permutation();
             let query = permutation.key(fingerprint);
-            for &candidate in &self.candidates[start..end] {
+            let candidates = &self.candidates[start..end];
+            candidates.iter().take(AHEAD).for_each(|c| table.prefetch_block(c.block));
+            for (i, &candidate) in candidates.iter().enumerate() {
+                if let Some(next) = candidates.get(i + AHEAD) {
+                    table.prefetch_block(next.block);
+                }
                 let matches = &mut self.matches;
                 let decoded =
                     table.search_block(candidate, query, k, &mut self.scratch, |key| {

@@ -13,7 +13,7 @@ use crate::block::{BlockReader, BlockView, OVERHANG};
 use crate::error::{Corruption, Error, Result};
 use crate::format::{self, Defect, Footer, Geometry, SegmentEntry, TableHeader};
 use crate::huffman;
-use crate::mapped::Bytes;
+use crate::mapped::{self, Bytes};
 use crate::permute::Permutation;
 use crate::router::{Budget, Candidate, Router};
 
@@ -36,6 +36,8 @@ pub(crate) struct Table {
     permutation: Permutation,
     blocks: BlockReader,
     router: Router,
+    /// Bytes from the start of an average block on that its scan reads.
+    scan_bytes: usize,
     /// Blocks whose CRC was found right.
     verified: BitBox<AtomicUsize, Lsb0>,
 }
@@ -84,7 +86,10 @@ impl Table {
         huffman::check_complete(&code_lengths, header.count)
             .map_err(|corruption| Defect::corrupt(geometry.codes().start, corruption))?;
         footer.check_router(&bytes, &geometry, header_crc)?;
+        let keys_per_block = header.count.checked_div(footer.block_count).unwrap_or(0) as usize;
+        let scan_bytes = geometry.column_at() + keys_per_block * geometry.planes().min(3);
         Ok(Self {
+            scan_bytes: scan_bytes.min(header.block_bytes as usize),
             path,
             permutation: Permutation::new(&header.top),
             blocks: BlockReader::new(header.codec, geometry, &code_lengths),
@@ -197,6 +202,13 @@ impl Table {
             middle_bits: self.geometry.middle_bits(),
         };
         self.router.descend(self.last_keys(), query, budget, limit, out)
+    }
+
+    /// Asks for what the scan of a block will read, as far as the average block tells.
+    #[inline]
+    pub(crate) fn prefetch_block(&self, block: u32) {
+        let start = self.geometry.block(u64::from(block)).start;
+        mapped::prefetch(&self.bytes[start..start + self.scan_bytes]);
     }
 
     /// Calls `found` with each key of the candidate block within `k` of the key `query`. Decodes
