@@ -287,6 +287,24 @@ pub enum Corruption {
     SetSum { found: u128, expected: u128 },
 }
 
+impl Corruption {
+    /// The number of the block that is broken, where it is one.
+    pub(crate) fn block(&self) -> Option<u64> {
+        match *self {
+            Self::BlockChecksum { block, .. }
+            | Self::KeyCount { block, .. }
+            | Self::InvalidCode { block, .. }
+            | Self::StreamOverrun { block, .. }
+            | Self::ImpossibleClass { block, .. }
+            | Self::KeyOrder { block, .. }
+            | Self::BlockOrder { block }
+            | Self::LastKey { block, .. }
+            | Self::BlockPadding { block } => Some(block),
+            _ => None,
+        }
+    }
+}
+
 /// Something sound that this version of the format does not define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -1,8 +1,7 @@
 //! Huffman codes of at most 11 bits over the classes of a table (section 6 of the specification).
 //!
 //! Lengths come from package-merge (Larmore, Hirschberg, *A fast algorithm for optimal
-//! length-limited Huffman codes*, JACM 1990), codes are canonical, decoding is one look-up in a
-//! table of 2048 entries.
+//! length-limited Huffman codes*, JACM 1990), codes are canonical.
 
 use crate::error::Corruption;
 use crate::format::MAX_CODE_BITS;
@@ -85,41 +84,6 @@ pub(crate) fn codes(lengths: &[u8]) -> Vec<Code> {
     codes
 }
 
-/// Finds symbol and length of the code at the start of a bit string.
-#[derive(Clone, Debug)]
-pub(crate) struct Decoder {
-    /// For each value of the next 11 bits, `symbol << 4 | length`; length 0 where there is no code.
-    entries: Box<[u16; 1 << MAX_CODE_BITS]>,
-}
-
-impl Decoder {
-    /// The decoder of a code.
-    pub(crate) fn new(lengths: &[u8]) -> Self {
-        let mut entries = Box::new([0u16; 1 << MAX_CODE_BITS]);
-        for (symbol, code) in codes(lengths).into_iter().enumerate().filter(|(_, c)| c.length > 0) {
-            let rest_bits = MAX_CODE_BITS - u32::from(code.length);
-            for rest in 0..1usize << rest_bits {
-                entries[rest << code.length | usize::from(code.bits)] =
-                    (symbol as u16) << 4 | u16::from(code.length);
-            }
-        }
-        Self { entries }
-    }
-
-    /// Whether there is no code at all.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.entries.iter().all(|&entry| entry == 0)
-    }
-
-    /// Symbol and length of the code in the least significant bits of `window`; a length of 0
-    /// means that there is none.
-    #[inline(always)]
-    pub(crate) fn decode(&self, window: u64) -> (u32, u32) {
-        let entry = self.entries[window as usize & ((1 << MAX_CODE_BITS) - 1)];
-        (u32::from(entry >> 4), u32::from(entry & 15))
-    }
-}
-
 /// Entropy of a histogram in bits per symbol; 0 if it is empty.
 pub(crate) fn entropy_bits(histogram: &[u64]) -> f64 {
     let total: f64 = histogram.iter().map(|&n| n as f64).sum();
@@ -193,13 +157,14 @@ mod tests {
             let used = histogram.iter().filter(|&&n| n > 0).count();
             let lengths = code_lengths(&histogram);
             prop_assert_eq!(check_complete(&lengths, if used == 0 { 0 } else { 2 }), Ok(()));
-            let decoder = Decoder::new(&lengths);
-            for (symbol, code) in codes(&lengths).into_iter().enumerate() {
+            let codes = codes(&lengths);
+            for (symbol, code) in codes.iter().enumerate() {
                 prop_assert_eq!(code.length == 0, histogram[symbol] == 0);
-                if code.length > 0 {
-                    let garbage = 0xDEAD_BEEF_u64 << code.length;
-                    let found = decoder.decode(garbage | u64::from(code.bits));
-                    prop_assert_eq!(found, (symbol as u32, u32::from(code.length)));
+                prop_assert_eq!(code.bits >> code.length, 0);
+                // No code is the start of another one.
+                for other in codes.iter().filter(|other| *other != code && code.length > 0) {
+                    let start = other.bits & ((1 << code.length) - 1);
+                    prop_assert!(other.length < code.length || start != code.bits);
                 }
             }
             // Weights under 1000 over 65 symbols rarely pass 11 bits; where they do not, the cost

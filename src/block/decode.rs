@@ -3,12 +3,11 @@
 //! Memory-safe for any bytes: the CRC of a block is checked when it is first touched, but a page
 //! of a mapped file may be evicted and come back changed.
 
-use byteorder::{ByteOrder, LittleEndian as LE};
-
+use super::lanes::{self, LANES, Lane};
 use super::scan::Kernel;
+use super::symbols::{Symbol, Symbols};
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry};
-use crate::huffman::Decoder;
 
 /// Bytes behind a block that a [`BlockReader`] may load (and ignore). The footer of a table file is
 /// longer.
@@ -17,10 +16,10 @@ pub(crate) const OVERHANG: usize = 8;
 /// Reads the blocks of one table.
 #[derive(Debug)]
 pub(crate) struct BlockReader {
-    codec: Codec,
-    geometry: Geometry,
-    decoder: Decoder,
-    kernel: Kernel,
+    pub(super) codec: Codec,
+    pub(super) geometry: Geometry,
+    pub(super) symbols: Symbols,
+    pub(super) kernel: Kernel,
 }
 
 /// A block whose key count has been checked.
@@ -29,13 +28,14 @@ pub(crate) struct BlockView<'a> {
     number: u64,
     /// The block and its overhang.
     bytes: &'a [u8],
-    keys: u32,
+    pub(super) keys: u32,
     first: u64,
 }
 
 impl BlockReader {
     pub(crate) fn new(codec: Codec, geometry: Geometry, code_lengths: &[u8]) -> Self {
-        Self { codec, geometry, decoder: Decoder::new(code_lengths), kernel: Kernel::best() }
+        let symbols = Symbols::new(code_lengths, geometry.middle_bits());
+        Self { codec, geometry, symbols, kernel: Kernel::best() }
     }
 
     /// Reads the header of block `number`; `bytes` holds the block and [`OVERHANG`] bytes more.
@@ -71,31 +71,122 @@ impl BlockReader {
         if (block.first ^ query).count_ones() <= k {
             survivors.push(0);
         }
-        let column = &block.bytes[self.geometry.column_at()..self.geometry.stream_at(block.keys)];
-        self.kernel.scan(column, block.keys - 1, query, budget, survivors);
+        self.kernel.scan(self.column(block), block.keys - 1, query, budget, survivors);
     }
 
-    /// Puts the first `limit` keys of the block into `keys` (all, if it has fewer).
+    /// Calls `found` with each of the `survivors`, whose numbers ascend, that is within `k` of
+    /// `query`. Decodes no further than the last of them.
     ///
     /// # Errors
     ///
-    /// The first of [BLK-3] to [BLK-6] that one of these keys breaks.
-    pub(crate) fn decode(
+    /// The first of [BLK-3] to [BLK-5] that a key up to there breaks.
+    pub(crate) fn matches(
         &self,
         block: &BlockView<'_>,
-        limit: u32,
-        keys: &mut Vec<u64>,
+        query: u64,
+        k: u32,
+        survivors: &[u32],
+        mut found: impl FnMut(u64),
     ) -> Result<(), Corruption> {
-        self.decode_to(block, limit, keys).map(|_| ())
+        let mut stream = self.stream(block);
+        for &number in survivors {
+            stream.advance_to(number)?;
+            let key = if number == 0 { block.first } else { stream.key() };
+            if (key ^ query).count_ones() <= k {
+                found(key);
+            }
+        }
+        Ok(())
     }
 
-    /// Decodes the whole block and checks that nothing but zeros follows [BLK-9].
+    /// Puts the keys of some blocks into `keys`, several blocks at a time. `bytes` holds the
+    /// blocks, each at the offset that comes with its view, and the overhang of the last.
+    ///
+    /// # Errors
+    ///
+    /// The first of [BLK-3] to [BLK-5] that one of these keys breaks.
+    pub(crate) fn decode(
+        &self,
+        bytes: &[u8],
+        blocks: &[(usize, BlockView<'_>)],
+        keys: &mut Vec<u64>,
+    ) -> Result<(), Corruption> {
+        keys.resize(blocks.iter().map(|(_, block)| block.keys as usize).sum(), 0);
+        let mut rest = &mut keys[..];
+        let mut groups = blocks.chunks_exact(LANES);
+        for group in &mut groups {
+            let lanes = std::array::from_fn(|lane| {
+                let (offset, block) = &group[lane];
+                let (keys, behind) = std::mem::take(&mut rest).split_at_mut(block.keys as usize);
+                rest = behind;
+                keys[0] = block.first;
+                Lane {
+                    column: self.column(block),
+                    keys,
+                    at: 8 * (offset + self.geometry.stream_at(block.keys)),
+                    end: 8 * (offset + self.geometry.block_bytes as usize),
+                }
+            });
+            if !self.decode_group(bytes, lanes) {
+                rest = &mut keys[..];
+                return self.decode_one_by_one(blocks, rest);
+            }
+        }
+        self.decode_one_by_one(groups.remainder(), rest)
+    }
+
+    /// Decodes blocks together; false if that cannot be done.
+    fn decode_group(&self, bytes: &[u8], mut lanes: [Lane<'_>; LANES]) -> bool {
+        let (codec, geometry, symbols) = (self.codec, &self.geometry, &self.symbols);
+        symbols.is_complete() && self.kernel.decode(codec, geometry, symbols, bytes, &mut lanes)
+    }
+
+    /// Decodes blocks one after the other, key by key, and finds the first key that is broken.
+    fn decode_one_by_one(
+        &self,
+        blocks: &[(usize, BlockView<'_>)],
+        mut keys: &mut [u64],
+    ) -> Result<(), Corruption> {
+        for (_, block) in blocks {
+            let (out, rest) = keys.split_at_mut(block.keys as usize);
+            keys = rest;
+            out[0] = block.first;
+            let mut stream = self.stream(block);
+            for (key, number) in out[1..].iter_mut().zip(1..) {
+                stream.advance_to(number)?;
+                *key = stream.key();
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes a whole block and checks what a query need not: the order of its keys [BLK-6], and
+    /// that nothing but zeros follows them [BLK-9], which comes last.
+    ///
+    /// # Errors
+    ///
+    /// The first of [BLK-3] to [BLK-6] and [BLK-9] that is broken.
     pub(crate) fn decode_strictly(
         &self,
         block: &BlockView<'_>,
         keys: &mut Vec<u64>,
     ) -> Result<(), Corruption> {
-        let end = self.decode_to(block, u32::MAX, keys)?;
+        let mut stream = self.stream(block);
+        keys.clear();
+        keys.push(block.first);
+        let mut decoded = Ok(());
+        for number in 1..block.keys {
+            decoded = stream.advance_to(number);
+            if decoded.is_err() {
+                break;
+            }
+            keys.push(stream.key());
+        }
+        if let Some(at) = keys.windows(2).position(|pair| pair[0] >= pair[1]) {
+            return Err(Corruption::KeyOrder { block: block.number, key: at as u32 + 1 });
+        }
+        decoded?;
+        let end = stream.at;
         let rest = &block.bytes[end / 8..self.geometry.block_bytes as usize];
         let dirty = match rest.split_first() {
             Some((partial, padding)) => {
@@ -106,98 +197,97 @@ impl BlockReader {
         if dirty { Err(Corruption::BlockPadding { block: block.number }) } else { Ok(()) }
     }
 
-    /// Decodes; gives the number of bits of the block, from its start, up to the last key decoded.
-    fn decode_to(
-        &self,
-        block: &BlockView<'_>,
-        limit: u32,
-        keys: &mut Vec<u64>,
-    ) -> Result<usize, Corruption> {
-        let count = block.keys.min(limit) as usize;
-        keys.clear();
-        if count == 0 {
-            return Ok(0);
-        }
-        keys.push(block.first);
-        let low_bits = self.geometry.low_bits;
-        let (end, result) = match self.codec {
-            Codec::Xor => {
-                self.middles(block, count, keys, |u, r, raw| (u >> r >> 1 << 1 | 1) << r | raw)
-            }
-            Codec::Gap => {
-                self.middles(block, count, keys, |u, r, raw| u.wrapping_add((1 << r) | raw))
-            }
-        };
-        let rest = block.keys as usize - 1;
-        let column = &block.bytes[self.geometry.column_at()..self.geometry.stream_at(block.keys)];
-        if low_bits > 0 && rest > 0 {
-            for (plane, bytes) in column.chunks_exact(rest).enumerate() {
-                for (key, byte) in keys[1..].iter_mut().zip(bytes) {
-                    *key |= u64::from(*byte) << (8 * plane);
-                }
-            }
-        }
-        // Keys that were decoded before the stream broke come first.
-        if let Some(at) = keys.windows(2).position(|pair| pair[0] >= pair[1]) {
-            return Err(Corruption::KeyOrder { block: block.number, key: at as u32 + 1 });
-        }
-        result.map(|()| end)
+    fn column<'a>(&self, block: &BlockView<'a>) -> &'a [u8] {
+        &block.bytes[self.geometry.column_at()..self.geometry.stream_at(block.keys)]
     }
 
-    /// Appends the middles of keys 1 to `count`, shifted into place, up to the first broken one.
-    #[inline(always)]
-    fn middles(
-        &self,
-        block: &BlockView<'_>,
-        count: usize,
-        keys: &mut Vec<u64>,
-        step: impl Fn(u64, u32, u64) -> u64,
-    ) -> (usize, Result<(), Corruption>) {
-        let (low_bits, middle_bits) = (self.geometry.low_bits, self.geometry.middle_bits());
-        let bytes = block.bytes;
-        let end = 8 * self.geometry.block_bytes as usize;
-        let mut at = 8 * self.geometry.stream_at(block.keys);
-        let mut u = block.first >> low_bits;
-        for i in 1..count {
-            let (number, key) = (block.number, i as u32);
-            let window = load(bytes, at);
-            let (class, length) = self.decoder.decode(window);
-            let raw_bits = middle_bits.saturating_sub(1 + class);
-            let next = at + (length + raw_bits) as usize;
-            if length == 0 && (at < end || self.decoder.is_empty()) {
-                return (at, Err(Corruption::InvalidCode { block: number, key }));
-            }
-            if length == 0 || next > end {
-                return (at, Err(Corruption::StreamOverrun { block: number, key }));
-            }
-            if class < middle_bits {
-                let mask = (1 << raw_bits) - 1;
-                let raw = if length + raw_bits <= 57 {
-                    window >> length & mask
-                } else {
-                    // Up to 63 bits: the first 32, then the others.
-                    let from = at + length as usize;
-                    (load(bytes, from) & 0xFFFF_FFFF | load(bytes, from + 32) << 32) & mask
-                };
-                let v = step(u, raw_bits, raw);
-                let fits = match self.codec {
-                    Codec::Xor => u >> raw_bits & 1 == 0,
-                    Codec::Gap => v > u && v.leading_zeros() >= low_bits,
-                };
-                if !fits {
-                    return (at, Err(Corruption::ImpossibleClass { block: number, key }));
-                }
-                u = v;
-            }
-            keys.push(u << low_bits);
-            at = next;
+    fn stream<'a>(&'a self, block: &BlockView<'a>) -> Stream<'a> {
+        Stream {
+            reader: self,
+            bytes: block.bytes,
+            block: block.number,
+            column: self.column(block),
+            at: 8 * self.geometry.stream_at(block.keys),
+            key: 0,
+            middle: block.first >> self.geometry.low_bits,
         }
-        (at, Ok(()))
     }
 }
 
-/// At least 57 bits of the stream from bit `at` of `bytes` on, the first one least significant.
-#[inline(always)]
-fn load(bytes: &[u8], at: usize) -> u64 {
-    LE::read_u64(&bytes[at / 8..at / 8 + 8]) >> (at % 8)
+/// A place in the stream of a block, behind one of its keys.
+struct Stream<'a> {
+    reader: &'a BlockReader,
+    bytes: &'a [u8],
+    block: u64,
+    column: &'a [u8],
+    /// Bits from the start of the block.
+    at: usize,
+    /// Number of the key in the block, and its middle.
+    key: u32,
+    middle: u64,
+}
+
+impl Stream<'_> {
+    /// The key at this place, which is not the first.
+    fn key(&self) -> u64 {
+        let Geometry { low_bits, .. } = self.reader.geometry;
+        let planes = self.reader.geometry.planes();
+        let others = self.column.len().checked_div(planes).unwrap_or(0);
+        let low = (0..planes).fold(0, |low, plane| {
+            let byte = self.column[plane * others + self.key as usize - 1];
+            low | u64::from(byte) << (8 * plane)
+        });
+        self.middle << low_bits | low
+    }
+
+    /// Moves on to key number `key`, which is not before this one.
+    fn advance_to(&mut self, key: u32) -> Result<(), Corruption> {
+        match (self.reader.codec, lanes::is_wide(self.reader.geometry.middle_bits())) {
+            (Codec::Xor, false) => self.advance::<true, false>(key),
+            (Codec::Xor, true) => self.advance::<true, true>(key),
+            (Codec::Gap, false) => self.advance::<false, false>(key),
+            (Codec::Gap, true) => self.advance::<false, true>(key),
+        }
+    }
+
+    #[inline(always)]
+    fn advance<const XOR: bool, const WIDE: bool>(&mut self, key: u32) -> Result<(), Corruption> {
+        let middle_bits = self.reader.geometry.middle_bits();
+        let end = 8 * self.reader.geometry.block_bytes as usize;
+        while self.key < key {
+            let window = lanes::load(self.bytes, self.at);
+            let symbol = self.reader.symbols.find(window);
+            let next = self.at + symbol.total_bits();
+            if symbol.total_bits() == 0 || next > end {
+                return Err(self.broken(symbol, end));
+            }
+            let raw = lanes::raw::<WIDE>(self.bytes, self.at, window, symbol);
+            let u = self.middle;
+            let (v, fits) = if XOR {
+                (symbol.after_xor(u, raw), symbol.contradiction(u) == 0)
+            } else {
+                let v = symbol.after_gap(u, raw);
+                (v, v >= u && v >> (middle_bits - 1) <= 1)
+            };
+            if !fits {
+                let (block, key) = (self.block, self.key + 1);
+                return Err(Corruption::ImpossibleClass { block, key });
+            }
+            (self.middle, self.at) = (v, next);
+            self.key += 1;
+        }
+        Ok(())
+    }
+
+    /// Why the bits at this place are no key.
+    #[cold]
+    fn broken(&self, symbol: Symbol, end: usize) -> Corruption {
+        let (block, key) = (self.block, self.key + 1);
+        let no_code = symbol.total_bits() == 0;
+        if no_code && (self.at < end || self.reader.symbols.is_empty()) {
+            Corruption::InvalidCode { block, key }
+        } else {
+            Corruption::StreamOverrun { block, key }
+        }
+    }
 }

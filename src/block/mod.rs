@@ -6,7 +6,9 @@
 
 mod decode;
 mod encode;
+mod lanes;
 mod scan;
+mod symbols;
 
 pub(crate) use decode::{BlockReader, BlockView, OVERHANG};
 pub(crate) use encode::BlockWriter;

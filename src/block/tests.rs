@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::scan::Kernel;
 use super::*;
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry, LOW_BITS};
@@ -62,24 +63,54 @@ fn codings(keys: &[u64]) -> Vec<Coding> {
 
 proptest! {
     #[test]
-    fn keys_come_back_whole_and_in_part(
-        keys in keys(), size in 8u32..=16, part in any::<prop::sample::Index>(),
+    fn keys_come_back(keys in keys(), size in 8u32..=16) {
+        for coding in codings(&keys) {
+            let encoded = encode(&keys, &coding, 1 << size);
+            for kernel in Kernel::all() {
+                let reader = BlockReader { kernel, ..reader(&coding, 1 << size) };
+                // As in a file: one block behind the other, and something behind the last.
+                let mut file: Vec<u8> =
+                    encoded.iter().flat_map(|(bytes, _)| &bytes[..1 << size]).copied().collect();
+                file.extend([0xFF; OVERHANG]);
+                let view = |number: usize| {
+                    let offset = number << size;
+                    let bytes = &file[offset..offset + (1 << size) + OVERHANG];
+                    (offset, reader.view(number as u64, bytes).unwrap())
+                };
+                let blocks: Vec<_> = (0..encoded.len()).map(view).collect();
+                // All together, and each by itself.
+                let (mut decoded, mut each) = (vec![9; 5], Vec::new());
+                reader.decode(&file, &blocks, &mut decoded).unwrap();
+                prop_assert_eq!(&decoded, &keys, "{:?} {:?}", coding, kernel);
+                let mut rest = &keys[..];
+                for ((_, block), (_, count)) in blocks.iter().zip(&encoded) {
+                    reader.decode_strictly(block, &mut each).unwrap();
+                    let (expected, behind) = rest.split_at(*count);
+                    prop_assert_eq!(&each[..], expected);
+                    rest = behind;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn survivors_within_k_are_found(
+        keys in keys(), size in 8u32..=16, query in any::<u64>(), k in 0u32..=64, step in 1usize..9,
     ) {
         for coding in codings(&keys) {
             let reader = reader(&coding, 1 << size);
             let mut rest = &keys[..];
             for (number, (bytes, count)) in encode(&keys, &coding, 1 << size).iter().enumerate() {
                 let block = reader.view(number as u64, bytes).unwrap();
-                let mut decoded = Vec::new();
-                reader.decode_strictly(&block, &mut decoded).unwrap();
-                let (expected, behind) = rest.split_at(*count);
-                prop_assert_eq!(&decoded[..], expected, "{:?}", coding);
-                let limit = part.index(count + 1);
-                reader.decode(&block, limit as u32, &mut decoded).unwrap();
-                prop_assert_eq!(&decoded[..], &expected[..limit]);
+                let (inside, behind) = rest.split_at(*count);
                 rest = behind;
+                let survivors: Vec<u32> = (0..*count as u32).step_by(step).collect();
+                let near = |key: &u64| (key ^ query).count_ones() <= k;
+                let expected: Vec<u64> = inside.iter().copied().step_by(step).filter(near).collect();
+                let mut found = Vec::new();
+                reader.matches(&block, query, k, &survivors, |key| found.push(key)).unwrap();
+                prop_assert_eq!(found, expected, "{:?}", coding);
             }
-            prop_assert!(rest.is_empty());
         }
     }
 
@@ -142,18 +173,31 @@ proptest! {
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
     ) {
         for coding in codings(&keys) {
-            let reader = reader(&coding, 1 << size);
             for (mut bytes, _) in encode(&keys, &coding, 1 << size) {
                 let length = bytes.len();
                 for (at, byte) in &damage {
                     bytes[at.index(length)] = *byte;
                 }
-                let (mut decoded, mut survivors) = (Vec::new(), Vec::new());
-                if let Ok(block) = reader.view(0, &bytes) {
+                for kernel in Kernel::all() {
+                    let reader = BlockReader { kernel, ..reader(&coding, 1 << size) };
+                    let Ok(block) = reader.view(0, &bytes) else { continue };
+                    let (mut decoded, mut strict) = (Vec::new(), Vec::new());
+                    let mut survivors = Vec::new();
                     reader.scan(&block, 0, 3, 3, &mut survivors);
-                    if reader.decode(&block, u32::MAX, &mut decoded).is_ok() {
-                        prop_assert!(decoded.windows(2).all(|pair| pair[0] < pair[1]));
-                        prop_assert!(survivors.iter().all(|&i| (i as usize) < decoded.len()));
+                    let whole = reader.decode(&bytes, &[(0, block); 5], &mut decoded);
+                    let all: Vec<u32> = (0..block.keys).collect();
+                    let mut one_by_one = Vec::new();
+                    let by_key = reader.matches(&block, 0, 64, &all, |key| one_by_one.push(key));
+                    // Both ways to decode agree on keys and on errors.
+                    prop_assert_eq!(&whole, &by_key);
+                    if whole.is_ok() {
+                        prop_assert_eq!(decoded.len(), 5 * one_by_one.len());
+                        prop_assert!(decoded.chunks(one_by_one.len()).all(|keys| keys == one_by_one));
+                        prop_assert!(survivors.iter().all(|&i| i < block.keys));
+                    }
+                    if reader.decode_strictly(&block, &mut strict).is_ok() {
+                        prop_assert!(strict.windows(2).all(|pair| pair[0] < pair[1]));
+                        prop_assert_eq!(&strict, &one_by_one);
                     }
                 }
             }
@@ -170,7 +214,8 @@ fn the_largest_block_holds_more_than_half_a_million_consecutive_keys() {
     assert_eq!(blocks[0].1, 8 * (65536 - 16) + 1);
     let reader = reader(&coding, 65536);
     let mut decoded = Vec::new();
-    reader.decode(&reader.view(0, &blocks[0].0).unwrap(), u32::MAX, &mut decoded).unwrap();
+    let block = reader.view(0, &blocks[0].0).unwrap();
+    reader.decode(&blocks[0].0, &[(0, block)], &mut decoded).unwrap();
     assert_eq!(decoded, keys[..blocks[0].1]);
 }
 

@@ -1,41 +1,59 @@
 //! All fingerprints of a store in order.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::segment::Segment;
+
+/// Blocks that are decoded at a time.
+const BATCH_BLOCKS: u64 = 8;
+/// Fingerprints that are merged at a time from several segments.
+const BATCH_MERGED: usize = 1024;
 
 /// An iterator over the fingerprints of a [`Store`](crate::Store), ascending and each once; ends
 /// after the first error.
 pub struct Iter<'a> {
     cursors: Vec<Cursor<'a>>,
+    /// Fingerprints that come next, from `at` on.
+    ready: Vec<u64>,
+    at: usize,
 }
 
 impl<'a> Iter<'a> {
     pub(super) fn new(segments: &'a [Segment]) -> Self {
         let cursor = |segment| Cursor { segment, next_block: 0, keys: Vec::new(), at: 0 };
-        Self { cursors: segments.iter().map(cursor).collect() }
+        Self { cursors: segments.iter().map(cursor).collect(), ready: Vec::new(), at: 0 }
+    }
+
+    /// Brings more fingerprints; `None` at the end.
+    #[cold]
+    fn refill(&mut self) -> Option<Result<u64>> {
+        self.at = 0;
+        let refilled = match &mut self.cursors[..] {
+            [only] => only.read(&mut self.ready),
+            several => merge(several, &mut self.ready),
+        };
+        if let Err(error) = refilled {
+            self.cursors.clear();
+            self.ready.clear();
+            return Some(Err(error));
+        }
+        let first = self.ready.first()?;
+        self.at = 1;
+        Some(Ok(*first))
     }
 }
 
 impl Iterator for Iter<'_> {
     type Item = Result<u64>;
 
+    #[inline]
     fn next(&mut self) -> Option<Result<u64>> {
-        let mut least = None;
-        for cursor in &mut self.cursors {
-            match cursor.peek() {
-                Ok(head) => least = [least, head].into_iter().flatten().min(),
-                Err(error) => {
-                    self.cursors.clear();
-                    return Some(Err(error));
-                }
+        match self.ready.get(self.at) {
+            Some(&fingerprint) => {
+                self.at += 1;
+                Some(Ok(fingerprint))
             }
+            None => self.refill(),
         }
-        let least = least?;
-        // A fingerprint may stand in several segments.
-        for cursor in &mut self.cursors {
-            cursor.pass(least);
-        }
-        Some(Ok(least))
     }
 }
 
@@ -48,24 +66,50 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    /// The fingerprint at this place, `None` at the end.
-    fn peek(&mut self) -> Result<Option<u64>> {
+    /// Decodes the next blocks into `keys`; none at the end.
+    fn read(&mut self, keys: &mut Vec<u64>) -> Result<()> {
         let table = self.segment.identity();
-        while self.at == self.keys.len() {
-            if self.next_block == table.block_count() {
-                return Ok(None);
-            }
-            table.decode_block(self.next_block, &mut self.keys)?;
-            self.next_block += 1;
-            self.at = 0;
+        let batch_end = |start: u64| (start + BATCH_BLOCKS).min(table.block_count());
+        let mut end = batch_end(self.next_block);
+        // The next ones come while these are decoded.
+        table.prefetch_blocks(end..batch_end(end));
+        if table.decode_blocks(self.next_block..end, keys).is_err() {
+            // What stands before a damaged block is not lost: one by one up to it.
+            end = self.next_block + 1;
+            table.decode_blocks(self.next_block..end, keys)?;
         }
-        Ok(Some(self.keys[self.at]))
+        self.next_block = end;
+        Ok(())
     }
 
-    /// Moves on if the fingerprint at this place, which was looked at, is `fingerprint`.
-    fn pass(&mut self, fingerprint: u64) {
-        if self.keys.get(self.at) == Some(&fingerprint) {
-            self.at += 1;
+    /// The fingerprint at this place, `None` at the end.
+    fn peek(&mut self) -> Result<Option<u64>, Error> {
+        if self.at == self.keys.len() {
+            let mut keys = std::mem::take(&mut self.keys);
+            self.at = 0;
+            self.read(&mut keys)?;
+            self.keys = keys;
         }
+        Ok(self.keys.get(self.at).copied())
     }
+}
+
+/// Merges some of the next fingerprints of all segments into `merged`, each once.
+fn merge(cursors: &mut [Cursor<'_>], merged: &mut Vec<u64>) -> Result<()> {
+    merged.clear();
+    while merged.len() < BATCH_MERGED {
+        let mut least = None;
+        for cursor in cursors.iter_mut() {
+            least = [least, cursor.peek()?].into_iter().flatten().min();
+        }
+        let Some(least) = least else { break };
+        // A fingerprint may stand in several segments.
+        for cursor in cursors.iter_mut() {
+            if cursor.peek()? == Some(least) {
+                cursor.at += 1;
+            }
+        }
+        merged.push(least);
+    }
+    Ok(())
 }

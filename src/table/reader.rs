@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicUsize;
 
@@ -46,7 +47,6 @@ pub(crate) struct Table {
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     survivors: Vec<u32>,
-    keys: Vec<u64>,
 }
 
 impl Table {
@@ -220,23 +220,18 @@ impl Table {
         query: u64,
         k: u32,
         scratch: &mut Scratch,
-        mut found: impl FnMut(u64),
+        found: impl FnMut(u64),
     ) -> Result<bool> {
         let number = u64::from(candidate.block);
         let block = self.block(number)?;
         scratch.survivors.clear();
         self.blocks.scan(&block, query, k, candidate.budget, &mut scratch.survivors);
-        let Some(&last) = scratch.survivors.last() else { return Ok(false) };
-        self.blocks
-            .decode(&block, last + 1, &mut scratch.keys)
-            .map_err(|corruption| self.block_error(number, corruption))?;
-        for &survivor in &scratch.survivors {
-            // Every number is at most `last`, up to which keys were decoded.
-            let key = scratch.keys[survivor as usize];
-            if (key ^ query).count_ones() <= k {
-                found(key);
-            }
+        if scratch.survivors.is_empty() {
+            return Ok(false);
         }
+        self.blocks
+            .matches(&block, query, k, &scratch.survivors, found)
+            .map_err(|corruption| self.block_error(number, corruption))?;
         Ok(true)
     }
 
@@ -248,12 +243,24 @@ impl Table {
         Ok(found)
     }
 
-    /// Decodes block `number` into `keys`.
-    pub(crate) fn decode_block(&self, number: u64, keys: &mut Vec<u64>) -> Result<()> {
-        let block = self.block(number)?;
-        self.blocks
-            .decode(&block, u32::MAX, keys)
-            .map_err(|corruption| self.block_error(number, corruption))
+    /// Asks for the whole of some blocks.
+    pub(crate) fn prefetch_blocks(&self, numbers: Range<u64>) {
+        let (start, end) = (self.geometry.block(numbers.start), self.geometry.block(numbers.end));
+        mapped::prefetch(&self.bytes[start.start..end.start]);
+    }
+
+    /// Decodes the blocks `numbers` into `keys`.
+    pub(crate) fn decode_blocks(&self, numbers: Range<u64>, keys: &mut Vec<u64>) -> Result<()> {
+        let block_bytes = self.header.block_bytes as usize;
+        let blocks = numbers.clone().enumerate();
+        let blocks = blocks.map(|(i, number)| Ok((i * block_bytes, self.block(number)?)));
+        let blocks = blocks.collect::<Result<Vec<_>>>()?;
+        let start = self.geometry.block(numbers.start).start;
+        let end = self.geometry.block(numbers.end).start + OVERHANG;
+        self.blocks.decode(&self.bytes[start..end], &blocks, keys).map_err(|corruption| {
+            let number = corruption.block().unwrap_or(numbers.start);
+            self.block_error(number, corruption)
+        })
     }
 
     /// The histogram of classes, checked.

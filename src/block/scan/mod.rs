@@ -9,6 +9,10 @@
 //! Each kernel stands beside [`scalar`], its oracle. The fastest that the CPU has is chosen when a
 //! table is opened.
 
+use super::lanes::{self, LANES, Lane};
+use super::symbols::Symbols;
+use crate::format::{Codec, Geometry};
+
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -70,6 +74,26 @@ impl Kernel {
             Self::Avx2(kernel) => kernel.scan(column, query, budget, survivors),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(kernel) => kernel.scan(column, query, budget, survivors),
+        }
+    }
+}
+
+impl Kernel {
+    /// Decodes some blocks at once; see [`lanes::decode`].
+    pub(super) fn decode(
+        self,
+        codec: Codec,
+        geometry: &Geometry,
+        symbols: &Symbols,
+        bytes: &[u8],
+        lanes: &mut [Lane<'_>; LANES],
+    ) -> bool {
+        match self {
+            Self::Scalar => lanes::decode(codec, geometry, symbols, bytes, lanes),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(kernel) => kernel.decode(codec, geometry, symbols, bytes, lanes),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(kernel) => kernel.decode(codec, geometry, symbols, bytes, lanes),
         }
     }
 }

@@ -6,7 +6,10 @@
 
 use std::arch::x86_64::*;
 
+use super::super::lanes::{self, LANES, Lane};
+use super::super::symbols::Symbols;
 use super::{Column, FIRST_PLANES, scalar};
+use crate::format::{Codec, Geometry};
 
 /// AVX2: 32 keys at a time, bits counted by a look-up per half byte.
 #[derive(Clone, Copy, Debug)]
@@ -17,23 +20,36 @@ pub(in crate::block) struct Avx2(());
 pub(in crate::block) struct Avx512(());
 
 impl Avx2 {
-    /// `None` if the CPU lacks AVX2.
+    /// `None` if the CPU lacks AVX2 or BMI2.
     pub(super) fn new() -> Option<Self> {
-        is_x86_feature_detected!("avx2").then_some(Self(()))
+        let has = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2");
+        has.then_some(Self(()))
     }
 
     #[inline]
     pub(super) fn scan(self, column: Column<'_>, query: u64, budget: u8, survivors: &mut Vec<u32>) {
-        // SAFETY: a value of this type exists only where `new` found AVX2.
+        // SAFETY: a value of this type exists only where `new` found AVX2 and BMI2.
         unsafe { scan_avx2(column, query, budget, survivors) }
+    }
+
+    pub(super) fn decode(
+        self,
+        codec: Codec,
+        geometry: &Geometry,
+        symbols: &Symbols,
+        bytes: &[u8],
+        lanes: &mut [Lane<'_>; LANES],
+    ) -> bool {
+        // SAFETY: a value of this type exists only where `new` found AVX2 and BMI2.
+        unsafe { decode_avx2(codec, geometry, symbols, bytes, lanes) }
     }
 }
 
 impl Avx512 {
-    /// `None` if the CPU lacks AVX-512 BW or BITALG.
+    /// `None` if the CPU lacks AVX-512 BW, BITALG, or what [`Avx2`] needs.
     pub(super) fn new() -> Option<Self> {
         let has = is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512bitalg");
-        has.then_some(Self(()))
+        (has && Avx2::new().is_some()).then_some(Self(()))
     }
 
     #[inline]
@@ -41,6 +57,30 @@ impl Avx512 {
         // SAFETY: a value of this type exists only where `new` found AVX-512 BW and BITALG.
         unsafe { scan_avx512(column, query, budget, survivors) }
     }
+
+    pub(super) fn decode(
+        self,
+        codec: Codec,
+        geometry: &Geometry,
+        symbols: &Symbols,
+        bytes: &[u8],
+        lanes: &mut [Lane<'_>; LANES],
+    ) -> bool {
+        // SAFETY: a value of this type exists only where `new` found AVX2 and BMI2 as well.
+        unsafe { decode_avx2(codec, geometry, symbols, bytes, lanes) }
+    }
+}
+
+/// [`lanes::decode`], compiled for these instructions.
+#[target_feature(enable = "avx2,bmi2")]
+fn decode_avx2(
+    codec: Codec,
+    geometry: &Geometry,
+    symbols: &Symbols,
+    bytes: &[u8],
+    lanes: &mut [Lane<'_>; LANES],
+) -> bool {
+    lanes::decode(codec, geometry, symbols, bytes, lanes)
 }
 
 /// Appends the number, from 1 on, of each entry whose bit is set in `mask`.
