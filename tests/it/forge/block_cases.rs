@@ -48,8 +48,8 @@ fn streams() -> Vec<Case> {
             f.reseal(0);
         }),
         case("bad-blk-03-no-code", "BLK-3", One, "A table of one key, and so without a code, has a block of two keys.", |f| set_block(f, 0, "key_count", 2)),
-        case("bad-blk-04-no-stream", "BLK-4", Equal, "The column ends where the block ends: no bit is left for 242 keys.", |f| set_block(f, 1, "key_count", 243)),
-        case("bad-blk-04-code", "BLK-4", Top, "From the key 0 on, the block has bits for 1936 keys more, and key_count is 1938.", |f| {
+        case("bad-blk-02-no-stream", "BLK-2", Equal, "The column ends where the block ends: no bit is left for 242 keys.", |f| set_block(f, 1, "key_count", 243)),
+        case("bad-blk-02-one-bit-missing", "BLK-2", Top, "From the key 0 on, the block has bits for 1936 keys more, and key_count is 1938.", |f| {
             f.set(Place::Block(0, 0), "first_key", 0);
             set_block(f, 0, "key_count", 1938);
         }),

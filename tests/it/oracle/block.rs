@@ -45,7 +45,9 @@ pub fn read_block(
     let first_key = fields.u64();
     let planes = usize::from(shape.low_bits / 8);
     let others = key_count.saturating_sub(1);
-    require(key_count >= 1 && others * planes <= fields.0.len(), "BLK-2", || {
+    let bytes_left = fields.0.len().checked_sub(others * planes);
+    let fits = bytes_left.is_some_and(|bytes| others <= 8 * bytes);
+    require(key_count >= 1 && fits, "BLK-2", || {
         at(format!("key_count is {key_count}, with {planes} planes"))
     })?;
     let column = fields.bytes(others * planes);
