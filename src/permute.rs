@@ -24,7 +24,7 @@ struct Move {
 
 impl Permutation {
     /// The permutation that puts `top` in front. The ranges lie inside 64 bits and are disjoint,
-    /// as [`TableHeader::bind`](crate::format::TableHeader::bind) and `Design` have checked.
+    /// as [`is_top`](crate::format::is_top) has checked.
     pub(crate) fn new(top: &[BitRange]) -> Self {
         let mut moves: Vec<Move> = Vec::new();
         let mut to = 0;

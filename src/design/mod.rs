@@ -13,7 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
-use crate::format::BitRange;
+use crate::format::{BitRange, is_identity, is_top};
 
 /// A list of tables, each with the bit ranges that it puts in front of its keys.
 ///
@@ -89,27 +89,8 @@ impl Design {
     /// overlap or leave 64 bits, or the first top is not made of adjacent ranges from bit 0 on (the
     /// first table keeps the order of the fingerprints).
     pub fn from_tops(tops: Vec<Vec<BitRange>>) -> Result<Self> {
-        let sound = |top: &[BitRange]| {
-            let mut taken = 0;
-            !top.is_empty()
-                && top.iter().all(|range| {
-                    let mask = range.mask().filter(|mask| taken & mask == 0);
-                    taken |= mask.unwrap_or(0);
-                    mask.is_some()
-                })
-        };
-        let adjacent = |top: &[BitRange]| {
-            let mut next = 0;
-            top.iter().all(|range| {
-                let follows = range.start == next;
-                next = range.start.saturating_add(range.bits);
-                follows
-            })
-        };
-        if !(1..=256).contains(&tops.len())
-            || !tops.iter().all(|top| sound(top))
-            || !adjacent(&tops[0])
-        {
+        let sound = (1..=256).contains(&tops.len()) && tops.iter().all(|top| is_top(top));
+        if !sound || !is_identity(&tops[0]) {
             return Err(Error::InvalidOption {
                 option: "design",
                 value: format!("{} tables", tops.len()),
@@ -138,17 +119,19 @@ impl Design {
 }
 
 impl fmt::Display for Design {
-    /// The name, else the widths of the tops as [`Design::from_str`] reads them; parts of a top
-    /// that are not adjacent are joined by `+`.
+    /// The name, else the widths of the parts, both as [`Design::from_str`] reads them; else, for
+    /// what only [`Design::from_tops`] makes, the bits of each top, as `0..16+32..40,16..32`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = |top: &Vec<BitRange>| {
-            let widths: Vec<_> = top.iter().map(|range| range.bits.to_string()).collect();
-            widths.join("+")
-        };
-        match self.name() {
-            Some(name) => f.pad(name),
-            None => f.pad(&self.tops.iter().map(width).collect::<Vec<_>>().join(",")),
+        if let Some(name) = self.name() {
+            return f.pad(name);
         }
+        let widths: Vec<u32> = self.tops.iter().map(|top| u32::from(top[0].bits)).collect();
+        if Self::from_widths(&widths).is_ok_and(|design| design == *self) {
+            return f.pad(&list(&widths));
+        }
+        let range = |range: &BitRange| format!("{}..{}", range.start, range.start + range.bits);
+        let top = |top: &Vec<BitRange>| top.iter().map(range).collect::<Vec<_>>().join("+");
+        f.pad(&self.tops.iter().map(top).collect::<Vec<_>>().join(","))
     }
 }
 
@@ -210,6 +193,18 @@ mod tests {
         assert!(widths("4x4").iter().all(|&p| p == 28));
         assert!(widths("3of6").iter().all(|&p| (31..=33).contains(&p)));
         assert!(widths("sqs8").iter().all(|&p| p == 32));
+    }
+
+    #[test]
+    fn designs_are_shown_as_they_are_read_or_by_their_bits() {
+        for text in ["thirds", "24,20,20", "5", "1,2,3"] {
+            assert_eq!(text.parse::<Design>().unwrap().to_string(), text);
+        }
+        let range = |start, bits| BitRange { start, bits };
+        let twice = Design::from_tops(vec![vec![range(0, 16)], vec![range(0, 16)]]).unwrap();
+        assert_eq!(twice.to_string(), "0..16,0..16");
+        let split = vec![vec![range(0, 4), range(4, 16)], vec![range(60, 4), range(0, 2)]];
+        assert_eq!(Design::from_tops(split).unwrap().to_string(), "0..4+4..20,60..64+0..2");
     }
 
     #[test]

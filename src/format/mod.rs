@@ -4,14 +4,16 @@
 //! with the constants here. Decoding is pure: bytes in, a value or a [`Defect`] out. Nothing here
 //! reads files, and nothing trusts a number before its rule was checked.
 
+mod footer;
 mod manifest;
 mod table;
 
 use std::path::Path;
 
+pub(crate) use footer::Footer;
 pub(crate) use manifest::{Manifest, SegmentEntry, TableEntry};
 pub use table::{BitRange, Codec};
-pub(crate) use table::{Footer, Geometry, TableHeader, check_padding, is_block_bytes};
+pub(crate) use table::{Geometry, TableHeader, check_padding, is_block_bytes, is_identity, is_top};
 
 use crate::error::{Corruption, Error, Unsupported};
 

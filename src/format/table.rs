@@ -7,10 +7,7 @@ use std::str::FromStr;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-use super::{
-    Defect, LOW_BITS, MAX_BLOCKS, MAX_CODE_BITS, TableEntry, block, block_wide, pad8, table_footer,
-    table_header,
-};
+use super::{Defect, LOW_BITS, SegmentEntry, block, block_wide, pad8, table_footer, table_header};
 use crate::error::{Corruption, Error, Unsupported};
 
 const MAGIC: [u8; 8] = *b"\x89FPST\r\n\x1a";
@@ -115,25 +112,49 @@ impl TableHeader {
         bytes
     }
 
-    /// Decodes and checks the header of `file`, whose manifest entry is `entry`; also gives its
-    /// CRC. What ties the table to its segment and design is left to the caller.
-    pub(crate) fn decode(file: &[u8], entry: &TableEntry) -> Result<(Self, u32), Defect> {
+    /// Decodes and checks the header of `file`, which is to be table `number` of `segment`; also
+    /// gives its CRC.
+    pub(crate) fn decode(
+        file: &[u8],
+        segment: &SegmentEntry,
+        number: usize,
+    ) -> Result<(Self, u32), Defect> {
+        let entry = &segment.tables[number];
         let widest = Geometry { block_bytes: 0, low_bits: 32, block_count: 0 };
-        let least = widest.file_bytes() as usize;
-        if file.len() as u64 != entry.file_bytes || file.len() < least {
-            let corruption = Corruption::TableLength {
-                found: file.len() as u64,
-                expected: entry.file_bytes,
-                least: least as u64,
-            };
+        let least = widest.file_bytes();
+        let found = file.len() as u64;
+        if found != entry.file_bytes || found < least {
+            let corruption = Corruption::TableLength { found, expected: entry.file_bytes, least };
             return Err(Defect::corrupt(file.len(), corruption));
         }
+        // A copy: the bytes of a mapped file may change after they were checked.
         let (header, header_crc) = checked_header(file)?;
         if header_crc != entry.header_crc {
             let corruption =
                 Corruption::HeaderNotInManifest { found: header_crc, expected: entry.header_crc };
             return Err(Defect::corrupt(header.len() - 4, corruption));
         }
+        let mut decoded = Self::decode_fields(&header)?;
+        let (found, expected) = (decoded.table_number, number as u16);
+        if found != expected {
+            let at = table_header::TABLE_NUMBER.start;
+            return Err(Defect::corrupt(at, Corruption::TableNumber { found, expected }));
+        }
+        if decoded.count != segment.count || decoded.set_sum != segment.set_sum {
+            let (found_count, expected_count) = (decoded.count, segment.count);
+            let corruption = Corruption::OtherSet { found_count, expected_count };
+            return Err(Defect::corrupt(table_header::COUNT.start, corruption));
+        }
+        decoded.top =
+            decode_top(&header).ok_or(Defect::corrupt(table_header::END, Corruption::TopRanges))?;
+        if number == 0 && !is_identity(&decoded.top) {
+            return Err(Defect::corrupt(table_header::END, Corruption::NotIdentity));
+        }
+        Ok((decoded, header_crc))
+    }
+
+    /// The fields of fixed width, without the top.
+    fn decode_fields(header: &[u8]) -> Result<Self, Defect> {
         let found = LE::read_u16(&header[table_header::FINGERPRINT_BITS]);
         if found != 64 {
             let at = table_header::FINGERPRINT_BITS.start;
@@ -158,7 +179,7 @@ impl TableHeader {
             let at = table_header::RESERVED.start;
             return Err(Defect::unsupported(at, Unsupported::TableReserved));
         }
-        let decoded = Self {
+        Ok(Self {
             codec,
             low_bits,
             block_bytes,
@@ -166,57 +187,7 @@ impl TableHeader {
             set_sum: LE::read_u128(&header[table_header::SET_SUM]),
             table_number: LE::read_u16(&header[table_header::TABLE_NUMBER]),
             top: Vec::new(),
-        };
-        Ok((decoded, header_crc))
-    }
-
-    /// Checks that the table is number `table_number` of a segment of `count` fingerprints with
-    /// `set_sum`, and decodes the bit ranges of its top.
-    pub(crate) fn bind(
-        &mut self,
-        file: &[u8],
-        table_number: u16,
-        count: u64,
-        set_sum: u128,
-    ) -> Result<(), Defect> {
-        if self.table_number != table_number {
-            let corruption =
-                Corruption::TableNumber { found: self.table_number, expected: table_number };
-            return Err(Defect::corrupt(table_header::TABLE_NUMBER.start, corruption));
-        }
-        if self.count != count || self.set_sum != set_sum {
-            let corruption =
-                Corruption::OtherSet { found_count: self.count, expected_count: count };
-            return Err(Defect::corrupt(table_header::COUNT.start, corruption));
-        }
-        let ranges = usize::from(LE::read_u16(&file[table_header::RANGE_COUNT]));
-        let stated = LE::read_u32(&file[table_header::HEADER_BYTES]);
-        let broken = Defect::corrupt(table_header::END, Corruption::TopRanges);
-        if ranges == 0 || header_bytes(ranges) != stated as usize {
-            return Err(broken);
-        }
-        let mut taken = 0u64;
-        self.top = file[table_header::END..][..2 * ranges]
-            .chunks_exact(2)
-            .map(|pair| BitRange { start: pair[0], bits: pair[1] })
-            .collect();
-        for range in &self.top {
-            let mask = range.mask().ok_or(broken)?;
-            if taken & mask != 0 {
-                return Err(broken);
-            }
-            taken |= mask;
-        }
-        let mut next = 0;
-        let identity = self.top.iter().all(|range| {
-            let follows = range.start == next;
-            next = range.start + range.bits;
-            follows
-        });
-        if table_number == 0 && !identity {
-            return Err(Defect::corrupt(table_header::END, Corruption::NotIdentity));
-        }
-        Ok(())
+        })
     }
 
     /// Where everything stands in a table with this header and `block_count` blocks.
@@ -236,8 +207,38 @@ impl BitRange {
     }
 }
 
-/// Checks magic, length, CRC and version of a header; gives its bytes and its CRC.
-fn checked_header(file: &[u8]) -> Result<(&[u8], u32), Defect> {
+/// Whether ranges can be a top: there are some, none is empty or leaves 64 bits, no two overlap.
+pub(crate) fn is_top(ranges: &[BitRange]) -> bool {
+    let mut taken = 0;
+    let free = |range: &BitRange| {
+        let mask = range.mask().filter(|mask| taken & mask == 0);
+        taken |= mask.unwrap_or(0);
+        mask.is_some()
+    };
+    !ranges.is_empty() && ranges.iter().all(free)
+}
+
+/// Whether a top leaves every bit where it is.
+pub(crate) fn is_identity(top: &[BitRange]) -> bool {
+    let mut next = 0;
+    top.iter().all(|range| {
+        let follows = range.start == next;
+        next = range.start + range.bits;
+        follows
+    })
+}
+
+/// The bit ranges in a header; `None` if they break [TAB-14].
+fn decode_top(header: &[u8]) -> Option<Vec<BitRange>> {
+    let ranges = usize::from(LE::read_u16(&header[table_header::RANGE_COUNT]));
+    let bytes = header.get(table_header::END..table_header::END + 2 * ranges)?;
+    let pairs = bytes.chunks_exact(2);
+    let top: Vec<_> = pairs.map(|pair| BitRange { start: pair[0], bits: pair[1] }).collect();
+    (header.len() == header_bytes(ranges) && is_top(&top)).then_some(top)
+}
+
+/// Copies a header, and checks its magic, length, CRC and version; also gives its CRC.
+fn checked_header(file: &[u8]) -> Result<(Vec<u8>, u32), Defect> {
     let mut found = [0; 8];
     found.copy_from_slice(&file[table_header::MAGIC]);
     if found != MAGIC {
@@ -248,7 +249,7 @@ fn checked_header(file: &[u8]) -> Result<(&[u8], u32), Defect> {
         let at = table_header::HEADER_BYTES.start;
         return Err(Defect::corrupt(at, Corruption::HeaderLength { found }));
     }
-    let header = &file[..found as usize];
+    let header = file[..found as usize].to_vec();
     let crc_at = header.len() - 4;
     let found = LE::read_u32(&header[crc_at..]);
     let computed = crc32fast::hash(&header[..crc_at]);
@@ -295,6 +296,11 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
+    /// The largest number of keys of a block: the first, and one bit for each further one.
+    pub(crate) fn max_block_keys(&self) -> u64 {
+        8 * (u64::from(self.block_bytes) - self.column_at() as u64) + 1
+    }
+
     /// Number of classes, C.
     pub(crate) fn classes(&self) -> usize {
         65 - self.low_bits as usize
@@ -410,160 +416,5 @@ impl Geometry {
         } else {
             Err(Corruption::BlockChecksum { block: number, found, computed })
         }
-    }
-}
-
-/// The CRC of a section that is bound to the header of its table.
-fn section_crc(header_crc: u32, bytes: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&header_crc.to_le_bytes());
-    hasher.update(bytes);
-    hasher.finalize()
-}
-
-/// What the footer of a table file says.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Footer {
-    pub(crate) block_count: u64,
-    router_crc: u32,
-    codes_crc: u32,
-    histogram_crc: u32,
-}
-
-impl Footer {
-    /// The bytes of everything that follows the blocks, and the CRC of the footer.
-    pub(crate) fn encode_tail(
-        header_crc: u32,
-        last_keys: &[u64],
-        code_lengths: &[u8],
-        histogram: &[u64],
-    ) -> (Vec<u8>, u32) {
-        let le_bytes =
-            |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>();
-        let router = le_bytes(last_keys);
-        let histogram = le_bytes(histogram);
-        let mut codes = code_lengths.to_vec();
-        codes.resize(pad8(codes.len()), 0);
-        let mut footer = [0; table_footer::END];
-        LE::write_u64(&mut footer[table_footer::BLOCK_COUNT], last_keys.len() as u64);
-        LE::write_u32(&mut footer[table_footer::ROUTER_CRC], section_crc(header_crc, &router));
-        LE::write_u32(&mut footer[table_footer::CODES_CRC], section_crc(header_crc, &codes));
-        LE::write_u32(
-            &mut footer[table_footer::HISTOGRAM_CRC],
-            section_crc(header_crc, &histogram),
-        );
-        let crc = section_crc(header_crc, &footer[..table_footer::FOOTER_CRC.start]);
-        LE::write_u32(&mut footer[table_footer::FOOTER_CRC], crc);
-        ([&router[..], &codes, &histogram, &footer].concat(), crc)
-    }
-
-    /// Decodes and checks the footer of `file`.
-    pub(crate) fn decode(
-        file: &[u8],
-        header: &TableHeader,
-        header_crc: u32,
-        entry: &TableEntry,
-    ) -> Result<Self, Defect> {
-        let at = file.len() - table_footer::END;
-        let footer = &file[at..];
-        let found = LE::read_u32(&footer[table_footer::FOOTER_CRC]);
-        let computed = section_crc(header_crc, &footer[..table_footer::FOOTER_CRC.start]);
-        let crc_at = at + table_footer::FOOTER_CRC.start;
-        if found != computed {
-            return Err(Defect::corrupt(crc_at, Corruption::FooterChecksum { found, computed }));
-        }
-        if found != entry.footer_crc {
-            let corruption = Corruption::FooterNotInManifest { found, expected: entry.footer_crc };
-            return Err(Defect::corrupt(crc_at, corruption));
-        }
-        let blocks = LE::read_u64(&footer[table_footer::BLOCK_COUNT]);
-        // The first test keeps the arithmetic of the last one from overflowing.
-        if blocks > MAX_BLOCKS.min(header.count)
-            || (blocks == 0) != (header.count == 0)
-            || header.geometry(blocks).file_bytes() != file.len() as u64
-        {
-            let file_bytes = file.len() as u64;
-            let corruption = Corruption::BlockCount { blocks, count: header.count, file_bytes };
-            return Err(Defect::corrupt(at, corruption));
-        }
-        Ok(Self {
-            block_count: blocks,
-            router_crc: LE::read_u32(&footer[table_footer::ROUTER_CRC]),
-            codes_crc: LE::read_u32(&footer[table_footer::CODES_CRC]),
-            histogram_crc: LE::read_u32(&footer[table_footer::HISTOGRAM_CRC]),
-        })
-    }
-
-    /// The code lengths of all classes, checked except for completeness [COD-3].
-    pub(crate) fn code_lengths(
-        &self,
-        file: &[u8],
-        geometry: &Geometry,
-        header_crc: u32,
-    ) -> Result<Vec<u8>, Defect> {
-        let at = geometry.codes();
-        let bytes = &file[at.clone()];
-        let (found, computed) = (self.codes_crc, section_crc(header_crc, bytes));
-        if found != computed {
-            return Err(Defect::corrupt(at.start, Corruption::CodesChecksum { found, computed }));
-        }
-        let bad = bytes.iter().enumerate().find(|&(class, &length)| {
-            u32::from(length) > MAX_CODE_BITS || (class >= geometry.classes() && length != 0)
-        });
-        if let Some((class, &found)) = bad {
-            let corruption = Corruption::CodeLength { class: class as u32, found };
-            return Err(Defect::corrupt(at.start + class, corruption));
-        }
-        Ok(bytes[..geometry.classes()].to_vec())
-    }
-
-    /// The histogram of classes, checked against the count and the code lengths.
-    pub(crate) fn histogram(
-        &self,
-        file: &[u8],
-        geometry: &Geometry,
-        header_crc: u32,
-        count: u64,
-        code_lengths: &[u8],
-    ) -> Result<Vec<u64>, Defect> {
-        let at = geometry.histogram();
-        let bytes = &file[at.clone()];
-        let (found, computed) = (self.histogram_crc, section_crc(header_crc, bytes));
-        if found != computed {
-            let corruption = Corruption::HistogramChecksum { found, computed };
-            return Err(Defect::corrupt(at.start, corruption));
-        }
-        let histogram: Vec<u64> = bytes.chunks_exact(8).map(LE::read_u64).collect();
-        let sum = histogram.iter().try_fold(0u64, |sum, &n| sum.checked_add(n));
-        let agrees =
-            histogram.iter().zip(code_lengths).all(|(&n, &length)| (n == 0) == (length == 0));
-        if sum != Some(count.saturating_sub(1)) || !agrees {
-            return Err(Defect::corrupt(at.start, Corruption::HistogramSum { count }));
-        }
-        Ok(histogram)
-    }
-
-    /// Checks the router: its CRC and its order.
-    pub(crate) fn check_router(
-        &self,
-        file: &[u8],
-        geometry: &Geometry,
-        header_crc: u32,
-    ) -> Result<(), Defect> {
-        let at = geometry.router();
-        let bytes = &file[at.clone()];
-        let (found, computed) = (self.router_crc, section_crc(header_crc, bytes));
-        if found != computed {
-            return Err(Defect::corrupt(at.start, Corruption::RouterChecksum { found, computed }));
-        }
-        let mut before = None;
-        for (number, entry) in bytes.chunks_exact(8).map(LE::read_u64).enumerate() {
-            if before.is_some_and(|before| before >= entry) {
-                let corruption = Corruption::RouterOrder { block: number as u64 };
-                return Err(Defect::corrupt(at.start + 8 * number, corruption));
-            }
-            before = Some(entry);
-        }
-        Ok(())
     }
 }

@@ -77,10 +77,8 @@ impl Table {
         segment: &SegmentEntry,
         number: usize,
     ) -> Result<Self, Defect> {
-        let entry = &segment.tables[number];
-        let (mut header, header_crc) = TableHeader::decode(&bytes, entry)?;
-        header.bind(&bytes, number as u16, segment.count, segment.set_sum)?;
-        let footer = Footer::decode(&bytes, &header, header_crc, entry)?;
+        let (header, header_crc) = TableHeader::decode(&bytes, segment, number)?;
+        let footer = Footer::decode(&bytes, &header, header_crc, &segment.tables[number])?;
         let geometry = header.geometry(footer.block_count);
         let code_lengths = footer.code_lengths(&bytes, &geometry, header_crc)?;
         huffman::check_complete(&code_lengths, header.count)

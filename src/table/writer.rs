@@ -43,7 +43,7 @@ impl From<io::Error> for WriteError {
 
 /// Writes the table of `keys`, which ascend strictly, to `out`. Calls `progress` with the number of
 /// keys of each batch written. Blocks are encoded by the threads of the current pool; the bytes do
-/// not depend on their number. Memory: 8 bytes per block, and a batch.
+/// not depend on their number. Memory: 32 bytes per block, and a batch.
 pub(crate) fn write_table(
     keys: &[u64],
     options: &TableOptions,

@@ -221,6 +221,11 @@ fn footer() -> Vec<Case> {
             f.table(0).splice(at..at, [0; 8]);
             f.reseal_entry(0);
         }),
+        case("bad-ftr-03-more-keys-than-bits", "FTR-3", One, "count, in the manifest and in the table, is 1938: one more than a block of 256 bytes has room for.", |f| {
+            f.set(Place::Segment, "count", 1938);
+            f.set(Place::Table(0), "count", 1938);
+            f.reseal(0);
+        }),
         case("bad-ftr-03-block-count-huge", "FTR-3", One, "block_count is 2^32.", |f| set_footer(f, "block_count", 1 << 32)),
         case("bad-ftr-03-length-wraps", "FTR-3", One, "block_count is 2^61 + 1: modulo 2^64 the file has the right length.", |f| set_footer(f, "block_count", (1 << 61) + 1)),
     ]

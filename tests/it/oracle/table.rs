@@ -27,9 +27,11 @@ pub fn read_table(file: &[u8], segment: &SegmentEntry, number: usize) -> Checked
     let expected_bytes = 4096
         + u128::from(block_count) * u128::from(block_bytes + 8)
         + (codes_bytes + 8 * classes + 24) as u128;
+    let largest_block = 8 * block_bytes - if block_bytes <= 8192 { 111 } else { 127 };
     let block_count_is_right = block_count < 1 << 32
         && (block_count == 0) == (count == 0)
         && block_count <= count
+        && u128::from(count) <= u128::from(block_count) * u128::from(largest_block)
         && expected_bytes == file.len() as u128;
     require(block_count_is_right, "FTR-3", || {
         format!("block_count is {block_count}, with {count} keys in {} bytes", file.len())
