@@ -72,6 +72,12 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// The manifest of the store to be replaced says that all segment numbers are used up.
+    #[error("{}: all segment numbers are used up; write the store to another place", path.display())]
+    NoSegmentNumber {
+        /// The directory.
+        path: PathBuf,
+    },
     /// An option has a value that it cannot have.
     #[error("{option} cannot be {value}: {expected}")]
     InvalidOption {

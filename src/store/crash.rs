@@ -70,7 +70,7 @@ impl Simulated {
         after_crash(
             &self.before,
             &self.log.borrow(),
-            Survives { data: true, names: true, renames: true },
+            Survives { data: Data::All, names: true, renames: true },
         )
     }
 }
@@ -122,11 +122,19 @@ impl Storage for Simulated {
     }
 }
 
+/// What a crash keeps of the bytes that were not synced.
+#[derive(Clone, Copy, Debug)]
+enum Data {
+    None,
+    Half,
+    All,
+}
+
 /// What a crash keeps of that which was not synced.
 #[derive(Clone, Copy, Debug)]
 struct Survives {
     /// The bytes of files.
-    data: bool,
+    data: Data,
     /// Names that were created or removed.
     names: bool,
     /// Renames.
@@ -174,7 +182,12 @@ fn after_crash(before: &Files, log: &[Operation], survives: Survives) -> Files {
     }
     let bytes_of = |number: usize| {
         let (bytes, synced) = &contents[number];
-        if survives.data { bytes.clone() } else { bytes[..*synced].to_vec() }
+        let kept = match survives.data {
+            Data::None => *synced,
+            Data::Half => synced + (bytes.len() - synced) / 2,
+            Data::All => bytes.len(),
+        };
+        bytes[..kept].to_vec()
     };
     durable.into_iter().map(|(name, number)| (name, bytes_of(number))).collect()
 }
@@ -252,9 +265,9 @@ fn a_pack_stopped_at_any_operation_leaves_no_store_or_the_old_one_or_the_new_one
                 }
             }
             // A power failure after it.
-            for bits in 0..8 {
-                let survives =
-                    Survives { data: bits & 1 > 0, names: bits & 2 > 0, renames: bits & 4 > 0 };
+            for bits in 0..12 {
+                let data = [Data::None, Data::Half, Data::All][bits / 4];
+                let survives = Survives { data, names: bits & 1 > 0, renames: bits & 2 > 0 };
                 let found = open(&after_crash(&before, &log[..stop], survives));
                 let is_new = found.as_deref() == Some(&new_set()[..]);
                 assert!(
@@ -314,7 +327,7 @@ fn a_pack_after_a_crash_leaves_nothing_behind() {
         pack(&whole, &new_set()).unwrap();
         let log = whole.log.borrow().clone();
         for stop in 0..=log.len() {
-            let survives = Survives { data: true, names: true, renames: true };
+            let survives = Survives { data: Data::All, names: true, renames: true };
             let crashed = after_crash(&before, &log[..stop], survives);
             let storage = Simulated::new(&crashed, usize::MAX, false);
             pack(&storage, &[7, 8]).unwrap();
@@ -340,11 +353,11 @@ fn the_simulation_notices_a_missing_sync() {
         }
         Store::open(temporary.path()).is_ok()
     };
-    let lost_data = Survives { data: false, names: true, renames: true };
+    let lost_data = Survives { data: Data::None, names: true, renames: true };
     assert!(opens(&without(|_| false), lost_data));
     let table_sync = |op: &Operation| matches!(op, Operation::Sync(name) if name.ends_with(".fpt"));
     assert!(!opens(&without(table_sync), lost_data));
-    let lost_names = Survives { data: true, names: false, renames: true };
+    let lost_names = Survives { data: Data::All, names: false, renames: true };
     let renamed = |op: &Operation| matches!(op, Operation::SyncDirectory);
     assert!(!opens(&without(renamed), lost_names));
 }

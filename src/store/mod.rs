@@ -150,16 +150,12 @@ impl Store {
     /// so this is the size of the set; a fingerprint that stands in several segments counts in
     /// each.
     pub fn len(&self) -> u64 {
-        self.segments.iter().map(Segment::count).sum()
+        self.segments.iter().fold(0, |sum, segment| sum.saturating_add(segment.count()))
     }
 
     /// Whether the store holds no fingerprint.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    pub(crate) fn segments(&self) -> &[Segment] {
-        &self.segments
     }
 
     /// Bytes of heap that the open store takes (router directories and the bitmaps of checked
@@ -186,7 +182,7 @@ impl Store {
 
     /// A searcher for one thread, which allocates nothing per query once its buffers have grown.
     pub fn searcher(&self) -> Searcher<'_> {
-        Searcher::new(self)
+        Searcher::new(&self.segments)
     }
 
     /// Whether `fingerprint` is stored. Reads at most one block per segment.
@@ -255,7 +251,7 @@ impl Store {
                 report.bytes += table.file_bytes();
             }
             report.segments += 1;
-            report.fingerprints += segment.count();
+            report.fingerprints = report.fingerprints.saturating_add(segment.count());
         }
         Ok(report)
     }

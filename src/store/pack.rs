@@ -25,8 +25,9 @@ const MAX_THREADS: usize = 1024;
 
 /// Writes a set of fingerprints as a compressed store.
 ///
-/// Memory: 16 bytes per fingerprint, and 8 bytes per block of a table. The files are the same, byte
-/// for byte, whatever the order of the input, its duplicates and the number of threads.
+/// Memory: 16 bytes per fingerprint (24 while input of unknown length is collected), and 32 bytes
+/// per block of a table. The files are the same, byte for byte, whatever the order of the input,
+/// its duplicates and the number of threads.
 ///
 /// # Examples
 ///
@@ -177,8 +178,10 @@ impl Packer {
         self
     }
 
-    /// Whether a store that exists at the output is replaced. Until the new one is durable the old
-    /// one stays; something that is not a store is never replaced.
+    /// Whether a store that exists at the output is replaced. (A directory that holds table files
+    /// or temporaries of fpstore, and no manifest, is what a stopped pack left: its files are
+    /// removed in any case.) Until the new one is durable the old one stays; something that is not
+    /// a store is never replaced.
     pub fn replace(mut self, replace: bool) -> Self {
         self.replace = replace;
         self
@@ -285,7 +288,10 @@ impl Packer {
         let old = OldStore::read(path, storage)?;
         old.remove_leftovers(path, storage)?;
         let mut commit = Commit { path, storage, created: Vec::new(), committed: false };
-        let result = self.write_and_commit(&mut commit, old.next_segment, set);
+        // [SEG-4] leaves the last number unused.
+        let number = Some(old.next_segment).filter(|&number| number < u64::MAX);
+        let number = number.ok_or_else(|| Error::NoSegmentNumber { path: path.to_path_buf() })?;
+        let result = self.write_and_commit(&mut commit, number, set);
         if !commit.committed {
             commit.undo();
         }
@@ -379,8 +385,8 @@ impl OldStore {
         let (mut in_use, mut leftovers) = (Vec::new(), Vec::new());
         let mut next_segment = manifest.as_ref().map_or(1, |manifest| manifest.next_segment.max(1));
         for name in names.into_iter().filter(|name| name != LOCK_NAME) {
-            if let Some(number) = format::segment_number(&name) {
-                next_segment = next_segment.max(number.saturating_add(1));
+            if let Some(after) = format::segment_number(&name).and_then(|n| n.checked_add(1)) {
+                next_segment = next_segment.max(after);
             }
             // The files of a damaged store stay until the new one stands.
             if name == MANIFEST_NAME || named(&name) || (damaged && format::is_writers_name(&name))

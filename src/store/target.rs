@@ -82,6 +82,15 @@ impl Target {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(Error::io(path, "create the directory of the store")(error)),
         };
+        let result = Self::lock_directory(path, replace, created);
+        if created && result.is_err() {
+            // It fails, as it should, where another writer came first.
+            let _ = fs::remove_dir(path);
+        }
+        result
+    }
+
+    fn lock_directory(path: &Path, replace: bool, created: bool) -> Result<Self> {
         let lock_path = path.join(LOCK_NAME);
         let open = File::options().write(true).create(true).truncate(false).open(&lock_path);
         let lock = open.map_err(Error::io(&lock_path, "create the lock"))?;
@@ -92,21 +101,79 @@ impl Target {
                 return Err(Error::io(&lock_path, "take the lock")(error));
             }
         }
-        if created {
-            let parent = parent(path);
-            sync_directory(parent).map_err(Error::io(parent, "sync the directory"))?;
+        // A writer that gave up may have removed the file between its opening here and the lock.
+        if !is_file_at(&lock, &lock_path) {
+            return Err(Error::Busy { path: path.to_path_buf() });
         }
         let target = Self { path: path.to_path_buf(), _lock: lock, created };
-        check(path, replace)?;
-        Ok(target)
+        let durable = || -> Result<()> {
+            if created {
+                let parent = parent(path);
+                sync_directory(parent).map_err(Error::io(parent, "sync the directory"))?;
+            }
+            check(path, replace)
+        };
+        match durable() {
+            Ok(()) => Ok(target),
+            Err(error) => {
+                target.abandon();
+                Err(error)
+            }
+        }
     }
 
     /// Removes the directory, if this target created it and no store came to be in it.
     pub(super) fn abandon(self) {
-        if self.created {
-            // It fails, as it should, where anything else is left.
+        if self.created && !self.path.join(MANIFEST_NAME).exists() {
+            // The directory stays, as it should, where anything else is left.
             let _ = fs::remove_file(self.path.join(LOCK_NAME));
             let _ = fs::remove_dir(&self.path);
         }
+    }
+}
+
+/// Whether `file` is what stands at `path`.
+#[cfg(unix)]
+fn is_file_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(file), Ok(there)) => identity(file) == identity(there),
+        _ => false,
+    }
+}
+
+/// Elsewhere a file that is open cannot be removed.
+#[cfg(not(unix))]
+fn is_file_at(_file: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_whose_file_was_removed_is_not_taken_for_one() {
+        let temporary = tempfile::tempdir().unwrap();
+        let path = temporary.path().join("lock");
+        let opened = File::create(&path).unwrap();
+        assert!(is_file_at(&opened, &path));
+        fs::remove_file(&path).unwrap();
+        assert!(!is_file_at(&opened, &path));
+        File::create(&path).unwrap();
+        assert!(!is_file_at(&opened, &path), "another file of the same name");
+    }
+
+    #[test]
+    fn a_target_that_is_given_up_leaves_nothing_unless_there_is_a_store() {
+        let temporary = tempfile::tempdir().unwrap();
+        let path = temporary.path().join("store");
+        Target::lock(&path, false).unwrap().abandon();
+        assert!(!path.exists());
+        let target = Target::lock(&path, false).unwrap();
+        fs::write(path.join(MANIFEST_NAME), "").unwrap();
+        target.abandon();
+        assert!(path.join(LOCK_NAME).exists());
     }
 }

@@ -166,6 +166,29 @@ fn a_damaged_store_can_be_replaced() {
 }
 
 #[test]
+fn a_store_whose_segment_numbers_are_used_up_is_not_lost() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    Packer::new().pack(&path, [1, 2, 3]).unwrap();
+    let mut forge = crate::forge::Forge::load(&path).unwrap();
+    forge.set(crate::forge::Place::Store, "next_segment", u64::MAX);
+    forge.reseal_manifest();
+    fs::write(path.join("manifest.fps"), forge.manifest()).unwrap();
+    let error = Packer::new().replace(true).pack(&path, [4]).unwrap_err();
+    assert!(matches!(error, Error::NoSegmentNumber { .. }), "{error}");
+    assert_eq!(Store::open(&path).unwrap().len(), 3);
+    // A file name alone does not use them up.
+    let leftover = path.join("segment-ffffffffffffffff-table-000.fpt");
+    forge.set(crate::forge::Place::Store, "next_segment", 2);
+    forge.reseal_manifest();
+    fs::write(path.join("manifest.fps"), forge.manifest()).unwrap();
+    fs::write(&leftover, "").unwrap();
+    Packer::new().replace(true).pack(&path, [4]).unwrap();
+    assert_eq!(Store::open(&path).unwrap().len(), 1);
+    assert!(!leftover.exists());
+}
+
+#[test]
 fn a_second_writer_is_told_to_wait() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
