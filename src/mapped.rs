@@ -10,6 +10,9 @@ use std::ops::Deref;
 
 use memmap2::Mmap;
 
+/// What [`prefetch`] asks for at most.
+const MAX_PREFETCH_BYTES: usize = 8192;
+
 /// The bytes of a file that does not change while they are in use.
 #[derive(Debug)]
 pub(crate) enum Bytes {
@@ -37,19 +40,20 @@ impl Bytes {
     }
 }
 
-/// Asks the CPU to bring `bytes` into its cache, one line after the other. Has no other effect.
+/// Asks the CPU to bring `bytes` into its cache, or the first [`MAX_PREFETCH_BYTES`] of them: more
+/// would drive out what it has. Has no other effect.
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8]) {
     const LINE_BYTES: usize = 64;
     #[cfg(target_arch = "x86_64")]
-    for line in bytes.chunks(LINE_BYTES) {
+    for line in bytes[..bytes.len().min(MAX_PREFETCH_BYTES)].chunks(LINE_BYTES) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: every x86-64 CPU has the instruction, it takes any address, and this one is that
         // of a slice.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, LINE_BYTES);
+    let _ = (bytes, LINE_BYTES, MAX_PREFETCH_BYTES);
 }
 
 impl Deref for Bytes {

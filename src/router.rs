@@ -187,7 +187,7 @@ impl<'a> Descent<'a> {
             let to = self.first_not_below(path | below, from, high);
             return self.visit(out, end, path, from, to, spent);
         }
-        // No pruning is left where the flips reach every block.
+        // Hardly any pruning is left where there are no more blocks than ways to flip.
         if !in_top && (high - low).checked_shr(left).unwrap_or(0) == 0 {
             return self.emit(out, low, high, spent);
         }

@@ -3,7 +3,6 @@
 use crate::error::Result;
 use crate::router::Candidate;
 use crate::segment::Segment;
-use crate::store::Store;
 use crate::table::Scratch;
 
 /// Blocks that are asked for ahead of the scan.
@@ -24,7 +23,7 @@ pub struct Match {
 /// One searcher serves one thread at a time; each thread makes its own with
 /// [`Store::searcher`](crate::Store::searcher).
 pub struct Searcher<'a> {
-    store: &'a Store,
+    segments: &'a [Segment],
     candidates: Vec<Candidate>,
     /// For each table that was descended, its number and the end of its candidates.
     tables: Vec<(usize, usize)>,
@@ -46,9 +45,9 @@ pub struct SearchWork {
 }
 
 impl<'a> Searcher<'a> {
-    pub(crate) fn new(store: &'a Store) -> Self {
+    pub(crate) fn new(segments: &'a [Segment]) -> Self {
         Self {
-            store,
+            segments,
             candidates: Vec::new(),
             tables: Vec::new(),
             scratch: Scratch::default(),
@@ -86,8 +85,7 @@ impl<'a> Searcher<'a> {
         let k = k.min(64);
         self.matches.clear();
         self.work = SearchWork::default();
-        let store = self.store;
-        for segment in store.segments() {
+        for segment in self.segments {
             if by_scan || !self.descend(segment, fingerprint, k) {
                 self.plan_scan(segment, k);
             }

@@ -49,7 +49,8 @@ impl BlockReader {
         debug_assert_eq!(bytes.len(), geometry.block_bytes as usize + OVERHANG);
         let (keys, first) = geometry.block_header(bytes);
         let stream_bytes = (geometry.block_bytes as usize).checked_sub(geometry.stream_at(keys));
-        // A count that the block has no bits for would also take memory that the file does not justify.
+        // A count that the block has no bits for would also take memory that the file does not
+        // justify.
         if keys == 0 || stream_bytes.is_none_or(|bytes| keys as usize - 1 > 8 * bytes) {
             return Err(Corruption::KeyCount { block: number, found: keys });
         }

@@ -1,20 +1,38 @@
 //! Every design, codec, block size, column width and radius against brute force and the plain
 //! decoder.
 
-use fpstore::{Codec, Design, Packer, Store};
+use fpstore::{BitRange, Codec, Design, Packer, Store};
 use proptest::prelude::*;
 
 use crate::oracle;
 use crate::sets::{Random, brute_force, clustered, sorted};
 
-fn designs() -> impl Strategy<Value = String> {
+fn designs() -> impl Strategy<Value = Design> {
+    let parsed = |text: String| text.parse::<Design>().unwrap();
+    // Any tops at all: overlapping, split, longer than what stands above the column.
+    let top = prop::collection::vec((0u8..64, 1u8..=40), 1..4).prop_map(|ranges| {
+        let mut free = u64::MAX;
+        let fits = ranges.into_iter().filter(|&(start, bits)| {
+            let mask = (u64::MAX << (64 - bits)) >> start;
+            let fits = start + bits <= 64 && free & mask == mask;
+            free &= if fits { !mask } else { u64::MAX };
+            fits
+        });
+        let top: Vec<_> = fits.map(|(start, bits)| BitRange { start, bits }).collect();
+        if top.is_empty() { vec![BitRange { start: 3, bits: 9 }] } else { top }
+    });
+    let tops = (1u8..=64, prop::collection::vec(top, 0..7)).prop_map(|(bits, mut tops)| {
+        tops.insert(0, vec![BitRange { start: 0, bits }]);
+        Design::from_tops(tops).unwrap()
+    });
     prop_oneof![
-        4 => prop::sample::select(Design::NAMES).prop_map(str::to_string),
+        4 => prop::sample::select(Design::NAMES).prop_map(|name| Design::named(name).unwrap()),
+        2 => tops,
         // Custom widths, which need not use up all 64 bits.
         1 => prop::collection::vec(1u32..=24, 1..=5).prop_filter_map("over 64 bits", |widths| {
             let fits = widths.iter().sum::<u32>() <= 64;
             fits.then(|| widths.iter().map(u32::to_string).collect::<Vec<_>>().join(","))
-        }),
+        }).prop_map(parsed),
     ]
 }
 
@@ -44,7 +62,7 @@ proptest! {
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("store");
         let summary = Packer::new()
-            .design(design.parse().unwrap()).codec(codec).low_bits(low_bits).block_bytes(1 << size)
+            .design(design).codec(codec).low_bits(low_bits).block_bytes(1 << size)
             .pack(&path, set.iter().copied()).unwrap();
         let expected = sorted(&set);
         prop_assert_eq!(summary.distinct as usize, expected.len());
