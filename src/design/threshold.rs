@@ -15,12 +15,12 @@ use super::Design;
 /// From this radius on every search is a scan.
 pub(crate) const SCAN_RADIUS: u32 = 33;
 
-/// Patterns that the search over overlapping tops looks at.
-const MAX_PATTERNS: usize = 20_000;
+/// Patterns that the search over overlapping tops looks at, times tables.
+const MAX_PATTERN_ENTRIES: usize = 400_000;
 /// Comparisons of a pattern with thresholds that it may spend.
 const MAX_COMPARISONS: usize = 2_000_000;
-/// Sets of disjoint tops that are tried.
-const MAX_DISJOINT_SETS: usize = 10_000;
+/// Sets of disjoint tops that are looked at.
+const MAX_DISJOINT_SETS: usize = 2000;
 
 /// τ per table; `None` where the table is not needed.
 pub(crate) type Thresholds = Vec<Option<u32>>;
@@ -31,7 +31,7 @@ impl Design {
     /// or `None` where it is not needed. `None` for all of them means that reading every column
     /// of one table is less work.
     ///
-    /// Takes microseconds for disjoint tops, milliseconds for overlapping ones.
+    /// Takes microseconds for disjoint tops, up to some milliseconds for overlapping ones.
     pub fn thresholds(&self, k: u32, blocks: u64) -> Option<Vec<Option<u32>>> {
         if k >= SCAN_RADIUS {
             return None;
@@ -93,14 +93,15 @@ impl Solver {
     }
 
     fn best(&self) -> Solution {
-        let mut best = self.knapsack(&[0]);
-        let mut budget = MAX_DISJOINT_SETS;
-        self.try_disjoint(&mut Vec::new(), 0, 0, &mut budget, &mut best);
+        let tables: Vec<usize> = (0..self.masks.len()).collect();
         let all_bits = self.masks.iter().map(|mask| mask.count_ones()).sum::<u32>();
         let union = self.masks.iter().fold(0, |all, mask| all | mask).count_ones();
-        if all_bits > union
-            && let Some(patterns) = self.patterns()
-        {
+        if all_bits == union {
+            return self.knapsack(&tables);
+        }
+        let mut best = self.knapsack(&tables[..1]);
+        self.try_disjoint(&mut Vec::new(), 0, 0, &mut { MAX_DISJOINT_SETS }, &mut best);
+        if let Some(patterns) = self.patterns() {
             let mut search = Search { solver: self, patterns, budget: MAX_COMPARISONS, best };
             let mut caps = vec![self.k + 1; self.masks.len()];
             search.branch(&mut vec![None; self.masks.len()], &mut caps, 0.0);
@@ -109,8 +110,8 @@ impl Solver {
         best
     }
 
-    /// Tries all sets of disjoint tops that extend `chosen` by tables from `next` on. Where all
-    /// tops are disjoint the whole design is the first one tried, and the best.
+    /// Tries the sets of disjoint tops that extend `chosen` by tables from `next` on and to which no
+    /// further table can be added, as far as the budget of sets goes.
     fn try_disjoint(
         &self,
         chosen: &mut Vec<usize>,
@@ -119,53 +120,55 @@ impl Solver {
         budget: &mut usize,
         best: &mut Solution,
     ) {
-        let mut maximal = true;
-        for table in next..self.masks.len() {
-            if self.masks[table] & taken == 0 {
-                maximal = false;
-                chosen.push(table);
-                self.try_disjoint(chosen, taken | self.masks[table], table + 1, budget, best);
-                chosen.pop();
-            }
-            if *budget == 0 {
-                return;
-            }
+        if *budget == 0 {
+            return;
         }
-        if maximal && !chosen.is_empty() {
-            *budget -= 1;
+        *budget -= 1;
+        if self.masks.iter().all(|mask| mask & taken != 0) {
             let solution = self.knapsack(chosen);
             if solution.work < best.work {
                 *best = solution;
+            }
+        }
+        for table in next..self.masks.len() {
+            if self.masks[table] & taken == 0 {
+                chosen.push(table);
+                self.try_disjoint(chosen, taken | self.masks[table], table + 1, budget, best);
+                chosen.pop();
             }
         }
     }
 
     /// The optimum over tables with disjoint tops.
     fn knapsack(&self, tables: &[usize]) -> Solution {
-        // least[c]: the least work that gives a credit Σ (τ + 1) of c, or of k + 1 and more.
+        // least[c]: the least work that gives a credit Σ (τ + 1) of c, or of k + 1 and more; and for
+        // each table how that was reached: the credit before it, and its τ.
         let full = self.k as usize + 1;
-        let mut least: Vec<Option<Solution>> = vec![None; full + 1];
-        least[0] = Some(Solution { work: 0.0, thresholds: vec![None; self.masks.len()] });
+        let mut least = vec![f64::INFINITY; full + 1];
+        least[0] = 0.0;
+        let mut steps: Vec<Vec<(usize, Option<u32>)>> = Vec::new();
         for &table in tables {
-            for credit in (0..full).rev() {
-                let Some(from) = least[credit].clone() else { continue };
+            let before = least.clone();
+            let mut step: Vec<_> = (0..=full).map(|credit| (credit, None)).collect();
+            for (credit, known) in before.iter().enumerate().take(full) {
                 for (tau, work) in self.work[table].iter().enumerate() {
                     let whole_top = tau as u32 == self.masks[table].count_ones();
                     let to = if whole_top { full } else { (credit + tau + 1).min(full) };
-                    let work = from.work + work;
-                    if least[to].as_ref().is_none_or(|known| work < known.work) {
-                        let mut thresholds = from.thresholds.clone();
-                        thresholds[table] = Some(tau as u32);
-                        least[to] = Some(Solution { work, thresholds });
+                    if known + work < least[to] {
+                        least[to] = known + work;
+                        step[to] = (credit, Some(tau as u32));
                     }
                 }
             }
+            steps.push(step);
         }
         // A table alone reaches the full credit with τ = k or its whole top.
-        least.swap_remove(full).unwrap_or_else(|| Solution {
-            work: f64::INFINITY,
-            thresholds: vec![None; self.masks.len()],
-        })
+        let mut thresholds = vec![None; self.masks.len()];
+        let mut credit = full;
+        for (&table, step) in tables.iter().zip(&steps).rev() {
+            (credit, thresholds[table]) = step[credit];
+        }
+        Solution { work: least[full], thresholds }
     }
 
     /// For every error pattern of k errors, the errors in the top of each table; hardest first.
@@ -206,7 +209,7 @@ fn spread(
         if left == 0 {
             patterns.push(errors.clone());
         }
-        return patterns.len() <= MAX_PATTERNS;
+        return patterns.len() * errors.len() <= MAX_PATTERN_ENTRIES;
     };
     let room: u32 = rest.iter().map(|(_, size)| size).sum();
     for here in left.saturating_sub(room)..=left.min(*size) {

@@ -64,7 +64,8 @@ pub struct Args {
     #[arg(value_name = "auto|u64le|hex|dec")]
     format: FormatArg,
 
-    /// The greatest distance of a match; over 64 is 64 [default: the radius that the store was packed for]
+    /// The greatest distance of a match; over 64 is 64 [default: the radius that the store was
+    /// packed for]
     #[arg(short = 'k', value_name = "K")]
     radius: Option<u32>,
 
