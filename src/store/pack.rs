@@ -1,5 +1,6 @@
 //! Packs a set into a store, and commits it.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
@@ -204,7 +205,7 @@ impl Packer {
         target::check(path.as_ref(), self.replace)
     }
 
-    /// Packs `fingerprints`, in any order and with any duplicates, into a store in the directory
+    /// Packs `fingerprints`, an iterator or a slice, in any order and with any duplicates, into a store in the directory
     /// `path`, which is created. The new store becomes visible whole, in one rename, when all of it
     /// is durable; if the pack fails or is killed, there is no store, or still the old one.
     ///
@@ -219,7 +220,7 @@ impl Packer {
     pub fn pack(
         &self,
         path: impl AsRef<Path>,
-        fingerprints: impl IntoIterator<Item = u64>,
+        fingerprints: impl IntoIterator<Item = impl Borrow<u64>>,
     ) -> Result<PackSummary> {
         let path = path.as_ref();
         self.check_target(path)?;
@@ -231,7 +232,7 @@ impl Packer {
                     expected: format!("the system cannot start them ({error})"),
                 }
             })?;
-        let mut set: Vec<u64> = fingerprints.into_iter().collect();
+        let mut set: Vec<u64> = fingerprints.into_iter().map(|fp| *fp.borrow()).collect();
         let read = set.len() as u64;
         self.report(Phase::Sort, 0, read);
         pool.install(|| set.par_sort_unstable());

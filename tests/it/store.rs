@@ -62,6 +62,25 @@ fn a_radius_over_64_is_64() {
 }
 
 #[test]
+fn a_store_and_its_searchers_can_be_sent_and_shared() {
+    fn check<T: Send + Sync>() {}
+    check::<Store>();
+    check::<fpstore::Searcher<'_>>();
+    check::<Packer>();
+    check::<Error>();
+}
+
+#[test]
+fn a_slice_and_an_iterator_are_packed_alike() {
+    let temporary = tempfile::tempdir().unwrap();
+    let set = [7u64, 1, 7];
+    let (slice, iterator) = (temporary.path().join("slice"), temporary.path().join("iterator"));
+    Packer::new().pack(&slice, &set[..]).unwrap();
+    Packer::new().pack(&iterator, set.iter().rev().copied()).unwrap();
+    assert!(files(&slice) == files(&iterator));
+}
+
+#[test]
 fn many_threads_search_one_store_at_once() {
     let set = clustered(20_000, 4);
     let temporary = tempfile::tempdir().unwrap();
