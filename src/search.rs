@@ -5,8 +5,11 @@ use crate::router::Candidate;
 use crate::segment::Segment;
 use crate::table::Scratch;
 
-/// Blocks that are asked for ahead of the scan.
-const AHEAD: usize = 8;
+/// Blocks of all tables together that are asked for ahead of the scan.
+const AHEAD: usize = 16;
+
+/// Matches of other tables that a survivor is compared with.
+const MAX_KNOWN: usize = 8;
 
 /// A stored fingerprint near a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +32,8 @@ pub struct Searcher<'a> {
     tables: Vec<(usize, usize)>,
     scratch: Scratch,
     matches: Vec<Match>,
+    /// Keys of matches in the order of the table at hand.
+    known: Vec<u64>,
     work: SearchWork,
 }
 
@@ -52,6 +57,7 @@ impl<'a> Searcher<'a> {
             tables: Vec::new(),
             scratch: Scratch::default(),
             matches: Vec::new(),
+            known: Vec::new(),
             work: SearchWork::default(),
         }
     }
@@ -105,9 +111,15 @@ impl<'a> Searcher<'a> {
         for (number, (table, threshold)) in segment.tables().iter().zip(thresholds).enumerate() {
             let Some(threshold) = *threshold else { continue };
             let query = table.permutation().key(fingerprint);
-            let limit = scan_blocks.saturating_sub(self.candidates.len());
+            let start = self.candidates.len();
+            let limit = scan_blocks.saturating_sub(start);
             if !table.descend(query, k, threshold, limit, &mut self.candidates) {
                 return false;
+            }
+            // The first blocks come while the routers of the other tables are descended.
+            let first = &self.candidates[start..];
+            for candidate in first.iter().take(AHEAD.saturating_sub(start)) {
+                table.prefetch_block(candidate.block);
             }
             self.tables.push((number, self.candidates.len()));
         }
@@ -125,28 +137,103 @@ impl<'a> Searcher<'a> {
     }
 
     fn search_candidates(&mut self, segment: &Segment, fingerprint: u64, k: u32) -> Result<()> {
+        let earlier = self.matches.len();
+        let mut ahead = Ahead { segment, tables: &self.tables, next: AHEAD };
         let mut start = 0;
         for &(number, end) in &self.tables {
             let table = &segment.tables()[number];
             let permutation = table.permutation();
             let query = permutation.key(fingerprint);
-            let candidates = &self.candidates[start..end];
-            candidates.iter().take(AHEAD).for_each(|c| table.prefetch_block(c.block));
-            for (i, &candidate) in candidates.iter().enumerate() {
-                if let Some(next) = candidates.get(i + AHEAD) {
-                    table.prefetch_block(next.block);
-                }
-                let matches = &mut self.matches;
-                let decoded =
-                    table.search_block(candidate, query, k, &mut self.scratch, |key| {
-                        let distance = (key ^ query).count_ones();
-                        matches.push(Match { fingerprint: permutation.fingerprint(key), distance });
-                    })?;
+            // What other tables of this segment have found need not be decoded again.
+            self.known.clear();
+            let known = self.matches[earlier..].iter().take(MAX_KNOWN);
+            self.known.extend(known.map(|found| permutation.key(found.fingerprint)));
+            for &candidate in &self.candidates[start..end] {
+                ahead.prefetch(&self.candidates);
+                let (matches, known) = (&mut self.matches, &self.known[..]);
+                let found = |key: u64| {
+                    let distance = (key ^ query).count_ones();
+                    matches.push(Match { fingerprint: permutation.fingerprint(key), distance });
+                };
+                let scratch = &mut self.scratch;
+                let decoded = table.search_block(candidate, query, k, known, scratch, found)?;
                 self.work.blocks_decoded += u64::from(decoded);
             }
             self.work.blocks_scanned += (end - start) as u64;
             start = end;
         }
         Ok(())
+    }
+}
+
+/// Asks for blocks of all tables, one after the other.
+struct Ahead<'a> {
+    segment: &'a Segment,
+    /// The tables whose candidates are still to come, and where they end.
+    tables: &'a [(usize, usize)],
+    /// Number of the next candidate.
+    next: usize,
+}
+
+impl Ahead<'_> {
+    /// Asks for the next candidate.
+    #[inline]
+    fn prefetch(&mut self, candidates: &[Candidate]) {
+        while let [(number, end), rest @ ..] = self.tables {
+            if self.next < *end {
+                self.segment.tables()[*number].prefetch_block(candidates[self.next].block);
+                break;
+            }
+            self.tables = rest;
+        }
+        self.next += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::format::{MANIFEST_NAME, Manifest, table_name};
+    use crate::store::{Packer, Store};
+
+    /// A store whose segments are these sets.
+    fn store_of_segments(path: &Path, sets: &[&[u64]]) -> Store {
+        let mut whole = Manifest { radius: 3, next_segment: 1, segments: Vec::new() };
+        fs::create_dir(path).unwrap();
+        for set in sets {
+            let part = path.join("part");
+            Packer::new().pack(&part, *set).unwrap();
+            let manifest = Manifest::decode(&fs::read(part.join(MANIFEST_NAME)).unwrap()).unwrap();
+            let mut segment = manifest.segments[0].clone();
+            for table in 0..segment.tables.len() {
+                let name = table_name(whole.next_segment, table);
+                fs::rename(part.join(table_name(1, table)), path.join(name)).unwrap();
+            }
+            segment.number = whole.next_segment;
+            whole.segments.push(segment);
+            whole.next_segment += 1;
+            fs::remove_dir_all(part).unwrap();
+        }
+        fs::write(path.join(MANIFEST_NAME), whole.encode()).unwrap();
+        Store::open(path).unwrap()
+    }
+
+    #[test]
+    fn a_match_in_one_segment_hides_none_with_the_same_low_bits_in_another() {
+        let temporary = tempfile::tempdir().unwrap();
+        // Alike but for bit 10, which both tables keep out of the low column of one of them.
+        let (one, other) = (0x8000_0000_8000_0000, 0x8020_0000_8000_0000);
+        let sets: [&[u64]; 2] = [&[1, one, u64::MAX], &[1, other, u64::MAX]];
+        let store = store_of_segments(&temporary.path().join("store"), &sets);
+        let pair = |fingerprint: u64, distance| Match { fingerprint, distance };
+        assert_eq!(store.search(one, 2).unwrap(), [pair(one, 0), pair(other, 1)]);
+        assert_eq!(store.search(other, 2).unwrap(), [pair(other, 0), pair(one, 1)]);
+        // What stands in both is found once.
+        assert_eq!(store.search(u64::MAX, 0).unwrap(), [pair(u64::MAX, 0)]);
+        let all: Vec<u64> = store.iter().collect::<Result<_>>().unwrap();
+        assert_eq!(all, [1, one, other, u64::MAX]);
     }
 }

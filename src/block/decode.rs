@@ -77,6 +77,31 @@ impl BlockReader {
         self.kernel.scan(self.column(block), block.keys - 1, query, budget, survivors);
     }
 
+    /// Drops the survivors that must be keys which are known to be stored: a known key between the
+    /// first and the `last` key of the block stands in it, and if only one survivor has its low
+    /// bits, that one is it. Does nothing with L = 0.
+    pub(crate) fn drop_known(
+        &self,
+        block: &BlockView<'_>,
+        last: u64,
+        known: &[u64],
+        survivors: &mut Vec<u32>,
+    ) {
+        let planes = self.geometry.planes();
+        if planes == 0 {
+            return;
+        }
+        let low_mask = (1 << self.geometry.low_bits) - 1;
+        let column = self.column(block);
+        for &key in known.iter().filter(|&&key| block.first < key && key <= last) {
+            let is_it = |&number: &u32| number > 0 && low(column, planes, number) == key & low_mask;
+            let mut same = survivors.iter().enumerate().filter(|(_, number)| is_it(number));
+            if let (Some((at, _)), None) = (same.next(), same.next()) {
+                survivors.remove(at);
+            }
+        }
+    }
+
     /// Calls `found` with each of the `survivors`, whose numbers ascend, that is within `k` of
     /// `query`. Decodes no further than the last of them.
     ///
@@ -217,6 +242,16 @@ impl BlockReader {
     }
 }
 
+/// The low bits of key `number` of a block, which is not the first, from its column.
+#[inline]
+fn low(column: &[u8], planes: usize, number: u32) -> u64 {
+    let others = column.len().checked_div(planes).unwrap_or(0);
+    (0..planes).fold(0, |low, plane| {
+        let byte = column[plane * others + number as usize - 1];
+        low | u64::from(byte) << (8 * plane)
+    })
+}
+
 /// A place in the stream of a block, behind one of its keys.
 struct Stream<'a> {
     reader: &'a BlockReader,
@@ -233,14 +268,8 @@ struct Stream<'a> {
 impl Stream<'_> {
     /// The key at this place, which is not the first.
     fn key(&self) -> u64 {
-        let Geometry { low_bits, .. } = self.reader.geometry;
-        let planes = self.reader.geometry.planes();
-        let others = self.column.len().checked_div(planes).unwrap_or(0);
-        let low = (0..planes).fold(0, |low, plane| {
-            let byte = self.column[plane * others + self.key as usize - 1];
-            low | u64::from(byte) << (8 * plane)
-        });
-        self.middle << low_bits | low
+        let geometry = &self.reader.geometry;
+        self.middle << geometry.low_bits | low(self.column, geometry.planes(), self.key)
     }
 
     /// Moves on to key number `key`, which is not before this one.

@@ -209,35 +209,44 @@ impl Table {
         mapped::prefetch(&self.bytes[start..start + self.scan_bytes]);
     }
 
-    /// Calls `found` with each key of the candidate block within `k` of the key `query`. Decodes
-    /// the block only if a key survives the scan of the low bits, up to the last survivor; tells
-    /// whether it did.
+    /// Calls `found` with keys of the candidate block within `k` of the key `query`: with all of
+    /// them but those among `known`, which may be left out. Decodes the block only if a key
+    /// survives the scan of the low bits and is not known, up to the last such one; tells whether
+    /// it did.
+    ///
+    /// `known` are keys of this table, few enough to be looked through for each survivor.
     pub(crate) fn search_block(
         &self,
         candidate: Candidate,
         query: u64,
         k: u32,
+        known: &[u64],
         scratch: &mut Scratch,
         found: impl FnMut(u64),
     ) -> Result<bool> {
         let number = u64::from(candidate.block);
         let block = self.block(number)?;
-        scratch.survivors.clear();
-        self.blocks.scan(&block, query, k, candidate.budget, &mut scratch.survivors);
-        if scratch.survivors.is_empty() {
+        let survivors = &mut scratch.survivors;
+        survivors.clear();
+        self.blocks.scan(&block, query, k, candidate.budget, survivors);
+        if survivors.is_empty() {
             return Ok(false);
         }
+        if !known.is_empty() {
+            self.blocks.drop_known(&block, self.last_key(number), known, survivors);
+        }
         self.blocks
-            .matches(&block, query, k, &scratch.survivors, found)
+            .matches(&block, query, k, survivors, found)
             .map_err(|corruption| self.block_error(number, corruption))?;
-        Ok(true)
+        Ok(survivors.last().is_some_and(|&last| last > 0))
     }
 
     /// Whether the table holds the key. Reads at most one block.
     pub(crate) fn contains(&self, key: u64, scratch: &mut Scratch) -> Result<bool> {
         let Some(block) = self.router.find(self.last_keys(), key) else { return Ok(false) };
+        let candidate = Candidate { block, budget: 0 };
         let mut found = false;
-        self.search_block(Candidate { block, budget: 0 }, key, 0, scratch, |_| found = true)?;
+        self.search_block(candidate, key, 0, &[], scratch, |_| found = true)?;
         Ok(found)
     }
 

@@ -81,6 +81,45 @@ fn a_slice_and_an_iterator_are_packed_alike() {
 }
 
 #[test]
+fn several_segments_are_searched_as_one_set() {
+    let vector =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec/vectors/good-two-segments");
+    let store = Store::open(&vector).unwrap();
+    assert_eq!(store.stats().unwrap().segments.len(), 2);
+    let set: Vec<u64> = store.iter().collect::<Result<_, _>>().unwrap();
+    let mut random = Random(13);
+    for &stored in set.iter().cycle().take(2000) {
+        let (flips, k) = (random.next() as u32 % 4, random.next() as u32 % 8);
+        let query = random.flip(stored, flips);
+        assert_eq!(store.search(query, k).unwrap(), brute_force(&set, query, k));
+    }
+}
+
+/// Keys that differ above the column only survive together, and one of them may be known.
+#[test]
+fn fingerprints_with_the_same_low_bits_are_told_apart() {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut random = Random(14);
+    // The parts of each are drawn from few values, so that many share one part or several.
+    let parts: Vec<u64> = (0..6).map(|i| random.flip(0x1234, i % 3)).collect();
+    let mut part = || parts[random.next() as usize % parts.len()];
+    let set: Vec<u64> =
+        (0..3000).map(|_| part() << 48 | part() << 32 | part() << 16 | part()).collect();
+    for design in Design::NAMES {
+        let path = temporary.path().join(design);
+        let packer = Packer::new().design(design.parse().unwrap()).low_bits(Some(16));
+        packer.block_bytes(16384).pack(&path, &set[..]).unwrap();
+        let store = Store::open(&path).unwrap();
+        for &query in &set[..200] {
+            for k in [0, 1, 2, 3, 5] {
+                let found = store.search(query, k).unwrap();
+                assert_eq!(found, brute_force(&set, query, k), "{design}, {query:016x}, {k}");
+            }
+        }
+    }
+}
+
+#[test]
 fn many_threads_search_one_store_at_once() {
     let set = clustered(20_000, 4);
     let temporary = tempfile::tempdir().unwrap();
