@@ -12,6 +12,7 @@
 //!   [`iter`](Store::iter), [`stats`](Store::stats) and [`verify`](Store::verify) from any number
 //!   of threads;
 //! * [`Searcher`] is for many queries from one thread: it keeps its buffers;
+//! * [`Planner`] predicts size and latency of every design, and recommends one;
 //! * [`Design`] says how many sorted copies of the set there are, which is the trade of space for
 //!   time; [`Codec`] how they are compressed.
 //!
@@ -68,6 +69,7 @@ mod format;
 mod huffman;
 mod mapped;
 mod permute;
+mod plan;
 mod profile;
 mod router;
 mod search;
@@ -79,6 +81,7 @@ mod table;
 pub use design::Design;
 pub use error::{Corruption, Error, Result, Unsupported};
 pub use format::{BitRange, Codec};
+pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};
 pub use search::{Match, SearchWork, Searcher};
 pub use store::{
     Iter, OpenOptions, PackSummary, Packer, Phase, Progress, SegmentStats, Stats, Store,

@@ -23,6 +23,7 @@ pub(crate) fn class(codec: Codec, low_bits: u32, u: u64, v: u64) -> u32 {
 }
 
 /// Histograms of the classes of all keys but the first.
+#[derive(Clone)]
 pub(crate) struct Profile {
     steps: u64,
     /// Class of the xor of whole keys; a wider column only merges the last classes.
@@ -47,15 +48,47 @@ impl Profile {
     /// current pool.
     pub(crate) fn new(keys: &[u64]) -> Self {
         let starts: Vec<usize> = (0..keys.len().saturating_sub(1)).step_by(CHUNK_KEYS).collect();
-        let empty = || Self { steps: 0, xor: [0; 65], gap: [[0; 65]; LOW_BITS.len()] };
         starts
             .into_par_iter()
-            .fold(empty, |mut profile, start| {
+            .fold(Self::empty, |mut profile, start| {
                 let end = (start + CHUNK_KEYS + 1).min(keys.len());
                 profile.count(&keys[start..end]);
                 profile
             })
-            .reduce(empty, Self::merge)
+            .reduce(Self::empty, Self::merge)
+    }
+
+    /// The expected histograms of `count` uniform keys, scaled to 2^32 steps. The same on every
+    /// machine: it adds, multiplies and divides, and takes the exponential from a series.
+    pub(crate) fn uniform(count: u64) -> Self {
+        let count = count.max(1) as f64;
+        let power = |exponent: usize| 2f64.powi(exponent as i32);
+        let scaled = |share: f64| (share.max(0.0) * power(32)).round() as u64;
+        let mut profile = Self::empty();
+        profile.steps = 1 << 32;
+        // As many neighbours first differ in bit c as there are more prefixes of c + 1 bits than of
+        // c: of c bits there are 2^c (1 - exp(-count / 2^c)).
+        let prefixes = |bits: usize| mean_decay(count / power(bits));
+        for (bits, n) in profile.xor[..64].iter_mut().enumerate() {
+            *n = scaled(prefixes(bits + 1) - prefixes(bits));
+        }
+        for (histogram, low_bits) in profile.gap.iter_mut().zip(LOW_BITS) {
+            // Gaps are exponential. The gap of middles that begin anywhere in their unit is j or
+            // more with this probability.
+            let middle_bits = 64 - low_bits as usize;
+            let rate = count / power(middle_bits);
+            let at_least = |j: f64| mean_decay(rate) * decay((j - 1.0) * rate);
+            for (class, n) in histogram[..middle_bits].iter_mut().enumerate() {
+                let least = power(middle_bits - 1 - class);
+                *n = scaled(at_least(least) - at_least(2.0 * least));
+            }
+            histogram[middle_bits] = scaled(1.0 - at_least(1.0));
+        }
+        profile
+    }
+
+    fn empty() -> Self {
+        Self { steps: 0, xor: [0; 65], gap: [[0; 65]; LOW_BITS.len()] }
     }
 
     fn count(&mut self, keys: &[u64]) {
@@ -136,6 +169,30 @@ impl Profile {
     }
 }
 
+impl Coding {
+    /// Bits of a key that is not the first of its block: code, raw bits and column; 0 for no keys.
+    pub(crate) fn bits_per_key(&self) -> f64 {
+        let steps: u64 = self.histogram.iter().sum();
+        if steps == 0 { 0.0 } else { self.payload_bits as f64 / steps as f64 }
+    }
+}
+
+/// exp(-x) for x of 0 or more.
+fn decay(x: f64) -> f64 {
+    if x > 800.0 {
+        return 0.0;
+    }
+    // exp(-x) = exp(-x / 2^10)^(2^10), whose Taylor series converges at once.
+    let x = x / 1024.0;
+    let series = (1..12).rev().fold(1.0, |sum, i| 1.0 - x / f64::from(i) * sum);
+    (0..10).fold(series, |power, _| power * power)
+}
+
+/// (1 - exp(-x)) / x, the mean of exp(-t) for t from 0 to x.
+fn mean_decay(x: f64) -> f64 {
+    if x < 1e-4 { 1.0 - x / 2.0 * (1.0 - x / 3.0) } else { (1.0 - decay(x)) / x }
+}
+
 /// Bits that follow the code of a class.
 pub(crate) fn raw_bits(class: usize, low_bits: u32) -> u64 {
     (64 - u64::from(low_bits)).saturating_sub(1 + class as u64)
@@ -187,6 +244,48 @@ mod tests {
             let profile = Profile::new(&keys);
             let size = |codec| profile.choose(codec, None).unwrap().payload_bits;
             assert_eq!(size(None), size(Some(Codec::Xor)).min(size(Some(Codec::Gap))));
+        }
+    }
+
+    #[test]
+    fn the_expected_payload_of_uniform_keys_is_that_of_random_ones() {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let x = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            x ^ (x >> 31)
+        };
+        for shift in [0, 12] {
+            // Shifted keys are as dense as 2^12 times as many.
+            let mut keys: Vec<u64> = (0..1 << 16).map(|_| random() >> shift).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            let profile = Profile::new(&keys);
+            let uniform = Profile::uniform((keys.len() as u64) << shift);
+            for codec in Codec::ALL {
+                for low_bits in LOW_BITS {
+                    let found = profile.coding(codec, low_bits).bits_per_key();
+                    let expected = uniform.coding(codec, low_bits).bits_per_key();
+                    assert!(
+                        (found - expected).abs() < 0.03,
+                        "{codec} {low_bits}: {found} {expected}"
+                    );
+                }
+                let low_bits =
+                    |profile: &Profile| profile.choose(Some(codec), None).unwrap().low_bits;
+                assert_eq!(low_bits(&profile), low_bits(&uniform));
+            }
+        }
+    }
+
+    #[test]
+    fn a_gap_costs_a_tenth_of_a_bit_over_the_bound_and_an_xor_two() {
+        for count in [1 << 16, 1 << 24, 1 << 34] {
+            let bound = 64.0 - (count as f64).log2() + std::f64::consts::LOG2_E;
+            let over = |codec| Profile::uniform(count).coding(codec, 0).bits_per_key() - bound;
+            assert!((over(Codec::Gap) - 0.09).abs() < 0.015, "{}", over(Codec::Gap));
+            assert!((over(Codec::Xor) - 1.97).abs() < 0.02, "{}", over(Codec::Xor));
         }
     }
 

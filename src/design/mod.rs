@@ -6,6 +6,7 @@
 //! some table with at most τ of them in its top (the paper, section 3.1, with τ = 0 throughout).
 //! The module [`threshold`] finds them.
 
+pub(crate) mod descent;
 mod named;
 pub(crate) mod threshold;
 

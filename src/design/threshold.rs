@@ -11,6 +11,7 @@
 //! is exact unless it runs out of its budget, and never worse than the best set of disjoint tops.
 
 use super::Design;
+use super::descent::DescentModel;
 
 /// From this radius on every search is a scan.
 pub(crate) const SCAN_RADIUS: u32 = 33;
@@ -31,33 +32,23 @@ impl Design {
     /// or `None` where it is not needed. `None` for all of them means that reading every column
     /// of one table is less work.
     ///
-    /// Takes microseconds for disjoint tops, up to some milliseconds for overlapping ones.
+    /// Takes a millisecond for disjoint tops, and up to some tens for overlapping ones.
     pub fn thresholds(&self, k: u32, blocks: u64) -> Option<Vec<Option<u32>>> {
+        self.solve(k, &DescentModel::new(blocks)).map(|best| best.thresholds)
+    }
+
+    /// As [`Self::thresholds`], for tables with the blocks of `model`; also the predicted blocks.
+    pub(crate) fn thresholds_in(&self, k: u32, model: &DescentModel) -> Option<(Thresholds, f64)> {
+        self.solve(k, model).map(|best| (best.thresholds, best.work))
+    }
+
+    fn solve(&self, k: u32, model: &DescentModel) -> Option<Solution> {
         if k >= SCAN_RADIUS {
             return None;
         }
-        let solver = Solver::new(self, k, blocks);
-        let best = solver.best();
-        (best.work < blocks as f64).then_some(best.thresholds)
+        let best = Solver::new(self, k, model).best();
+        (best.work < model.blocks()).then_some(best)
     }
-}
-
-/// Blocks of a table of `2^depth` blocks that hold a prefix with at most `threshold` differing bits
-/// in its top of `top_bits` bits and at most `k` in all.
-fn predicted_blocks(top_bits: u32, threshold: u32, k: u32, depth: f64) -> f64 {
-    let top_bits = f64::from(top_bits);
-    let paths = |bits: f64, flips: u32| (0..=flips).map(|j| binomial(bits, j)).sum::<f64>();
-    if top_bits >= depth {
-        return 1.0 + paths(depth, threshold);
-    }
-    (0..=threshold)
-        .map(|j| binomial(top_bits, j) * (1.0 + paths(depth - top_bits, k.saturating_sub(j))))
-        .sum()
-}
-
-/// The binomial coefficient of a real number over a natural one; 0 where it would be negative.
-fn binomial(n: f64, k: u32) -> f64 {
-    (0..k).fold(1.0, |product, i| product * (n - f64::from(i)).max(0.0) / f64::from(i + 1))
 }
 
 #[derive(Clone, Debug)]
@@ -75,8 +66,7 @@ struct Solver {
 }
 
 impl Solver {
-    fn new(design: &Design, k: u32, blocks: u64) -> Self {
-        let depth = (blocks.max(1) as f64).log2();
+    fn new(design: &Design, k: u32, model: &DescentModel) -> Self {
         let masks: Vec<u64> = design
             .tops()
             .iter()
@@ -86,7 +76,7 @@ impl Solver {
             .iter()
             .map(|mask| {
                 let bits = mask.count_ones();
-                (0..=k.min(bits)).map(|tau| predicted_blocks(bits, tau, k, depth)).collect()
+                (0..=k.min(bits)).map(|tau| model.expected_blocks(bits, tau, k)).collect()
             })
             .collect();
         Self { k, masks, work }
@@ -387,7 +377,7 @@ mod tests {
         {
             let (design, widths) = (Design::named(name).unwrap(), parts(name));
             let tops = tops_in_parts(&design, &widths);
-            let solver = Solver::new(&design, k, 1 << 19);
+            let solver = Solver::new(&design, k, &DescentModel::new(1 << 19));
             let mut vectors = Vec::new();
             for_each_error_vector(&widths, k, &mut Vec::new(), &mut |errors| {
                 if errors.iter().sum::<u32>() == k {

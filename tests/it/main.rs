@@ -11,6 +11,7 @@ mod damage;
 mod exactness;
 mod forge;
 mod oracle;
+mod plan;
 mod sets;
 #[allow(dead_code)]
 mod spec;

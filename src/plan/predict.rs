@@ -1,0 +1,225 @@
+//! What a search in a store of some design touches, and how long that takes.
+
+use super::calibration::Calibration;
+use super::sample::SampledTables;
+use super::size::{Coded, TableSize};
+use super::{Plan, TablePlan};
+use crate::design::Design;
+use crate::design::descent::DescentModel;
+use crate::format::Geometry;
+
+/// Bytes that a disk or the page cache gives at once.
+const PAGE_BYTES: u32 = 4096;
+/// Planes of a column that a scan at small budgets reads.
+const PLANES_READ: usize = 3;
+
+/// Predicts for one size of blocks.
+pub(super) struct Prediction {
+    count: u64,
+    radius: u32,
+    coded: Coded,
+    block_bytes: u32,
+    size: TableSize,
+    /// Blocks as the router sees them, and pages as the disk does.
+    blocks: DescentModel,
+    pages: Option<DescentModel>,
+}
+
+/// What a search does in one table.
+struct TableWork {
+    blocks: f64,
+    decoded: f64,
+    reads: f64,
+}
+
+impl Prediction {
+    pub(super) fn new(
+        count: u64,
+        radius: u32,
+        coded: Coded,
+        block_bytes: u32,
+        size: TableSize,
+    ) -> Self {
+        let pages = (size.blocks * u64::from(block_bytes)).div_ceil(u64::from(PAGE_BYTES));
+        Self {
+            count,
+            radius,
+            coded,
+            block_bytes,
+            blocks: DescentModel::new(size.blocks),
+            pages: (block_bytes < PAGE_BYTES).then(|| DescentModel::new(pages)),
+            size,
+        }
+    }
+
+    /// The descents of a table.
+    pub(super) fn model(&self) -> &DescentModel {
+        &self.blocks
+    }
+
+    /// The plan of a design. With a sample its descents replace those of uniform keys.
+    pub(super) fn plan(
+        &self,
+        design: &Design,
+        sampled: Option<&SampledTables<'_>>,
+        calibration: &Calibration,
+    ) -> Plan {
+        let (k, blocks) = (self.radius, self.size.blocks);
+        let thresholds = design.thresholds_in(k, &self.blocks).map(|(thresholds, _)| thresholds);
+        let sampled = thresholds.as_ref().zip(sampled).map(|(thresholds, sampled)| {
+            sampled.blocks_by_budget(thresholds, k, blocks, &self.blocks)
+        });
+        let table = |(number, top): (usize, &Vec<crate::format::BitRange>)| {
+            let top_bits: u32 = top.iter().map(|range| u32::from(range.bits)).sum();
+            let threshold = match &thresholds {
+                Some(thresholds) => thresholds[number],
+                None => (number == 0).then_some(k.min(top_bits)),
+            };
+            let work = match (&thresholds, threshold, &sampled) {
+                (_, None, _) => TableWork { blocks: 0.0, decoded: 0.0, reads: 0.0 },
+                (None, Some(_), _) => self.scan(),
+                (Some(_), Some(tau), None) => {
+                    let by_budget = self.blocks.blocks_by_budget(top_bits, tau, k);
+                    self.descend(top_bits, tau, &by_budget)
+                }
+                (Some(_), Some(tau), Some(sampled)) => {
+                    self.descend(top_bits, tau, &sampled[number])
+                }
+            };
+            let share = 2f64.powi(-(top_bits as i32));
+            let candidates = self.count as f64 * share;
+            (TablePlan { top_bits, threshold, candidates, blocks: work.blocks }, work)
+        };
+        let tables: Vec<_> = design.tops().iter().enumerate().map(table).collect();
+        self.sum(design, thresholds.is_none(), tables, calibration)
+    }
+
+    /// A scan of all columns of a table.
+    fn scan(&self) -> TableWork {
+        let blocks = self.size.blocks as f64;
+        let decoded = blocks * self.survival(self.radius);
+        TableWork {
+            blocks,
+            decoded,
+            reads: blocks * f64::from(self.block_bytes) / f64::from(PAGE_BYTES),
+        }
+    }
+
+    fn descend(&self, top_bits: u32, threshold: u32, by_budget: &[f64]) -> TableWork {
+        let blocks: f64 = by_budget.iter().sum();
+        let survivors = by_budget.iter().zip(0..).map(|(n, budget)| n * self.survival(budget));
+        let reads = self.pages.as_ref().map_or(1.0, |pages| {
+            // The same descent over blocks of the size of a page.
+            let expected =
+                |model: &DescentModel| model.expected_blocks(top_bits, threshold, self.radius);
+            (expected(pages) / expected(&self.blocks)).min(1.0)
+        });
+        TableWork { blocks, decoded: survivors.sum(), reads: blocks * reads }
+    }
+
+    /// The probability that some random key of a block survives the scan of its column.
+    fn survival(&self, budget: u32) -> f64 {
+        let low_bits = self.coded.low_bits;
+        let mut ways = 1.0;
+        let mut within = 0.0;
+        for flips in 0..=budget.min(low_bits) {
+            within += ways;
+            ways *= f64::from(low_bits - flips) / f64::from(flips + 1);
+        }
+        let share = within / 2f64.powi(low_bits as i32);
+        let missed = (1.0 - share).max(0.0);
+        let others = (self.size.keys_per_block - 1.0).max(0.0) as u32;
+        // The power by squaring, which is the same on every machine.
+        let (mut power, mut base) = (1.0, missed);
+        for bit in 0..u32::BITS - others.leading_zeros() {
+            if others >> bit & 1 == 1 {
+                power *= base;
+            }
+            base *= base;
+        }
+        1.0 - power
+    }
+
+    fn sum(
+        &self,
+        design: &Design,
+        scans: bool,
+        tables: Vec<(TablePlan, TableWork)>,
+        calibration: &Calibration,
+    ) -> Plan {
+        let c = calibration;
+        let (mut blocks, mut decoded, mut reads, mut searched) = (0.0, 0.0, 0.0, 0.0);
+        for (_, work) in &tables {
+            blocks += work.blocks;
+            decoded += work.decoded;
+            reads += work.reads;
+            searched += if work.blocks > 0.0 { 1.0 } else { 0.0 };
+        }
+        let number = design.table_count() as u64;
+        let others = (self.size.keys_per_block - 1.0).max(0.0);
+        let geometry = Geometry {
+            block_bytes: self.block_bytes,
+            low_bits: self.coded.low_bits,
+            block_count: self.size.blocks,
+        };
+        let column = others * geometry.planes().min(PLANES_READ) as f64;
+        let stream = f64::from(self.block_bytes) - others * geometry.planes() as f64;
+        let columns = blocks * column;
+        let store_bytes = number * self.size.file_bytes + manifest_bytes(number);
+        let router_bytes = number * router_bytes(self.size.blocks);
+        let missing = |bytes: f64| 1.0 - (c.cache_bytes / bytes.max(1.0)).min(1.0);
+        // A search reads routers, headers and columns, so these are what the cache holds.
+        let header = geometry.column_at() as f64;
+        let hot = number as f64 * self.size.blocks as f64 * (column + header.max(64.0) + 8.0);
+        let dram = missing(if scans { hot / number as f64 } else { hot });
+        let paths = if scans { 0.0 } else { (blocks - searched).max(0.0) };
+        let warm_ns = c.query_ns
+            + if scans { 0.0 } else { searched * (c.table_ns + dram * c.table_dram_ns) }
+            + paths * c.path_ns
+            + blocks * c.block_ns
+            + if scans { 0.0 } else { blocks * dram * c.block_dram_ns }
+            + columns * (c.column_byte_ns + dram * c.column_byte_dram_ns)
+            + decoded * (c.decode_block_ns + others / 2.0 * c.decode_key_ns);
+        let read_bytes = reads * f64::from(self.block_bytes.max(PAGE_BYTES));
+        // A scan reads ahead, and waits once.
+        let cold_ns = warm_ns
+            + if scans { reads.min(1.0) } else { reads } * c.cold_read_ns
+            + read_bytes * c.cold_byte_ns
+            + blocks * f64::from(self.block_bytes) * c.crc_byte_ns;
+        Plan {
+            design: design.clone(),
+            block_bytes: self.block_bytes,
+            codec: self.coded.codec,
+            low_bits: self.coded.low_bits,
+            scans,
+            blocks,
+            bytes_touched: columns + blocks * header + decoded * stream / 2.0,
+            blocks_decoded: decoded,
+            reads,
+            store_bytes,
+            bytes_per_fingerprint: store_bytes as f64 / self.count.max(1) as f64,
+            router_bytes,
+            warm_ns,
+            cold_ns,
+            within_budget: true,
+            tables: tables.into_iter().map(|(table, _)| table).collect(),
+        }
+    }
+}
+
+/// Bytes of a manifest of one segment with so many tables.
+fn manifest_bytes(tables: u64) -> u64 {
+    use crate::format::{
+        manifest_header, section_header, segment_section, store_section, table_entry,
+    };
+    let fixed =
+        manifest_header::END + 2 * section_header::END + store_section::END + segment_section::END;
+    fixed as u64 + tables * table_entry::END as u64
+}
+
+/// Bytes that the router of a table of so many blocks takes: the last keys, the directory, and the
+/// bitmap of blocks that were checked.
+fn router_bytes(blocks: u64) -> u64 {
+    let directory_bits = blocks.max(1).ilog2().saturating_sub(3);
+    8 * blocks + 4 * ((1 << directory_bits) + 1) + blocks.div_ceil(8)
+}

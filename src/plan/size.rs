@@ -1,0 +1,67 @@
+//! How large a table will be.
+
+use super::sample::Sample;
+use crate::error::Result;
+use crate::format::{Codec, Geometry};
+use crate::profile::Profile;
+
+/// The coding that a table is expected to have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coded {
+    pub(super) codec: Codec,
+    pub(super) low_bits: u32,
+    bits_per_key: f64,
+}
+
+/// The expected size of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableSize {
+    pub(super) blocks: u64,
+    pub(super) keys_per_block: f64,
+    pub(super) file_bytes: u64,
+}
+
+impl Coded {
+    /// Chooses codec and column for `count` keys as a pack would, from what uniform keys cost. A
+    /// sample adds what it costs less than as many uniform keys.
+    pub(super) fn new(
+        count: u64,
+        codec: Option<Codec>,
+        low_bits: Option<u32>,
+        sample: Option<&Sample>,
+    ) -> Result<Self> {
+        let uniform = Profile::uniform(count).choose(codec, low_bits)?;
+        let mut coded = Self {
+            codec: uniform.codec,
+            low_bits: uniform.low_bits,
+            bits_per_key: uniform.bits_per_key(),
+        };
+        if let Some(sample) = sample {
+            let real = sample.profile.choose(codec, low_bits)?;
+            let as_uniform =
+                Profile::uniform(sample.count).choose(Some(real.codec), Some(real.low_bits))?;
+            let saved = as_uniform.bits_per_key() - real.bits_per_key();
+            let uniform = Profile::uniform(count).choose(Some(real.codec), Some(real.low_bits))?;
+            coded = Self {
+                codec: real.codec,
+                low_bits: real.low_bits,
+                bits_per_key: (uniform.bits_per_key() - saved).max(1.0),
+            };
+        }
+        Ok(coded)
+    }
+
+    /// The size of a table of `count` keys in blocks of `block_bytes`.
+    pub(super) fn table(&self, count: u64, block_bytes: u32) -> TableSize {
+        let geometry = |block_count| Geometry { block_bytes, low_bits: self.low_bits, block_count };
+        // The first key stands in the header. On average half a key more would have fitted.
+        let room = f64::from(8 * (block_bytes - geometry(0).column_at() as u32));
+        let full = 1.0 + (room / self.bits_per_key.max(1.0) - 0.5).max(0.0);
+        let blocks = (count as f64 / full).ceil() as u64;
+        TableSize {
+            blocks,
+            keys_per_block: full.min(count as f64),
+            file_bytes: geometry(blocks).file_bytes(),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+use super::*;
+
+/// The plan of a named design among those of a planner.
+fn plan(planner: &Planner, design: &str) -> Plan {
+    let plans = planner.clone().designs([design.parse().unwrap()]).plans().unwrap();
+    plans.into_iter().next().unwrap()
+}
+
+#[test]
+fn the_table_of_the_paper_comes_out_at_2_to_the_34_and_k_3() {
+    let planner = Planner::new(1 << 34).radius(3).block_bytes(Some(1024));
+    for (design, tables, prefix, candidates) in [
+        ("3of6", 20, 31..=33, 8.0),
+        ("4x4", 16, 28..=28, 64.0),
+        ("2of5", 10, 25..=26, 512.0),
+        ("quarters", 4, 16..=16, 262_144.0),
+    ] {
+        let plan = plan(&planner, design);
+        assert_eq!(plan.tables.len(), tables, "{design}");
+        let mut most: f64 = 0.0;
+        for table in &plan.tables {
+            assert_eq!(table.threshold, Some(0), "{design}");
+            assert!(prefix.contains(&table.top_bits), "{design}: {table:?}");
+            assert_eq!(table.candidates, 2f64.powi(34 - table.top_bits as i32));
+            most = most.max(table.candidates);
+        }
+        assert_eq!(most, candidates, "{design}");
+    }
+}
+
+#[test]
+fn eight_billion_fingerprints_take_half_their_size_in_each_table() {
+    // The paper: 64 GB raw, 32 GB compressed.
+    for plan in Planner::new(8_000_000_000).plans().unwrap() {
+        let per_table = plan.bytes_per_fingerprint / plan.design.table_count() as f64;
+        assert!((4.0..4.7).contains(&per_table), "{plan:?}");
+    }
+}
+
+#[test]
+fn objectives_and_budgets_order_the_plans() {
+    let planner = Planner::new(1 << 26);
+    let best = |objective| planner.clone().objective(objective).best().unwrap().unwrap();
+    let (size, balanced, latency) =
+        (best(Objective::Size), best(Objective::Balanced), best(Objective::Latency));
+    assert!(size.store_bytes < balanced.store_bytes && balanced.store_bytes < latency.store_bytes);
+    assert!(size.warm_ns > balanced.warm_ns && balanced.warm_ns > latency.warm_ns);
+    assert_eq!(size.design.to_string(), "single");
+    let bound = latency.bytes_per_fingerprint - 1.0;
+    let planner = planner.objective(Objective::Latency).budget(Some(bound));
+    let within = planner.best().unwrap().unwrap();
+    assert!(within.bytes_per_fingerprint <= bound);
+    assert!(planner.plans().unwrap().iter().any(|plan| !plan.within_budget));
+    assert_eq!(planner.budget(Some(1.0)).best().unwrap(), None);
+}
+
+#[test]
+fn from_radius_33_on_one_table_is_scanned() {
+    let best = Planner::new(1 << 20).radius(40).best().unwrap().unwrap();
+    assert_eq!((best.design.to_string().as_str(), best.scans), ("single", true));
+}
+
+#[test]
+fn no_fingerprints_and_a_single_one_have_plans() {
+    for count in [0, 1, 2] {
+        for plan in Planner::new(count).plans().unwrap() {
+            assert!(plan.warm_ns.is_finite() && plan.blocks <= plan.tables.len() as f64);
+        }
+    }
+}
+
+#[test]
+fn parts_of_other_widths_are_proposed_only_where_they_beat_the_named_designs() {
+    let planner = |count| Planner::new(count).block_bytes(Some(1024)).uneven(true);
+    let plans = planner(1 << 30).radius(7).plans().unwrap();
+    let score = |plan: &Plan| Objective::Balanced.score(plan.store_bytes as f64, plan.warm_ns);
+    let (named, uneven): (Vec<_>, Vec<_>) =
+        plans.iter().partition(|plan| plan.design.name().is_some());
+    assert_eq!(named.len(), Design::NAMES.len());
+    assert!(!uneven.is_empty());
+    for plan in uneven {
+        let design: Design = plan.design.to_string().parse().unwrap();
+        assert_eq!(design, plan.design, "the printed design is read back");
+        let tables = plan.tables.len();
+        let rivals = named.iter().filter(|rival| rival.tables.len() <= tables);
+        assert!(rivals.clone().all(|rival| score(plan) < score(rival)), "{}", plan.design);
+    }
+    // At k = 1 two halves need no flips, and nothing is better.
+    let plans = planner(1 << 24).radius(1).plans().unwrap();
+    assert!(plans.iter().all(|plan| plan.design.name().is_some()));
+}
+
+#[test]
+fn options_that_no_pack_takes_are_refused() {
+    let planner = Planner::new(1000);
+    for (planner, part) in [
+        (planner.clone().radius(65), "radius"),
+        (planner.clone().budget(Some(0.0)), "budget"),
+        (planner.clone().budget(Some(f64::NAN)), "budget"),
+        (planner.clone().block_sizes([1024, 1000]), "block bytes"),
+        (planner.clone().low_bits(Some(7)), "low bits"),
+    ] {
+        let error = planner.plans().unwrap_err().to_string();
+        assert!(error.starts_with(part), "{error}");
+    }
+}

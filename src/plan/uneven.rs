@@ -1,0 +1,31 @@
+//! Designs of parts of uneven widths.
+//!
+//! With thresholds such as 1, 0, 0 the table that allows for a flip wants another width than those
+//! that allow for none.
+
+use crate::design::Design;
+use crate::design::descent::DescentModel;
+
+/// Most tables of a design.
+const MAX_TABLES: u32 = 8;
+
+/// For each number of tables the design of adjacent parts, the first of any width and the others
+/// even, that touches the fewest blocks within `k`.
+pub(super) fn designs(k: u32, model: &DescentModel) -> Vec<Design> {
+    let best = |tables: u32| {
+        let widths = (6..=48).map(|first| widths(first, tables));
+        widths
+            .filter_map(|widths| Design::from_widths(&widths).ok())
+            .filter_map(|design| Some((design.thresholds_in(k, model)?.1, design)))
+            .min_by(|(a, _), (b, _)| a.total_cmp(b))
+            .map(|(_, design)| design)
+    };
+    (2..=MAX_TABLES).filter_map(best).collect()
+}
+
+/// `first`, and the rest of 64 bits in equal parts.
+fn widths(first: u32, tables: u32) -> Vec<u32> {
+    let (others, rest) = (tables - 1, 64 - first);
+    let even = (0..others).map(|i| rest / others + u32::from(i < rest % others));
+    [first].into_iter().chain(even).collect()
+}

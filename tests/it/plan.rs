@@ -1,0 +1,196 @@
+//! Predictions of the planner against what packs write and searches touch.
+
+use fpstore::{Design, Packer, Plan, Planner, Store};
+
+use crate::sets::{Random, sorted};
+
+/// Queries of each comparison.
+const QUERIES: usize = 100;
+
+/// What a pack wrote and its searches did.
+struct Counted {
+    bytes: u64,
+    /// Bytes of routers, mapped and on the heap.
+    memory: u64,
+    blocks: f64,
+    decoded: f64,
+    scans: usize,
+}
+
+fn count_in(set: &[u64], plan: &Plan, queries: &[u64], k: u32) -> Counted {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let packer = Packer::new().design(plan.design.clone()).block_bytes(plan.block_bytes);
+    let summary = packer.pack(&path, set.iter().copied()).unwrap();
+    let store = Store::open(&path).unwrap();
+    let (blocks, decoded, scans) = search(&store, queries, k);
+    let router: u64 = summary.tables.iter().map(|table| table.router_bytes).sum();
+    Counted { bytes: summary.bytes, memory: router + store.heap_bytes(), blocks, decoded, scans }
+}
+
+/// Blocks scanned and decoded per query, and the number of scans.
+fn search(store: &Store, queries: &[u64], k: u32) -> (f64, f64, usize) {
+    let mut searcher = store.searcher();
+    let (mut blocks, mut decoded, mut scans) = (0, 0, 0);
+    for &query in queries {
+        searcher.search(query, k).unwrap();
+        let work = searcher.work();
+        blocks += work.blocks_scanned;
+        decoded += work.blocks_decoded;
+        scans += work.full_scans as usize;
+    }
+    let mean = |sum: u64| sum as f64 / queries.len().max(1) as f64;
+    (mean(blocks), mean(decoded), scans)
+}
+
+fn uniform(count: usize, seed: u64) -> Vec<u64> {
+    let mut random = Random(seed);
+    sorted(&(0..count).map(|_| random.next()).collect::<Vec<_>>())
+}
+
+#[test]
+fn predicted_blocks_are_within_15_percent_of_those_counted_on_uniform_sets() {
+    let mut random = Random(7);
+    let queries: Vec<u64> = (0..QUERIES).map(|_| random.next()).collect();
+    let (mut compared, mut worst) = (0, 0f64);
+    for (exponent, sizes) in [(16, &[256u32, 1024, 4096][..]), (18, &[256, 2048]), (20, &[512])] {
+        let set = uniform(1 << exponent, exponent as u64);
+        for design in Design::NAMES.iter().map(|name| Design::named(name).unwrap()) {
+            // The largest designs are packed at the smallest size only.
+            if design.table_count() > 4 && exponent > 16 {
+                continue;
+            }
+            for &block_bytes in sizes {
+                let temporary = tempfile::tempdir().unwrap();
+                let path = temporary.path().join("store");
+                let packer = Packer::new().design(design.clone()).block_bytes(block_bytes);
+                packer.pack(&path, set.iter().copied()).unwrap();
+                let store = Store::open(&path).unwrap();
+                for k in 1..=6 {
+                    let planner = Planner::new(set.len() as u64).radius(k);
+                    let planner = planner.designs([design.clone()]);
+                    let plan = &planner.block_bytes(Some(block_bytes)).plans().unwrap()[0];
+                    let (blocks, _, scans) = search(&store, &queries, k);
+                    if plan.scans || scans > 0 {
+                        continue;
+                    }
+                    let error = plan.blocks / blocks - 1.0;
+                    assert!(
+                        error.abs() < 0.15,
+                        "2^{exponent} {design} B={block_bytes} k={k}: {} predicted, {blocks} counted",
+                        plan.blocks
+                    );
+                    compared += 1;
+                    worst = worst.max(error.abs());
+                }
+            }
+        }
+    }
+    println!("{compared} comparisons, the worst {:.1}%", 100.0 * worst);
+    assert!(compared > 50, "{compared}");
+}
+
+#[test]
+fn predicted_sizes_and_memory_are_those_of_the_files() {
+    for (count, block_bytes) in [(1000, 256), (30_000, 512), (1 << 18, 1024), (1 << 18, 65536)] {
+        let set = uniform(count, 3);
+        let planner = Planner::new(set.len() as u64).block_bytes(Some(block_bytes));
+        let plan = &planner.designs(["thirds".parse().unwrap()]).plans().unwrap()[0];
+        let counted = count_in(&set, plan, &[], 3);
+        let error = plan.store_bytes as f64 / counted.bytes as f64 - 1.0;
+        // A set of a few blocks may need one block more or less in each table.
+        let a_block = f64::from(3 * block_bytes) / counted.bytes as f64;
+        assert!(error.abs() < 0.005 + a_block, "{count}: {error}");
+        let memory = plan.router_bytes as f64 / counted.memory as f64 - 1.0;
+        assert!(memory.abs() < 0.1, "{count}: {} {}", plan.router_bytes, counted.memory);
+    }
+}
+
+/// Real fingerprints, whose blocks lie nearly as those of uniform ones.
+#[test]
+fn predictions_from_a_sample_hold_on_real_fingerprints() {
+    let read = |name: &str| -> Vec<u64> {
+        let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
+        let bytes = std::fs::read(path).unwrap();
+        bytes.chunks_exact(8).map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap())).collect()
+    };
+    let set = sorted(&read("devset-100k.u64"));
+    // The queries are stored fingerprints with up to five bits flipped, and a third random ones.
+    let queries = read("devset-100k.queries.u64");
+    let mut errors = [Vec::new(), Vec::new()];
+    for design in ["single", "halves", "thirds", "quarters", "2of5"] {
+        for (block_bytes, k) in [(256, 1), (256, 3), (256, 6), (1024, 3), (1024, 6)] {
+            let planner = Planner::new(set.len() as u64)
+                .radius(k)
+                .block_bytes(Some(block_bytes))
+                .designs([design.parse().unwrap()]);
+            let plan = &planner.clone().sample(&set).plans().unwrap()[0];
+            let counted = count_in(&set, plan, &queries, k);
+            if plan.scans {
+                continue;
+            }
+            let error = |plan: &Plan| plan.blocks / counted.blocks - 1.0;
+            let blind = error(&planner.plans().unwrap()[0]);
+            println!(
+                "{design} B={block_bytes} k={k}: {:.1} predicted, {:.1} counted, {:+.1}% ({:+.1}% \
+                 for uniform ones); decoded {:.1}, {:.1}; {} scans",
+                plan.blocks,
+                counted.blocks,
+                100.0 * error(plan),
+                100.0 * blind,
+                plan.blocks_decoded,
+                counted.decoded,
+                counted.scans,
+            );
+            errors[0].push(error(plan).abs());
+            errors[1].push(blind.abs());
+            let size = plan.store_bytes as f64 / counted.bytes as f64 - 1.0;
+            assert!(size.abs() < 0.03, "{design}: {size}");
+        }
+    }
+    let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
+    println!("mean error {:.3} with the sample, {:.3} without", mean(&errors[0]), mean(&errors[1]));
+    assert!(errors[0].iter().all(|&error| error < 0.15) && mean(&errors[0]) < 0.05);
+}
+
+/// Fingerprints of which half share 10 bits, and a quarter 20.
+#[test]
+fn a_sample_tells_of_skew() {
+    let mut random = Random(11);
+    let shapes = [0, 0, 10, 20];
+    let mut fingerprint = |i: usize| random.next() >> shapes[i % 4] | (i as u64 & 1) << 63;
+    let set = sorted(&(0..100_000).map(&mut fingerprint).collect::<Vec<_>>());
+    let (mut sampled, mut blind) = (Vec::new(), Vec::new());
+    for design in ["single", "halves", "thirds", "quarters"] {
+        for (block_bytes, k) in [(256, 3), (512, 2), (1024, 4)] {
+            let queries: Vec<u64> = (0..200)
+                .map(|i| {
+                    let stored = set[random.next() as usize % set.len()];
+                    random.flip(stored, i % (k + 1))
+                })
+                .collect();
+            let planner = Planner::new(set.len() as u64)
+                .radius(k)
+                .block_bytes(Some(block_bytes))
+                .designs([design.parse().unwrap()]);
+            let sample: Vec<u64> = set.iter().copied().step_by(3).collect();
+            let plan = &planner.clone().sample(&sample).plans().unwrap()[0];
+            let counted = count_in(&set, plan, &queries, k);
+            let error = |plan: &Plan| plan.blocks / counted.blocks - 1.0;
+            let uniform = error(&planner.plans().unwrap()[0]);
+            println!(
+                "{design} B={block_bytes} k={k}: {:.1} predicted, {:.1} counted, {:+.1}% ({:+.1}% \
+                 without a sample)",
+                plan.blocks,
+                counted.blocks,
+                100.0 * error(plan),
+                100.0 * uniform,
+            );
+            sampled.push(error(plan).abs());
+            blind.push(uniform.abs());
+        }
+    }
+    let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
+    println!("mean error {:.3} with the sample, {:.3} without", mean(&sampled), mean(&blind));
+    assert!(mean(&sampled) < 0.15 && mean(&sampled) < mean(&blind) / 2.0);
+}
