@@ -17,6 +17,7 @@ fn table(set: &[u64], codec: Codec, low_bits: Option<u32>) -> TableStats {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let packer = Packer::new()
         .design(Design::named("single").expect("a named design"))
+        .block_bytes(1024)
         .codec(Some(codec))
         .low_bits(low_bits);
     let path = temporary.path().join("store");

@@ -52,11 +52,6 @@ impl Design {
     pub const NAMES: &'static [&'static str] =
         &["single", "halves", "thirds", "quarters", "2of5", "sqs8", "4x4", "3of6"];
 
-    /// The design `halves`.
-    pub(crate) fn halves() -> Self {
-        Self { tops: named::parts(&[32, 32]).into_iter().map(|part| vec![part]).collect() }
-    }
-
     /// The design of a name in [`Design::NAMES`].
     pub fn named(name: &str) -> Option<Self> {
         named::tops(name).map(|tops| Self { tops })

@@ -17,6 +17,7 @@ use crate::format::{
     self, Codec, LOCK_NAME, MANIFEST_NAME, Manifest, SegmentEntry, TEMPORARY_PREFIX,
 };
 use crate::permute::Permutation;
+use crate::plan::{Calibration, Planner};
 use crate::profile::Profile;
 use crate::set_sum;
 use crate::table::{TableOptions, TableStats, WriteError, Written, write_table};
@@ -46,11 +47,12 @@ const MAX_THREADS: usize = 1024;
 /// ```
 #[derive(Clone)]
 pub struct Packer {
-    design: Design,
+    design: Option<Design>,
     radius: u32,
-    block_bytes: u32,
+    block_bytes: Option<u32>,
     codec: Option<Codec>,
     low_bits: Option<u32>,
+    calibration: Calibration,
     threads: usize,
     replace: bool,
     progress: Arc<dyn Fn(Progress) + Send + Sync>,
@@ -125,38 +127,41 @@ impl fmt::Debug for Packer {
 }
 
 impl Packer {
-    /// A packer with the design `halves`, blocks of 1024 bytes, codec and column chosen by size,
-    /// for a radius of 3, with all cores, that refuses to replace a store.
+    /// A packer with the design and the size of blocks that a [`Planner`] recommends for the set,
+    /// codec and column chosen by size, for a radius of 3, with all cores, that refuses to replace
+    /// a store.
     pub fn new() -> Self {
         Self {
-            design: Design::halves(),
+            design: None,
             radius: 3,
-            block_bytes: 1024,
+            block_bytes: None,
             codec: None,
             low_bits: None,
+            calibration: Calibration::default(),
             threads: 0,
             replace: false,
             progress: Arc::new(|_| {}),
         }
     }
 
-    /// The tables to write.
+    /// The tables to write. Where none are given a [`Planner`] chooses one to four for the set and
+    /// the radius, with the shipped constants: the same on every machine.
     pub fn design(mut self, design: Design) -> Self {
-        self.design = design;
+        self.design = Some(design);
         self
     }
 
     /// The Hamming radius, in bits, that queries will mostly ask for; 0 to 64. It is remembered,
-    /// and limits nothing.
+    /// the planner chooses for it, and it limits nothing.
     pub fn radius(mut self, radius: u32) -> Self {
         self.radius = radius;
         self
     }
 
     /// Bytes per block: a power of two from 256 to 65536. Smaller blocks answer faster and take
-    /// more space.
+    /// more space. Where none are given a [`Planner`] chooses from 256 to 4096.
     pub fn block_bytes(mut self, block_bytes: u32) -> Self {
-        self.block_bytes = block_bytes;
+        self.block_bytes = Some(block_bytes);
         self
     }
 
@@ -170,6 +175,13 @@ impl Packer {
     /// largest whose payload is at most 1% larger than that of 0.
     pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
         self.low_bits = low_bits;
+        self
+    }
+
+    /// The constants of the machine that will search, by which design and size of blocks are chosen
+    /// where they are not given. Other constants may make other files.
+    pub fn calibration(mut self, calibration: Calibration) -> Self {
+        self.calibration = calibration;
         self
     }
 
@@ -261,10 +273,10 @@ impl Packer {
         if self.radius > 64 {
             return invalid("radius", self.radius.into(), "it is 0 to 64 bits");
         }
-        if !format::is_block_bytes(self.block_bytes) {
+        if let Some(block_bytes) = self.block_bytes.filter(|&size| !format::is_block_bytes(size)) {
             return invalid(
                 "block bytes",
-                self.block_bytes.into(),
+                block_bytes.into(),
                 "they are a power of two from 256 to 65536",
             );
         }
@@ -272,6 +284,32 @@ impl Packer {
             return invalid("threads", self.threads as u64, "there are at most 1024");
         }
         Profile::new(&[]).choose(self.codec, self.low_bits).map(|_| ())
+    }
+
+    /// Design and size of blocks: as given, and what is not given as planned for `set`.
+    fn layout(&self, set: &[u64]) -> Result<(Design, u32)> {
+        if let (Some(design), Some(block_bytes)) = (&self.design, self.block_bytes) {
+            return Ok((design.clone(), block_bytes));
+        }
+        let count = set.len() as u64;
+        // More copies than four never win the product of space and time, and take long to predict.
+        let small = Design::NAMES.iter().filter_map(|name| Design::named(name));
+        let small = small.filter(|design| design.table_count() <= 4);
+        let planner = Planner::new(count)
+            .radius(self.radius)
+            .designs(self.design.clone().map_or_else(|| small.collect(), |design| vec![design]))
+            .block_bytes(self.block_bytes)
+            .codec(self.codec)
+            .low_bits(self.low_bits)
+            .calibration(self.calibration)
+            .sample(set);
+        match planner.best()? {
+            Some(plan) => Ok((plan.design, plan.block_bytes)),
+            None => {
+                let block_bytes = self.block_bytes.unwrap_or(4096);
+                Err(Error::TooManyBlocks { count, block_bytes })
+            }
+        }
     }
 
     fn report(&self, phase: Phase, done: u64, total: u64) {
@@ -310,8 +348,9 @@ impl Packer {
         number: u64,
         set: &[u64],
     ) -> Result<(u64, Vec<TableStats>)> {
+        let (design, block_bytes) = self.layout(set)?;
         let set_sum = set.par_iter().map(|&fp| set_sum::term(fp)).reduce(|| 0, u128::wrapping_add);
-        let total = set.len() as u64 * self.design.table_count() as u64;
+        let total = set.len() as u64 * design.table_count() as u64;
         let done = AtomicU64::new(0);
         let advance = |keys: u64| {
             let done = done.fetch_add(keys, Ordering::Relaxed) + keys;
@@ -320,7 +359,7 @@ impl Packer {
         self.report(Phase::Encode, 0, total);
         let mut entries = Vec::new();
         let mut stats = Vec::new();
-        for (table, top) in self.design.tops().iter().enumerate() {
+        for (table, top) in design.tops().iter().enumerate() {
             let permutation = Permutation::new(top);
             let permuted: Vec<u64>;
             let keys = if permutation.is_identity() {
@@ -333,7 +372,7 @@ impl Packer {
             };
             let options = TableOptions {
                 coding: Profile::new(keys).choose(self.codec, self.low_bits)?,
-                block_bytes: self.block_bytes,
+                block_bytes,
                 set_sum,
                 table_number: table as u16,
                 top: top.clone(),

@@ -194,3 +194,27 @@ fn a_sample_tells_of_skew() {
     println!("mean error {:.3} with the sample, {:.3} without", mean(&sampled), mean(&blind));
     assert!(mean(&sampled) < 0.15 && mean(&sampled) < mean(&blind) / 2.0);
 }
+
+#[test]
+fn a_pack_that_may_choose_takes_the_plan_for_its_set_whatever_the_threads() {
+    let set = uniform(40_000, 9);
+    let named = ["single", "halves", "thirds", "quarters"].map(|name| name.parse().unwrap());
+    for k in [1, 3, 8] {
+        let planner = Planner::new(set.len() as u64).radius(k).designs(named.clone());
+        let plan = planner.sample(&set).best().unwrap().unwrap();
+        for threads in [1, 3] {
+            let temporary = tempfile::tempdir().unwrap();
+            let path = temporary.path().join("store");
+            let packer = Packer::new().radius(k).threads(threads);
+            let summary = packer.pack(&path, set.iter().copied()).unwrap();
+            assert_eq!(summary.tables[0].block_bytes, plan.block_bytes, "k={k}");
+            let stats = Store::open(&path).unwrap().stats().unwrap();
+            assert_eq!(stats.segments[0].design, plan.design, "k={k}");
+        }
+        // What is given stays.
+        let temporary = tempfile::tempdir().unwrap();
+        let path = temporary.path().join("store");
+        let packer = Packer::new().radius(k).block_bytes(8192);
+        assert_eq!(packer.pack(&path, [1, 2]).unwrap().tables[0].block_bytes, 8192);
+    }
+}

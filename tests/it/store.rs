@@ -18,6 +18,11 @@ fn files(path: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
+/// A packer of two tables.
+fn halves() -> Packer {
+    Packer::new().design(Design::named("halves").unwrap())
+}
+
 #[test]
 fn files_do_not_depend_on_the_order_of_the_input_its_duplicates_or_the_threads() {
     let set = clustered(30_000, 1);
@@ -161,10 +166,10 @@ fn a_store_may_be_moved_copied_and_read_into_memory() {
 fn an_open_store_stays_as_it_was_when_it_is_replaced() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
-    Packer::new().pack(&path, [1, 2, 3]).unwrap();
+    halves().pack(&path, [1, 2, 3]).unwrap();
     let old = Store::open(&path).unwrap();
-    assert!(matches!(Packer::new().pack(&path, [4]), Err(Error::Exists { .. })));
-    Packer::new().replace(true).radius(5).pack(&path, [4, 5]).unwrap();
+    assert!(matches!(halves().pack(&path, [4]), Err(Error::Exists { .. })));
+    halves().replace(true).radius(5).pack(&path, [4, 5]).unwrap();
     let listed = |store: &Store| store.iter().collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(listed(&old), [1, 2, 3]);
     let new = Store::open(&path).unwrap();
@@ -211,14 +216,14 @@ fn nothing_but_a_store_is_replaced_and_what_a_stopped_pack_left_goes() {
 fn a_damaged_store_can_be_replaced() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
-    Packer::new().pack(&path, [1, 2, 3]).unwrap();
+    halves().pack(&path, [1, 2, 3]).unwrap();
     let manifest = path.join("manifest.fps");
     let mut bytes = fs::read(&manifest).unwrap();
     bytes[20] ^= 1;
     fs::write(&manifest, bytes).unwrap();
     assert!(matches!(Store::open(&path), Err(Error::Corrupt { .. })));
-    assert!(matches!(Packer::new().pack(&path, [4]), Err(Error::Exists { .. })));
-    Packer::new().replace(true).pack(&path, [4]).unwrap();
+    assert!(matches!(halves().pack(&path, [4]), Err(Error::Exists { .. })));
+    halves().replace(true).pack(&path, [4]).unwrap();
     assert_eq!(Store::open(&path).unwrap().len(), 1);
     assert_eq!(files(&path).len(), 4, "files of the damaged store are gone");
 }
@@ -295,7 +300,7 @@ fn progress_ends_where_it_should_in_every_phase() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let temporary = tempfile::tempdir().unwrap();
     let sink = Arc::clone(&seen);
-    let packer = Packer::new().on_progress(move |progress| sink.lock().unwrap().push(progress));
+    let packer = halves().on_progress(move |progress| sink.lock().unwrap().push(progress));
     packer.pack(temporary.path().join("store"), (0..5000u64).map(|i| i << 30)).unwrap();
     let seen = seen.lock().unwrap();
     for (phase, total) in [(Phase::Sort, 5000), (Phase::Encode, 10_000), (Phase::Sync, 10_000)] {
