@@ -63,6 +63,7 @@
 compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target");
 
 mod block;
+mod calibrate;
 mod design;
 mod error;
 mod format;
@@ -78,6 +79,7 @@ mod set_sum;
 mod store;
 mod table;
 
+pub use calibrate::CalibrationGap;
 pub use design::Design;
 pub use error::{Corruption, Error, Result, Unsupported};
 pub use format::{BitRange, Codec};
