@@ -5,10 +5,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{completions, dump, pack, query, stat, verify};
+use crate::{completions, dump, pack, plan, query, stat, verify};
 
 const AFTER_HELP: &str = "\
 Examples:
+  fpstore plan --n 8e9                           which design for so many?
   fpstore pack hashes.txt -o photos.fps          pack a list of fingerprints
   fpstore query photos.fps 8f3ac41e09b7d265      which are within the distance?
   fpstore query photos.fps --from new.txt -k 6   many queries, another distance
@@ -42,6 +43,7 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Plan(plan::Args),
     Pack(pack::Args),
     Query(query::Args),
     Stat(stat::Args),
@@ -54,6 +56,7 @@ impl Cli {
     /// Runs the subcommand and gives the exit code of its success.
     pub fn run(self) -> Result<ExitCode, Failure> {
         match self.command {
+            Command::Plan(args) => plan::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Pack(args) => pack::run(args).map(|()| ExitCode::SUCCESS),
             Command::Query(args) => query::run(args),
             Command::Stat(args) => stat::run(&args).map(|()| ExitCode::SUCCESS),

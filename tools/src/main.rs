@@ -13,6 +13,7 @@ mod input;
 mod output;
 mod pack;
 mod parse;
+mod plan;
 mod progress;
 mod query;
 mod report;

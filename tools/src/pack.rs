@@ -13,13 +13,9 @@ use crate::detect::FormatArg;
 use crate::failure::Failure;
 use crate::input::{Source, is_stdin};
 use crate::output::Output;
+use crate::plan;
 use crate::progress::Progress;
 use crate::report::{TableReport, bits_against_bound, bytes_per_fingerprint};
-
-/// What `--design auto` means.
-const AUTO_DESIGN: &str = "halves";
-/// What `--block-bytes auto` means.
-const AUTO_BLOCK_BYTES: u32 = 1024;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -39,7 +35,10 @@ Designs: every table of a store is the whole set in another order. More tables
 make queries at small distances faster, and the store larger. NAME is one of
   single halves thirds quarters 2of5 sqs8 4x4 3of6
 W1,W2,... cuts a fingerprint into parts of so many bits, at most 64 together,
-and makes a table for each.
+and makes a table for each. Where design or size of blocks are left open, they
+are chosen for the distance K, and for this set in particular, by the least
+product of space and time that `fpstore plan` predicts. The choice is the same
+on every machine, unless --calibration is given.
 
 `fpstore --help` explains the formats of fingerprints.";
 
@@ -65,11 +64,11 @@ pub struct Args {
     #[arg(value_name = "K")]
     radius: u32,
 
-    /// Which tables to write [auto: halves]
+    /// Which tables to write [auto: what `plan` recommends for this set]
     #[arg(long, default_value = "auto", value_name = "auto|NAME|W1,W2,...")]
     design: Auto<Design>,
 
-    /// Bytes of a block: a power of two from 256 to 65536 [auto: 1024]
+    /// Bytes of a block: a power of two from 256 to 65536 [auto: as `plan`, 256 to 4096]
     #[arg(long, default_value = "auto", value_name = "auto|N")]
     block_bytes: Auto<u32>,
 
@@ -81,6 +80,10 @@ pub struct Args {
     /// Low bits kept apart in a column: 0, 8, 16, 24 or 32 [auto: the most that cost at most 1%]
     #[arg(long, default_value = "auto", value_name = "auto|N")]
     low_bits: Auto<u32>,
+
+    /// Choose for a machine with these constants, from `fpstore plan --calibrate`
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
 
     /// Threads to use, up to 1024; 0 for all cores
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
@@ -159,24 +162,28 @@ pub fn run(args: Args) -> Result<(), Failure> {
 }
 
 fn packer(args: &Args, progress: Progress) -> Result<Packer, Failure> {
-    let design = match args.design.clone().given() {
-        Some(design) => design,
-        None => AUTO_DESIGN.parse()?,
-    };
     let codec = match args.codec {
         CodecArg::Auto => None,
         CodecArg::Xor => Some(Codec::Xor),
         CodecArg::Gap => Some(Codec::Gap),
     };
-    Ok(Packer::new()
-        .design(design)
+    let mut packer = Packer::new()
         .radius(args.radius)
-        .block_bytes(args.block_bytes.clone().given().unwrap_or(AUTO_BLOCK_BYTES))
         .codec(codec)
         .low_bits(args.low_bits.clone().given())
         .threads(args.threads.into())
         .replace(args.force)
-        .on_progress(move |at| progress.packing(&at)))
+        .on_progress(move |at| progress.packing(&at));
+    if let Some(path) = &args.calibration {
+        packer = packer.calibration(plan::read_calibration(path)?);
+    }
+    if let Some(design) = args.design.clone().given() {
+        packer = packer.design(design);
+    }
+    if let Some(block_bytes) = args.block_bytes.clone().given() {
+        packer = packer.block_bytes(block_bytes);
+    }
+    Ok(packer)
 }
 
 fn read_all(args: &Args, progress: &Progress) -> Result<Vec<u64>, Failure> {

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::Scratch;
 
-const SUBCOMMANDS: [&str; 6] = ["pack", "query", "stat", "verify", "dump", "completions"];
+const SUBCOMMANDS: [&str; 7] = ["plan", "pack", "query", "stat", "verify", "dump", "completions"];
 
 #[test]
 fn the_help_answers_with_examples_formats_and_exit_codes() {

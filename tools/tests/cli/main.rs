@@ -8,6 +8,7 @@ mod maintenance;
 mod oracle;
 mod pack;
 mod pipes;
+mod plan;
 mod query;
 
 use std::fs;

@@ -13,7 +13,11 @@ use crate::{Scratch, assert_is_near, hex, raw};
 fn stat_tells_of_each_table_how_it_is_built_and_compressed() {
     let scratch = Scratch::new();
     let set = fingerprints(50, 3000);
-    scratch.pack("store", &set, "-k 4 --design halves --codec gap --low-bits 16");
+    scratch.pack(
+        "store",
+        &set,
+        "-k 4 --design halves --block-bytes 1024 --codec gap --low-bits 16",
+    );
     let text = scratch.run("stat store").succeeds().stdout;
     let distinct = sorted(&set).len();
     assert!(text.starts_with(&format!("store: {distinct} fingerprints, ")), "{text}");
@@ -99,7 +103,7 @@ fn numbers(array: &Value) -> Vec<u64> {
 fn verify_tells_what_it_has_checked() {
     let scratch = Scratch::new();
     let set = fingerprints(52, 3000);
-    scratch.pack("store", &set, "");
+    scratch.pack("store", &set, "--design halves --block-bytes 1024");
     let text = scratch.run("verify store").succeeds().stdout;
     let stat: Value =
         serde_json::from_str(&scratch.run("stat store --json").succeeds().stdout).unwrap();
@@ -116,7 +120,7 @@ fn verify_tells_what_it_has_checked() {
 #[test]
 fn verify_names_the_file_and_the_byte_of_damage() {
     let scratch = Scratch::new();
-    scratch.pack("store", &fingerprints(53, 3000), "");
+    scratch.pack("store", &fingerprints(53, 3000), "--design halves --block-bytes 1024");
     let name = "store/segment-0000000000000001-table-001.fpt";
     let sound = fs::read(scratch.path(name)).unwrap();
     let mut damaged = sound.clone();
@@ -136,7 +140,7 @@ fn verify_names_the_file_and_the_byte_of_damage() {
 fn a_dump_over_damage_gives_what_stands_before_it_and_fails() {
     let scratch = Scratch::new();
     let set = sorted(&fingerprints(54, 3000));
-    scratch.pack("store", &set, "");
+    scratch.pack("store", &set, "--design halves --block-bytes 1024");
     let name = "store/segment-0000000000000001-table-000.fpt";
     let mut damaged = fs::read(scratch.path(name)).unwrap();
     damaged[4096 + 5 * 1024 + 500] ^= 1;

@@ -20,7 +20,7 @@ fn the_summary_tells_counts_bytes_and_bits_against_the_bound() {
     let mut set = fingerprints(1, 5000);
     set.push(set[0]);
     scratch.write("in", raw(&set));
-    let ran = scratch.run("pack in -o store").succeeds();
+    let ran = scratch.run("pack in -o store --design halves").succeeds();
     let lines: Vec<&str> = ran.stdout.lines().collect();
     let distinct = sorted(&set).len();
     assert_eq!(lines[0], format!("store: 5001 fingerprints read, {distinct} distinct"));
@@ -45,7 +45,7 @@ fn the_json_summary_is_one_object_that_agrees_with_the_files() {
     let scratch = Scratch::new();
     let set = fingerprints(2, 4000);
     scratch.write("in", raw(&set));
-    let summary = json(&scratch, "pack in -o store --json --design thirds -k 2");
+    let summary = json(&scratch, "pack in -o store --json --design thirds --block-bytes 1024 -k 2");
     let bytes: u64 = scratch.listing("store").iter().map(|(_, bytes)| bytes).sum();
     let distinct = sorted(&set).len();
     assert_eq!(summary["store"], "store");
@@ -129,17 +129,22 @@ fn the_help_names_every_design() {
 }
 
 #[test]
-fn auto_is_halves_in_blocks_of_1024_bytes() {
+fn auto_is_what_the_planner_recommends_for_the_set() {
     let scratch = Scratch::new();
-    scratch.write("in", hex(&fingerprints(5, 3000)));
+    let set = sorted(&fingerprints(5, 3000));
+    scratch.write("in", hex(&set));
     scratch
         .run("pack in -o auto --design auto --block-bytes auto --codec auto --low-bits auto")
         .succeeds();
-    scratch.run("pack in -o given --design halves --block-bytes 1024").succeeds();
+    let plan = fpstore::Planner::new(set.len() as u64).sample(&set).best().unwrap().unwrap();
+    let (design, block_bytes) = (plan.design.to_string(), plan.block_bytes);
+    scratch
+        .run(&format!("pack in -o given --design {design} --block-bytes {block_bytes}"))
+        .succeeds();
     assert_same_files(&scratch, "auto", "given");
     let stat = json(&scratch, "stat auto --json");
-    assert_eq!(stat["segments"][0]["design"], "halves");
-    assert_eq!(stat["segments"][0]["tables"][1]["block_bytes"], 1024);
+    assert_eq!(stat["segments"][0]["design"], *design);
+    assert_eq!(stat["segments"][0]["tables"][0]["block_bytes"], block_bytes);
 }
 
 #[test]
@@ -219,7 +224,7 @@ fn a_store_is_replaced_only_by_force() {
         "store: a store exists here already; choose another output, or replace it (--force)",
     );
     assert_eq!(scratch.dump("store"), [1, 2]);
-    scratch.run("pack in -o store --force").succeeds();
+    scratch.run("pack in -o store --force --design halves").succeeds();
     assert_eq!(scratch.dump("store"), [3]);
     assert_eq!(
         scratch.listing("store").iter().filter(|(name, _)| name.ends_with("fpt")).count(),
@@ -231,7 +236,7 @@ fn a_store_is_replaced_only_by_force() {
 fn force_packs_into_a_fresh_place_too() {
     let scratch = Scratch::new();
     scratch.write("in", hex(&[3]));
-    scratch.run("pack in -o store --force").succeeds();
+    scratch.run("pack in -o store --force --design halves").succeeds();
     assert_eq!(scratch.dump("store"), [3]);
 }
 

@@ -1,0 +1,446 @@
+//! `fpstore plan`: which design to pack, before anything is packed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fpstore::{Calibration, Design, Objective, Plan, Planner};
+use serde::Serialize;
+
+use crate::detect::FormatArg;
+use crate::failure::Failure;
+use crate::input::Source;
+use crate::output::Output;
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore plan --n 8e9                           eight billion fingerprints
+  fpstore plan --n 2^34 --block-bytes 1024       the table of the paper
+  fpstore plan --n 5e7 -k 6 --budget 12 --objective latency
+  fpstore plan --n 1e9 --sample hashes.txt       fingerprints are not uniform
+  fpstore plan --calibrate my.cal && fpstore plan --n 1e8 --calibration my.cal
+
+A row for each design in its best size of blocks, the recommended one marked:
+  tables      sorted copies of the set
+  prefix      bits of the tops
+  flips       how many of them may differ, for each table; - is not searched
+  candidates  fingerprints that share a top with a query, at most: 2^(d - p)
+  blocks      that a search scans in all tables; decoded are those in which a
+              random fingerprint comes near enough
+  touched     bytes of blocks that a search reads
+  B/fp        bytes of all files per fingerprint
+  router      memory that the routers of an open store take
+  warm, cold  time of a search, with the store in memory or all on the disk
+Widths such as 26,19,19 are parts of your own, and stand there where they beat
+the named designs. Predicted from uniform fingerprints, or from --sample, for
+queries without matches, on one thread.
+
+Objectives: size prefers little space, latency little time; balanced takes the
+least product of both. `pack`, where it is left to choose, takes the best for
+balanced among the named designs of up to four tables.
+
+`--calibrate` measures this machine in some seconds, and writes the constants
+to FILE, or to standard output.";
+
+/// Predicts size and latency of every design, and recommends one
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// Number of distinct fingerprints, such as 8e9, 2^34 or 1_000_000 [default: those of --sample]
+    #[arg(long = "n", value_name = "N", value_parser = count)]
+    count: Option<u64>,
+
+    /// The distance that queries will mostly ask for
+    #[arg(short = 'k', default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
+    #[arg(value_name = "K")]
+    radius: u32,
+
+    /// The most bytes of all files per fingerprint
+    #[arg(long, value_name = "BYTES")]
+    budget: Option<f64>,
+
+    /// What to choose for
+    #[arg(long, default_value = "balanced", value_name = "size|balanced|latency")]
+    objective: Objective,
+
+    /// Bytes of a block: powers of two from 256 to 65536, separated by commas
+    #[arg(long, default_value = "auto", value_name = "auto|N,...")]
+    block_bytes: Sizes,
+
+    /// Some fingerprints of the set, drawn at random, or all; `-` reads standard input
+    #[arg(long, value_name = "FILE")]
+    sample: Option<PathBuf>,
+
+    /// Format of the sample
+    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
+    #[arg(value_name = "auto|u64le|hex|dec")]
+    format: FormatArg,
+
+    /// The constants of a machine, as --calibrate writes them [default: the shipped ones]
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
+
+    /// Measure the constants of this machine, with files in the directory for temporary files
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    #[arg(conflicts_with = "calibration")]
+    calibrate: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Sizes of blocks, or none for those of the planner.
+#[derive(Clone, Debug)]
+struct Sizes(Option<Vec<u32>>);
+
+impl std::str::FromStr for Sizes {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == "auto" {
+            return Ok(Self(None));
+        }
+        text.split(',')
+            .map(|size| size.trim().parse())
+            .collect::<Result<_, _>>()
+            .map(Some)
+            .map(Self)
+    }
+}
+
+/// Reads `8e9`, `2^34`, `1_000_000`.
+fn count(text: &str) -> Result<u64, String> {
+    let plain = text.replace('_', "");
+    let number = match (plain.split_once('^'), plain.split_once(['e', 'E'])) {
+        (Some((base, exponent)), _) => {
+            let base: Option<u64> = base.parse().ok();
+            base.zip(exponent.parse().ok()).and_then(|(base, exponent)| base.checked_pow(exponent))
+        }
+        (None, Some(_)) => {
+            let number: Option<f64> = plain.parse().ok();
+            let whole = |n: &f64| n.fract() == 0.0 && (0.0..9e18).contains(n);
+            number.filter(whole).map(|number| number as u64)
+        }
+        (None, None) => plain.parse().ok(),
+    };
+    number
+        .ok_or_else(|| "give a whole number below 2^63, such as 8e9, 2^34 or 1_000_000".to_string())
+}
+
+#[derive(Serialize)]
+struct Report {
+    fingerprints: u64,
+    radius: u32,
+    recommended: Option<String>,
+    plans: Vec<PlanReport>,
+}
+
+#[derive(Serialize)]
+struct PlanReport {
+    design: String,
+    block_bytes: u32,
+    recommended: bool,
+    within_budget: bool,
+    codec: String,
+    low_bits: u32,
+    scans: bool,
+    tables: Vec<TableReport>,
+    blocks: f64,
+    blocks_decoded: f64,
+    bytes_touched: f64,
+    reads: f64,
+    store_bytes: u64,
+    bytes_per_fingerprint: f64,
+    router_bytes: u64,
+    warm_ns: f64,
+    cold_ns: f64,
+}
+
+#[derive(Serialize)]
+struct TableReport {
+    top_bits: u32,
+    threshold: Option<u32>,
+    candidates: f64,
+    blocks: f64,
+}
+
+impl PlanReport {
+    fn new(plan: &Plan, recommended: bool) -> Self {
+        let table = |table: &fpstore::TablePlan| TableReport {
+            top_bits: table.top_bits,
+            threshold: table.threshold,
+            candidates: table.candidates,
+            blocks: table.blocks,
+        };
+        Self {
+            design: plan.design.to_string(),
+            block_bytes: plan.block_bytes,
+            recommended,
+            within_budget: plan.within_budget,
+            codec: plan.codec.to_string(),
+            low_bits: plan.low_bits,
+            scans: plan.scans,
+            tables: plan.tables.iter().map(table).collect(),
+            blocks: plan.blocks,
+            blocks_decoded: plan.blocks_decoded,
+            bytes_touched: plan.bytes_touched,
+            reads: plan.reads,
+            store_bytes: plan.store_bytes,
+            bytes_per_fingerprint: plan.bytes_per_fingerprint,
+            router_bytes: plan.router_bytes,
+            warm_ns: plan.warm_ns,
+            cold_ns: plan.cold_ns,
+        }
+    }
+}
+
+/// Reads the constants that `--calibrate` wrote.
+pub fn read_calibration(path: &Path) -> Result<Calibration, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        Failure::Usage(format!("{}: cannot read: {error}; check the path", path.display()))
+    })?;
+    text.parse().map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+}
+
+/// Prints the plans.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let calibration = match (&args.calibration, &args.calibrate) {
+        (Some(path), _) => read_calibration(path)?,
+        (None, Some(path)) => {
+            let measured = calibrate(path)?;
+            if args.count.is_none() && args.sample.is_none() {
+                return Ok(());
+            }
+            measured
+        }
+        (None, None) => Calibration::default(),
+    };
+    let sample = args.sample.as_deref().map(|path| read_sample(path, args.format)).transpose()?;
+    let count =
+        args.count.or(sample.as_ref().map(|sample| sample.len() as u64)).ok_or_else(|| {
+            Failure::Usage("plan: how many fingerprints? give --n N, or --sample FILE".to_string())
+        })?;
+    let mut planner = Planner::new(count)
+        .radius(args.radius)
+        .budget(args.budget)
+        .objective(args.objective)
+        .calibration(calibration)
+        .uneven(true);
+    if let Some(sizes) = &args.block_bytes.0 {
+        planner = planner.block_sizes(sizes.iter().copied());
+    }
+    if let Some(sample) = &sample {
+        planner = planner.sample(sample);
+    }
+    print(args, count, &planner.plans()?)
+}
+
+/// The distinct fingerprints of a file.
+fn read_sample(path: &Path, format: FormatArg) -> Result<Vec<u64>, Failure> {
+    let mut fingerprints = Vec::new();
+    let mut source = Source::open(path, format)?;
+    while source.read(&mut fingerprints)? {}
+    fingerprints.sort_unstable();
+    fingerprints.dedup();
+    Ok(fingerprints)
+}
+
+fn calibrate(path: &Path) -> Result<Calibration, Failure> {
+    let scratch = tempfile::Builder::new().prefix("fpstore-").tempdir().map_err(|error| {
+        Failure::Usage(format!(
+            "--calibrate: no directory for temporary files: {error}; set TMPDIR"
+        ))
+    })?;
+    let (calibration, gap) = Calibration::measure(scratch.path())?;
+    let mut text = calibration.to_string();
+    if let Some(gap) = gap {
+        text.push_str(&format!("# The disk was not measured ({}).\n", gap.disk));
+    }
+    if path == Path::new("-") {
+        let mut output = Output::stdout();
+        output.bytes(text.as_bytes())?;
+        output.flush()?;
+    } else {
+        fs::write(path, text).map_err(|error| {
+            Failure::Usage(format!("{}: cannot write: {error}; choose another", path.display()))
+        })?;
+    }
+    Ok(calibration)
+}
+
+fn print(args: &Args, count: u64, plans: &[Plan]) -> Result<(), Failure> {
+    let best = plans.first().filter(|plan| plan.within_budget);
+    let command = best.map(|plan| pack_command(args, plan));
+    let mut output = Output::stdout();
+    if args.json {
+        let is_best = |plan: &Plan| best == Some(plan);
+        output.json(&Report {
+            fingerprints: count,
+            radius: args.radius,
+            recommended: command,
+            plans: plans.iter().map(|plan| PlanReport::new(plan, is_best(plan))).collect(),
+        })?;
+        return output.flush();
+    }
+    output.line(&format!("{count} fingerprints, k = {}", args.radius))?;
+    let mut rows = vec![header()];
+    // A row for each design, or for each size of blocks that was asked for.
+    let mut shown: Vec<&Design> = Vec::new();
+    let mut order: Vec<&Plan> = plans.iter().collect();
+    order.sort_by_key(|plan| (plan.design.table_count(), plan.design.to_string()));
+    for plan in order {
+        if args.block_bytes.0.is_none() && shown.contains(&&plan.design) {
+            continue;
+        }
+        shown.push(&plan.design);
+        rows.push(row(plan, best == Some(plan)));
+    }
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+            if column < 2 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        output.line(cells.collect::<Vec<_>>().join("  ").trim_end())?;
+    }
+    match command {
+        Some(command) => output.line(&format!("\n{command}"))?,
+        None => output.line("\nno design is within the budget; give more, or none")?,
+    }
+    output.flush()
+}
+
+fn pack_command(args: &Args, plan: &Plan) -> String {
+    let input = match &args.sample {
+        Some(path) if args.count.is_none() && path != Path::new("-") => path.display().to_string(),
+        _ => "INPUT".to_string(),
+    };
+    format!(
+        "fpstore pack {input} -o STORE -k {} --design {} --block-bytes {}",
+        args.radius, plan.design, plan.block_bytes
+    )
+}
+
+fn header() -> Vec<String> {
+    [
+        "",
+        "design",
+        "block",
+        "tables",
+        "prefix",
+        "flips",
+        "candidates",
+        "blocks",
+        "decoded",
+        "touched",
+        "B/fp",
+        "router",
+        "warm",
+        "cold",
+    ]
+    .map(str::to_string)
+    .to_vec()
+}
+
+fn row(plan: &Plan, recommended: bool) -> Vec<String> {
+    let widths = plan.tables.iter().map(|table| table.top_bits);
+    let prefix = match (widths.clone().min(), widths.max()) {
+        (Some(least), Some(most)) if least < most => format!("{least}-{most}"),
+        (_, most) => most.unwrap_or(0).to_string(),
+    };
+    let mark = match (recommended, plan.within_budget) {
+        (true, _) => "*",
+        (false, true) => "",
+        (false, false) => "over",
+    };
+    let candidates = plan.tables.iter().map(|table| table.candidates).fold(0.0, f64::max);
+    vec![
+        mark.to_string(),
+        plan.design.to_string(),
+        plan.block_bytes.to_string(),
+        plan.tables.len().to_string(),
+        prefix,
+        flips(plan),
+        number(candidates),
+        number(plan.blocks),
+        number(plan.blocks_decoded),
+        bytes(plan.bytes_touched),
+        format!("{:.2}", plan.bytes_per_fingerprint),
+        bytes(plan.router_bytes as f64),
+        time(plan.warm_ns),
+        time(plan.cold_ns),
+    ]
+}
+
+/// Thresholds; runs of the same are written as one.
+fn flips(plan: &Plan) -> String {
+    if plan.scans {
+        return "scan".to_string();
+    }
+    let mut runs: Vec<(Option<u32>, usize)> = Vec::new();
+    for table in &plan.tables {
+        match runs.last_mut() {
+            Some((threshold, length)) if *threshold == table.threshold => *length += 1,
+            _ => runs.push((table.threshold, 1)),
+        }
+    }
+    let run = |&(threshold, length): &(Option<u32>, usize)| {
+        let threshold = threshold.map_or("-".to_string(), |threshold| threshold.to_string());
+        if length > 1 { format!("{threshold}x{length}") } else { threshold }
+    };
+    match &runs[..] {
+        [(Some(threshold), _)] => threshold.to_string(),
+        runs if runs.len() > 6 => "mixed".to_string(),
+        runs => runs.iter().map(run).collect::<Vec<_>>().join(","),
+    }
+}
+
+fn number(value: f64) -> String {
+    match value {
+        _ if value >= 1e6 => format!("{value:.3e}"),
+        _ if value >= 9.95 || value.fract() == 0.0 => format!("{value:.0}"),
+        _ if value >= 0.095 => format!("{value:.1}"),
+        _ => format!("{value:.0e}"),
+    }
+}
+
+fn scaled(value: f64, step: f64, units: &[&str]) -> String {
+    let mut value = value;
+    let mut unit = 0;
+    while value >= 0.9995 * step && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    let digits = if value >= 9.95 || unit == 0 { 0 } else { 1 };
+    format!("{value:.digits$} {}", units[unit])
+}
+
+fn bytes(value: f64) -> String {
+    scaled(value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"])
+}
+
+fn time(ns: f64) -> String {
+    scaled(ns, 1000.0, &["ns", "us", "ms", "s"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read_in_every_spelling_and_nothing_else() {
+        for (text, expected) in [
+            ("8e9", 8_000_000_000),
+            ("2^34", 1 << 34),
+            ("1_000_000", 1_000_000),
+            ("7", 7),
+            ("1.5e3", 1500),
+        ] {
+            assert_eq!(count(text), Ok(expected));
+        }
+        for text in ["", "-1", "2^64", "1e30", "1.5", "0.5e0", "8 e9", "x", "2^"] {
+            assert!(count(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `plan`: what it recommends, and that a pack does what it says.
+
+use serde_json::Value;
+
+use crate::oracle::fingerprints;
+use crate::{Scratch, raw};
+
+fn json(scratch: &Scratch, line: &str) -> Value {
+    serde_json::from_str(&scratch.run(line).succeeds().stdout).unwrap()
+}
+
+/// The cells of the row of a design.
+fn row<'a>(text: &'a str, design: &str) -> Vec<&'a str> {
+    let rows = text.lines().map(|line| line.trim_start_matches(['*', ' ']));
+    let row = rows.map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()));
+    row.map(Iterator::collect::<Vec<_>>).find(|row| row.first() == Some(&design)).unwrap()
+}
+
+#[test]
+fn the_table_of_the_paper_is_printed() {
+    let text = Scratch::new().run("plan --n 2^34 -k 3").succeeds().stdout;
+    for (design, tables, prefix, candidates) in [
+        ("3of6", "20", "31-33", "8"),
+        ("4x4", "16", "28", "64"),
+        ("2of5", "10", "25-26", "512"),
+        ("quarters", "4", "16", "262144"),
+    ] {
+        let row = row(&text, design);
+        assert_eq!([row[2], row[3], row[4], row[5]], [tables, prefix, "0", candidates], "{text}");
+    }
+}
+
+#[test]
+fn one_plan_is_recommended_with_its_command() {
+    let scratch = Scratch::new();
+    let text = scratch.run("plan --n 8e9").succeeds().stdout;
+    assert!(text.starts_with("8000000000 fingerprints, k = 3\n"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with('*')).count(), 1, "{text}");
+    let report = json(&scratch, "plan --n 8_000_000_000 --json");
+    let plans = report["plans"].as_array().unwrap();
+    let best: Vec<_> = plans.iter().filter(|plan| plan["recommended"] == true).collect();
+    assert_eq!(best.len(), 1);
+    let command = format!(
+        "fpstore pack INPUT -o STORE -k 3 --design {} --block-bytes {}",
+        best[0]["design"].as_str().unwrap(),
+        best[0]["block_bytes"]
+    );
+    assert_eq!(report["recommended"], *command);
+    assert_eq!(text.lines().last(), Some(&*command));
+    for name in fpstore::Design::NAMES {
+        assert!(plans.iter().any(|plan| plan["design"] == *name), "{name}");
+    }
+}
+
+#[test]
+fn objective_and_budget_change_the_recommendation() {
+    let scratch = Scratch::new();
+    let best = |options: &str| {
+        let report = json(&scratch, &format!("plan --n 1e8 --json {options}"));
+        report["plans"][0]["bytes_per_fingerprint"].as_f64().unwrap()
+    };
+    assert!(best("--objective size") < best("--objective latency"));
+    assert!(best("--objective latency --budget 11") <= 11.0);
+    let text = scratch.run("plan --n 1e8 --budget 1").succeeds().stdout;
+    assert!(text.ends_with("no design is within the budget; give more, or none\n"), "{text}");
+    let sizes = json(&scratch, "plan --n 1e6 --json --block-bytes 512,65536");
+    let sizes = sizes["plans"].as_array().unwrap().iter().map(|plan| plan["block_bytes"].as_u64());
+    assert!(sizes.clone().all(|size| [Some(512), Some(65536)].contains(&size)));
+    assert!(sizes.clone().any(|size| size == Some(65536)));
+}
+
+#[test]
+fn the_command_for_a_sample_packs_it_in_the_recommended_design() {
+    let scratch = Scratch::new();
+    scratch.write("in", raw(&fingerprints(1, 20_000)));
+    let text = scratch.run("plan --sample in -k 4 --format u64le").succeeds().stdout;
+    let command = text.lines().last().unwrap();
+    assert!(command.starts_with("fpstore pack in -o STORE -k 4 --design "), "{command}");
+    let line = command.strip_prefix("fpstore ").unwrap().replace("STORE", "planned");
+    scratch.run(&format!("{line} --quiet")).succeeds();
+    let [_, design] = line.split("--design ").collect::<Vec<_>>()[..] else { panic!("{line}") };
+    let stat = json(&scratch, "stat planned --json");
+    assert_eq!(stat["segments"][0]["design"], *design.split(' ').next().unwrap());
+    assert_eq!(stat["radius"], 4);
+}
+
+#[test]
+fn constants_of_another_machine_change_the_latency_and_the_choice_of_a_pack() {
+    let scratch = Scratch::new();
+    let warm = |options: &str| {
+        json(&scratch, &format!("plan --n 1e6 --json {options}"))["plans"][0]["warm_ns"].as_f64()
+    };
+    // Where only tables cost something, one is best.
+    scratch.write("slow", "table_ns = 1e9 # a far away machine\n");
+    assert!(warm("--calibration slow") > warm(""));
+    scratch.write("in", raw(&fingerprints(2, 3000)));
+    scratch.run("pack in -o store --calibration slow --quiet").succeeds();
+    assert_eq!(json(&scratch, "stat store --json")["segments"][0]["design"], "single");
+    scratch.write("bad", "table_ns = fast\n");
+    scratch.run("plan --n 7 --calibration bad").fails_naming(&["bad: ", "table_ns = fast"]);
+    scratch.run("pack in -o other --calibration none").fails_naming(&["none: ", "check the path"]);
+}
+
+#[test]
+fn what_cannot_be_planned_is_told() {
+    let scratch = Scratch::new();
+    scratch.run("plan").fails_naming(&["give --n N, or --sample FILE"]);
+    scratch.run("plan --n 5 --block-bytes 1000").fails_naming(&["block bytes", "1000"]);
+    scratch.run("plan --n 5 --budget 0").fails_naming(&["budget"]);
+    for line in ["plan --n x", "plan --n 2^64", "plan --n 5 -k 65", "plan --n 5 --objective cheap"]
+    {
+        let ran = scratch.run(line);
+        assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{line}");
+        ran.ends_with_code(2);
+    }
+}
