@@ -3,7 +3,7 @@
 //! Memory-safe for any bytes: the CRC of a block is checked when it is first touched, but a page
 //! of a mapped file may be evicted and come back changed.
 
-use super::lanes::{self, LANES, Lane};
+use super::lanes::{self, LANES, Lane, Streams};
 use super::scan::Kernel;
 use super::symbols::{Symbol, Symbols};
 use crate::error::Corruption;
@@ -165,8 +165,9 @@ impl BlockReader {
 
     /// Decodes blocks together; false if that cannot be done.
     fn decode_group(&self, bytes: &[u8], mut lanes: [Lane<'_>; LANES]) -> bool {
-        let (codec, geometry, symbols) = (self.codec, &self.geometry, &self.symbols);
-        symbols.is_complete() && self.kernel.decode(codec, geometry, symbols, bytes, &mut lanes)
+        let Self { codec, ref geometry, ref symbols, kernel } = *self;
+        let streams = Streams { codec, geometry, symbols, bytes };
+        symbols.is_complete() && kernel.decode(&streams, &mut lanes)
     }
 
     /// Decodes blocks one after the other, key by key, and finds the first key that is broken.

@@ -55,35 +55,14 @@ pub(super) fn is_wide(middle_bits: u32) -> bool {
     middle_bits - 1 + crate::format::MAX_CODE_BITS > LOAD_BITS as u32
 }
 
-/// Fills the keys of all lanes, whose blocks stand in `bytes`; false if some stream is broken, and
-/// then the keys mean nothing. The code is complete.
-#[inline(always)]
-pub(super) fn decode(
-    codec: Codec,
-    geometry: &Geometry,
-    symbols: &Symbols,
-    bytes: &[u8],
-    lanes: &mut [Lane<'_>; LANES],
-) -> bool {
-    let stream = Streams { geometry, symbols, bytes };
-    match (codec, is_wide(geometry.middle_bits()), symbols.per_load()) {
-        (Codec::Xor, true, _) => stream.decode::<true, true, 1>(lanes),
-        (Codec::Xor, false, 4..) => stream.decode::<true, false, 4>(lanes),
-        (Codec::Xor, false, 2..) => stream.decode::<true, false, 2>(lanes),
-        (Codec::Xor, false, _) => stream.decode::<true, false, 1>(lanes),
-        (Codec::Gap, true, _) => stream.decode::<false, true, 1>(lanes),
-        (Codec::Gap, false, 4..) => stream.decode::<false, false, 4>(lanes),
-        (Codec::Gap, false, 3) => stream.decode::<false, false, 3>(lanes),
-        (Codec::Gap, false, 2) => stream.decode::<false, false, 2>(lanes),
-        (Codec::Gap, false, _) => stream.decode::<false, false, 1>(lanes),
-    }
-}
-
-/// What all lanes share.
-struct Streams<'a> {
-    geometry: &'a Geometry,
-    symbols: &'a Symbols,
-    bytes: &'a [u8],
+/// What the streams of all lanes share.
+pub(super) struct Streams<'a> {
+    pub(super) codec: Codec,
+    pub(super) geometry: &'a Geometry,
+    /// The symbols of a complete code.
+    pub(super) symbols: &'a Symbols,
+    /// What the blocks stand in.
+    pub(super) bytes: &'a [u8],
 }
 
 /// A place in a stream.
@@ -94,9 +73,26 @@ struct Place {
 }
 
 impl Streams<'_> {
+    /// Fills the keys of all lanes; false if some stream is broken, and then the keys mean nothing.
+    #[inline(always)]
+    pub(super) fn decode(&self, lanes: &mut [Lane<'_>; LANES]) -> bool {
+        let wide = is_wide(self.geometry.middle_bits());
+        match (self.codec, wide, self.symbols.per_load()) {
+            (Codec::Xor, true, _) => self.decode_as::<true, true, 1>(lanes),
+            (Codec::Xor, false, 4..) => self.decode_as::<true, false, 4>(lanes),
+            (Codec::Xor, false, 2..) => self.decode_as::<true, false, 2>(lanes),
+            (Codec::Xor, false, _) => self.decode_as::<true, false, 1>(lanes),
+            (Codec::Gap, true, _) => self.decode_as::<false, true, 1>(lanes),
+            (Codec::Gap, false, 4..) => self.decode_as::<false, false, 4>(lanes),
+            (Codec::Gap, false, 3) => self.decode_as::<false, false, 3>(lanes),
+            (Codec::Gap, false, 2) => self.decode_as::<false, false, 2>(lanes),
+            (Codec::Gap, false, _) => self.decode_as::<false, false, 1>(lanes),
+        }
+    }
+
     /// `WIDE`: a key can take more than one load; else `BATCH` keys are tried with one load.
     #[inline(always)]
-    fn decode<const XOR: bool, const WIDE: bool, const BATCH: usize>(
+    fn decode_as<const XOR: bool, const WIDE: bool, const BATCH: usize>(
         &self,
         lanes: &mut [Lane<'_>; LANES],
     ) -> bool {

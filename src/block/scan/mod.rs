@@ -9,9 +9,7 @@
 //! Each kernel stands beside [`scalar`], its oracle. The fastest that the CPU has is chosen when a
 //! table is opened.
 
-use super::lanes::{self, LANES, Lane};
-use super::symbols::Symbols;
-use crate::format::{Codec, Geometry};
+use super::lanes::{LANES, Lane, Streams};
 
 mod scalar;
 #[cfg(target_arch = "x86_64")]
@@ -79,21 +77,14 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// Decodes some blocks at once; see [`lanes::decode`].
-    pub(super) fn decode(
-        self,
-        codec: Codec,
-        geometry: &Geometry,
-        symbols: &Symbols,
-        bytes: &[u8],
-        lanes: &mut [Lane<'_>; LANES],
-    ) -> bool {
+    /// Decodes some blocks at once; see [`Streams::decode`].
+    pub(super) fn decode(self, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
         match self {
-            Self::Scalar => lanes::decode(codec, geometry, symbols, bytes, lanes),
+            Self::Scalar => streams.decode(lanes),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(kernel) => kernel.decode(codec, geometry, symbols, bytes, lanes),
+            Self::Avx2(kernel) => kernel.decode(streams, lanes),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(kernel) => kernel.decode(codec, geometry, symbols, bytes, lanes),
+            Self::Avx512(kernel) => kernel.avx2().decode(streams, lanes),
         }
     }
 }

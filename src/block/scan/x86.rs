@@ -6,10 +6,8 @@
 
 use std::arch::x86_64::*;
 
-use super::super::lanes::{self, LANES, Lane};
-use super::super::symbols::Symbols;
+use super::super::lanes::{LANES, Lane, Streams};
 use super::{Column, FIRST_PLANES, scalar};
-use crate::format::{Codec, Geometry};
 
 /// AVX2: 32 keys at a time, bits counted by a look-up per half byte.
 #[derive(Clone, Copy, Debug)]
@@ -32,16 +30,9 @@ impl Avx2 {
         unsafe { scan_avx2(column, query, budget, survivors) }
     }
 
-    pub(super) fn decode(
-        self,
-        codec: Codec,
-        geometry: &Geometry,
-        symbols: &Symbols,
-        bytes: &[u8],
-        lanes: &mut [Lane<'_>; LANES],
-    ) -> bool {
+    pub(super) fn decode(self, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
         // SAFETY: a value of this type exists only where `new` found AVX2 and BMI2.
-        unsafe { decode_avx2(codec, geometry, symbols, bytes, lanes) }
+        unsafe { decode_avx2(streams, lanes) }
     }
 }
 
@@ -58,29 +49,16 @@ impl Avx512 {
         unsafe { scan_avx512(column, query, budget, survivors) }
     }
 
-    pub(super) fn decode(
-        self,
-        codec: Codec,
-        geometry: &Geometry,
-        symbols: &Symbols,
-        bytes: &[u8],
-        lanes: &mut [Lane<'_>; LANES],
-    ) -> bool {
-        // SAFETY: a value of this type exists only where `new` found AVX2 and BMI2 as well.
-        unsafe { decode_avx2(codec, geometry, symbols, bytes, lanes) }
+    /// What `new` has found as well.
+    pub(super) fn avx2(self) -> Avx2 {
+        Avx2(())
     }
 }
 
-/// [`lanes::decode`], compiled for these instructions.
+/// [`Streams::decode`], compiled for these instructions.
 #[target_feature(enable = "avx2,bmi2")]
-fn decode_avx2(
-    codec: Codec,
-    geometry: &Geometry,
-    symbols: &Symbols,
-    bytes: &[u8],
-    lanes: &mut [Lane<'_>; LANES],
-) -> bool {
-    lanes::decode(codec, geometry, symbols, bytes, lanes)
+fn decode_avx2(streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
+    streams.decode(lanes)
 }
 
 /// Appends the number, from 1 on, of each entry whose bit is set in `mask`.
