@@ -7,6 +7,14 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
+#[path = "../src/block/candidate.rs"]
+mod candidate;
+#[path = "../src/mapped.rs"]
+#[allow(dead_code)]
+mod mapped;
+mod block {
+    pub(crate) use super::candidate::Candidate;
+}
 #[path = "../src/router.rs"]
 #[allow(dead_code, unused_imports)]
 mod router;

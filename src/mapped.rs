@@ -44,16 +44,35 @@ impl Bytes {
 /// would drive out what it has. Has no other effect.
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8]) {
-    const LINE_BYTES: usize = 64;
     #[cfg(target_arch = "x86_64")]
-    for line in bytes[..bytes.len().min(MAX_PREFETCH_BYTES)].chunks(LINE_BYTES) {
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 CPU has the instruction, it takes any address, and this one is that
-        // of a slice.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+        const LINE_BYTES: usize = 64;
+        let length = bytes.len().min(MAX_PREFETCH_BYTES);
+        let start = bytes.as_ptr().cast::<i8>();
+        // From the middle of a line on, the last byte may lie in one line more.
+        let misaligned = start.addr() % LINE_BYTES;
+        for offset in (0..length + misaligned).step_by(LINE_BYTES) {
+            // SAFETY: every x86-64 CPU has the instruction, and it takes any address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset)) };
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, LINE_BYTES, MAX_PREFETCH_BYTES);
+    let _ = (bytes, MAX_PREFETCH_BYTES);
+}
+
+/// Asks the CPU to bring `items[at]` into its cache, if there is one. Has no other effect.
+#[inline(always)]
+pub(crate) fn prefetch_one<T>(items: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(item) = items.get(at) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 CPU has the instruction, it takes any address, and this one is that
+        // of a reference.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (items, at);
 }
 
 impl Deref for Bytes {

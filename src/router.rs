@@ -10,32 +10,33 @@
 //! The descent ends where the low column begins. The scan of the column counts the bits of the
 //! column, so a flip of such a bit must not be subtracted from the budget before.
 //!
-//! A directory over the first D bits of keys gives the first block for each of 2^D prefixes, so a
-//! step of the descent above depth D costs one look-up, and one below it a binary search among some
-//! 8 last keys. D is 3 less than the logarithm of the number of blocks: 0.5 byte of heap per block.
+//! In memory stand, for each of the 2^D prefixes of D bits, the first block that can hold it (the
+//! *directory*), and for each block the 16 bits of its last key behind these D (its *tag*). D is 2
+//! less than the logarithm of the number of blocks: 4 to 8 blocks of uniform keys share a prefix,
+//! and directory and tags take 2.5 to 3 bytes per block, so that they stay in the cache where the
+//! last keys, of 8 bytes, would not. Last keys are read only where tags are equal.
+//!
+//! A descent has two steps. [`Router::probe`] lists the prefixes that the budget reaches, from the
+//! directory alone, and asks for their tags ahead; [`Router::descend`] goes on below them. So a
+//! search has the tags of all its tables on their way at once, where a walk from the root would
+//! wait for one after the other.
 //!
 //! The paper finds the block by interpolation search. Measured by `cargo bench --bench router` (AMD
 //! EPYC, one core, last keys in the cache), per look-up of one key:
 //!
 //! | last keys | directory | interpolation | binary search |
 //! | --- | --- | --- | --- |
-//! | 86,038 (2^24 uniform fingerprints, 195 a block) | 7.6 ns | 11.6 ns | 25.3 ns |
-//! | 327 (63,707 real ones) | 7.3 ns | 24.4 ns | 8.2 ns |
+//! | 86,038 (2^24 uniform fingerprints, 195 a block) | 8.1 ns | 12.0 ns | 25.5 ns |
+//! | 327 (63,707 real ones) | 6.6 ns | 25.2 ns | 9.2 ns |
 //!
 //! So the directory stays: it is 1.5 times as fast on uniform keys, and does not suffer from skew.
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-/// A block that can hold matches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Candidate {
-    /// Number of the block in its table.
-    pub(crate) block: u32,
-    /// How many bits may differ that the descent has not seen.
-    pub(crate) budget: u32,
-}
+use crate::block::Candidate;
+use crate::mapped;
 
-/// The directory over the last keys of a table. The keys themselves stay in the file.
+/// Directory and tags of the last keys of a table. The keys themselves stay in the file.
 #[derive(Debug)]
 pub(crate) struct Router {
     blocks: u32,
@@ -43,6 +44,8 @@ pub(crate) struct Router {
     /// For each prefix of `directory_bits` bits the first block whose last key is not below it;
     /// then `blocks`.
     directory: Vec<u32>,
+    /// For each block the bits of its last key behind the prefix.
+    tags: Vec<u16>,
 }
 
 /// How far a descent may stray from the query.
@@ -58,12 +61,24 @@ pub(crate) struct Budget {
     pub(crate) middle_bits: u32,
 }
 
+/// A prefix that the budget reaches: the keys that begin with the first `depth` bits of `path` (its
+/// other bits are zero) differ from the query in `spent` of these bits, and lie in the blocks
+/// `low..=high`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Probe {
+    path: u64,
+    low: u32,
+    high: u32,
+    depth: u32,
+    spent: u32,
+}
+
 impl Router {
     /// Builds the directory. `last_keys` holds 8 bytes per block, ascending, as in the file. Takes
     /// one pass.
     pub(crate) fn new(last_keys: &[u8]) -> Self {
         let blocks = (last_keys.len() / 8) as u32;
-        let directory_bits = blocks.max(1).ilog2().saturating_sub(3);
+        let directory_bits = directory_bits(blocks.into());
         let mut directory = Vec::with_capacity((1 << directory_bits) + 1);
         for (block, last) in last_keys.chunks_exact(8).map(LE::read_u64).enumerate() {
             // Every prefix up to that of this key, and not yet listed, begins here.
@@ -73,40 +88,114 @@ impl Router {
             }
         }
         directory.resize((1 << directory_bits) + 1, blocks);
-        Self { blocks, directory_bits, directory }
+        let tags = last_keys.chunks_exact(8).map(|last| tag(LE::read_u64(last), directory_bits));
+        Self { blocks, directory_bits, directory, tags: tags.collect() }
     }
 
     /// Bytes of heap.
     pub(crate) fn heap_bytes(&self) -> u64 {
-        4 * self.directory.capacity() as u64
+        heap_bytes(self.blocks.into())
     }
 
     /// The first block whose last key is `key` or more: the only one that can hold `key`. `None` if
     /// all keys are less.
     pub(crate) fn find(&self, last_keys: &[u8], key: u64) -> Option<u32> {
-        let block = Descent::new(self, last_keys).first_not_below(key, 0, self.blocks);
+        let [low, high] = self.slots(prefix(key, self.directory_bits), self.directory_bits);
+        let block = self.first_not_below(last_keys, key, low, high);
         (block < self.blocks).then_some(block)
     }
 
-    /// Appends the blocks that can hold a key within `budget` of `query`, ascending. Stops early,
-    /// and returns false, once there are more than `limit`.
+    /// The first block that can hold a key with this prefix of `bits` bits, at most those of the
+    /// directory, and the first that can hold a key behind it; the number of blocks if there is none.
+    #[inline(always)]
+    fn slots(&self, prefix: u64, bits: u32) -> [u32; 2] {
+        let rest = self.directory_bits - bits;
+        [prefix, prefix + 1].map(|prefix| self.directory[(prefix << rest) as usize])
+    }
+
+    /// Appends the prefixes within `budget` of `query`, ascending, and asks for the tags of their
+    /// blocks. Reads only the directory; at most one prefix for each of its entries.
+    pub(crate) fn probe(&self, query: u64, budget: Budget, out: &mut Vec<Probe>) {
+        Prober { router: self, query, budget }.visit(out, 0, 0, 0);
+    }
+
+    /// The first block of `from..to` whose last key is `key` or more, else `to`. The blocks before
+    /// `to` have the prefix of `key`.
+    #[inline]
+    fn first_not_below(&self, last_keys: &[u8], key: u64, from: u32, to: u32) -> u32 {
+        /// Tags that are compared one after the other.
+        const FEW: u32 = 16;
+        let tag = tag(key, self.directory_bits);
+        let (mut low, mut high) = (from, to);
+        while high - low > FEW {
+            let middle = low + (high - low) / 2;
+            if self.tags[middle as usize] < tag {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        // Without a branch that the CPU could miss.
+        let few = &self.tags[low as usize..high as usize];
+        low += few.iter().map(|&of_block| u32::from(of_block < tag)).sum::<u32>();
+        if low == to || self.tags[low as usize] != tag {
+            return low;
+        }
+        // Blocks whose last keys begin alike.
+        let same = self.tags[low as usize..to as usize].partition_point(|&other| other == tag);
+        let last_keys = last_keys[8 * low as usize..][..8 * same].as_chunks::<8>().0;
+        low + last_keys.partition_point(|last| u64::from_le_bytes(*last) < key) as u32
+    }
+
+    /// [`Self::probe`] and [`Self::descend`] at once, without a limit.
+    pub(crate) fn candidates(
+        &self,
+        last_keys: &[u8],
+        query: u64,
+        budget: Budget,
+        out: &mut Vec<Candidate>,
+    ) {
+        let mut probes = Vec::new();
+        self.probe(query, budget, &mut probes);
+        self.descend(last_keys, query, budget, &probes, usize::MAX, out);
+    }
+
+    /// Appends the blocks behind `probes` that can hold a key within `budget` of `query`,
+    /// ascending. Stops early, and returns false, once there are more than `limit`.
+    ///
+    /// `probes` come from [`Self::probe`] with the same query and budget.
     pub(crate) fn descend(
         &self,
         last_keys: &[u8],
         query: u64,
         budget: Budget,
+        probes: &[Probe],
         limit: usize,
         out: &mut Vec<Candidate>,
     ) -> bool {
-        if self.blocks == 0 {
-            return true;
-        }
         let start = out.len();
         let limit = start.saturating_add(limit);
-        let mut descent = Descent { query, budget, limit, start, ..Descent::new(self, last_keys) };
-        descent.visit(out, 0, 0, 0, self.blocks - 1, 0);
-        out.len() <= limit
+        let mut descent = Descent { router: self, last_keys, query, budget, behind: 0, start };
+        for &probe in probes {
+            let [_, behind] = self.slots(prefix(probe.path, probe.depth), probe.depth);
+            descent.behind = behind;
+            descent.visit(out, probe);
+            if out.len() > limit {
+                return false;
+            }
+        }
+        true
     }
+}
+
+/// Bytes of heap that the router of so many blocks takes.
+pub(crate) fn heap_bytes(blocks: u64) -> u64 {
+    4 * ((1 << directory_bits(blocks)) + 1) + 2 * blocks
+}
+
+/// Bits of a prefix of the directory.
+fn directory_bits(blocks: u64) -> u32 {
+    blocks.max(1).ilog2().saturating_sub(2)
 }
 
 /// The first `bits` bits of `key` as a number.
@@ -114,94 +203,139 @@ fn prefix(key: u64, bits: u32) -> u64 {
     key.checked_shr(64 - bits).unwrap_or(0)
 }
 
-/// One walk down the trie.
+/// The 16 bits of `key` behind the first `bits`.
+#[inline(always)]
+fn tag(key: u64, bits: u32) -> u16 {
+    (key << bits >> 48) as u16
+}
+
+impl Budget {
+    /// Flips that are left at a depth in bits.
+    #[inline(always)]
+    fn left(&self, depth: u32, spent: u32) -> u32 {
+        if depth < self.top_bits { self.threshold.min(self.k) - spent } else { self.k - spent }
+    }
+
+    /// Where a path ends that has no flip left at `depth`: at the end of the top, or at the column
+    /// if no flip is left at all.
+    #[inline(always)]
+    fn end_of_path(&self, depth: u32, spent: u32) -> u32 {
+        let in_top = depth < self.top_bits;
+        if in_top && self.k > spent {
+            self.top_bits.min(self.middle_bits)
+        } else {
+            self.middle_bits
+        }
+    }
+
+    /// Whether to take all blocks of `low..=high`: hardly any pruning is left behind the top where
+    /// there are no more blocks than ways to flip.
+    #[inline(always)]
+    fn takes_all(&self, depth: u32, spent: u32, low: u32, high: u32) -> bool {
+        let left = self.left(depth, spent);
+        depth >= self.top_bits && left > 0 && (high - low).checked_shr(left).unwrap_or(0) == 0
+    }
+}
+
+/// A walk over the directory.
+struct Prober<'a> {
+    router: &'a Router,
+    query: u64,
+    budget: Budget,
+}
+
+impl Prober<'_> {
+    /// Visits the keys whose first `depth` bits are the number `prefix`, which differs from the
+    /// query in `spent` bits.
+    fn visit(&self, out: &mut Vec<Probe>, depth: u32, prefix: u64, spent: u32) {
+        let bits = self.router.directory_bits;
+        if depth == bits {
+            return self.emit(out, depth, prefix, spent);
+        }
+        if self.budget.left(depth, spent) == 0 {
+            let end = self.budget.end_of_path(depth, spent).min(bits);
+            let rest = self.query << depth >> (64 - (end - depth));
+            return self.visit(out, end, prefix << (end - depth) | rest, spent);
+        }
+        if depth >= self.budget.top_bits {
+            let [low, high] = self.router.slots(prefix, depth);
+            if self.budget.takes_all(depth, spent, low, high) {
+                return self.emit(out, depth, prefix, spent);
+            }
+        }
+        let bit = self.query >> (63 - depth) & 1;
+        self.visit(out, depth + 1, prefix << 1, spent + bit as u32);
+        self.visit(out, depth + 1, prefix << 1 | 1, spent + 1 - bit as u32);
+    }
+
+    #[inline(always)]
+    fn emit(&self, out: &mut Vec<Probe>, depth: u32, prefix: u64, spent: u32) {
+        let [low, high] = self.router.slots(prefix, depth);
+        if low < self.router.blocks {
+            let high = high.min(self.router.blocks - 1);
+            if !self.budget.takes_all(depth, spent, low, high) {
+                mapped::prefetch_one(&self.router.tags, low as usize);
+            }
+            let path = prefix.checked_shl(64 - depth).unwrap_or(0);
+            out.push(Probe { path, low, high, depth, spent });
+        }
+    }
+}
+
+/// A walk down the trie of last keys, below the directory.
 struct Descent<'a> {
     router: &'a Router,
     last_keys: &'a [u8],
     query: u64,
     budget: Budget,
-    /// Length of the output at which the walk gives up.
-    limit: usize,
+    /// The first block whose last key lies behind the prefix of the directory.
+    behind: u32,
     /// Length of the output before the walk.
     start: usize,
 }
 
-impl<'a> Descent<'a> {
-    fn new(router: &'a Router, last_keys: &'a [u8]) -> Self {
-        let budget = Budget { k: 0, threshold: 0, top_bits: 64, middle_bits: 64 };
-        Self { router, last_keys, query: 0, budget, limit: usize::MAX, start: 0 }
-    }
-
-    #[inline]
-    fn last_key(&self, block: u32) -> u64 {
-        LE::read_u64(&self.last_keys[8 * block as usize..][..8])
-    }
-
-    /// The first block of `from..to` whose last key is `key` or more, else `to`.
-    #[inline]
-    fn first_not_below(&self, key: u64, from: u32, to: u32) -> u32 {
-        let slot = prefix(key, self.router.directory_bits) as usize;
-        let mut low = self.router.directory[slot].clamp(from, to);
-        let mut high = self.router.directory[slot + 1].clamp(low, to);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.last_key(middle) < key {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
-    }
-
-    /// Visits the keys that begin with the first `depth` bits of `path` (its other bits are zero).
-    /// They lie in the blocks `low..=high`, and differ from the query in `spent` of these bits.
-    fn visit(
-        &mut self,
-        out: &mut Vec<Candidate>,
-        depth: u32,
-        path: u64,
-        low: u32,
-        high: u32,
-        spent: u32,
-    ) {
-        let Budget { k, threshold, top_bits, middle_bits } = self.budget;
-        if low == high || depth >= middle_bits {
+impl Descent<'_> {
+    fn visit(&self, out: &mut Vec<Candidate>, probe: Probe) {
+        let Probe { path, low, high, depth, spent } = probe;
+        let budget = self.budget;
+        if low == high || depth >= budget.middle_bits || budget.takes_all(depth, spent, low, high) {
             return self.emit(out, low, high, spent);
         }
-        if out.len() > self.limit {
-            return;
-        }
-        let in_top = depth < top_bits;
-        let left = if in_top { threshold.min(k) - spent } else { k - spent };
-        if left == 0 {
-            // One path is left, to the end of the top, or to the column if no flip is left at all.
-            let end = if in_top && k > spent { top_bits.min(middle_bits) } else { middle_bits };
+        if budget.left(depth, spent) == 0 {
+            // One path is left.
+            let end = budget.end_of_path(depth, spent);
             let rest = u64::MAX >> depth;
             let below = u64::MAX.checked_shr(end).unwrap_or(0);
             let path = path | (self.query & rest & !below);
-            let from = self.first_not_below(path, low, high + 1);
-            if from > high {
+            let low = self.first_not_below(path, low, high);
+            if low > high {
                 return;
             }
-            let to = self.first_not_below(path | below, from, high);
-            return self.visit(out, end, path, from, to, spent);
-        }
-        // Hardly any pruning is left where there are no more blocks than ways to flip.
-        if !in_top && (high - low).checked_shr(left).unwrap_or(0) == 0 {
-            return self.emit(out, low, high, spent);
+            let high = self.first_not_below(path | below, low, high).min(high);
+            return self.visit(out, Probe { path, low, high, depth: end, spent });
         }
         let one = 1u64 << (63 - depth);
         // The first block with a key that has a 1 here. It may hold keys with a 0 as well.
-        let split = self.first_not_below(path | one, low, high + 1);
-        let [zero_spent, one_spent] = if self.query & one == 0 { [0, 1] } else { [1, 0] };
-        self.visit(out, depth + 1, path, low, split.min(high), spent + zero_spent);
+        let split = self.first_not_below(path | one, low, high);
+        let one_spent = u32::from(self.query & one == 0);
+        let (depth, zero_spent) = (depth + 1, spent + 1 - one_spent);
+        self.visit(out, Probe { path, low, high: split.min(high), depth, spent: zero_spent });
         if split <= high {
-            self.visit(out, depth + 1, path | one, split, high, spent + one_spent);
+            let (path, spent) = (path | one, spent + one_spent);
+            self.visit(out, Probe { path, low: split, high, depth, spent });
         }
     }
 
+    /// The first block of `low..=high` whose last key is `key` or more, else `high + 1`.
+    #[inline(always)]
+    fn first_not_below(&self, key: u64, low: u32, high: u32) -> u32 {
+        // The last key of the block behind the prefix is greater than all keys that begin with it.
+        let to = (high + 1).min(self.behind);
+        self.router.first_not_below(self.last_keys, key, low, to)
+    }
+
     /// Appends blocks. The walk goes from left to right, so only the last one can be there already.
+    #[inline(always)]
     fn emit(&self, out: &mut Vec<Candidate>, low: u32, high: u32, spent: u32) {
         let budget = self.budget.k - spent;
         let mut block = low;
@@ -260,7 +394,7 @@ mod tests {
             let router = Router::new(&last_keys);
             let mut found = Vec::new();
             let budget = Budget { k, threshold, top_bits, middle_bits };
-            prop_assert!(router.descend(&last_keys, query, budget, usize::MAX, &mut found));
+            router.candidates(&last_keys, query, budget, &mut found);
             prop_assert!(found.windows(2).all(|pair| pair[0].block < pair[1].block));
             for (number, block) in blocks.iter().enumerate() {
                 for key in block {
@@ -285,7 +419,10 @@ mod tests {
         let router = Router::new(&last_keys);
         let mut found = Vec::new();
         let budget = Budget { k: 3, threshold: 1, top_bits: 32, middle_bits: 40 };
-        assert!(router.descend(&last_keys, 0xA5 << 56, budget, 1000, &mut found));
+        let query = 0xA5 << 56;
+        let mut probes = Vec::new();
+        router.probe(query, budget, &mut probes);
+        assert!(router.descend(&last_keys, query, budget, &probes, 1000, &mut found));
         for candidate in &found {
             // The key of a block is the last one with its prefix, so keys of the next prefix begin
             // it too.
@@ -294,7 +431,8 @@ mod tests {
             assert!(least <= 1 && candidate.budget <= 3 - least, "{candidate:?}");
         }
         assert!((9..=18).contains(&found.len()), "{}", found.len());
-        assert!(!router.descend(&last_keys, 0, budget, 3, &mut found), "the limit is reported");
+        let stopped = !router.descend(&last_keys, query, budget, &probes, 3, &mut found);
+        assert!(stopped, "the limit is reported");
     }
 
     #[test]
@@ -302,7 +440,7 @@ mod tests {
         let router = Router::new(&[]);
         let mut found = Vec::new();
         let budget = Budget { k: 64, threshold: 64, top_bits: 64, middle_bits: 64 };
-        assert!(router.descend(&[], 7, budget, 10, &mut found));
+        router.candidates(&[], 7, budget, &mut found);
         assert!(found.is_empty());
         assert_eq!(router.find(&[], 7), None);
     }

@@ -1,12 +1,19 @@
 //! Online search: all fingerprints within Hamming distance k of one (section 3 of the paper).
 
+use crate::block::Candidate;
 use crate::error::Result;
-use crate::router::Candidate;
+use crate::router::Probe;
 use crate::segment::Segment;
-use crate::table::Scratch;
 
 /// Blocks of all tables together that are asked for ahead of the scan.
-const AHEAD: usize = 16;
+const AHEAD: usize = 8;
+
+/// Survivors of the first planes that are gathered before they are looked into. The bytes that this
+/// takes are on their way meanwhile.
+const GATHERED: usize = 256;
+
+/// Blocks that are sifted before the survivors are counted.
+const SIFTED: usize = 64;
 
 /// Matches of other tables that a survivor is compared with.
 const MAX_KNOWN: usize = 8;
@@ -27,14 +34,35 @@ pub struct Match {
 /// [`Store::searcher`](crate::Store::searcher).
 pub struct Searcher<'a> {
     segments: &'a [Segment],
+    /// The tables that are descended.
+    tables: Vec<Descended>,
+    probes: Vec<Probe>,
     candidates: Vec<Candidate>,
-    /// For each table that was descended, its number and the end of its candidates.
-    tables: Vec<(usize, usize)>,
-    scratch: Scratch,
+    numbers: Vec<u32>,
+    survivors: Vec<Survivor>,
     matches: Vec<Match>,
     /// Keys of matches in the order of the table at hand.
     known: Vec<u64>,
     work: SearchWork,
+}
+
+/// A table that a search descends.
+struct Descended {
+    number: usize,
+    /// The query in the order of the table.
+    query: u64,
+    threshold: u32,
+    /// The end of its probes and of its candidates among those of all tables.
+    probes_end: usize,
+    candidates_end: usize,
+}
+
+/// A key that may be near, by what has been compared of it.
+struct Survivor {
+    /// Number of its block among the candidates of all tables.
+    candidate: u32,
+    /// Its number in the block.
+    number: u32,
 }
 
 /// What the last search of a [`Searcher`] did.
@@ -53,9 +81,11 @@ impl<'a> Searcher<'a> {
     pub(crate) fn new(segments: &'a [Segment]) -> Self {
         Self {
             segments,
-            candidates: Vec::new(),
             tables: Vec::new(),
-            scratch: Scratch::default(),
+            probes: Vec::new(),
+            candidates: Vec::new(),
+            numbers: Vec::new(),
+            survivors: Vec::new(),
             matches: Vec::new(),
             known: Vec::new(),
             work: SearchWork::default(),
@@ -90,12 +120,15 @@ impl<'a> Searcher<'a> {
     fn search_with(&mut self, fingerprint: u64, k: u32, by_scan: bool) -> Result<&[Match]> {
         let k = k.min(64);
         self.matches.clear();
+        // An error may have left these.
+        self.numbers.clear();
+        self.survivors.clear();
         self.work = SearchWork::default();
         for segment in self.segments {
             if by_scan || !self.descend(segment, fingerprint, k) {
-                self.plan_scan(segment, k);
+                self.plan_scan(segment, fingerprint, k);
             }
-            self.search_candidates(segment, fingerprint, k)?;
+            self.search_candidates(segment, k)?;
         }
         self.matches.sort_unstable_by_key(|found| (found.distance, found.fingerprint));
         self.matches.dedup();
@@ -105,88 +138,166 @@ impl<'a> Searcher<'a> {
     /// Collects the blocks of all tables that can hold matches; false if a scan touches fewer.
     fn descend(&mut self, segment: &Segment, fingerprint: u64, k: u32) -> bool {
         let Some(thresholds) = segment.thresholds(k) else { return false };
-        self.candidates.clear();
         self.tables.clear();
-        let scan_blocks = segment.identity().block_count() as usize;
+        self.probes.clear();
+        self.candidates.clear();
         for (number, (table, threshold)) in segment.tables().iter().zip(thresholds).enumerate() {
             let Some(threshold) = *threshold else { continue };
             let query = table.permutation().key(fingerprint);
+            table.probe(query, k, threshold, &mut self.probes);
+            let probes_end = self.probes.len();
+            self.tables.push(Descended { number, query, threshold, probes_end, candidates_end: 0 });
+        }
+        let scan_blocks = segment.identity().block_count() as usize;
+        let mut probes_start = 0;
+        for descended in &mut self.tables {
+            let table = &segment.tables()[descended.number];
             let start = self.candidates.len();
             let limit = scan_blocks.saturating_sub(start);
-            if !table.descend(query, k, threshold, limit, &mut self.candidates) {
+            let Descended { query, threshold, probes_end, .. } = *descended;
+            let probes = &self.probes[probes_start..probes_end];
+            if !table.descend(query, k, threshold, probes, limit, &mut self.candidates) {
                 return false;
             }
-            // The first blocks come while the routers of the other tables are descended.
-            let first = &self.candidates[start..];
-            for candidate in first.iter().take(AHEAD.saturating_sub(start)) {
-                table.prefetch_block(candidate.block);
+            // The first blocks come while the other tables are descended.
+            for &candidate in self.candidates[start..].iter().take(AHEAD.saturating_sub(start)) {
+                table.prefetch_block(candidate);
             }
-            self.tables.push((number, self.candidates.len()));
+            probes_start = probes_end;
+            descended.candidates_end = self.candidates.len();
         }
         true
     }
 
     /// Makes every block of the identity table a candidate.
-    fn plan_scan(&mut self, segment: &Segment, k: u32) {
+    fn plan_scan(&mut self, segment: &Segment, fingerprint: u64, k: u32) {
         self.work.full_scans += 1;
-        self.candidates.clear();
-        self.tables.clear();
         let blocks = segment.identity().block_count() as u32;
+        self.candidates.clear();
         self.candidates.extend((0..blocks).map(|block| Candidate { block, budget: k }));
-        self.tables.push((0, self.candidates.len()));
+        self.tables.clear();
+        self.tables.push(Descended {
+            number: 0,
+            query: fingerprint,
+            threshold: k,
+            probes_end: 0,
+            candidates_end: self.candidates.len(),
+        });
     }
 
-    fn search_candidates(&mut self, segment: &Segment, fingerprint: u64, k: u32) -> Result<()> {
+    fn search_candidates(&mut self, segment: &Segment, k: u32) -> Result<()> {
         let earlier = self.matches.len();
-        let mut ahead = Ahead { segment, tables: &self.tables, next: AHEAD };
+        let mut ahead = Ahead::new();
         let mut start = 0;
-        for &(number, end) in &self.tables {
+        let mut looked_into = 0;
+        for at in 0..self.tables.len() {
+            let Descended { number, query, candidates_end, .. } = self.tables[at];
             let table = &segment.tables()[number];
-            let permutation = table.permutation();
-            let query = permutation.key(fingerprint);
+            while start < candidates_end {
+                let end = candidates_end.min(start + SIFTED);
+                let sifted = &self.candidates[start..end];
+                let survivors = &mut self.survivors;
+                let survived = |place, number| {
+                    survivors.push(Survivor { candidate: (start + place) as u32, number });
+                };
+                let (candidates, tables) = (&self.candidates, &self.tables);
+                table.sift(
+                    sifted,
+                    query,
+                    k,
+                    || ahead.prefetch(segment, tables, candidates),
+                    survived,
+                )?;
+                start = end;
+                if self.survivors.len() >= GATHERED {
+                    looked_into = self.look_into_survivors(segment, k, earlier, looked_into)?;
+                }
+            }
+        }
+        self.work.blocks_scanned += start as u64;
+        self.look_into_survivors(segment, k, earlier, looked_into)?;
+        Ok(())
+    }
+
+    /// Finds the matches among the survivors, and forgets these. Of the matches, those from number
+    /// `earlier` on are of this segment; the first survivor is of table `table` or a later one. Gives the table
+    /// of the last.
+    fn look_into_survivors(
+        &mut self,
+        segment: &Segment,
+        k: u32,
+        earlier: usize,
+        first_table: usize,
+    ) -> Result<usize> {
+        let tables = &self.tables;
+        let table_of = |from: usize, candidate: u32| {
+            let behind = tables[from..].iter();
+            from + behind.take_while(|table| table.candidates_end <= candidate as usize).count()
+        };
+        let mut table = first_table;
+        let mut kept = 0;
+        for i in 0..self.survivors.len() {
+            let Survivor { candidate, number } = self.survivors[i];
+            table = table_of(table, candidate);
+            let candidate = self.candidates[candidate as usize];
+            let Descended { number: of_segment, query, .. } = tables[table];
+            if segment.tables()[of_segment].refine(candidate, query, number)? {
+                self.survivors.swap(kept, i);
+                kept += 1;
+            }
+        }
+        self.survivors.truncate(kept);
+        table = first_table;
+        for of_block in self.survivors.chunk_by(|a, b| a.candidate == b.candidate) {
+            let candidate = of_block[0].candidate;
+            table = table_of(table, candidate);
+            let Descended { number: of_segment, query, .. } = tables[table];
+            let of_segment = &segment.tables()[of_segment];
+            let permutation = of_segment.permutation();
             // What other tables of this segment have found need not be decoded again.
             self.known.clear();
             let known = self.matches[earlier..].iter().take(MAX_KNOWN);
             self.known.extend(known.map(|found| permutation.key(found.fingerprint)));
-            for &candidate in &self.candidates[start..end] {
-                ahead.prefetch(&self.candidates);
-                let (matches, known) = (&mut self.matches, &self.known[..]);
-                let found = |key: u64| {
-                    let distance = (key ^ query).count_ones();
-                    matches.push(Match { fingerprint: permutation.fingerprint(key), distance });
-                };
-                let scratch = &mut self.scratch;
-                let decoded = table.search_block(candidate, query, k, known, scratch, found)?;
-                self.work.blocks_decoded += u64::from(decoded);
-            }
-            self.work.blocks_scanned += (end - start) as u64;
-            start = end;
+            self.numbers.clear();
+            self.numbers.extend(of_block.iter().map(|survivor| survivor.number));
+            let matches = &mut self.matches;
+            let found = |key: u64| {
+                let distance = (key ^ query).count_ones();
+                matches.push(Match { fingerprint: permutation.fingerprint(key), distance });
+            };
+            let block = self.candidates[candidate as usize].block;
+            let (known, numbers) = (&self.known, &mut self.numbers);
+            let decoded = of_segment.matches(block, query, k, known, numbers, found)?;
+            self.work.blocks_decoded += u64::from(decoded);
         }
-        Ok(())
+        self.survivors.clear();
+        Ok(table)
     }
 }
 
-/// Asks for blocks of all tables, one after the other.
-struct Ahead<'a> {
-    segment: &'a Segment,
-    /// The tables whose candidates are still to come, and where they end.
-    tables: &'a [(usize, usize)],
-    /// Number of the next candidate.
-    next: usize,
+/// Asks for candidates of all tables, one after the other.
+struct Ahead {
+    /// The next candidate.
+    candidate: usize,
+    /// Its table, among those that are descended.
+    table: usize,
 }
 
-impl Ahead<'_> {
+impl Ahead {
+    fn new() -> Self {
+        Self { candidate: AHEAD, table: 0 }
+    }
+
     /// Asks for the next candidate.
-    #[inline]
-    fn prefetch(&mut self, candidates: &[Candidate]) {
-        while let [(number, end), rest @ ..] = self.tables {
-            if self.next < *end {
-                self.segment.tables()[*number].prefetch_block(candidates[self.next].block);
-                break;
+    #[inline(always)]
+    fn prefetch(&mut self, segment: &Segment, tables: &[Descended], candidates: &[Candidate]) {
+        if let Some(&candidate) = candidates.get(self.candidate) {
+            while tables[self.table].candidates_end <= self.candidate {
+                self.table += 1;
             }
-            self.tables = rest;
+            segment.tables()[tables[self.table].number].prefetch_block(candidate);
+            self.candidate += 1;
         }
-        self.next += 1;
     }
 }
 

@@ -3,11 +3,13 @@
 //! Memory-safe for any bytes: the CRC of a block is checked when it is first touched, but a page
 //! of a mapped file may be evicted and come back changed.
 
-use super::lanes::{self, LANES, Lane, Streams};
-use super::scan::Kernel;
+use super::candidate::Candidate;
+use super::lanes::{self, LANES, Lane, Place, Streams};
+use super::scan::{self, Kernel};
 use super::symbols::{Symbol, Symbols};
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry};
+use crate::mapped;
 
 /// Bytes behind a block that a [`BlockReader`] may load (and ignore). The footer of a table file is
 /// longer.
@@ -48,43 +50,71 @@ impl BlockReader {
         let geometry = &self.geometry;
         debug_assert_eq!(bytes.len(), geometry.block_bytes as usize + OVERHANG);
         let (keys, first) = geometry.block_header(bytes);
-        let stream_bytes = (geometry.block_bytes as usize).checked_sub(geometry.stream_at(keys));
-        // A count that the block has no bits for would also take memory that the file does not
-        // justify.
-        if keys == 0 || stream_bytes.is_none_or(|bytes| keys as usize - 1 > 8 * bytes) {
+        if geometry.column(keys).is_none() {
             return Err(Corruption::KeyCount { block: number, found: keys });
         }
         Ok(BlockView { number, bytes, keys, first })
     }
 
-    /// Appends to `survivors` the numbers of all keys of the block that may be within `k` of
-    /// `query`: of the first one, if it is; of the others, if their low L bits differ in at most
-    /// `budget` bits. With L = 0 these are all of them. `budget` is k less the flips on the way to
-    /// the block, which none of its low bits may have counted.
+    /// How many planes of the column [`Self::sift`] compares.
     #[inline]
-    pub(crate) fn scan(
+    pub(crate) fn first_planes(&self, budget: u32) -> usize {
+        scan::first_planes(budget).min(self.geometry.planes())
+    }
+
+    /// Compares a query with the keys of blocks of a table, whose file is `file`, as far as rejects
+    /// nearly all of them; see [`Sieve::run`](scan::Sieve).
+    ///
+    /// # Errors
+    ///
+    /// [BLK-2].
+    #[inline]
+    pub(crate) fn sift(
+        &self,
+        file: &[u8],
+        query: u64,
+        k: u32,
+        candidates: &[Candidate],
+        ahead: impl FnMut(),
+        survived: impl FnMut(usize, u32),
+    ) -> Result<(), Corruption> {
+        let sieve = scan::Sieve { geometry: &self.geometry, file, query, k, candidates };
+        self.kernel.sift(&sieve, ahead, survived)
+    }
+
+    /// Whether key `number`, which [`Self::sift`] has let through, may be within the budget by its
+    /// whole column. If so, asks for the stream up to the key, as far as the average key tells.
+    #[inline]
+    pub(crate) fn refine(
         &self,
         block: &BlockView<'_>,
         query: u64,
-        k: u32,
         budget: u32,
-        survivors: &mut Vec<u32>,
-    ) {
-        // The first key stands in full: the flips on the way are among its bits, and count again.
-        if (block.first ^ query).count_ones() <= k {
-            survivors.push(0);
+        number: u32,
+    ) -> bool {
+        if number == 0 {
+            return true;
         }
-        self.kernel.scan(self.column(block), block.keys - 1, query, budget, survivors);
+        let planes = self.geometry.planes();
+        let low_mask = (1 << self.geometry.low_bits) - 1;
+        let differs = low(self.column(block), planes, number) ^ query & low_mask;
+        let near = differs.count_ones() <= budget;
+        if near {
+            let stream = &block.bytes[self.geometry.stream_at(block.keys)..];
+            let share = stream.len() as u64 * u64::from(number) / u64::from(block.keys);
+            mapped::prefetch(&stream[..stream.len().min(share as usize)]);
+        }
+        near
     }
 
-    /// Drops the survivors that must be keys which are known to be stored: a known key between the
-    /// first and the `last` key of the block stands in it, and if only one survivor has its low
+    /// Drops the survivors that must be keys which are known to be stored: where `holds` says that
+    /// a known key stands in the block, and only one survivor behind the first key has its low
     /// bits, that one is it. Does nothing with L = 0.
     pub(crate) fn drop_known(
         &self,
         block: &BlockView<'_>,
-        last: u64,
         known: &[u64],
+        holds: impl Fn(u64) -> bool,
         survivors: &mut Vec<u32>,
     ) {
         let planes = self.geometry.planes();
@@ -93,10 +123,12 @@ impl BlockReader {
         }
         let low_mask = (1 << self.geometry.low_bits) - 1;
         let column = self.column(block);
-        for &key in known.iter().filter(|&&key| block.first < key && key <= last) {
+        for &key in known.iter().filter(|&&key| block.first < key) {
             let is_it = |&number: &u32| number > 0 && low(column, planes, number) == key & low_mask;
             let mut same = survivors.iter().enumerate().filter(|(_, number)| is_it(number));
-            if let (Some((at, _)), None) = (same.next(), same.next()) {
+            if let (Some((at, _)), None) = (same.next(), same.next())
+                && holds(key)
+            {
                 survivors.remove(at);
             }
         }
@@ -248,7 +280,8 @@ impl BlockReader {
 fn low(column: &[u8], planes: usize, number: u32) -> u64 {
     let others = column.len().checked_div(planes).unwrap_or(0);
     (0..planes).fold(0, |low, plane| {
-        let byte = column[plane * others + number as usize - 1];
+        // A number that the block does not have comes from a page that has changed since.
+        let byte = column.get(plane * others + number as usize - 1).copied().unwrap_or(0);
         low | u64::from(byte) << (8 * plane)
     })
 }
@@ -275,6 +308,17 @@ impl Stream<'_> {
 
     /// Moves on to key number `key`, which is not before this one.
     fn advance_to(&mut self, key: u32) -> Result<(), Corruption> {
+        let BlockReader { codec, ref geometry, ref symbols, kernel } = *self.reader;
+        if symbols.is_complete() && self.key < key {
+            let streams = Streams { codec, geometry, symbols, bytes: self.bytes };
+            let mut place = Place { at: self.at, middle: self.middle };
+            let end = 8 * geometry.block_bytes as usize;
+            if kernel.skip(&streams, &mut place, (key - self.key) as usize, end) {
+                (self.at, self.middle, self.key) = (place.at, place.middle, key);
+                return Ok(());
+            }
+        }
+        // Key by key, to find the first that is broken.
         match (self.reader.codec, lanes::is_wide(self.reader.geometry.middle_bits())) {
             (Codec::Xor, false) => self.advance::<true, false>(key),
             (Codec::Xor, true) => self.advance::<true, true>(key),

@@ -65,29 +65,68 @@ pub(super) struct Streams<'a> {
     pub(super) bytes: &'a [u8],
 }
 
-/// A place in a stream.
+/// A place in a stream: where the next key begins, in bits, and the middle before it.
 #[derive(Clone, Copy, Default)]
-struct Place {
-    at: usize,
-    middle: u64,
+pub(super) struct Place {
+    pub(super) at: usize,
+    pub(super) middle: u64,
+}
+
+/// Calls a method for the codec, for whether a key can take more than one load, and for the number
+/// of keys to try with one.
+macro_rules! by_shape {
+    ($streams:ident, $method:ident($($argument:expr),*)) => {{
+        let wide = is_wide($streams.geometry.middle_bits());
+        match ($streams.codec, wide, $streams.symbols.per_load()) {
+            (Codec::Xor, true, _) => $streams.$method::<true, true, 1>($($argument),*),
+            (Codec::Xor, false, 4..) => $streams.$method::<true, false, 4>($($argument),*),
+            (Codec::Xor, false, 2..) => $streams.$method::<true, false, 2>($($argument),*),
+            (Codec::Xor, false, _) => $streams.$method::<true, false, 1>($($argument),*),
+            (Codec::Gap, true, _) => $streams.$method::<false, true, 1>($($argument),*),
+            (Codec::Gap, false, 4..) => $streams.$method::<false, false, 4>($($argument),*),
+            (Codec::Gap, false, 3) => $streams.$method::<false, false, 3>($($argument),*),
+            (Codec::Gap, false, 2) => $streams.$method::<false, false, 2>($($argument),*),
+            (Codec::Gap, false, _) => $streams.$method::<false, false, 1>($($argument),*),
+        }
+    }};
 }
 
 impl Streams<'_> {
     /// Fills the keys of all lanes; false if some stream is broken, and then the keys mean nothing.
     #[inline(always)]
     pub(super) fn decode(&self, lanes: &mut [Lane<'_>; LANES]) -> bool {
-        let wide = is_wide(self.geometry.middle_bits());
-        match (self.codec, wide, self.symbols.per_load()) {
-            (Codec::Xor, true, _) => self.decode_as::<true, true, 1>(lanes),
-            (Codec::Xor, false, 4..) => self.decode_as::<true, false, 4>(lanes),
-            (Codec::Xor, false, 2..) => self.decode_as::<true, false, 2>(lanes),
-            (Codec::Xor, false, _) => self.decode_as::<true, false, 1>(lanes),
-            (Codec::Gap, true, _) => self.decode_as::<false, true, 1>(lanes),
-            (Codec::Gap, false, 4..) => self.decode_as::<false, false, 4>(lanes),
-            (Codec::Gap, false, 3) => self.decode_as::<false, false, 3>(lanes),
-            (Codec::Gap, false, 2) => self.decode_as::<false, false, 2>(lanes),
-            (Codec::Gap, false, _) => self.decode_as::<false, false, 1>(lanes),
+        by_shape!(self, decode_as(lanes))
+    }
+
+    /// Moves `place` on by `keys` keys; false if the stream, which ends at bit `end`, is broken
+    /// there, and then the place means nothing.
+    #[inline(always)]
+    pub(super) fn skip(&self, place: &mut Place, keys: usize, end: usize) -> bool {
+        let contradictions = by_shape!(self, skip_as(place, keys));
+        contradictions == 0 && place.at <= end && self.fits(place)
+    }
+
+    #[inline(always)]
+    fn skip_as<const XOR: bool, const WIDE: bool, const BATCH: usize>(
+        &self,
+        place: &mut Place,
+        keys: usize,
+    ) -> u64 {
+        let mut contradictions = 0;
+        let mut middles = [0; BATCH];
+        for _ in 0..keys / BATCH {
+            contradictions |= self.batch::<XOR, WIDE, BATCH>(place, &mut middles);
         }
+        for _ in 0..keys % BATCH {
+            contradictions |= self.step::<XOR, WIDE>(place);
+        }
+        contradictions
+    }
+
+    /// Whether the middle has its bits. Gaps add up, so one that leaves them shows in the last.
+    #[inline(always)]
+    fn fits(&self, place: &Place) -> bool {
+        place.middle.leading_zeros() >= self.geometry.low_bits
     }
 
     /// `WIDE`: a key can take more than one load; else `BATCH` keys are tried with one load.
@@ -137,8 +176,7 @@ impl Streams<'_> {
             from += CHUNK;
         }
         let inside = lanes.iter().zip(places).all(|(lane, place)| place.at <= lane.end);
-        // Gaps add up, so one that leaves the bits of a middle shows in the last one.
-        let fit = places.iter().all(|place| place.middle.leading_zeros() >= low_bits);
+        let fit = places.iter().all(|place| self.fits(place));
         inside && fit && contradictions == 0
     }
 

@@ -4,14 +4,17 @@
 //! [`encode`] cuts keys into blocks and writes them, [`decode`] gets keys back, [`scan`] compares a
 //! query with the low bits of all keys without decoding any.
 
+mod candidate;
 mod decode;
 mod encode;
 mod lanes;
 mod scan;
 mod symbols;
 
+pub(crate) use candidate::Candidate;
 pub(crate) use decode::{BlockReader, BlockView, OVERHANG};
 pub(crate) use encode::BlockWriter;
+pub(crate) use scan::first_planes;
 
 #[cfg(test)]
 mod tests;

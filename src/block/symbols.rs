@@ -8,7 +8,10 @@ use crate::huffman;
 /// Finds the symbol at the start of a bit string, by one look-up of its first 11 bits.
 #[derive(Clone, Debug)]
 pub(super) struct Symbols {
-    entries: Box<[Symbol; 1 << MAX_CODE_BITS]>,
+    /// [`Symbol::total_bits`], all that a decoder waits for, in half as many cache lines as it
+    /// would take together with the rest.
+    total_bits: Box<[u8; 1 << MAX_CODE_BITS]>,
+    code: Box<[u8; 1 << MAX_CODE_BITS]>,
     is_complete: bool,
     per_load: usize,
 }
@@ -18,11 +21,12 @@ pub(super) struct Symbols {
 pub(super) struct Symbol {
     /// Bits of the code and of the raw bits; 0 where there is no code.
     total_bits: u8,
-    code_bits: u8,
-    raw_bits: u8,
-    /// 1 if the middle differs from the one before it, 0 for the class *equal*.
-    differs: u8,
+    /// Bits of the code; and [`DIFFERS`], unless the class is *equal*.
+    code: u8,
 }
+
+/// In [`Symbol::code`]: the middle differs from the one before it.
+const DIFFERS: u8 = 0x10;
 
 impl Symbols {
     /// The symbols of a table whose middles have `middle_bits` bits.
@@ -31,30 +35,31 @@ impl Symbols {
         let codes = huffman::codes(code_lengths).into_iter().enumerate();
         for (class, code) in codes.filter(|(_, code)| code.length > 0) {
             let raw_bits = middle_bits.saturating_sub(1 + class as u32) as u8;
-            let symbol = Symbol {
-                total_bits: code.length + raw_bits,
-                code_bits: code.length,
-                raw_bits,
-                differs: u8::from((class as u32) < middle_bits),
-            };
+            let differs = if (class as u32) < middle_bits { DIFFERS } else { 0 };
+            let symbol = Symbol { total_bits: code.length + raw_bits, code: code.length | differs };
             for rest in 0..1usize << (MAX_CODE_BITS - u32::from(code.length)) {
                 entries[rest << code.length | usize::from(code.bits)] = symbol;
             }
         }
         let is_complete = entries.iter().all(|symbol| symbol.total_bits > 0);
         let per_load = per_load(&entries[..]);
-        Self { entries, is_complete, per_load }
+        let [mut total_bits, mut code] = [(); 2].map(|()| Box::new([0; 1 << MAX_CODE_BITS]));
+        for (at, symbol) in entries.iter().enumerate() {
+            (total_bits[at], code[at]) = (symbol.total_bits, symbol.code);
+        }
+        Self { total_bits, code, is_complete, per_load }
     }
 
     /// The symbol whose code starts at the least significant bit of `window`.
     #[inline(always)]
     pub(super) fn find(&self, window: u64) -> Symbol {
-        self.entries[window as usize & ((1 << MAX_CODE_BITS) - 1)]
+        let at = window as usize & ((1 << MAX_CODE_BITS) - 1);
+        Symbol { total_bits: self.total_bits[at], code: self.code[at] }
     }
 
     /// Whether there is no code at all.
     pub(super) fn is_empty(&self) -> bool {
-        self.entries.iter().all(|symbol| symbol.total_bits == 0)
+        self.total_bits.iter().all(|&bits| bits == 0)
     }
 
     /// How many symbols one load nearly always brings.
@@ -90,31 +95,43 @@ impl Symbol {
     /// Bits of the code.
     #[inline(always)]
     pub(super) fn code_bits(self) -> usize {
-        usize::from(self.code_bits)
+        usize::from(self.code & (DIFFERS - 1))
+    }
+
+    /// Bits behind the code.
+    #[inline(always)]
+    fn raw_bits(self) -> usize {
+        self.total_bits() - self.code_bits()
+    }
+
+    /// 1 if the middle differs from the one before it, 0 for the class *equal*.
+    #[inline(always)]
+    fn differs(self) -> u64 {
+        u64::from(self.code / DIFFERS)
     }
 
     /// The raw bits at the start of `window`, which holds all of them.
     #[inline(always)]
     pub(super) fn raw(self, window: u64) -> u64 {
-        window & ((1 << self.raw_bits) - 1)
+        window & ((1 << self.raw_bits()) - 1)
     }
 
     /// The middle that follows `u`, by the codec `gap`.
     #[inline(always)]
     pub(super) fn after_gap(self, u: u64, raw: u64) -> u64 {
-        u.wrapping_add(u64::from(self.differs) << self.raw_bits | raw)
+        u.wrapping_add(self.differs() << self.raw_bits() | raw)
     }
 
     /// The middle that follows `u`, by the codec `xor`.
     #[inline(always)]
     pub(super) fn after_xor(self, u: u64, raw: u64) -> u64 {
-        (u >> self.raw_bits | u64::from(self.differs)) << self.raw_bits | raw
+        (u >> self.raw_bits() | self.differs()) << self.raw_bits() | raw
     }
 
     /// Other than 0 if the bit of `u` in which the codec `xor` says that the next middle differs is
     /// 1, which cannot be [BLK-5].
     #[inline(always)]
     pub(super) fn contradiction(self, u: u64) -> u64 {
-        u >> self.raw_bits & u64::from(self.differs)
+        u >> self.raw_bits() & self.differs()
     }
 }

@@ -61,6 +61,22 @@ fn codings(keys: &[u64]) -> Vec<Coding> {
     all.map(|(codec, low_bits)| choose(codec, low_bits)).collect()
 }
 
+/// What the block `bytes` lets through that stands first in a file.
+fn sift(
+    reader: &BlockReader,
+    bytes: &[u8],
+    query: u64,
+    k: u32,
+    budget: u32,
+) -> Result<Vec<u32>, Corruption> {
+    let mut file = vec![0; reader.geometry.block(0).start];
+    file.extend(bytes);
+    let mut survivors = Vec::new();
+    let candidates = [Candidate { block: 0, budget }];
+    reader.sift(&file, query, k, &candidates, || {}, |_, number| survivors.push(number))?;
+    Ok(survivors)
+}
+
 proptest! {
     #[test]
     fn keys_come_back(keys in keys(), size in 8u32..=16) {
@@ -154,8 +170,14 @@ proptest! {
                 let (inside, behind) = rest.split_at(*count);
                 rest = behind;
                 for query in [query, stored] {
-                    let mut survivors = Vec::new();
-                    reader.scan(&block, query, k, budget, &mut survivors);
+                    let mut survivors = sift(&reader, bytes, query, k, budget).unwrap();
+                    let first_mask = (1u64 << (8 * reader.first_planes(budget))) - 1;
+                    let sifted: Vec<u32> = (0..inside.len()).filter(|&i| {
+                        let (mask, most) = if i == 0 { (u64::MAX, k) } else { (first_mask, budget) };
+                        ((inside[i] ^ query) & mask).count_ones() <= most
+                    }).map(|i| i as u32).collect();
+                    prop_assert_eq!(&survivors, &sifted, "{:?}", coding);
+                    survivors.retain(|&number| reader.refine(&block, query, budget, number));
                     let expected: Vec<u32> = (0..inside.len()).filter(|&i| {
                         let (mask, most) = if i == 0 { (u64::MAX, k) } else { (low_mask, budget) };
                         ((inside[i] ^ query) & mask).count_ones() <= most
@@ -182,8 +204,11 @@ proptest! {
                     let reader = BlockReader { kernel, ..reader(&coding, 1 << size) };
                     let Ok(block) = reader.view(0, &bytes) else { continue };
                     let (mut decoded, mut strict) = (Vec::new(), Vec::new());
-                    let mut survivors = Vec::new();
-                    reader.scan(&block, 0, 3, 3, &mut survivors);
+                    let survivors = sift(&reader, &bytes, 0, 3, 3).unwrap();
+                    // The page may change once more before the survivors are looked into.
+                    for number in survivors.iter().copied().chain([block.keys, u32::MAX]) {
+                        reader.refine(&block, 0, 3, number);
+                    }
                     let whole = reader.decode(&bytes, &[(0, block); 5], &mut decoded);
                     let all: Vec<u32> = (0..block.keys).collect();
                     let mut one_by_one = Vec::new();

@@ -171,7 +171,7 @@ impl DescentModel {
             for subtree in &self.subtrees {
                 found.clear();
                 let (router, last_keys) = (&subtree.router, &subtree.last_keys);
-                router.descend(last_keys, subtree.query, budget, usize::MAX, &mut found);
+                router.candidates(last_keys, subtree.query, budget, &mut found);
                 found.iter().for_each(|candidate| blocks[candidate.budget as usize] += each);
             }
             blocks

@@ -356,6 +356,17 @@ impl Geometry {
         self.column_at() + (keys as usize).saturating_sub(1) * self.planes()
     }
 
+    /// Where the column of a block of `keys` keys stands; `None` for a number of keys that no block
+    /// can have [BLK-2]: it would also take memory that the file does not justify.
+    #[inline(always)]
+    pub(crate) fn column(&self, keys: u32) -> Option<Range<usize>> {
+        let others = (keys as usize).checked_sub(1)?;
+        let start = self.column_at();
+        let end = start + self.planes() * others;
+        let stream_bytes = (self.block_bytes as usize).checked_sub(end)?;
+        (others <= 8 * stream_bytes).then_some(start..end)
+    }
+
     /// Where block `number` stands.
     pub(crate) fn block(&self, number: u64) -> Range<usize> {
         let start = BLOCKS_AT + number as usize * self.block_bytes as usize;

@@ -4,14 +4,14 @@ use super::calibration::Calibration;
 use super::sample::SampledTables;
 use super::size::{Coded, TableSize};
 use super::{Plan, TablePlan};
+use crate::block::first_planes;
 use crate::design::Design;
 use crate::design::descent::DescentModel;
 use crate::format::Geometry;
+use crate::router;
 
 /// Bytes that a disk or the page cache gives at once.
 const PAGE_BYTES: u32 = 4096;
-/// Planes of a column that a scan at small budgets reads.
-const PLANES_READ: usize = 3;
 
 /// Predicts for one size of blocks.
 pub(super) struct Prediction {
@@ -26,8 +26,11 @@ pub(super) struct Prediction {
 }
 
 /// What a search does in one table.
+#[derive(Default)]
 struct TableWork {
     blocks: f64,
+    /// Planes of all these blocks that are read.
+    planes: f64,
     decoded: f64,
     reads: f64,
 }
@@ -76,7 +79,7 @@ impl Prediction {
                 None => (number == 0).then_some(k.min(top_bits)),
             };
             let work = match (&thresholds, threshold, &sampled) {
-                (_, None, _) => TableWork { blocks: 0.0, decoded: 0.0, reads: 0.0 },
+                (_, None, _) => TableWork::default(),
                 (None, Some(_), _) => self.scan(),
                 (Some(_), Some(tau), None) => {
                     let by_budget = self.blocks.blocks_by_budget(top_bits, tau, k);
@@ -100,6 +103,7 @@ impl Prediction {
         let decoded = blocks * self.survival(self.radius);
         TableWork {
             blocks,
+            planes: blocks * self.planes_read(self.radius),
             decoded,
             reads: blocks * f64::from(self.block_bytes) / f64::from(PAGE_BYTES),
         }
@@ -114,7 +118,13 @@ impl Prediction {
                 |model: &DescentModel| model.expected_blocks(top_bits, threshold, self.radius);
             (expected(pages) / expected(&self.blocks)).min(1.0)
         });
-        TableWork { blocks, decoded: survivors.sum(), reads: blocks * reads }
+        let planes = by_budget.iter().zip(0..).map(|(n, budget)| n * self.planes_read(budget));
+        TableWork { blocks, planes: planes.sum(), decoded: survivors.sum(), reads: blocks * reads }
+    }
+
+    /// Planes of a column that a scan reads of every key.
+    fn planes_read(&self, budget: u32) -> f64 {
+        first_planes(budget).min(self.coded.low_bits as usize / 8) as f64
     }
 
     /// The probability that some random key of a block survives the scan of its column.
@@ -148,9 +158,11 @@ impl Prediction {
         calibration: &Calibration,
     ) -> Plan {
         let c = calibration;
-        let (mut blocks, mut decoded, mut reads, mut searched) = (0.0, 0.0, 0.0, 0.0);
+        let (mut blocks, mut planes, mut decoded) = (0.0, 0.0, 0.0);
+        let (mut reads, mut searched) = (0.0, 0.0);
         for (_, work) in &tables {
             blocks += work.blocks;
+            planes += work.planes;
             decoded += work.decoded;
             reads += work.reads;
             searched += if work.blocks > 0.0 { 1.0 } else { 0.0 };
@@ -162,15 +174,15 @@ impl Prediction {
             low_bits: self.coded.low_bits,
             block_count: self.size.blocks,
         };
-        let column = others * geometry.planes().min(PLANES_READ) as f64;
         let stream = f64::from(self.block_bytes) - others * geometry.planes() as f64;
-        let columns = blocks * column;
+        let columns = planes * others;
+        let column = columns / f64::max(blocks, 1.0);
         let store_bytes = number * self.size.file_bytes + manifest_bytes(number);
         let router_bytes = number * router_bytes(self.size.blocks);
         let missing = |bytes: f64| 1.0 - (c.cache_bytes / bytes.max(1.0)).min(1.0);
-        // A search reads routers, headers and columns, so these are what the cache holds.
+        // A search reads directories, tags, headers and columns, so these are what the cache holds.
         let header = geometry.column_at() as f64;
-        let hot = number as f64 * self.size.blocks as f64 * (column + header.max(64.0) + 8.0);
+        let hot = number as f64 * self.size.blocks as f64 * (column + header.max(64.0) + 3.0);
         let dram = missing(if scans { hot / number as f64 } else { hot });
         let paths = if scans { 0.0 } else { (blocks - searched).max(0.0) };
         let warm_ns = c.query_ns
@@ -217,9 +229,8 @@ fn manifest_bytes(tables: u64) -> u64 {
     fixed as u64 + tables * table_entry::END as u64
 }
 
-/// Bytes that the router of a table of so many blocks takes: the last keys, the directory, and the
-/// bitmap of blocks that were checked.
+/// Bytes that the router of a table of so many blocks takes: the last keys, directory and tags, and
+/// the bitmap of blocks that were checked.
 fn router_bytes(blocks: u64) -> u64 {
-    let directory_bits = blocks.max(1).ilog2().saturating_sub(3);
-    8 * blocks + 4 * ((1 << directory_bits) + 1) + blocks.div_ceil(8)
+    8 * blocks + router::heap_bytes(blocks) + blocks.div_ceil(8)
 }

@@ -1,11 +1,12 @@
 //! How a sample of the fingerprints strays from uniform ones.
 
+use crate::block::Candidate;
 use crate::design::Design;
 use crate::design::descent::DescentModel;
 use crate::design::threshold::Thresholds;
 use crate::permute::Permutation;
 use crate::profile::Profile;
-use crate::router::{Budget, Candidate, Router};
+use crate::router::{Budget, Router};
 
 /// Fingerprints that are kept to descend.
 const KEPT: usize = 1 << 14;
@@ -113,7 +114,7 @@ impl SampledTables<'_> {
                 let query = permutation.key(self.sample.query(number, k));
                 let budget = Budget { k, threshold, top_bits, middle_bits: 64 };
                 let mut candidates = Vec::new();
-                router.descend(&last_keys, query, budget, usize::MAX, &mut candidates);
+                router.candidates(&last_keys, query, budget, &mut candidates);
                 found.push((growth, candidates));
             }
         }

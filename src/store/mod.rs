@@ -19,7 +19,7 @@ use crate::error::{Corruption, Error, Result};
 use crate::format::{MANIFEST_NAME, Manifest};
 use crate::search::{Match, Searcher};
 use crate::segment::Segment;
-use crate::table::{Access, Scratch, TableStats};
+use crate::table::{Access, TableStats};
 
 /// How often opening starts again because the store was replaced meanwhile.
 const OPEN_ATTEMPTS: usize = 10;
@@ -191,10 +191,9 @@ impl Store {
     ///
     /// [`Error::Corrupt`] if that block is damaged.
     pub fn contains(&self, fingerprint: u64) -> Result<bool> {
-        let mut scratch = Scratch::default();
         for segment in &self.segments {
             let table = segment.identity();
-            if table.contains(table.permutation().key(fingerprint), &mut scratch)? {
+            if table.contains(table.permutation().key(fingerprint))? {
                 return Ok(true);
             }
         }

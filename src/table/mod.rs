@@ -2,9 +2,10 @@
 
 mod reader;
 mod stats;
+mod verified;
 mod verify;
 mod writer;
 
-pub(crate) use reader::{Access, Scratch, Table};
+pub(crate) use reader::{Access, Table};
 pub use stats::{TableStats, information_bound_bits};
 pub(crate) use writer::{TableOptions, WriteError, Written, write_table};

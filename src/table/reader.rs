@@ -4,19 +4,18 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicUsize;
 
-use bitvec::boxed::BitBox;
-use bitvec::order::Lsb0;
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-use crate::block::{BlockReader, BlockView, OVERHANG};
+use crate::block::{BlockReader, BlockView, Candidate, OVERHANG};
 use crate::error::{Corruption, Error, Result};
 use crate::format::{self, Defect, Footer, Geometry, SegmentEntry, TableHeader};
 use crate::huffman;
 use crate::mapped::{self, Bytes};
 use crate::permute::Permutation;
-use crate::router::{Budget, Candidate, Router};
+use crate::router::{Budget, Probe, Router};
+
+use super::verified::Verified;
 
 /// How the files of a store are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,16 +36,10 @@ pub(crate) struct Table {
     permutation: Permutation,
     blocks: BlockReader,
     router: Router,
-    /// Bytes from the start of an average block on that its scan reads.
-    scan_bytes: usize,
+    /// Keys of an average block.
+    keys_per_block: usize,
     /// Blocks whose CRC was found right.
-    verified: BitBox<AtomicUsize, Lsb0>,
-}
-
-/// Places for what a search finds in blocks, kept from one query to the next.
-#[derive(Debug, Default)]
-pub(crate) struct Scratch {
-    survivors: Vec<u32>,
+    verified: Verified,
 }
 
 impl Table {
@@ -85,14 +78,13 @@ impl Table {
             .map_err(|corruption| Defect::corrupt(geometry.codes().start, corruption))?;
         footer.check_router(&bytes, &geometry, header_crc)?;
         let keys_per_block = header.count.checked_div(footer.block_count).unwrap_or(0) as usize;
-        let scan_bytes = geometry.column_at() + keys_per_block * geometry.planes().min(3);
         Ok(Self {
-            scan_bytes: scan_bytes.min(header.block_bytes as usize),
+            keys_per_block,
             path,
             permutation: Permutation::new(&header.top),
             blocks: BlockReader::new(header.codec, geometry, &code_lengths),
             router: Router::new(&bytes[geometry.router()]),
-            verified: bitvec::bitbox![AtomicUsize, Lsb0; 0; footer.block_count as usize],
+            verified: Verified::none_of(footer.block_count as usize),
             bytes,
             header,
             header_crc,
@@ -139,7 +131,7 @@ impl Table {
 
     /// Bytes of the table in the heap, besides the file where it is in memory.
     pub(crate) fn heap_bytes(&self) -> u64 {
-        self.router.heap_bytes() + self.block_count().div_ceil(8)
+        self.router.heap_bytes() + self.verified.heap_bytes()
     }
 
     /// Bytes of the file.
@@ -167,14 +159,14 @@ impl Table {
         let at = self.geometry.block(number);
         let bytes = &self.bytes[at.start..at.end + OVERHANG];
         self.geometry.check_block_crc(self.header_crc, number, &bytes[..bytes.len() - OVERHANG])?;
-        self.verified.set_aliased(number as usize, true);
+        self.verified.insert(number as usize);
         self.blocks.view(number, bytes)
     }
 
     /// Block `number`, whose CRC is checked if no thread has done it since the table was opened.
     #[inline]
     fn block(&self, number: u64) -> Result<BlockView<'_>> {
-        let view = if self.verified[number as usize] {
+        let view = if self.verified.contains(number as usize) {
             let at = self.geometry.block(number);
             self.blocks.view(number, &self.bytes[at.start..at.end + OVERHANG])
         } else {
@@ -183,57 +175,97 @@ impl Table {
         view.map_err(|corruption| self.block_error(number, corruption))
     }
 
-    /// Appends the blocks that can hold a key within `k` of the key `query` and `threshold` inside
-    /// the top. Gives up, and returns false, once there are more than `limit`.
+    /// The budget of a search within `k`, with `threshold` inside the top.
+    #[inline]
+    fn budget(&self, k: u32, threshold: u32) -> Budget {
+        Budget {
+            k,
+            threshold: threshold.min(k),
+            top_bits: self.permutation.top_bits(),
+            middle_bits: self.geometry.middle_bits(),
+        }
+    }
+
+    /// Appends the prefixes of the router's directory that lie within `k` of the key `query` and
+    /// `threshold` inside the top, and asks for the tags of their blocks.
+    pub(crate) fn probe(&self, query: u64, k: u32, threshold: u32, out: &mut Vec<Probe>) {
+        self.router.probe(query, self.budget(k, threshold), out);
+    }
+
+    /// Appends the blocks behind `probes` that can hold a key within `k` of the key `query` and
+    /// `threshold` inside the top. Gives up, and returns false, once there are more than `limit`.
     pub(crate) fn descend(
         &self,
         query: u64,
         k: u32,
         threshold: u32,
+        probes: &[Probe],
         limit: usize,
         out: &mut Vec<Candidate>,
     ) -> bool {
-        let budget = Budget {
-            k,
-            threshold: threshold.min(k),
-            top_bits: self.permutation.top_bits(),
-            middle_bits: self.geometry.middle_bits(),
-        };
-        self.router.descend(self.last_keys(), query, budget, limit, out)
+        let budget = self.budget(k, threshold);
+        self.router.descend(self.last_keys(), query, budget, probes, limit, out)
     }
 
-    /// Asks for what the scan of a block will read, as far as the average block tells.
+    /// Asks for what [`Self::sift`] will read of a block, as far as the average block tells.
     #[inline]
-    pub(crate) fn prefetch_block(&self, block: u32) {
-        let start = self.geometry.block(u64::from(block)).start;
-        mapped::prefetch(&self.bytes[start..start + self.scan_bytes]);
+    pub(crate) fn prefetch_block(&self, candidate: Candidate) {
+        let at = self.geometry.block(u64::from(candidate.block));
+        let planes = self.blocks.first_planes(candidate.budget);
+        let bytes = self.geometry.column_at() + self.keys_per_block * planes;
+        mapped::prefetch(&self.bytes[at.start..(at.start + bytes).min(at.end)]);
     }
 
-    /// Calls `found` with keys of the candidate block within `k` of the key `query`: with all of
-    /// them but those among `known`, which may be left out. Decodes the block only if a key
-    /// survives the scan of the low bits and is not known, up to the last such one; tells whether
-    /// it did.
+    /// For each candidate block, calls `survived` with the place of the candidate and the number of
+    /// each key of the block that may be within `k` of the key `query`, as far as the first planes
+    /// of its column tell, ascending. Calls `ahead` before it reads a block.
+    #[inline]
+    pub(crate) fn sift(
+        &self,
+        candidates: &[Candidate],
+        query: u64,
+        k: u32,
+        ahead: impl FnMut(),
+        survived: impl FnMut(usize, u32),
+    ) -> Result<()> {
+        if !self.verified.all() {
+            for candidate in candidates {
+                self.block(u64::from(candidate.block))?;
+            }
+        }
+        self.blocks.sift(&self.bytes, query, k, candidates, ahead, survived).map_err(|corruption| {
+            self.block_error(corruption.block().unwrap_or_default(), corruption)
+        })
+    }
+
+    /// Whether a key that [`Self::sift`] has let through may still be within the budget by its
+    /// whole column. If so, asks for the stream up to the key.
+    pub(crate) fn refine(&self, candidate: Candidate, query: u64, number: u32) -> Result<bool> {
+        let block = self.block(u64::from(candidate.block))?;
+        Ok(self.blocks.refine(&block, query, candidate.budget, number))
+    }
+
+    /// Calls `found` with those of the `survivors` of a block, numbers of keys that ascend, that
+    /// are within `k` of the key `query`; but for those among `known`, which may be left out.
+    /// Decodes the block up to the last survivor that is not known; tells whether there was one
+    /// behind the first key.
     ///
     /// `known` are keys of this table, few enough to be looked through for each survivor.
-    pub(crate) fn search_block(
+    pub(crate) fn matches(
         &self,
-        candidate: Candidate,
+        block: u32,
         query: u64,
         k: u32,
         known: &[u64],
-        scratch: &mut Scratch,
+        survivors: &mut Vec<u32>,
         found: impl FnMut(u64),
     ) -> Result<bool> {
-        let number = u64::from(candidate.block);
+        let number = u64::from(block);
         let block = self.block(number)?;
-        let survivors = &mut scratch.survivors;
-        survivors.clear();
-        self.blocks.scan(&block, query, k, candidate.budget, survivors);
-        if survivors.is_empty() {
-            return Ok(false);
-        }
         if !known.is_empty() {
-            self.blocks.drop_known(&block, self.last_key(number), known, survivors);
+            // The tags that tell are in the cache: the query has been there.
+            let holds = |key| self.router.find(self.last_keys(), key) == Some(number as u32);
+            self.blocks.drop_known(&block, known, holds, survivors);
         }
         self.blocks
             .matches(&block, query, k, survivors, found)
@@ -242,11 +274,19 @@ impl Table {
     }
 
     /// Whether the table holds the key. Reads at most one block.
-    pub(crate) fn contains(&self, key: u64, scratch: &mut Scratch) -> Result<bool> {
+    pub(crate) fn contains(&self, key: u64) -> Result<bool> {
         let Some(block) = self.router.find(self.last_keys(), key) else { return Ok(false) };
         let candidate = Candidate { block, budget: 0 };
+        let mut survivors = Vec::new();
+        self.sift(&[candidate], key, 0, || {}, |_, number| survivors.push(number))?;
+        let mut may_be = Vec::new();
+        for number in survivors {
+            if self.refine(candidate, key, number)? {
+                may_be.push(number);
+            }
+        }
         let mut found = false;
-        self.search_block(candidate, key, 0, &[], scratch, |_| found = true)?;
+        self.matches(block, key, 0, &[], &mut may_be, |_| found = true)?;
         Ok(found)
     }
 

@@ -1,39 +1,56 @@
 //! The scan without vector instructions: the oracle of the others.
 
-use super::Column;
+use super::{Column, Compare, MAX_PLANES, bytes_of};
 
 /// Keys that are compared at a time.
 const LANES: usize = 64;
 
-/// Appends the numbers, from 1 on, of all entries that differ from `query` in at most `budget`
-/// bits.
-pub(super) fn scan(column: Column<'_>, query: u64, budget: u8, survivors: &mut Vec<u32>) {
-    scan_from(column, 0, query, budget, survivors);
+/// Compares with the instructions that every CPU has.
+#[derive(Clone, Copy)]
+pub(super) struct Scalar;
+
+impl Compare for Scalar {
+    type Query = [u8; MAX_PLANES];
+
+    #[inline(always)]
+    fn prepare(self, query: u64) -> Self::Query {
+        bytes_of(query)
+    }
+
+    #[inline(always)]
+    fn compare<const PLANES: usize>(
+        self,
+        column: Column<'_, PLANES>,
+        query: &Self::Query,
+        budget: u8,
+        near: impl FnMut(usize),
+    ) {
+        compare_from(column, 0, query, budget, near);
+    }
 }
 
-/// As [`scan`], for the entries from `first` on.
-pub(super) fn scan_from(
-    column: Column<'_>,
+/// As [`Compare::compare`], for the entries from `first` on.
+#[inline(always)]
+pub(super) fn compare_from<const PLANES: usize>(
+    column: Column<'_, PLANES>,
     first: usize,
-    query: u64,
+    query: &[u8; MAX_PLANES],
     budget: u8,
-    survivors: &mut Vec<u32>,
+    mut near: impl FnMut(usize),
 ) {
-    let Column { bytes, count, planes } = column;
+    let Column { planes, count } = column;
     let mut distances = [0u8; LANES];
     for start in (first..count).step_by(LANES) {
         let lanes = LANES.min(count - start);
         distances.fill(0);
-        for plane in 0..planes {
-            let byte = (query >> (8 * plane)) as u8;
-            let entries = &bytes[plane * count + start..][..lanes];
-            for (distance, entry) in distances.iter_mut().zip(entries) {
+        for (plane, byte) in planes.iter().zip(query) {
+            for (distance, entry) in distances.iter_mut().zip(&plane[start..][..lanes]) {
                 *distance += (entry ^ byte).count_ones() as u8;
             }
         }
         for (lane, &distance) in distances[..lanes].iter().enumerate() {
             if distance <= budget {
-                survivors.push((start + lane + 1) as u32);
+                near(start + lane);
             }
         }
     }

@@ -1,0 +1,73 @@
+//! Sifts the keys of blocks: what may be near a query, by what is compared first.
+
+use super::super::candidate::Candidate;
+use super::{Column, Compare, first_planes};
+use crate::error::Corruption;
+use crate::format::Geometry;
+use crate::mapped;
+
+/// A query for the blocks of one table.
+pub(in crate::block) struct Sieve<'a> {
+    pub(in crate::block) geometry: &'a Geometry,
+    /// The file of the table.
+    pub(in crate::block) file: &'a [u8],
+    pub(in crate::block) query: u64,
+    pub(in crate::block) k: u32,
+    pub(in crate::block) candidates: &'a [Candidate],
+}
+
+impl Sieve<'_> {
+    /// For each candidate, calls `survived` with its place and the numbers of the keys of the block
+    /// that may be within k of the query, ascending: of the first key, if it is; of the others, if
+    /// the low bits in the first planes of the column differ in at most the budget. With L = 0
+    /// these are all of them. Asks for the bytes that
+    /// [`refine`](super::super::BlockReader::refine) reads. Calls `ahead` before each block.
+    ///
+    /// The budget is k less the flips on the way to the block, which none of its low bits may have
+    /// counted.
+    #[inline(always)]
+    pub(super) fn run<C: Compare>(
+        &self,
+        compare: C,
+        mut ahead: impl FnMut(),
+        mut survived: impl FnMut(usize, u32),
+    ) -> Result<(), Corruption> {
+        let Self { geometry, file, query, k, candidates } = *self;
+        let prepared = compare.prepare(query);
+        let planes = geometry.planes();
+        for (place, &Candidate { block, budget }) in candidates.iter().enumerate() {
+            ahead();
+            let bytes = &file[geometry.block(u64::from(block))];
+            let (keys, first) = geometry.block_header(bytes);
+            let Some(column) = geometry.column(keys) else {
+                return Err(Corruption::KeyCount { block: block.into(), found: keys });
+            };
+            // The first key stands in full: the flips on the way are among its bits, and count
+            // again.
+            if (first ^ query).count_ones() <= k {
+                survived(place, 0);
+            }
+            let others = keys as usize - 1;
+            let column = &bytes[column];
+            let compared = first_planes(budget).min(planes);
+            let near = |entry: usize| {
+                // What is left of the column, and of a key that may well be near also its stream.
+                mapped::prefetch_one(column, compared * others + entry);
+                if compared > 2 {
+                    let stream = &bytes[geometry.stream_at(keys)..];
+                    mapped::prefetch(&stream[..stream.len() * entry / others]);
+                }
+                survived(place, entry as u32 + 1);
+            };
+            let budget = budget.min(64) as u8;
+            match compared {
+                0 => (0..others).for_each(near),
+                1 => compare.compare(Column::<1>::new(column, others), &prepared, budget, near),
+                2 => compare.compare(Column::<2>::new(column, others), &prepared, budget, near),
+                3 => compare.compare(Column::<3>::new(column, others), &prepared, budget, near),
+                _ => compare.compare(Column::<4>::new(column, others), &prepared, budget, near),
+            }
+        }
+        Ok(())
+    }
+}
