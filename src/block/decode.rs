@@ -160,7 +160,8 @@ impl BlockReader {
     }
 
     /// Puts the keys of some blocks into `keys`, several blocks at a time. `bytes` holds the
-    /// blocks, each at the offset that comes with its view, and the overhang of the last.
+    /// blocks, each at the offset that comes with its view, and the overhang of the last; what
+    /// stands behind a group of blocks is asked for while the group is decoded.
     ///
     /// # Errors
     ///
@@ -187,7 +188,10 @@ impl BlockReader {
                     end: 8 * (offset + self.geometry.block_bytes as usize),
                 }
             });
-            if !self.decode_group(bytes, lanes) {
+            let behind = group[LANES - 1].0 + self.geometry.block_bytes as usize;
+            let next = &bytes[behind.min(bytes.len())..];
+            let next = &next[..next.len().min(LANES * self.geometry.block_bytes as usize)];
+            if !self.decode_group(bytes, next, lanes) {
                 rest = &mut keys[..];
                 return self.decode_one_by_one(blocks, rest);
             }
@@ -196,9 +200,9 @@ impl BlockReader {
     }
 
     /// Decodes blocks together; false if that cannot be done.
-    fn decode_group(&self, bytes: &[u8], mut lanes: [Lane<'_>; LANES]) -> bool {
+    fn decode_group(&self, bytes: &[u8], next: &[u8], mut lanes: [Lane<'_>; LANES]) -> bool {
         let Self { codec, ref geometry, ref symbols, kernel } = *self;
-        let streams = Streams { codec, geometry, symbols, bytes };
+        let streams = Streams { codec, geometry, symbols, bytes, next };
         symbols.is_complete() && kernel.decode(&streams, &mut lanes)
     }
 
@@ -310,7 +314,7 @@ impl Stream<'_> {
     fn advance_to(&mut self, key: u32) -> Result<(), Corruption> {
         let BlockReader { codec, ref geometry, ref symbols, kernel } = *self.reader;
         if symbols.is_complete() && self.key < key {
-            let streams = Streams { codec, geometry, symbols, bytes: self.bytes };
+            let streams = Streams { codec, geometry, symbols, bytes: self.bytes, next: &[] };
             let mut place = Place { at: self.at, middle: self.middle };
             let end = 8 * geometry.block_bytes as usize;
             if kernel.skip(&streams, &mut place, (key - self.key) as usize, end) {

@@ -10,6 +10,7 @@ use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::symbols::{Symbol, Symbols};
 use crate::format::{Codec, Geometry};
+use crate::mapped;
 
 /// Blocks that are decoded together.
 pub(super) const LANES: usize = 4;
@@ -63,6 +64,8 @@ pub(super) struct Streams<'a> {
     pub(super) symbols: &'a Symbols,
     /// What the blocks stand in.
     pub(super) bytes: &'a [u8],
+    /// What will be decoded next, and is asked for meanwhile.
+    pub(super) next: &'a [u8],
 }
 
 /// A place in a stream: where the next key begins, in bits, and the middle before it.
@@ -146,7 +149,9 @@ impl Streams<'_> {
         let mut middles = [[0; CHUNK]; LANES];
         let mut contradictions = 0;
         let mut from = 1;
+        let mut next = self.next.chunks(self.next.len() / longest.div_ceil(CHUNK) + 1);
         while from < longest {
+            mapped::prefetch(next.next().unwrap_or_default());
             let steps = CHUNK.min(together.saturating_sub(from));
             let all_lanes = steps / BATCH * BATCH;
             // In variables of their own, the places of all lanes stay in registers.
@@ -191,16 +196,17 @@ impl Streams<'_> {
         let before = *place;
         let mut window = load(self.bytes, before.at);
         let mut contradictions = 0;
-        let mut bits = 0;
+        let mut sum = 0;
         if BATCH > 1 {
             for out in &mut out[..BATCH] {
                 let symbol = self.symbols.find(window);
-                let raw = symbol.raw(window >> symbol.code_bits());
+                let raw = symbol.raw(symbol.behind_code(window));
                 contradictions |= follow::<XOR, WIDE>(symbol, raw, &mut place.middle);
                 *out = place.middle;
-                window = window.wrapping_shr(symbol.total_bits() as u32);
-                bits += symbol.total_bits();
+                window = symbol.skip(window);
+                sum = symbol.add_to(sum);
             }
+            let bits = Symbol::bits_of_sum(sum);
             if bits <= LOAD_BITS {
                 place.at += bits;
                 return contradictions;

@@ -8,25 +8,22 @@ use crate::huffman;
 /// Finds the symbol at the start of a bit string, by one look-up of its first 11 bits.
 #[derive(Clone, Debug)]
 pub(super) struct Symbols {
-    /// [`Symbol::total_bits`], all that a decoder waits for, in half as many cache lines as it
-    /// would take together with the rest.
-    total_bits: Box<[u8; 1 << MAX_CODE_BITS]>,
-    code: Box<[u8; 1 << MAX_CODE_BITS]>,
+    entries: Box<[Symbol; 1 << MAX_CODE_BITS]>,
     is_complete: bool,
     per_load: usize,
 }
 
-/// A code and what follows it.
+/// A code and what follows it, in one word: from the least significant byte on
+///
+/// * bits of the code and of the raw bits; 0 where there is no code;
+/// * bits of the code;
+/// * raw bits;
+/// * 1 if the middle differs from the one before it, 0 for the class *equal*.
+///
+/// A shift takes its distance from the least significant bits of a register, so the first byte,
+/// which is all that the next look-up waits for, need not be cut out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Symbol {
-    /// Bits of the code and of the raw bits; 0 where there is no code.
-    total_bits: u8,
-    /// Bits of the code; and [`DIFFERS`], unless the class is *equal*.
-    code: u8,
-}
-
-/// In [`Symbol::code`]: the middle differs from the one before it.
-const DIFFERS: u8 = 0x10;
+pub(super) struct Symbol(u32);
 
 impl Symbols {
     /// The symbols of a table whose middles have `middle_bits` bits.
@@ -35,31 +32,27 @@ impl Symbols {
         let codes = huffman::codes(code_lengths).into_iter().enumerate();
         for (class, code) in codes.filter(|(_, code)| code.length > 0) {
             let raw_bits = middle_bits.saturating_sub(1 + class as u32) as u8;
-            let differs = if (class as u32) < middle_bits { DIFFERS } else { 0 };
-            let symbol = Symbol { total_bits: code.length + raw_bits, code: code.length | differs };
+            let differs = u8::from((class as u32) < middle_bits);
+            let bytes = [code.length + raw_bits, code.length, raw_bits, differs];
+            let symbol = Symbol(u32::from_le_bytes(bytes));
             for rest in 0..1usize << (MAX_CODE_BITS - u32::from(code.length)) {
                 entries[rest << code.length | usize::from(code.bits)] = symbol;
             }
         }
-        let is_complete = entries.iter().all(|symbol| symbol.total_bits > 0);
+        let is_complete = entries.iter().all(|symbol| symbol.total_bits() > 0);
         let per_load = per_load(&entries[..]);
-        let [mut total_bits, mut code] = [(); 2].map(|()| Box::new([0; 1 << MAX_CODE_BITS]));
-        for (at, symbol) in entries.iter().enumerate() {
-            (total_bits[at], code[at]) = (symbol.total_bits, symbol.code);
-        }
-        Self { total_bits, code, is_complete, per_load }
+        Self { entries, is_complete, per_load }
     }
 
     /// The symbol whose code starts at the least significant bit of `window`.
     #[inline(always)]
     pub(super) fn find(&self, window: u64) -> Symbol {
-        let at = window as usize & ((1 << MAX_CODE_BITS) - 1);
-        Symbol { total_bits: self.total_bits[at], code: self.code[at] }
+        self.entries[window as usize & ((1 << MAX_CODE_BITS) - 1)]
     }
 
     /// Whether there is no code at all.
     pub(super) fn is_empty(&self) -> bool {
-        self.total_bits.iter().all(|&bits| bits == 0)
+        self.entries.iter().all(|symbol| symbol.total_bits() == 0)
     }
 
     /// How many symbols one load nearly always brings.
@@ -77,7 +70,7 @@ impl Symbols {
 /// deviations. A symbol has the share of the entries that its code length gives it, which is about
 /// how often it occurs.
 fn per_load(entries: &[Symbol]) -> usize {
-    let bits = |symbol: &Symbol| f64::from(symbol.total_bits);
+    let bits = |symbol: &Symbol| symbol.total_bits() as f64;
     let mean = entries.iter().map(bits).sum::<f64>() / entries.len() as f64;
     let variance = |symbol: &Symbol| (bits(symbol) - mean).powi(2);
     let variance = entries.iter().map(variance).sum::<f64>() / entries.len() as f64;
@@ -89,25 +82,47 @@ impl Symbol {
     /// Bits of the code and of the raw bits; 0 where there is no code.
     #[inline(always)]
     pub(super) fn total_bits(self) -> usize {
-        usize::from(self.total_bits)
+        self.0 as usize & 0xFF
+    }
+
+    /// What is left of `window` behind the symbol, which is inside it.
+    #[inline(always)]
+    pub(super) fn skip(self, window: u64) -> u64 {
+        window.wrapping_shr(self.0)
+    }
+
+    /// Adds up words of at most 4 symbols.
+    #[inline(always)]
+    pub(super) fn add_to(self, sum: u32) -> u32 {
+        sum.wrapping_add(self.0)
+    }
+
+    /// The bits of all symbols in a sum, each of which was inside a window.
+    #[inline(always)]
+    pub(super) fn bits_of_sum(sum: u32) -> usize {
+        sum as usize & 0xFF
     }
 
     /// Bits of the code.
     #[inline(always)]
     pub(super) fn code_bits(self) -> usize {
-        usize::from(self.code & (DIFFERS - 1))
+        (self.0 >> 8) as usize & 0xFF
     }
 
-    /// Bits behind the code.
+    /// `window`, which holds the symbol, from its raw bits on.
     #[inline(always)]
-    fn raw_bits(self) -> usize {
-        self.total_bits() - self.code_bits()
+    pub(super) fn behind_code(self, window: u64) -> u64 {
+        window.wrapping_shr(self.0 >> 8)
     }
 
-    /// 1 if the middle differs from the one before it, 0 for the class *equal*.
+    #[inline(always)]
+    fn raw_bits(self) -> u32 {
+        self.0 >> 16 & 0xFF
+    }
+
     #[inline(always)]
     fn differs(self) -> u64 {
-        u64::from(self.code / DIFFERS)
+        u64::from(self.0 >> 24)
     }
 
     /// The raw bits at the start of `window`, which holds all of them.

@@ -24,6 +24,9 @@ pub(crate) enum Access {
     InMemory,
 }
 
+/// Blocks behind those that are decoded that the decoder may ask for.
+const READ_AHEAD: u64 = 4;
+
 /// An open table. Any number of threads may use it.
 pub(crate) struct Table {
     path: PathBuf,
@@ -290,12 +293,6 @@ impl Table {
         Ok(found)
     }
 
-    /// Asks for the whole of some blocks.
-    pub(crate) fn prefetch_blocks(&self, numbers: Range<u64>) {
-        let (start, end) = (self.geometry.block(numbers.start), self.geometry.block(numbers.end));
-        mapped::prefetch(&self.bytes[start.start..end.start]);
-    }
-
     /// Decodes the blocks `numbers` into `keys`.
     pub(crate) fn decode_blocks(&self, numbers: Range<u64>, keys: &mut Vec<u64>) -> Result<()> {
         let block_bytes = self.header.block_bytes as usize;
@@ -303,7 +300,9 @@ impl Table {
         let blocks = blocks.map(|(i, number)| Ok((i * block_bytes, self.block(number)?)));
         let blocks = blocks.collect::<Result<Vec<_>>>()?;
         let start = self.geometry.block(numbers.start).start;
-        let end = self.geometry.block(numbers.end).start + OVERHANG;
+        // The blocks behind these will be asked for next, if any.
+        let behind = (numbers.end + READ_AHEAD).min(self.block_count());
+        let end = self.geometry.block(behind).start + OVERHANG;
         self.blocks.decode(&self.bytes[start..end], &blocks, keys).map_err(|corruption| {
             let number = corruption.block().unwrap_or(numbers.start);
             self.block_error(number, corruption)
