@@ -88,6 +88,19 @@ pub enum Error {
         /// What it may be.
         expected: String,
     },
+    /// The pack was asked to stop.
+    #[error("stopped; nothing was changed")]
+    Cancelled,
+    /// A pack of so many fingerprints needs more memory than it was given.
+    #[error(
+        "{count} fingerprints need at least {needed} bytes of memory; give more (--memory), or choose larger blocks"
+    )]
+    Memory {
+        /// Number of fingerprints.
+        count: u64,
+        /// Bytes that would do.
+        needed: u64,
+    },
     /// The set needs more than the format allows.
     #[error(
         "{count} fingerprints need more than 2^32 - 1 blocks of {block_bytes} bytes; choose larger blocks"

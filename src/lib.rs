@@ -33,8 +33,8 @@
 //!
 //! # How a fingerprint travels
 //!
-//! Packing sorts the set, and for each table of the design permutes the bits of every fingerprint,
-//! sorts again, and cuts the sorted *keys* into *blocks* of fixed size. A block holds its first key
+//! Packing sorts the set, in runs on the disk where it is large, and for each table of the design
+//! permutes the bits of every fingerprint, sorts by those that came to the top, and cuts the sorted *keys* into *blocks* of fixed size. A block holds its first key
 //! in full, the low bits of the others as a column of bytes, and for what remains of each a Huffman
 //! code and some raw bits. The last key of every block goes into the *router*.
 //!
@@ -48,7 +48,8 @@
 //!
 //! An open store takes 8 bytes per block of mapped router, and half a byte per block of heap. With
 //! blocks of 1024 bytes, which hold some 200 keys, that is 0.04 byte per fingerprint and table. A
-//! [`Packer`] takes 16 bytes per fingerprint.
+//! [`Packer`] takes 16 bytes per fingerprint, or what [`Packer::memory`] allows: then it sorts in
+//! temporary files, of up to 16 bytes per fingerprint.
 //!
 //! # Limits
 //!
@@ -76,6 +77,7 @@ mod router;
 mod search;
 mod segment;
 mod set_sum;
+mod sort;
 mod store;
 mod table;
 
@@ -86,7 +88,7 @@ pub use format::{BitRange, Codec};
 pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};
 pub use search::{Match, SearchWork, Searcher};
 pub use store::{
-    Iter, OpenOptions, PackSummary, Packer, Phase, Progress, SegmentStats, Stats, Store,
-    VerifyReport,
+    Iter, OpenOptions, PackEstimate, PackSession, PackSummary, PackTimes, Packer, Phase, Progress,
+    SegmentStats, Stats, Store, VerifyReport,
 };
 pub use table::{TableStats, information_bound_bits};

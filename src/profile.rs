@@ -28,8 +28,13 @@ pub(crate) struct Profile {
     steps: u64,
     /// Class of the xor of whole keys; a wider column only merges the last classes.
     xor: [u64; 65],
-    /// Class of the gap, for each width in [`LOW_BITS`].
+    /// Class of the gap, for each width in [`LOW_BITS`], of the steps that are not in `alike`.
     gap: [[u64; 65]; LOW_BITS.len()],
+    /// Class of the gap of whole keys, of the steps whose class at each width is the same, or the
+    /// last one.
+    alike: [u64; 65],
+    /// The last key counted, where keys come in pieces.
+    last: Option<u64>,
 }
 
 /// How a table is coded.
@@ -56,6 +61,20 @@ impl Profile {
                 profile
             })
             .reduce(Self::empty, Self::merge)
+    }
+
+    /// Counts the classes of the next piece of a table. Takes one pass, shared by the threads of the
+    /// current pool.
+    pub(crate) fn extend(&mut self, keys: &[u64]) {
+        let Some((first, last)) = keys.first().zip(keys.last()) else {
+            return;
+        };
+        if let Some(before) = self.last {
+            self.count(&[before, *first]);
+        }
+        let counted = std::mem::replace(self, Self::empty());
+        *self = counted.merge(Self::new(keys));
+        self.last = Some(*last);
     }
 
     /// The expected histograms of `count` uniform keys, scaled to 2^32 steps. The same on every
@@ -87,17 +106,28 @@ impl Profile {
         profile
     }
 
-    fn empty() -> Self {
-        Self { steps: 0, xor: [0; 65], gap: [[0; 65]; LOW_BITS.len()] }
+    /// The profile of no keys.
+    pub(crate) fn empty() -> Self {
+        let gap = [[0; 65]; LOW_BITS.len()];
+        Self { steps: 0, xor: [0; 65], gap, alike: [0; 65], last: None }
     }
 
     fn count(&mut self, keys: &[u64]) {
+        self.steps += keys.len().saturating_sub(1) as u64;
         for pair in keys.windows(2) {
             let (u, v) = (pair[0], pair[1]);
-            self.steps += 1;
             self.xor[class(Codec::Xor, 0, u, v) as usize] += 1;
-            for (histogram, low_bits) in self.gap.iter_mut().zip(LOW_BITS) {
-                histogram[class(Codec::Gap, low_bits, u >> low_bits, v >> low_bits) as usize] += 1;
+            // The gap of middles of 64 - L bits has the leading zeros of v - (u with its low L bits
+            // cleared), which grows with L.
+            let whole = (v - u).leading_zeros();
+            let widest = (v - (u >> 32 << 32)).leading_zeros();
+            if whole == widest {
+                self.alike[whole as usize] += 1;
+            } else {
+                for (histogram, low_bits) in self.gap.iter_mut().zip(LOW_BITS) {
+                    let class = class(Codec::Gap, low_bits, u >> low_bits, v >> low_bits);
+                    histogram[class as usize] += 1;
+                }
             }
         }
     }
@@ -107,6 +137,7 @@ impl Profile {
         let add = |a: &mut [u64; 65], b: &[u64; 65]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         add(&mut self.xor, &other.xor);
         self.gap.iter_mut().zip(&other.gap).for_each(|(a, b)| add(a, b));
+        add(&mut self.alike, &other.alike);
         self
     }
 
@@ -121,7 +152,11 @@ impl Profile {
             }
             Codec::Gap => {
                 let width = LOW_BITS.iter().position(|&width| width == low_bits).unwrap_or(0);
-                self.gap[width][..=middle_bits].to_vec()
+                let mut histogram = self.gap[width][..=middle_bits].to_vec();
+                for (class, n) in self.alike.iter().enumerate() {
+                    histogram[class.min(middle_bits)] += n;
+                }
+                histogram
             }
         };
         let code_lengths = huffman::code_lengths(&histogram);
@@ -211,7 +246,18 @@ mod tests {
     #[test]
     fn every_step_is_counted_once_across_chunks() {
         let keys = spread(3 * CHUNK_KEYS as u64 + 17);
-        let profile = Profile::new(&keys);
+        every_step_is_counted_in(&keys, &Profile::new(&keys));
+        let dense: Vec<u64> = keys.iter().map(|key| key >> 16).collect();
+        every_step_is_counted_in(&dense, &Profile::new(&dense));
+        for piece in [1, 1000, CHUNK_KEYS + 1] {
+            let keys = &keys[..keys.len().min(10 * piece.max(100))];
+            let mut profile = Profile::empty();
+            keys.chunks(piece).for_each(|piece| profile.extend(piece));
+            every_step_is_counted_in(keys, &profile);
+        }
+    }
+
+    fn every_step_is_counted_in(keys: &[u64], profile: &Profile) {
         for codec in Codec::ALL {
             for low_bits in LOW_BITS {
                 let coding = profile.coding(codec, low_bits);

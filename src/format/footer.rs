@@ -1,12 +1,17 @@
 //! The end of a table file: router, codes, histogram, footer (sections 4.2 to 4.5 of the
 //! specification).
 
+use std::io::{self, Write};
+
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{
     Defect, Geometry, MAX_BLOCKS, MAX_CODE_BITS, TableEntry, TableHeader, pad8, table_footer,
 };
 use crate::error::Corruption;
+
+/// Keys of the router that are written together.
+const ROUTER_PIECE: usize = 1 << 16;
 
 /// The CRC of a section that is bound to the header of its table.
 fn section_crc(header_crc: u32, bytes: &[u8]) -> u32 {
@@ -26,22 +31,29 @@ pub(crate) struct Footer {
 }
 
 impl Footer {
-    /// The bytes of everything that follows the blocks, and the CRC of the footer.
-    pub(crate) fn encode_tail(
+    /// Writes everything that follows the blocks; gives the CRC of the footer.
+    pub(crate) fn write_tail(
         header_crc: u32,
         last_keys: &[u64],
         code_lengths: &[u8],
         histogram: &[u64],
-    ) -> (Vec<u8>, u32) {
+        out: &mut impl Write,
+    ) -> io::Result<u32> {
         let le_bytes =
             |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>();
-        let router = le_bytes(last_keys);
+        let mut router_crc = crc32fast::Hasher::new();
+        router_crc.update(&header_crc.to_le_bytes());
+        for last_keys in last_keys.chunks(ROUTER_PIECE) {
+            let router = le_bytes(last_keys);
+            router_crc.update(&router);
+            out.write_all(&router)?;
+        }
         let histogram = le_bytes(histogram);
         let mut codes = code_lengths.to_vec();
         codes.resize(pad8(codes.len()), 0);
         let mut footer = [0; table_footer::END];
         LE::write_u64(&mut footer[table_footer::BLOCK_COUNT], last_keys.len() as u64);
-        LE::write_u32(&mut footer[table_footer::ROUTER_CRC], section_crc(header_crc, &router));
+        LE::write_u32(&mut footer[table_footer::ROUTER_CRC], router_crc.finalize());
         LE::write_u32(&mut footer[table_footer::CODES_CRC], section_crc(header_crc, &codes));
         LE::write_u32(
             &mut footer[table_footer::HISTOGRAM_CRC],
@@ -49,7 +61,8 @@ impl Footer {
         );
         let crc = section_crc(header_crc, &footer[..table_footer::FOOTER_CRC.start]);
         LE::write_u32(&mut footer[table_footer::FOOTER_CRC], crc);
-        ([&router[..], &codes, &histogram, &footer].concat(), crc)
+        out.write_all(&[&codes[..], &histogram, &footer].concat())?;
+        Ok(crc)
     }
 
     /// Decodes and checks the footer of `file`.

@@ -25,6 +25,7 @@ use self::size::Coded;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec, MAX_BLOCKS};
+use crate::profile::Profile;
 
 /// Sizes of blocks that are tried where none is given.
 const BLOCK_SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
@@ -256,6 +257,20 @@ impl Planner {
     pub fn sample(mut self, fingerprints: &[u64]) -> Self {
         self.sample = Some(Sample::new(fingerprints)).filter(|sample| !sample.is_small());
         self
+    }
+
+    /// As [`Self::sample`] with all of a set of `count` fingerprints, of which only `profile` and the
+    /// [evenly drawn](Self::sample_ranks) fingerprints are known.
+    pub(crate) fn sample_of(mut self, count: u64, profile: Profile, kept: Vec<u64>) -> Self {
+        let sample = Sample { count, profile, kept };
+        self.sample = Some(sample).filter(|sample| !sample.is_small());
+        self
+    }
+
+    /// The ranks of the fingerprints that stand for a sorted set.
+    pub(crate) fn sample_ranks(count: u64) -> impl Iterator<Item = u64> {
+        let stride = Sample::stride(count);
+        (0..count.div_ceil(stride)).map(move |i| i * stride)
     }
 
     /// All plans, the recommended one first, those over the budget last. Takes some milliseconds

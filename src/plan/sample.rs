@@ -22,7 +22,7 @@ pub(super) struct Sample {
     pub(super) count: u64,
     pub(super) profile: Profile,
     /// Some of them, evenly by rank.
-    kept: Vec<u64>,
+    pub(super) kept: Vec<u64>,
 }
 
 impl Sample {
@@ -34,12 +34,17 @@ impl Sample {
             sorted.dedup();
             return Self::new(&sorted);
         }
-        let stride = fingerprints.len().div_ceil(KEPT).max(1);
+        let stride = Self::stride(fingerprints.len() as u64) as usize;
         Self {
             count: fingerprints.len() as u64,
             profile: Profile::new(fingerprints),
             kept: fingerprints.iter().copied().step_by(stride).collect(),
         }
+    }
+
+    /// One of so many fingerprints of a sorted set is kept.
+    pub(super) fn stride(count: u64) -> u64 {
+        count.div_ceil(KEPT as u64).max(1)
     }
 
     /// Whether there are too few fingerprints to tell anything.

@@ -4,18 +4,20 @@
 //! [`after_crash`] makes the directory that a file system may show after a power failure: what was
 //! not synced may be lost or kept, separately for the bytes of files and for names.
 
-use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::pack::Packer;
+use super::session::Session;
 use super::storage::Storage;
 use super::{OpenOptions, Store};
 use crate::design::Design;
 use crate::error::Error;
+use crate::sort::Spill;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -23,6 +25,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 enum Operation {
     Create(String),
     Write(String, Vec<u8>),
+    WriteAt(String, u64, Vec<u8>),
     Sync(String),
     Rename(String, String),
     SyncDirectory,
@@ -33,35 +36,40 @@ enum Operation {
 #[derive(Clone, Default)]
 struct Simulated {
     before: Files,
-    log: Rc<RefCell<Vec<Operation>>>,
+    log: Arc<Mutex<Vec<Operation>>>,
     /// Number of operations that still succeed.
-    left: Rc<Cell<usize>>,
+    left: Arc<AtomicUsize>,
     /// Whether the operations after the one that fails fail as well, as after a kill.
     stays_down: bool,
-    failed: Rc<Cell<bool>>,
+    failed: Arc<AtomicBool>,
+    spills: Arc<AtomicUsize>,
 }
 
 struct SimulatedFile {
     directory: Simulated,
     name: String,
+    is_temporary: bool,
 }
 
 impl Simulated {
     fn new(before: &Files, operations: usize, stays_down: bool) -> Self {
-        let left = Rc::new(Cell::new(operations));
+        let left = Arc::new(AtomicUsize::new(operations));
         Self { before: before.clone(), left, stays_down, ..Self::default() }
     }
 
     fn perform(&self, operation: Operation) -> io::Result<()> {
-        if self.failed.get() && self.stays_down {
-            return Err(io::Error::other("down"));
-        }
-        if !self.failed.get() && self.left.get() == 0 {
-            self.failed.set(true);
+        let mut log = self.log.lock().unwrap();
+        if self.failed.load(Ordering::Relaxed) {
+            if self.stays_down {
+                return Err(io::Error::other("down"));
+            }
+        } else if self.left.load(Ordering::Relaxed) == 0 {
+            self.failed.store(true, Ordering::Relaxed);
             return Err(io::Error::from(io::ErrorKind::StorageFull));
+        } else {
+            self.left.fetch_sub(1, Ordering::Relaxed);
         }
-        self.left.set(self.left.get().saturating_sub(1));
-        self.log.borrow_mut().push(operation);
+        log.push(operation);
         Ok(())
     }
 
@@ -69,7 +77,7 @@ impl Simulated {
     fn files(&self) -> Files {
         after_crash(
             &self.before,
-            &self.log.borrow(),
+            &self.log.lock().unwrap(),
             Survives { data: Data::All, names: true, renames: true },
         )
     }
@@ -86,8 +94,30 @@ impl Write for SimulatedFile {
     }
 }
 
+impl Spill for SimulatedFile {
+    fn write_at(&self, bytes: &[u8], at: u64) -> Result<(), Error> {
+        let operation = Operation::WriteAt(self.name.clone(), at, bytes.to_vec());
+        self.directory.perform(operation).map_err(Error::io(&self.name, "write"))
+    }
+
+    fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<(), Error> {
+        let file = self.directory.read(&self.name).map_err(Error::io(&self.name, "read"))?;
+        bytes.copy_from_slice(&file[at as usize..][..bytes.len()]);
+        Ok(())
+    }
+}
+
+impl Drop for SimulatedFile {
+    fn drop(&mut self) {
+        if self.is_temporary {
+            let _ = self.directory.remove(&self.name);
+        }
+    }
+}
+
 impl Storage for Simulated {
     type File = SimulatedFile;
+    type Spill = SimulatedFile;
 
     fn names(&self) -> io::Result<Vec<String>> {
         Ok(self.files().into_keys().collect())
@@ -102,7 +132,13 @@ impl Storage for Simulated {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
         self.perform(Operation::Create(name.to_string()))?;
-        Ok(SimulatedFile { directory: self.clone(), name: name.to_string() })
+        Ok(SimulatedFile { directory: self.clone(), name: name.to_string(), is_temporary: false })
+    }
+
+    fn spill(&self) -> Result<SimulatedFile, Error> {
+        let name = format!(".tmp-fpstore-{}", self.spills.fetch_add(1, Ordering::Relaxed));
+        let file = self.create(&name).map_err(Error::io(&name, "create"))?;
+        Ok(SimulatedFile { is_temporary: true, directory: file.directory.clone(), name })
     }
 
     fn sync(&self, file: &mut SimulatedFile) -> io::Result<()> {
@@ -159,6 +195,14 @@ fn after_crash(before: &Files, log: &[Operation], survives: Survives) -> Files {
                 contents.push((Vec::new(), 0));
             }
             Operation::Write(name, bytes) => contents[visible[name]].0.extend(bytes),
+            Operation::WriteAt(name, at, written) => {
+                let (bytes, _) = &mut contents[visible[name]];
+                let end = *at as usize + written.len();
+                if bytes.len() < end {
+                    bytes.resize(end, 0);
+                }
+                bytes[*at as usize..end].copy_from_slice(written);
+            }
             Operation::Sync(name) => {
                 let (bytes, synced) = &mut contents[visible[name]];
                 *synced = bytes.len();
@@ -213,9 +257,23 @@ fn packer() -> Packer {
 }
 
 fn pack(storage: &Simulated, set: &[u64]) -> Result<(), Error> {
-    packer().write(Path::new("simulated"), storage, set).map(|_| ())
+    pack_within(storage, set, usize::MAX)
 }
 
+/// Packs with room for `capacity` fingerprints, twice.
+fn pack_within(storage: &Simulated, set: &[u64], capacity: usize) -> Result<(), Error> {
+    let mut session = Session::new(packer(), Path::new("simulated"), storage.clone(), capacity);
+    session.begin()?;
+    let mut rest = session.fill(set);
+    while !rest.is_empty() {
+        session.spill()?;
+        rest = session.fill(rest);
+    }
+    session.finish().map(|_| ())
+}
+
+/// Room for fewer fingerprints than the new set has.
+const SMALL: usize = 150;
 const OLD: [u64; 3] = [1, 2, 3];
 
 fn new_set() -> Vec<u64> {
@@ -234,14 +292,23 @@ fn befores() -> [(&'static str, Files, Option<Vec<u64>>); 2] {
 
 #[test]
 fn a_pack_stopped_at_any_operation_leaves_no_store_or_the_old_one_or_the_new_one() {
+    for capacity in [usize::MAX, SMALL] {
+        stop_packs_at_any_operation(capacity);
+    }
+}
+
+fn stop_packs_at_any_operation(capacity: usize) {
+    let pack = |storage: &Simulated, set: &[u64]| pack_within(storage, set, capacity);
+    let spills = capacity == SMALL;
     for (place, before, old) in befores() {
         let whole = Simulated::new(&before, usize::MAX, false);
         pack(&whole, &new_set()).unwrap();
-        let log = whole.log.borrow().clone();
+        let log = whole.log.lock().unwrap().clone();
         let kinds: HashSet<_> = log.iter().map(std::mem::discriminant).collect();
-        // Create, write, sync, rename, sync of the directory, and remove where there is an older
-        // store.
-        assert_eq!(kinds.len(), 5 + usize::from(old.is_some()));
+        // Create, write, sync, rename, sync of the directory; remove where there is an older store
+        // or a temporary file, and write to that.
+        let removes = usize::from(old.is_some() || spills);
+        assert_eq!(kinds.len(), 5 + removes + usize::from(spills));
         let mut seen = [0, 0];
         for stop in 0..=log.len() {
             // An error at this operation: the pack cleans up as far as it can.
@@ -287,7 +354,7 @@ fn every_rename_stands_behind_the_syncs_that_it_needs() {
     for (place, before, _) in befores() {
         let storage = Simulated::new(&before, usize::MAX, false);
         pack(&storage, &new_set()).unwrap();
-        let log = storage.log.borrow();
+        let log = storage.log.lock().unwrap();
         let renames: Vec<_> =
             (0..log.len()).filter(|&at| matches!(log[at], Operation::Rename(..))).collect();
         assert_eq!(renames.len(), 1, "{place}: one rename makes the store visible");
@@ -322,10 +389,12 @@ fn every_rename_stands_behind_the_syncs_that_it_needs() {
 
 #[test]
 fn a_pack_after_a_crash_leaves_nothing_behind() {
-    for (place, before, _) in befores() {
+    for (capacity, (place, before, _)) in
+        [usize::MAX, SMALL].into_iter().flat_map(|capacity| befores().map(|b| (capacity, b)))
+    {
         let whole = Simulated::new(&before, usize::MAX, false);
-        pack(&whole, &new_set()).unwrap();
-        let log = whole.log.borrow().clone();
+        pack_within(&whole, &new_set(), capacity).unwrap();
+        let log = whole.log.lock().unwrap().clone();
         for stop in 0..=log.len() {
             let survives = Survives { data: Data::All, names: true, renames: true };
             let crashed = after_crash(&before, &log[..stop], survives);
@@ -344,7 +413,14 @@ fn the_simulation_notices_a_missing_sync() {
     let storage = Simulated::new(&Files::new(), usize::MAX, false);
     pack(&storage, &new_set()).unwrap();
     let without = |unwanted: fn(&Operation) -> bool| -> Vec<Operation> {
-        storage.log.borrow().iter().filter(|operation| !unwanted(operation)).cloned().collect()
+        storage
+            .log
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|operation| !unwanted(operation))
+            .cloned()
+            .collect()
     };
     let opens = |log: &[Operation], survives| {
         let temporary = tempfile::tempdir().unwrap();

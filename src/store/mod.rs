@@ -1,18 +1,28 @@
 //! Stores: a directory with a manifest and segments.
 
+mod commit;
 #[cfg(test)]
 mod crash;
+mod estimate;
 mod iter;
 mod pack;
+mod progress;
+mod session;
 mod storage;
+mod tables;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use estimate::PackEstimate;
 pub use iter::Iter;
-pub use pack::{PackSummary, Packer, Phase, Progress};
+pub use pack::{PackSummary, Packer};
+pub use progress::{PackTimes, Phase, Progress};
+pub use session::PackSession;
 
 use crate::design::Design;
 use crate::error::{Corruption, Error, Result};

@@ -2,34 +2,35 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::io::{self, Write};
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use rayon::prelude::*;
-
-use super::storage::{Directory, Storage};
-use super::target::{self, Target};
+use super::progress::{OnProgress, PackTimes, Progress};
+use super::session::PackSession;
+use super::target;
 use crate::design::Design;
 use crate::error::{Error, Result};
-use crate::format::{
-    self, Codec, LOCK_NAME, MANIFEST_NAME, Manifest, SegmentEntry, TEMPORARY_PREFIX,
-};
-use crate::permute::Permutation;
+use crate::format::{self, Codec};
 use crate::plan::{Calibration, Planner};
 use crate::profile::Profile;
-use crate::set_sum;
-use crate::table::{TableOptions, TableStats, WriteError, Written, write_table};
+use crate::table::TableStats;
 
 /// The largest number of threads.
 const MAX_THREADS: usize = 1024;
+/// The least memory that a pack can be held to.
+const MIN_MEMORY: u64 = 16 << 20;
+/// Fingerprints that are taken from an iterator together.
+const PIECE: usize = 1 << 13;
 
 /// Writes a set of fingerprints as a compressed store.
 ///
-/// Memory: 16 bytes per fingerprint (24 while input of unknown length is collected), and 32 bytes
-/// per block of a table. The files are the same, byte for byte, whatever the order of the input,
-/// its duplicates and the number of threads.
+/// Memory: 16 bytes per fingerprint, 8 bytes per block of a table, and some MiB; or what
+/// [`memory`](Self::memory) allows, with up to 16 bytes per fingerprint in temporary files. The files
+/// are the same, byte for byte, whatever the order of the input, its duplicates, the memory and the
+/// number of threads.
 ///
 /// # Examples
 ///
@@ -47,49 +48,18 @@ const MAX_THREADS: usize = 1024;
 /// ```
 #[derive(Clone)]
 pub struct Packer {
-    design: Option<Design>,
-    radius: u32,
-    block_bytes: Option<u32>,
-    codec: Option<Codec>,
-    low_bits: Option<u32>,
-    calibration: Calibration,
-    threads: usize,
-    replace: bool,
-    progress: Arc<dyn Fn(Progress) + Send + Sync>,
-}
-
-/// How far a pack has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Progress {
-    /// What is being done.
-    pub phase: Phase,
-    /// Fingerprints done in this phase, counted once per table.
-    pub done: u64,
-    /// Fingerprints of the phase, counted once per table.
-    pub total: u64,
-}
-
-/// What a pack is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Phase {
-    /// Brings the set into order.
-    Sort,
-    /// Sorts, encodes and writes the tables.
-    Encode,
-    /// Makes all files durable and visible.
-    Sync,
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Phase::Sort => "sort",
-            Phase::Encode => "encode",
-            Phase::Sync => "sync",
-        })
-    }
+    pub(super) design: Option<Design>,
+    pub(super) radius: u32,
+    pub(super) block_bytes: Option<u32>,
+    pub(super) codec: Option<Codec>,
+    pub(super) low_bits: Option<u32>,
+    pub(super) calibration: Calibration,
+    pub(super) threads: usize,
+    pub(super) replace: bool,
+    pub(super) memory: Option<u64>,
+    pub(super) temporary_directory: Option<PathBuf>,
+    pub(super) cancel: Option<Arc<AtomicBool>>,
+    pub(super) progress: OnProgress,
 }
 
 /// What a pack has written.
@@ -104,6 +74,10 @@ pub struct PackSummary {
     pub bytes: u64,
     /// The tables.
     pub tables: Vec<TableStats>,
+    /// Bytes of temporary files, at most at any time; 0 where everything was in memory.
+    pub temporary_bytes: u64,
+    /// What took how long.
+    pub times: PackTimes,
 }
 
 impl Default for Packer {
@@ -122,6 +96,8 @@ impl fmt::Debug for Packer {
             .field("low_bits", &self.low_bits)
             .field("threads", &self.threads)
             .field("replace", &self.replace)
+            .field("memory", &self.memory)
+            .field("temporary_directory", &self.temporary_directory)
             .finish_non_exhaustive()
     }
 }
@@ -140,6 +116,9 @@ impl Packer {
             calibration: Calibration::default(),
             threads: 0,
             replace: false,
+            memory: None,
+            temporary_directory: None,
+            cancel: None,
             progress: Arc::new(|_| {}),
         }
     }
@@ -200,6 +179,29 @@ impl Packer {
         self
     }
 
+    /// The most bytes of memory that the pack takes, from 16 MiB on: its own and that of the process
+    /// it runs in, as far as that is usual. What does not fit is sorted in temporary files of 8
+    /// bytes per fingerprint, at most 16 for a time. The files of the store stay the same. Without it
+    /// everything is sorted in memory.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// The directory for temporary files; by default the one of the store. A pack removes those
+    /// that a killed one left in the same directory, and none that a running one holds locked.
+    pub fn temporary_directory(mut self, path: impl Into<PathBuf>) -> Self {
+        self.temporary_directory = Some(path.into());
+        self
+    }
+
+    /// A flag that stops the pack with [`Error::Cancelled`] soon after it is set. What was written is
+    /// removed.
+    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
+        self.cancel = Some(cancel);
+        self
+    }
+
     /// A function that is told how far the pack has come, from any thread.
     pub fn on_progress(mut self, progress: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Arc::new(progress);
@@ -214,6 +216,13 @@ impl Packer {
     /// As [`Self::pack`].
     pub fn check_target(&self, path: impl AsRef<Path>) -> Result<()> {
         self.check_options()?;
+        if let Some(directory) = &self.temporary_directory {
+            let action = "create temporary files in this directory";
+            let metadata = fs::metadata(directory).map_err(Error::io(directory, action))?;
+            if !metadata.is_dir() {
+                return Err(Error::io(directory, action)(io::ErrorKind::NotADirectory.into()));
+            }
+        }
         target::check(path.as_ref(), self.replace)
     }
 
@@ -227,42 +236,38 @@ impl Packer {
     ///
     /// [`Error::InvalidOption`] before anything else; [`Error::Exists`] and [`Error::Foreign`]
     /// where the output is taken; [`Error::Busy`] while another process writes there; [`Error::Io`]
-    /// where the file system refuses, for instance on a full disk; what was written is removed
-    /// again.
+    /// where the file system refuses, for instance on a full disk; [`Error::Cancelled`] if it was
+    /// [asked to stop](Self::cancel). What was written is removed again.
     pub fn pack(
         &self,
         path: impl AsRef<Path>,
         fingerprints: impl IntoIterator<Item = impl Borrow<u64>>,
     ) -> Result<PackSummary> {
-        let path = path.as_ref();
-        self.check_target(path)?;
-        let pool =
-            rayon::ThreadPoolBuilder::new().num_threads(self.threads).build().map_err(|error| {
-                Error::InvalidOption {
-                    option: "threads",
-                    value: self.threads.to_string(),
-                    expected: format!("the system cannot start them ({error})"),
-                }
-            })?;
-        let mut set: Vec<u64> = fingerprints.into_iter().map(|fp| *fp.borrow()).collect();
-        let read = set.len() as u64;
-        self.report(Phase::Sort, 0, read);
-        pool.install(|| set.par_sort_unstable());
-        set.dedup();
-        self.report(Phase::Sort, read, read);
-        let target = Target::lock(path, self.replace)?;
-        match pool.install(|| self.write(path, &Directory::new(path), &set)) {
-            Ok((bytes, tables)) => {
-                Ok(PackSummary { read, distinct: set.len() as u64, bytes, tables })
-            }
-            Err(error) => {
-                target.abandon();
-                Err(error)
+        let mut session = self.start(path)?;
+        let mut piece = Vec::with_capacity(PIECE);
+        for fingerprint in fingerprints {
+            piece.push(*fingerprint.borrow());
+            if piece.len() == PIECE {
+                session.extend(&piece)?;
+                piece.clear();
             }
         }
+        session.extend(&piece)?;
+        session.finish()
     }
 
-    fn check_options(&self) -> Result<()> {
+    /// Starts to pack fingerprints that are given piece by piece, into a store in the directory
+    /// `path`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::pack`], as far as options and output go. Nothing is created yet.
+    pub fn start(&self, path: impl AsRef<Path>) -> Result<PackSession> {
+        self.check_target(path.as_ref())?;
+        PackSession::new(self.clone(), path.as_ref())
+    }
+
+    pub(super) fn check_options(&self) -> Result<()> {
         let invalid = |option, value: u64, expected: &str| {
             Err(Error::InvalidOption {
                 option,
@@ -280,18 +285,25 @@ impl Packer {
                 "they are a power of two from 256 to 65536",
             );
         }
+        if let Some(memory) = self.memory.filter(|&memory| memory < MIN_MEMORY) {
+            return invalid("memory", memory, "it is at least 16 MiB (16777216)");
+        }
         if self.threads > MAX_THREADS {
             return invalid("threads", self.threads as u64, "there are at most 1024");
         }
         Profile::new(&[]).choose(self.codec, self.low_bits).map(|_| ())
     }
 
-    /// Design and size of blocks: as given, and what is not given as planned for `set`.
-    fn layout(&self, set: &[u64]) -> Result<(Design, u32)> {
+    /// Design and size of blocks: as given, and what is not given as planned for a set of which
+    /// `sample` tells the planner.
+    pub(super) fn layout(
+        &self,
+        count: u64,
+        sample: impl FnOnce(Planner) -> Result<Planner>,
+    ) -> Result<(Design, u32)> {
         if let (Some(design), Some(block_bytes)) = (&self.design, self.block_bytes) {
             return Ok((design.clone(), block_bytes));
         }
-        let count = set.len() as u64;
         // More copies than four never win the product of space and time, and take long to predict.
         let small = Design::NAMES.iter().filter_map(|name| Design::named(name));
         let small = small.filter(|design| design.table_count() <= 4);
@@ -301,214 +313,13 @@ impl Packer {
             .block_bytes(self.block_bytes)
             .codec(self.codec)
             .low_bits(self.low_bits)
-            .calibration(self.calibration)
-            .sample(set);
-        match planner.best()? {
+            .calibration(self.calibration);
+        match sample(planner)?.best()? {
             Some(plan) => Ok((plan.design, plan.block_bytes)),
             None => {
                 let block_bytes = self.block_bytes.unwrap_or(4096);
                 Err(Error::TooManyBlocks { count, block_bytes })
             }
         }
-    }
-
-    fn report(&self, phase: Phase, done: u64, total: u64) {
-        (self.progress)(Progress { phase, done, total });
-    }
-
-    /// Writes the tables of `set`, which ascends strictly, and commits them in place of the store
-    /// in `storage`, if any. Gives the bytes of all files and the tables.
-    pub(super) fn write<S: Storage>(
-        &self,
-        path: &Path,
-        storage: &S,
-        set: &[u64],
-    ) -> Result<(u64, Vec<TableStats>)> {
-        let old = OldStore::read(path, storage)?;
-        old.remove_leftovers(path, storage)?;
-        let mut commit = Commit { path, storage, created: Vec::new(), committed: false };
-        // [SEG-4] leaves the last number unused.
-        let number = Some(old.next_segment).filter(|&number| number < u64::MAX);
-        let number = number.ok_or_else(|| Error::NoSegmentNumber { path: path.to_path_buf() })?;
-        let result = self.write_and_commit(&mut commit, number, set);
-        if !commit.committed {
-            commit.undo();
-        }
-        let written = result?;
-        // The new store is durable. What stays behind of the old one goes with the next pack.
-        for name in old.in_use.iter().filter(|name| *name != MANIFEST_NAME) {
-            let _ = storage.remove(name);
-        }
-        Ok(written)
-    }
-
-    fn write_and_commit<S: Storage>(
-        &self,
-        commit: &mut Commit<'_, S>,
-        number: u64,
-        set: &[u64],
-    ) -> Result<(u64, Vec<TableStats>)> {
-        let (design, block_bytes) = self.layout(set)?;
-        let set_sum = set.par_iter().map(|&fp| set_sum::term(fp)).reduce(|| 0, u128::wrapping_add);
-        let total = set.len() as u64 * design.table_count() as u64;
-        let done = AtomicU64::new(0);
-        let advance = |keys: u64| {
-            let done = done.fetch_add(keys, Ordering::Relaxed) + keys;
-            self.report(Phase::Encode, done, total);
-        };
-        self.report(Phase::Encode, 0, total);
-        let mut entries = Vec::new();
-        let mut stats = Vec::new();
-        for (table, top) in design.tops().iter().enumerate() {
-            let permutation = Permutation::new(top);
-            let permuted: Vec<u64>;
-            let keys = if permutation.is_identity() {
-                set
-            } else {
-                let mut keys: Vec<u64> = set.par_iter().map(|&fp| permutation.key(fp)).collect();
-                keys.par_sort_unstable();
-                permuted = keys;
-                &permuted
-            };
-            let options = TableOptions {
-                coding: Profile::new(keys).choose(self.codec, self.low_bits)?,
-                block_bytes,
-                set_sum,
-                table_number: table as u16,
-                top: top.clone(),
-            };
-            let written = commit.write_table(number, keys, &options, &advance)?;
-            stats.push(TableStats::of_written(keys.len() as u64, &written, &options));
-            entries.push(written.entry);
-        }
-        self.report(Phase::Sync, 0, total);
-        let bytes = entries.iter().map(|entry| entry.file_bytes).sum::<u64>();
-        let count = set.len() as u64;
-        let segment = SegmentEntry { number, count, set_sum, tables: entries };
-        let manifest = Manifest {
-            radius: self.radius as u16,
-            next_segment: number + 1,
-            segments: vec![segment],
-        };
-        let manifest_bytes = commit.publish(&manifest)?;
-        self.report(Phase::Sync, total, total);
-        Ok((bytes + manifest_bytes, stats))
-    }
-}
-
-/// What is in the directory before a pack.
-struct OldStore {
-    next_segment: u64,
-    /// Files of the store that stands there.
-    in_use: Vec<String>,
-    /// Files that a stopped writer left.
-    leftovers: Vec<String>,
-}
-
-impl OldStore {
-    fn read<S: Storage>(path: &Path, storage: &S) -> Result<Self> {
-        let names = storage.names().map_err(Error::io(path, "list the directory"))?;
-        let manifest = if names.iter().any(|name| name == MANIFEST_NAME) {
-            let bytes = storage.read(MANIFEST_NAME);
-            let bytes = bytes.map_err(Error::io(&path.join(MANIFEST_NAME), "read the manifest"))?;
-            Manifest::decode(&bytes).ok()
-        } else {
-            None
-        };
-        let named = |name: &String| {
-            manifest.iter().flat_map(|manifest| &manifest.segments).any(|segment| {
-                (0..segment.tables.len())
-                    .any(|table| format::table_name(segment.number, table) == *name)
-            })
-        };
-        let damaged = manifest.is_none() && names.iter().any(|name| name == MANIFEST_NAME);
-        let (mut in_use, mut leftovers) = (Vec::new(), Vec::new());
-        let mut next_segment = manifest.as_ref().map_or(1, |manifest| manifest.next_segment.max(1));
-        for name in names.into_iter().filter(|name| name != LOCK_NAME) {
-            if let Some(after) = format::segment_number(&name).and_then(|n| n.checked_add(1)) {
-                next_segment = next_segment.max(after);
-            }
-            // The files of a damaged store stay until the new one stands.
-            if name == MANIFEST_NAME || named(&name) || (damaged && format::is_writers_name(&name))
-            {
-                in_use.push(name);
-            } else if format::is_writers_name(&name) {
-                leftovers.push(name);
-            }
-        }
-        Ok(Self { next_segment, in_use, leftovers })
-    }
-
-    fn remove_leftovers<S: Storage>(&self, path: &Path, storage: &S) -> Result<()> {
-        self.leftovers.iter().try_for_each(|name| {
-            storage
-                .remove(name)
-                .map_err(Error::io(&path.join(name), "remove what a stopped pack left"))
-        })
-    }
-}
-
-/// The files of a store that is coming to be.
-struct Commit<'a, S: Storage> {
-    path: &'a Path,
-    storage: &'a S,
-    /// Names of files that do not belong to a store yet.
-    created: Vec<String>,
-    /// Whether the manifest names them.
-    committed: bool,
-}
-
-impl<S: Storage> Commit<'_, S> {
-    fn create(&mut self, name: &str) -> Result<S::File> {
-        let file = self.storage.create(name).map_err(self.error(name, "create the file"))?;
-        self.created.push(name.to_string());
-        Ok(file)
-    }
-
-    fn write_table(
-        &mut self,
-        segment: u64,
-        keys: &[u64],
-        options: &TableOptions,
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<Written> {
-        let name = format::table_name(segment, usize::from(options.table_number));
-        let mut file = self.create(&name)?;
-        let written =
-            write_table(keys, options, &mut file, progress).map_err(|error| match error {
-                WriteError::Io(source) => self.error(&name, "write the table")(source),
-                WriteError::Other(error) => error,
-            })?;
-        self.storage.sync(&mut file).map_err(self.error(&name, "sync the table"))?;
-        Ok(written)
-    }
-
-    /// Makes the tables durable, then visible, and that durable; gives the bytes of the manifest.
-    fn publish(&mut self, manifest: &Manifest) -> Result<u64> {
-        let directory = "sync the directory of";
-        self.storage.sync_directory().map_err(self.error("", directory))?;
-        let name = format!("{TEMPORARY_PREFIX}{MANIFEST_NAME}");
-        let mut file = self.create(&name)?;
-        let bytes = manifest.encode();
-        file.write_all(&bytes).map_err(self.error(&name, "write the manifest"))?;
-        self.storage.sync(&mut file).map_err(self.error(&name, "sync the manifest"))?;
-        drop(file);
-        self.storage
-            .rename(&name, MANIFEST_NAME)
-            .map_err(self.error(&name, "rename the manifest"))?;
-        self.committed = true;
-        self.storage.sync_directory().map_err(self.error("", directory))?;
-        Ok(bytes.len() as u64)
-    }
-
-    /// Removes what was created, as far as the file system lets it.
-    fn undo(&self) {
-        for name in &self.created {
-            let _ = self.storage.remove(name);
-        }
-    }
-
-    fn error(&self, name: &str, action: &'static str) -> impl FnOnce(io::Error) -> Error + use<S> {
-        Error::io(self.path.join(name), action)
     }
 }

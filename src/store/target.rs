@@ -134,7 +134,7 @@ impl Target {
 
 /// Whether `file` is what stands at `path`.
 #[cfg(unix)]
-fn is_file_at(file: &File, path: &Path) -> bool {
+pub(super) fn is_file_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
     match (file.metadata(), fs::metadata(path)) {
@@ -145,7 +145,7 @@ fn is_file_at(file: &File, path: &Path) -> bool {
 
 /// Elsewhere a file that is open cannot be removed.
 #[cfg(not(unix))]
-fn is_file_at(_file: &File, path: &Path) -> bool {
+pub(super) fn is_file_at(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 

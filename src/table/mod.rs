@@ -8,4 +8,4 @@ mod writer;
 
 pub(crate) use reader::{Access, Table};
 pub use stats::{TableStats, information_bound_bits};
-pub(crate) use writer::{TableOptions, WriteError, Written, write_table};
+pub(crate) use writer::{TableOptions, TableWriter, WriteError, WriteTimes, Written};

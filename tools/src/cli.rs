@@ -30,7 +30,8 @@ Formats of fingerprints (--format):
 Exit codes:
   0  done; `query`: something matched
   1  `query`: nothing matched
-  2  an error, told in one line on standard error; or wrong usage";
+  2  an error, told in one line on standard error; or wrong usage
+  130, 143  `pack`: stopped by SIGINT or SIGTERM, nothing was changed";
 
 /// Keeps 64-bit fingerprints compressed, and finds exactly those within Hamming distance k
 #[derive(Parser)]

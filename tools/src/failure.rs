@@ -19,12 +19,30 @@ pub enum Failure {
     /// The reader of standard output has closed it: an end, not an error.
     #[error("standard output was closed")]
     ClosedPipe,
+    /// A signal stopped it.
+    #[error("stopped by {}; nothing was changed", signal_name(*.0))]
+    Signal(i32),
+    /// The system refused something else.
+    #[error("{0}")]
+    System(String),
     /// Arguments that each are right and together are not.
     #[error("{0}")]
     Usage(String),
 }
 
+fn signal_name(signal: i32) -> &'static str {
+    if signal == 2 { "SIGINT" } else { "SIGTERM" }
+}
+
 impl Failure {
+    /// The exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Signal(signal) => 128 + *signal as u8,
+            _ => 2,
+        }
+    }
+
     /// The message, kept to one line whatever a path in it holds.
     pub fn line(&self) -> String {
         let mut line = String::new();

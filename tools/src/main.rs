@@ -1,7 +1,8 @@
 //! The command-line tool of fpstore.
 //!
 //! `main` maps the outcome of a subcommand to an exit code: 0 for success (for `query`: something
-//! matched), 1 for a query without a match, 2 for an error. Results go to standard output;
+//! matched), 1 for a query without a match, 2 for an error, 130 and 143 for a pack that SIGINT or
+//! SIGTERM stopped. Results go to standard output;
 //! progress and the one line of an error go to standard error.
 
 mod cli;
@@ -10,6 +11,8 @@ mod detect;
 mod dump;
 mod failure;
 mod input;
+mod interrupt;
+mod memory;
 mod output;
 mod pack;
 mod parse;
@@ -35,7 +38,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             // Nothing can be done if standard error is closed too.
             let _ = writeln!(io::stderr(), "fpstore: {}", failure.line());
-            ExitCode::from(2)
+            ExitCode::from(failure.code())
         }
     }
 }

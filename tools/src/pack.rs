@@ -12,10 +12,17 @@ use serde::Serialize;
 use crate::detect::FormatArg;
 use crate::failure::Failure;
 use crate::input::{Source, is_stdin};
+use crate::interrupt::Interruptible;
+use crate::memory::{self, Size};
 use crate::output::Output;
 use crate::plan;
-use crate::progress::Progress;
+use crate::progress::{Mode, Progress};
 use crate::report::{TableReport, bits_against_bound, bytes_per_fingerprint};
+
+mod dry_run;
+
+/// Fingerprints that are collected before they are handed on.
+const PIECE: usize = 1 << 15;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -25,11 +32,15 @@ Examples:
       fpstore pack - -o photos.fps --format dec
   fpstore pack hashes.txt -o photos.fps -k 8 --design quarters
 
-The output is checked before any input is read, and all input before anything
-is written. The store appears at once, when it is complete: if pack is
-interrupted, the place holds what it held before.
+The output is checked before any input is read. The store appears at once, when
+it is complete: if pack is interrupted or killed, the place holds what it held
+before. SIGINT and SIGTERM end it with the codes 130 and 143.
 
-Memory: 16 bytes per fingerprint.
+Memory: 16 bytes per fingerprint, and some 20 MiB. What does not fit into SIZE
+is sorted in temporary files, of up to 16 bytes per fingerprint beside the
+store. They stand in STORE, or in DIR; the next pack into the same STORE or DIR
+removes those of a killed one, and none of a running one. The store is the same.
+--dry-run tells beforehand, from the first bytes of each file, what it needs.
 
 Designs: every table of a store is the whole set in another order. More tables
 make queries at small distances faster, and the store larger. NAME is one of
@@ -90,6 +101,22 @@ pub struct Args {
     #[arg(value_name = "N")]
     threads: u16,
 
+    /// The most memory to take, such as 4GiB [default: a quarter of what there is]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+
+    /// Where temporary files go [default: STORE]
+    #[arg(long, value_name = "DIR")]
+    tmp_dir: Option<PathBuf>,
+
+    /// Tell memory, disk, size and time that the pack would need, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
+    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    progress: Option<Mode>,
+
     /// Replace a store that exists; never anything else
     #[arg(long)]
     force: bool,
@@ -98,7 +125,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 
-    /// No progress bar, and no summary but that of --json
+    /// No progress but that of --progress, and no summary but that of --json
     #[arg(long)]
     quiet: bool,
 }
@@ -144,24 +171,61 @@ struct Summary {
     distinct: u64,
     bytes: u64,
     bytes_per_fingerprint: f64,
+    temporary_bytes: u64,
     seconds: f64,
+    seconds_of: Stages,
     tables: Vec<TableReport>,
+}
+
+/// Seconds of each stage. With several threads stages overlap.
+#[derive(Serialize)]
+struct Stages {
+    sort: f64,
+    count: f64,
+    cut: f64,
+    encode: f64,
+    write: f64,
+    sync: f64,
 }
 
 /// Packs, and prints the summary.
 pub fn run(args: Args) -> Result<(), Failure> {
+    if args.dry_run {
+        return dry_run::run(&args);
+    }
     let start = Instant::now();
-    let progress = Progress::new(args.quiet);
-    let packer = packer(&args, progress.clone())?;
+    let quiet = if args.quiet { Mode::None } else { Mode::Auto };
+    let progress = Progress::new(args.progress.unwrap_or(quiet));
+    let work = Interruptible::default();
+    let packer = packer(&args)?.cancel(work.cancel.clone());
+    let packer = packer.on_progress({
+        let progress = progress.clone();
+        move |at| progress.packing(&at)
+    });
     packer.check_target(&args.output)?;
-    let result = read_all(&args, &progress)
-        .and_then(|fingerprints| Ok(packer.pack(&args.output, fingerprints)?));
+    let inputs = check_inputs(&args)?;
+    work.set(packer.start(&args.output)?);
+    let bar = progress.clone();
+    let watched = work.watch(move |signal| {
+        bar.finish();
+        eprintln!("fpstore: {}", Failure::Signal(signal).line());
+    });
+    watched.map_err(|error| Failure::System(format!("cannot watch for signals: {error}")))?;
+    let result = read_all(&args, inputs, &progress, &work).and_then(|()| {
+        let summary = work.end(|session| session.finish());
+        Ok(summary.unwrap_or(Err(fpstore::Error::Cancelled))?)
+    });
     progress.finish();
-    let seconds = start.elapsed().as_secs_f64();
-    print(&args, &result?, seconds)
+    let summary = match (result, work.signal()) {
+        (Err(Failure::Store(fpstore::Error::Cancelled)), Some(signal)) => {
+            return Err(Failure::Signal(signal));
+        }
+        (result, _) => result?,
+    };
+    print(&args, &summary, start.elapsed().as_secs_f64())
 }
 
-fn packer(args: &Args, progress: Progress) -> Result<Packer, Failure> {
+fn packer(args: &Args) -> Result<Packer, Failure> {
     let codec = match args.codec {
         CodecArg::Auto => None,
         CodecArg::Xor => Some(Codec::Xor),
@@ -173,7 +237,10 @@ fn packer(args: &Args, progress: Progress) -> Result<Packer, Failure> {
         .low_bits(args.low_bits.clone().given())
         .threads(args.threads.into())
         .replace(args.force)
-        .on_progress(move |at| progress.packing(&at));
+        .memory(args.memory.map_or_else(memory::default_limit, |size| size.0));
+    if let Some(directory) = &args.tmp_dir {
+        packer = packer.temporary_directory(directory);
+    }
     if let Some(path) = &args.calibration {
         packer = packer.calibration(plan::read_calibration(path)?);
     }
@@ -186,18 +253,33 @@ fn packer(args: &Args, progress: Progress) -> Result<Packer, Failure> {
     Ok(packer)
 }
 
-fn read_all(args: &Args, progress: &Progress) -> Result<Vec<u64>, Failure> {
-    let bytes = check_inputs(args)?;
+/// Reads all inputs, of so many `bytes` where that is known, into the session.
+fn read_all(
+    args: &Args,
+    bytes: Option<u64>,
+    progress: &Progress,
+    work: &Interruptible,
+) -> Result<(), Failure> {
     progress.start_reading(bytes);
-    let (mut fingerprints, mut bytes_before) = (Vec::new(), 0);
+    let (mut piece, mut bytes_before, mut fingerprints) = (Vec::new(), 0, 0);
     for path in &args.input {
         let mut source = Source::open(path, args.format)?;
-        while source.read(&mut fingerprints)? {
-            progress.read(bytes_before + source.bytes_read());
+        loop {
+            let more = source.read(&mut piece)?;
+            if !more || piece.len() >= PIECE {
+                fingerprints += piece.len() as u64;
+                let taken = work.with(|session| session.extend(&piece));
+                taken.unwrap_or(Err(fpstore::Error::Cancelled))?;
+                piece.clear();
+                progress.read(bytes_before + source.bytes_read(), fingerprints);
+            }
+            if !more {
+                break;
+            }
         }
         bytes_before += source.bytes_read();
     }
-    Ok(fingerprints)
+    Ok(())
 }
 
 /// Finds what is wrong with a later input before an earlier one takes its time. Gives the bytes of
@@ -229,7 +311,16 @@ fn print(args: &Args, summary: &PackSummary, seconds: f64) -> Result<(), Failure
             distinct: summary.distinct,
             bytes: summary.bytes,
             bytes_per_fingerprint: bytes_per_fingerprint(summary.bytes, summary.distinct),
+            temporary_bytes: summary.temporary_bytes,
             seconds,
+            seconds_of: Stages {
+                sort: summary.times.sort.as_secs_f64(),
+                count: summary.times.count.as_secs_f64(),
+                cut: summary.times.cut.as_secs_f64(),
+                encode: summary.times.encode.as_secs_f64(),
+                write: summary.times.write.as_secs_f64(),
+                sync: summary.times.sync.as_secs_f64(),
+            },
             tables: summary.tables.iter().map(TableReport::new).collect(),
         })?;
     } else if !args.quiet {

@@ -1,20 +1,79 @@
-//! The progress bar of `pack`. It is drawn on standard error, and only if that is a terminal.
+//! How far `pack` is: a bar on standard error, if that is a terminal, or lines of JSON.
 
-use std::time::Duration;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use fpstore::Phase;
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use serde::Serialize;
 
-/// One bar for all phases of a pack.
+/// Time between two lines of JSON of one phase, at least.
+const PERIOD: Duration = Duration::from_millis(250);
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mode {
+    /// A bar, if standard error is a terminal.
+    Auto,
+    /// Lines of JSON.
+    Json,
+    /// Not at all.
+    None,
+}
+
+/// What is shown of all phases of a pack.
 #[derive(Clone)]
 pub struct Progress {
     bar: ProgressBar,
+    json: bool,
+    state: Arc<Mutex<State>>,
+}
+
+struct State {
+    start: Instant,
+    /// Name and start of the phase, and when its last line was written.
+    phase: (String, Instant, Option<Instant>),
+    /// When the input had been read, and the steps that had been done then.
+    work: Option<Instant>,
+    read: Reading,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Reading {
+    bytes: u64,
+    total_bytes: Option<u64>,
+    fingerprints: u64,
+    written: u64,
+}
+
+/// A line of JSON.
+#[derive(Serialize)]
+struct Line<'a> {
+    phase: &'a str,
+    /// Fingerprints done in this phase, counted once per table.
+    done: u64,
+    total: Option<u64>,
+    fingerprints_per_second: f64,
+    /// Bytes of input, in the phase that reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_read: Option<u64>,
+    bytes_written: u64,
+    seconds: f64,
+    seconds_left: Option<f64>,
 }
 
 impl Progress {
-    /// A bar, or with `quiet` none.
-    pub fn new(quiet: bool) -> Self {
-        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::no_length() };
-        Self { bar }
+    /// Progress in this mode.
+    pub fn new(mode: Mode) -> Self {
+        let bar = match mode {
+            Mode::Auto => ProgressBar::no_length(),
+            Mode::Json | Mode::None => ProgressBar::hidden(),
+        };
+        let start = Instant::now();
+        let phase = (String::new(), start, None);
+        let state = State { start, phase, work: None, read: Reading::default() };
+        Self { bar, json: mode == Mode::Json, state: Arc::new(Mutex::new(state)) }
     }
 
     /// Starts the phase of reading `bytes` of input, or an unknown number of them.
@@ -26,30 +85,67 @@ impl Progress {
             }
             None => self.style("read   {spinner} {bytes}, {bytes_per_sec}"),
         }
+        self.state().read.total_bytes = bytes;
         self.bar.enable_steady_tick(Duration::from_millis(100));
     }
 
-    /// Tells that `bytes` of input have been read.
-    pub fn read(&self, bytes: u64) {
+    /// Tells that `bytes` of input have been read, and what they gave.
+    pub fn read(&self, bytes: u64, fingerprints: u64) {
         self.bar.set_position(bytes);
+        if self.json {
+            let mut state = self.state();
+            state.read = Reading { bytes, fingerprints, ..state.read };
+            state.read_line();
+        }
     }
 
     /// Shows what the library tells while it packs.
     pub fn packing(&self, progress: &fpstore::Progress) {
+        if progress.phase == Phase::Spill {
+            // It goes on while input is read.
+            self.state().read.written = progress.bytes_written;
+            return;
+        }
         let phase = progress.phase.to_string();
-        let is_new = self.bar.message() != phase;
+        let mut state = self.state();
+        let now = Instant::now();
+        let work = *state.work.get_or_insert(now);
+        let left = seconds_left(now - work, progress.steps_done, progress.steps);
+        if self.json {
+            let is_last = progress.done == progress.total;
+            if let Some(phase_seconds) = state.is_due(&phase, now, is_last) {
+                write_line(&Line {
+                    phase: &phase,
+                    done: progress.done,
+                    total: Some(progress.total).filter(|&total| total > 0),
+                    fingerprints_per_second: rate(progress.done, phase_seconds),
+                    bytes_read: None,
+                    bytes_written: progress.bytes_written,
+                    seconds: (now - state.start).as_secs_f64(),
+                    seconds_left: left,
+                });
+            }
+            return;
+        }
+        drop(state);
+        let is_new = self.bar.prefix() != phase;
         if is_new {
             // The name stands in the style, since each other change of the bar draws it at once.
-            let counts = "[{wide_bar}] {human_pos}/{human_len} fingerprints, {eta} left";
+            let counts = "[{wide_bar}] {human_pos}/{human_len} fingerprints, {per_sec}, {msg}";
             self.style(&format!("{phase:6} {counts}"));
+            self.bar.reset_elapsed();
             self.bar.reset_eta();
         }
+        let left = left.map_or(String::new(), |left| {
+            format!(", {} left", indicatif::HumanDuration(Duration::from_secs_f64(left)))
+        });
         self.bar.update(|state| {
             state.set_len(progress.total);
             state.set_pos(progress.done);
         });
+        self.bar.set_message(format!("{} written{left}", HumanBytes(progress.bytes_written)));
         if is_new {
-            self.bar.set_message(phase);
+            self.bar.set_prefix(phase);
         }
     }
 
@@ -58,9 +154,64 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn style(&self, template: &str) {
         if let Ok(style) = ProgressStyle::with_template(template) {
             self.bar.set_style(style);
         }
+    }
+}
+
+impl State {
+    /// If a line of `phase` is due, the seconds since it began.
+    fn is_due(&mut self, phase: &str, now: Instant, is_last: bool) -> Option<f64> {
+        if self.phase.0 != phase {
+            self.phase = (phase.to_string(), now, None);
+        }
+        let (_, start, last) = &mut self.phase;
+        if !is_last && last.is_some_and(|last| now - last < PERIOD) {
+            return None;
+        }
+        *last = Some(now);
+        Some((now - *start).as_secs_f64())
+    }
+
+    fn read_line(&mut self) {
+        let now = Instant::now();
+        let Reading { bytes, total_bytes, fingerprints, written } = self.read;
+        if let Some(phase_seconds) = self.is_due("read", now, total_bytes == Some(bytes)) {
+            write_line(&Line {
+                phase: "read",
+                done: fingerprints,
+                total: None,
+                fingerprints_per_second: rate(fingerprints, phase_seconds),
+                bytes_read: Some(bytes),
+                bytes_written: written,
+                seconds: (now - self.start).as_secs_f64(),
+                // How long the rest takes is not known before the input is.
+                seconds_left: None,
+            });
+        }
+    }
+}
+
+fn rate(done: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { done as f64 / seconds } else { 0.0 }
+}
+
+/// What `steps` will still take; `None` before that can be told.
+fn seconds_left(passed: Duration, done: u64, steps: u64) -> Option<f64> {
+    let left = steps.checked_sub(done)?;
+    (done > 0 && steps > 0).then(|| passed.as_secs_f64() * left as f64 / done as f64)
+}
+
+fn write_line(line: &Line<'_>) {
+    if let Ok(mut line) = serde_json::to_vec(line) {
+        line.push(b'\n');
+        // Who does not read the progress gets the store all the same.
+        let _ = io::stderr().write_all(&line);
     }
 }

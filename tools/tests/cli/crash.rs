@@ -1,8 +1,10 @@
-//! `kill -9` at any moment of a pack leaves no store, or the old one, or the new one.
+//! `kill -9` or SIGTERM at any moment of a pack, in memory or not, leaves no store, or the old one,
+//! or the new one.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Stdio;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,20 @@ const SEED: u64 = 60;
 const KILLS: u32 = 100;
 /// Large enough that a pack takes tens of milliseconds.
 const COUNT: usize = 150_000;
+/// More than fit into the least memory.
+const LARGE_COUNT: usize = 600_000;
+const LITTLE: &str = "--memory 16MiB --design halves";
+
+/// How packs are stopped.
+#[derive(Clone, Copy)]
+struct Stop {
+    count: usize,
+    options: &'static str,
+    /// SIGTERM, not SIGKILL.
+    politely: bool,
+}
+
+const KILL: Stop = Stop { count: COUNT, options: "", politely: false };
 
 /// How often each state was found after a kill.
 #[derive(Debug, Default)]
@@ -30,25 +46,41 @@ struct Found {
 #[test]
 fn a_pack_that_is_killed_leaves_the_old_store_or_the_new_one() {
     let old = sorted(&fingerprints(61, 2000));
-    let found = kill_packs(Some(&old), SEED);
+    let found = kill_packs(KILL, Some(&old), SEED);
     assert_eq!(found.none, 0, "{found:?}");
     assert!(found.old > 0, "no kill came before the end of a pack: {found:?}");
 }
 
 #[test]
 fn a_first_pack_that_is_killed_leaves_no_store_or_the_new_one() {
-    let found = kill_packs(None, SEED + 1);
+    let found = kill_packs(KILL, None, SEED + 1);
     assert!(found.none > 0, "no kill came before the end of a pack: {found:?}");
 }
 
-/// Kills packs of one set over a store of `old`, or into a fresh place.
-fn kill_packs(old: Option<&[u64]>, seed: u64) -> Found {
+#[test]
+fn a_pack_in_little_memory_that_is_killed_leaves_no_temporaries_behind_the_next_one() {
+    let stop = Stop { count: LARGE_COUNT, options: LITTLE, politely: false };
+    let found = kill_packs(stop, None, SEED + 2);
+    assert!(found.none > 0, "no kill came before the end of a pack: {found:?}");
+}
+
+#[test]
+fn a_pack_in_little_memory_that_is_terminated_leaves_nothing() {
+    let old = sorted(&fingerprints(61, 2000));
+    let stop = Stop { count: LARGE_COUNT, options: LITTLE, politely: true };
+    let found = kill_packs(stop, Some(&old), SEED + 3);
+    assert!(found.old > 0, "no signal came before the end of a pack: {found:?}");
+    assert_eq!(found.with_leftovers, 0, "{found:?}");
+}
+
+/// Stops packs of one set over a store of `old`, or into a fresh place.
+fn kill_packs(stop: Stop, old: Option<&[u64]>, seed: u64) -> Found {
     println!("seed {seed}");
     let scratch = Scratch::new();
-    let set = fingerprints(62, COUNT);
+    let set = fingerprints(62, stop.count);
     scratch.write("in", raw(&set));
     let new = sorted(&set);
-    let duration = usual_pack(&scratch);
+    let duration = usual_pack(&scratch, stop);
     println!("a pack takes {duration:?}");
     let mut random = Random(seed);
     let mut found = Found::default();
@@ -59,7 +91,7 @@ fn kill_packs(old: Option<&[u64]>, seed: u64) -> Found {
         }
         let delay = Duration::from_nanos(random.below(duration.as_nanos() as u64));
         println!("round {round}: kill after {delay:?}");
-        kill_after(&scratch, delay);
+        let is_stopped = stop_after(&scratch, stop, delay);
         let exists = scratch.path("store/manifest.fps").exists();
         if exists {
             let is = whole_store(&scratch);
@@ -73,6 +105,9 @@ fn kill_packs(old: Option<&[u64]>, seed: u64) -> Found {
             assert!(Store::open(scratch.path("store")).is_err());
             found.none += 1;
         }
+        if is_stopped && stop.politely && old.is_none() {
+            assert!(!scratch.path("store").exists(), "round {round}");
+        }
         if scratch.path("store").exists() && !leftovers(&scratch).is_empty() {
             found.with_leftovers += 1;
         }
@@ -83,7 +118,11 @@ fn kill_packs(old: Option<&[u64]>, seed: u64) -> Found {
         assert_eq!(beside, ["in", "store"], "round {round}");
     }
     println!("{found:?}");
-    assert!(found.with_leftovers > 0, "no kill came while tables were written: {found:?}");
+    let none_expected = stop.politely;
+    assert!(
+        none_expected || found.with_leftovers > 0,
+        "no kill came while files were written: {found:?}"
+    );
     found
 }
 
@@ -95,24 +134,36 @@ fn remove(scratch: &Scratch) {
 
 /// A little more than the median time of a few packs, from the start of the process on: one that the
 /// machine stalled must not make all delays long.
-fn usual_pack(scratch: &Scratch) -> Duration {
+fn usual_pack(scratch: &Scratch, stop: Stop) -> Duration {
     let mut times = [(); 5].map(|()| {
         remove(scratch);
         let start = Instant::now();
-        scratch.run("pack in -o store --quiet").succeeds();
+        scratch.run(&format!("pack in -o store --quiet {}", stop.options)).succeeds();
         start.elapsed()
     });
     times.sort();
     times[2] * 5 / 4
 }
 
-fn kill_after(scratch: &Scratch, delay: Duration) {
-    let mut command = scratch.command("pack in -o store --force --quiet");
-    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+/// Stops a pack, and tells whether it had not ended before.
+fn stop_after(scratch: &Scratch, stop: Stop, delay: Duration) -> bool {
+    let mut command =
+        scratch.command(&format!("pack in -o store --force --quiet {}", stop.options));
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     thread::sleep(delay);
-    // On Unix this is SIGKILL. The pack may have ended before.
-    child.kill().unwrap();
-    child.wait().unwrap();
+    if stop.politely {
+        Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    } else {
+        // On Unix this is SIGKILL. The pack may have ended before.
+        child.kill().unwrap();
+    }
+    let status = child.wait().unwrap();
+    if stop.politely && !status.success() {
+        // Before the pack listens, the signal ends it as it ends any process.
+        let early = status.signal() == Some(15) && delay < Duration::from_millis(100);
+        assert!(early || status.code() == Some(143), "{status:?} after {delay:?}");
+    }
+    !status.success()
 }
 
 /// The fingerprints of the store, which must pass verification.

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod crash;
+mod external;
 mod formats;
 mod help;
 mod maintenance;

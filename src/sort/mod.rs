@@ -1,0 +1,15 @@
+//! Sorts sets, in memory and, where they are larger, in temporary files.
+
+mod memory;
+mod partition;
+mod parts;
+mod record;
+mod runs;
+mod spill;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use memory::{scratch_records, sort_permuted};
+pub(crate) use parts::{Buffers, Counts, Parts};
+pub(crate) use runs::{Runs, Sorted, Sorter};
+pub(crate) use spill::{Create, Extent, Spill, pieces, read, write};

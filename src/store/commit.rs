@@ -1,0 +1,142 @@
+//! What stood in a directory before a pack, and the files of the store that takes its place.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use super::progress::{Meter, Metered, PackTimes, Phase};
+use super::storage::Storage;
+use crate::error::{Error, Result};
+use crate::format::{self, LOCK_NAME, MANIFEST_NAME, Manifest, TEMPORARY_PREFIX};
+use crate::table::{TableOptions, TableWriter, WriteError, Written};
+
+/// What is in the directory before a pack.
+pub(super) struct OldStore {
+    pub(super) next_segment: u64,
+    /// Files of the store that stands there.
+    pub(super) in_use: Vec<String>,
+    /// Files that a stopped writer left.
+    leftovers: Vec<String>,
+}
+
+impl OldStore {
+    pub(super) fn read<S: Storage>(path: &Path, storage: &S) -> Result<Self> {
+        let names = storage.names().map_err(Error::io(path, "list the directory"))?;
+        let manifest = if names.iter().any(|name| name == MANIFEST_NAME) {
+            let bytes = storage.read(MANIFEST_NAME);
+            let bytes = bytes.map_err(Error::io(&path.join(MANIFEST_NAME), "read the manifest"))?;
+            Manifest::decode(&bytes).ok()
+        } else {
+            None
+        };
+        let named = |name: &String| {
+            manifest.iter().flat_map(|manifest| &manifest.segments).any(|segment| {
+                (0..segment.tables.len())
+                    .any(|table| format::table_name(segment.number, table) == *name)
+            })
+        };
+        let damaged = manifest.is_none() && names.iter().any(|name| name == MANIFEST_NAME);
+        let (mut in_use, mut leftovers) = (Vec::new(), Vec::new());
+        let mut next_segment = manifest.as_ref().map_or(1, |manifest| manifest.next_segment.max(1));
+        for name in names.into_iter().filter(|name| name != LOCK_NAME) {
+            if let Some(after) = format::segment_number(&name).and_then(|n| n.checked_add(1)) {
+                next_segment = next_segment.max(after);
+            }
+            // The files of a damaged store stay until the new one stands.
+            if name == MANIFEST_NAME || named(&name) || (damaged && format::is_writers_name(&name))
+            {
+                in_use.push(name);
+            } else if format::is_writers_name(&name) {
+                leftovers.push(name);
+            }
+        }
+        Ok(Self { next_segment, in_use, leftovers })
+    }
+
+    pub(super) fn remove_leftovers<S: Storage>(&self, path: &Path, storage: &S) -> Result<()> {
+        self.leftovers.iter().try_for_each(|name| {
+            storage
+                .remove(name)
+                .map_err(Error::io(&path.join(name), "remove what a stopped pack left"))
+        })
+    }
+}
+
+/// The files of a store that is coming to be.
+pub(super) struct Commit<'a, S: Storage> {
+    path: &'a Path,
+    storage: &'a S,
+    /// Names of files that do not belong to a store yet.
+    created: Vec<String>,
+    /// Whether the manifest names them.
+    pub(super) committed: bool,
+}
+
+impl<'a, S: Storage> Commit<'a, S> {
+    pub(super) fn new(path: &'a Path, storage: &'a S) -> Self {
+        Self { path, storage, created: Vec::new(), committed: false }
+    }
+
+    fn create(&mut self, name: &str) -> Result<S::File> {
+        let file = self.storage.create(name).map_err(self.error(name, "create the file"))?;
+        self.created.push(name.to_string());
+        Ok(file)
+    }
+
+    /// Writes and syncs a table whose keys `visit` gives, in pieces.
+    pub(super) fn write_table(
+        &mut self,
+        segment: u64,
+        options: &TableOptions,
+        meter: &Meter,
+        times: &mut PackTimes,
+        visit: impl FnOnce(&mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()>,
+    ) -> Result<Written> {
+        let name = format::table_name(segment, usize::from(options.table_number));
+        let path = self.path.join(&name);
+        let fail = |error| match error {
+            WriteError::Io(source) => Error::io(&path, "write the table")(source),
+            WriteError::Other(error) => error,
+        };
+        let mut file = self.create(&name)?;
+        let mut out = Metered { out: &mut file, meter };
+        let mut table = TableWriter::new(options, &mut out).map_err(fail)?;
+        let mut progress = |keys| meter.advance(Phase::Encode, keys).map_err(WriteError::Other);
+        visit(&mut |keys| table.push(keys, &mut progress).map_err(fail))?;
+        let (written, write_times) = table.finish().map_err(fail)?;
+        times.add(write_times);
+        let start = Instant::now();
+        self.storage.sync(&mut file).map_err(self.error(&name, "sync the table"))?;
+        times.sync += start.elapsed();
+        Ok(written)
+    }
+
+    /// Makes the tables durable, then visible, and that durable; gives the bytes of the manifest.
+    pub(super) fn publish(&mut self, manifest: &Manifest) -> Result<u64> {
+        let directory = "sync the directory of";
+        self.storage.sync_directory().map_err(self.error("", directory))?;
+        let name = format!("{TEMPORARY_PREFIX}{MANIFEST_NAME}");
+        let mut file = self.create(&name)?;
+        let bytes = manifest.encode();
+        file.write_all(&bytes).map_err(self.error(&name, "write the manifest"))?;
+        self.storage.sync(&mut file).map_err(self.error(&name, "sync the manifest"))?;
+        drop(file);
+        self.storage
+            .rename(&name, MANIFEST_NAME)
+            .map_err(self.error(&name, "rename the manifest"))?;
+        self.committed = true;
+        self.storage.sync_directory().map_err(self.error("", directory))?;
+        Ok(bytes.len() as u64)
+    }
+
+    /// Removes what was created, as far as the file system lets it.
+    pub(super) fn undo(&self) {
+        for name in &self.created {
+            let _ = self.storage.remove(name);
+        }
+    }
+
+    fn error(&self, name: &str, action: &'static str) -> impl FnOnce(io::Error) -> Error + use<S> {
+        Error::io(self.path.join(name), action)
+    }
+}

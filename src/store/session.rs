@@ -1,0 +1,408 @@
+//! A pack from its first fingerprint to its store.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::commit::{Commit, OldStore};
+use super::pack::{PackSummary, Packer};
+use super::progress::{Meter, PackTimes, Phase};
+use super::storage::{Directory, Storage};
+use super::tables::{Set, Spilled};
+use super::target::Target;
+use crate::error::{Error, Result};
+use crate::format::{BitRange, MANIFEST_NAME, Manifest, SegmentEntry};
+use crate::profile::{Coding, Profile};
+use crate::set_sum;
+use crate::sort::{self, Buffers, Extent, Runs, Sorted, Sorter};
+use crate::table::{TableOptions, TableStats};
+
+/// Bytes that a pack takes beside records: the process itself, buffers for blocks, and those of each
+/// thread.
+const FIXED_BYTES: u64 = 12 << 20;
+const THREAD_BYTES: u64 = 1 << 20;
+
+/// Fingerprints that are in memory twice in any case: with a thousand threads in little memory more
+/// is taken than is allowed, lest nothing go on.
+const LEAST_CAPACITY: usize = 1 << 14;
+
+/// A pack that takes fingerprints piece by piece, from [`Packer::start`].
+///
+/// Nothing stands at the output before the memory is full, or the session is
+/// [finished](Self::finish). A session that is dropped leaves what was there before.
+///
+/// # Examples
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let mut session = fpstore::Packer::new().start(directory.path().join("store"))?;
+/// session.extend(&[3, 1])?;
+/// session.extend(&[2, 3])?;
+/// let summary = session.finish()?;
+/// assert_eq!((summary.read, summary.distinct), (4, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct PackSession {
+    /// Gone once the pack has ended.
+    session: Option<Session<Directory>>,
+    target: Option<Target>,
+    pool: ThreadPool,
+}
+
+impl PackSession {
+    /// A session whose output was checked.
+    pub(super) fn new(packer: Packer, path: &Path) -> Result<Self> {
+        let threads = packer.threads;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| Error::InvalidOption {
+            option: "threads",
+            value: threads.to_string(),
+            expected: format!("the system cannot start them ({error})"),
+        })?;
+        let storage = Directory::new(path, packer.temporary_directory.as_deref());
+        let capacity = capacity(packer.memory, pool.current_num_threads(), 0);
+        let session = Session::new(packer, path, storage, capacity);
+        Ok(Self { session: Some(session), target: None, pool })
+    }
+
+    /// Takes fingerprints, in any order and with any duplicates.
+    ///
+    /// # Errors
+    ///
+    /// As [`Packer::pack`]. After an error nothing more is taken, and
+    /// [`finish`](Self::finish) fails.
+    pub fn extend(&mut self, fingerprints: &[u64]) -> Result<()> {
+        let result = self.try_extend(fingerprints);
+        if result.is_err() {
+            self.abandon();
+        }
+        result
+    }
+
+    fn try_extend(&mut self, fingerprints: &[u64]) -> Result<()> {
+        let mut rest = fingerprints;
+        loop {
+            let session = self.session.as_mut().ok_or(Error::Cancelled)?;
+            session.meter.check()?;
+            rest = session.fill(rest);
+            if rest.is_empty() {
+                return Ok(());
+            }
+            if self.target.is_none() {
+                self.target = Some(Target::lock(&session.path, session.packer.replace)?);
+                session.begin()?;
+            }
+            self.pool.install(|| session.spill())?;
+        }
+    }
+
+    /// Writes the store and makes it visible.
+    ///
+    /// # Errors
+    ///
+    /// As [`Packer::pack`]. There is no new store then.
+    pub fn finish(mut self) -> Result<PackSummary> {
+        let result = self.try_finish();
+        if result.is_err() {
+            self.abandon();
+        }
+        result
+    }
+
+    fn try_finish(&mut self) -> Result<PackSummary> {
+        let mut session = self.session.take().ok_or(Error::Cancelled)?;
+        if self.target.is_some() {
+            return self.pool.install(|| session.finish());
+        }
+        // Sorted first: until it must, a pack does not touch the output.
+        let (path, replace) = (session.path.clone(), session.packer.replace);
+        let target = &mut self.target;
+        self.pool.install(|| {
+            session.sort()?;
+            *target = Some(Target::lock(&path, replace)?);
+            session.begin()?;
+            session.finish()
+        })
+    }
+
+    /// Removes what is left of a pack that failed.
+    fn abandon(&mut self) {
+        drop(self.session.take());
+        if let Some(target) = self.target.take() {
+            target.abandon();
+        }
+    }
+}
+
+impl Drop for PackSession {
+    fn drop(&mut self) {
+        if self.session.is_some() {
+            self.abandon();
+        }
+    }
+}
+
+impl std::fmt::Debug for PackSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PackSession").finish_non_exhaustive()
+    }
+}
+
+/// The fingerprints that may be in memory twice, where so many further bytes are needed.
+pub(super) fn capacity(memory: Option<u64>, threads: usize, further: u64) -> usize {
+    let Some(memory) = memory else {
+        return usize::MAX;
+    };
+    let fixed = (FIXED_BYTES + THREAD_BYTES * threads as u64).min(memory / 2);
+    let records = memory.saturating_sub(fixed).saturating_sub(further) / 16;
+    // What a sort takes beside, and what else grows with the set.
+    let scratch = sort::scratch_records(records as usize, threads) as u64 / 2;
+    ((records.saturating_sub(scratch) as f64 * 0.98) as usize).max(LEAST_CAPACITY)
+}
+
+/// The bytes that a pack of so many fingerprints takes where all is in memory.
+pub(super) fn in_memory_bytes(count: u64, threads: usize) -> u64 {
+    let scratch = 8 * sort::scratch_records(count as usize, threads) as u64;
+    let fixed = FIXED_BYTES + THREAD_BYTES * threads as u64;
+    count.saturating_mul(16).saturating_add(count / 4).saturating_add(scratch + fixed)
+}
+
+/// A pack into any storage. It runs in the pool of threads that it is to use.
+pub(super) struct Session<S: Storage> {
+    pub(super) packer: Packer,
+    pub(super) path: PathBuf,
+    storage: S,
+    sorter: Option<Sorter<u64, S::Spill>>,
+    sorted: Option<Sorted<u64, S::Spill>>,
+    old: Option<OldStore>,
+    pub(super) meter: Meter,
+    times: PackTimes,
+    read: u64,
+    spilled: u64,
+}
+
+impl<S: Storage> Session<S> {
+    /// A session with room for `capacity` fingerprints, twice.
+    pub(super) fn new(packer: Packer, path: &Path, storage: S, capacity: usize) -> Self {
+        let meter = Meter::new(packer.progress.clone(), packer.cancel.clone());
+        Self {
+            packer,
+            path: path.to_path_buf(),
+            storage,
+            sorter: Some(Sorter::new(capacity)),
+            sorted: None,
+            old: None,
+            meter,
+            times: PackTimes::default(),
+            read: 0,
+            spilled: 0,
+        }
+    }
+
+    /// Takes what there is room for, and gives the rest.
+    pub(super) fn fill<'a>(&mut self, fingerprints: &'a [u64]) -> &'a [u64] {
+        let rest = match &mut self.sorter {
+            Some(sorter) => sorter.fill(fingerprints),
+            None => fingerprints,
+        };
+        self.read += (fingerprints.len() - rest.len()) as u64;
+        rest
+    }
+
+    /// Looks at what stands at the output, and removes what a stopped pack left. Comes before the
+    /// first file is created.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        let old = OldStore::read(&self.path, &self.storage)?;
+        old.remove_leftovers(&self.path, &self.storage)?;
+        self.old = Some(old);
+        Ok(())
+    }
+
+    /// Makes room.
+    pub(super) fn spill(&mut self) -> Result<()> {
+        let start = Instant::now();
+        let storage = &self.storage;
+        if let Some(sorter) = &mut self.sorter {
+            self.meter.wrote(sorter.spill(&|| storage.spill())?);
+        }
+        self.times.sort += start.elapsed();
+        let done = self.read - self.spilled;
+        self.spilled = self.read;
+        self.meter.advance(Phase::Spill, done)
+    }
+
+    /// Sorts what was taken.
+    pub(super) fn sort(&mut self) -> Result<()> {
+        let Some(sorter) = self.sorter.take() else {
+            return Ok(());
+        };
+        let phase = if self.spilled > 0 { Phase::Merge } else { Phase::Sort };
+        self.meter.plan(&[(phase, self.read)]);
+        self.meter.advance(phase, 0)?;
+        let start = Instant::now();
+        let storage = &self.storage;
+        self.sorted = Some(sorter.finish(&|| storage.spill())?);
+        self.times.sort += start.elapsed();
+        if phase == Phase::Sort { self.meter.advance(phase, self.read) } else { self.meter.check() }
+    }
+
+    /// Writes the store, and commits it in place of the one that is there, if any.
+    pub(super) fn finish(&mut self) -> Result<PackSummary> {
+        self.sort()?;
+        let (Some(sorted), Some(old)) = (self.sorted.take(), self.old.take()) else {
+            return Err(Error::Cancelled);
+        };
+        // [SEG-4] leaves the last number unused.
+        let number = Some(old.next_segment).filter(|&number| number < u64::MAX);
+        let number = number.ok_or_else(|| Error::NoSegmentNumber { path: self.path.clone() })?;
+        let mut times = self.times;
+        let mut commit = Commit::new(&self.path, &self.storage);
+        let result = self.write(&mut commit, number, sorted, &mut times);
+        if !commit.committed {
+            commit.undo();
+        }
+        let summary = result?;
+        // The new store is durable. What stays behind of the old one goes with the next pack.
+        for name in old.in_use.iter().filter(|name| *name != MANIFEST_NAME) {
+            let _ = self.storage.remove(name);
+        }
+        Ok(PackSummary { times, ..summary })
+    }
+
+    fn write(
+        &self,
+        commit: &mut Commit<'_, S>,
+        number: u64,
+        sorted: Sorted<u64, S::Spill>,
+        times: &mut PackTimes,
+    ) -> Result<PackSummary> {
+        let start = Instant::now();
+        let (mut set, set_sum) = match sorted {
+            Sorted::Memory(set, spare) => {
+                let sum = sum_of(&set);
+                (Set::Memory { set, spare }, sum)
+            }
+            Sorted::Runs(runs) => self.merge(runs)?,
+        };
+        times.sort += start.elapsed();
+        let count = set.count();
+        let sample = |planner| set.sample(planner);
+        let (design, block_bytes) = self.packer.layout(count, sample)?;
+        self.reserve(&mut set, block_bytes)?;
+        let tables = design.table_count() as u64;
+        self.meter.plan(&[(Phase::Encode, count * tables)]);
+        if let Set::Spilled(_) = set {
+            let permuted = count * (tables - 1);
+            self.meter.plan(&[(Phase::Distribute, permuted), (Phase::Count, permuted)]);
+        }
+        let (mut entries, mut stats) = (Vec::new(), Vec::new());
+        for (table, top) in design.tops().iter().enumerate() {
+            let next = design.tops().get(table + 1).map(Vec::as_slice);
+            let coding = self.prepare(&mut set, top, next, times)?;
+            let options = TableOptions {
+                coding,
+                block_bytes,
+                count,
+                set_sum,
+                table_number: table as u16,
+                top: top.clone(),
+            };
+            let storage = &self.storage;
+            let written = commit.write_table(number, &options, &self.meter, times, |sink| {
+                set.visit(next, &|| storage.spill(), sink)
+            })?;
+            stats.push(TableStats::of_written(count, &written, &options));
+            entries.push(written.entry);
+        }
+        let temporary_bytes = set.temporary_bytes();
+        // Temporaries go before the store is there.
+        drop(set);
+        self.meter.plan(&[(Phase::Sync, count * tables)]);
+        self.meter.advance(Phase::Sync, 0)?;
+        let start = Instant::now();
+        let bytes = entries.iter().map(|entry| entry.file_bytes).sum::<u64>();
+        let segment = SegmentEntry { number, count, set_sum, tables: entries };
+        let radius = self.packer.radius as u16;
+        let manifest = Manifest { radius, next_segment: number + 1, segments: vec![segment] };
+        let manifest_bytes = commit.publish(&manifest)?;
+        self.meter.tell(Phase::Sync, count * tables);
+        times.sync += start.elapsed();
+        Ok(PackSummary {
+            read: self.read,
+            distinct: count,
+            bytes: bytes + manifest_bytes,
+            tables: stats,
+            temporary_bytes,
+            times: PackTimes::default(),
+        })
+    }
+
+    /// Merges runs to a file; gives the set, and its sum.
+    fn merge(&self, runs: Runs<u64, S::Spill>) -> Result<(Set<S::Spill>, u128)> {
+        let file = self.storage.spill()?;
+        let (mut profile, mut sum, mut len) = (Profile::empty(), 0u128, 0u64);
+        let (in_runs, peak) = (runs.len(), runs.peak_bytes);
+        let (keys, sorted) = runs.merge(&mut |set: &[u64]| {
+            sort::write(&file, set, len)?;
+            len += set.len() as u64;
+            profile.extend(set);
+            sum = sum.wrapping_add(sum_of(set));
+            self.meter.wrote(8 * set.len() as u64);
+            self.meter.advance(Phase::Merge, set.len() as u64)
+        })?;
+        self.meter.plan(&[(Phase::Merge, len)]);
+        let temporary_bytes = peak.max(8 * (in_runs + len));
+        let extent = Extent { at: 0, len };
+        let buffers = Buffers { keys, sorted };
+        let spilled = Spilled::new(file, extent, profile, buffers, temporary_bytes);
+        Ok((Set::Spilled(Box::new(spilled)), sum))
+    }
+
+    /// Makes room for the routers of tables with blocks of so many bytes.
+    fn reserve(&self, set: &mut Set<S::Spill>, block_bytes: u32) -> Result<()> {
+        let Set::Spilled(spilled) = set else {
+            return Ok(());
+        };
+        let Some(memory) = self.packer.memory else {
+            return Ok(());
+        };
+        let coding = spilled.profile.choose(self.packer.codec, self.packer.low_bits)?;
+        let count = spilled.count();
+        // A key for each block, and a tenth more for tables that compress less.
+        let blocks = count as f64 * coding.bits_per_key() / (8.0 * f64::from(block_bytes)) * 1.1;
+        let routers = 8 * blocks as u64;
+        let threads = rayon::current_num_threads();
+        let (all, left) =
+            (capacity(Some(memory), threads, 0), capacity(Some(memory), threads, routers));
+        if left < all / 4 {
+            return Err(Error::Memory { count, needed: memory + routers });
+        }
+        spilled.limit(left);
+        Ok(())
+    }
+
+    /// Brings the keys of a table into order, and chooses their coding.
+    fn prepare(
+        &self,
+        set: &mut Set<S::Spill>,
+        top: &[BitRange],
+        next: Option<&[BitRange]>,
+        times: &mut PackTimes,
+    ) -> Result<Coding> {
+        let start = Instant::now();
+        let storage = &self.storage;
+        set.prepare(top, next, &self.meter, &|| storage.spill())?;
+        times.sort += start.elapsed();
+        let start = Instant::now();
+        let profile = set.profile(&self.meter, &|| storage.spill())?;
+        times.count += start.elapsed();
+        profile.choose(self.packer.codec, self.packer.low_bits)
+    }
+}
+
+fn sum_of(set: &[u64]) -> u128 {
+    let terms = set.par_iter().with_min_len(1 << 12).map(|&fp| set_sum::term(fp));
+    terms.reduce(|| 0, u128::wrapping_add)
+}

@@ -1,0 +1,234 @@
+//! A sorted set, and the keys of one table after another, in memory or in temporary files.
+
+use super::progress::{Meter, Phase};
+use crate::error::Result;
+use crate::format::BitRange;
+use crate::permute::Permutation;
+use crate::plan::Planner;
+use crate::profile::Profile;
+use crate::sort::{self, Buffers, Counts, Create, Extent, Parts, Spill};
+
+/// A sorted set without repeats.
+pub(super) enum Set<F> {
+    /// In memory.
+    Memory {
+        set: Vec<u64>,
+        /// The keys of the table in work, unless it is in the order of the set.
+        spare: Vec<u64>,
+    },
+    /// In a temporary file.
+    Spilled(Box<Spilled<F>>),
+}
+
+/// A set in a temporary file.
+pub(super) struct Spilled<F> {
+    file: F,
+    extent: Extent,
+    /// Of the set.
+    pub(super) profile: Profile,
+    buffers: Buffers,
+    /// The table in work, unless it is in the order of the set.
+    parts: Option<Parts<F>>,
+    /// Of the next table.
+    counts: Option<Counts>,
+    /// Most bytes of temporary files at any time.
+    temporary_bytes: u64,
+}
+
+impl<F: Spill> Set<F> {
+    /// Number of fingerprints.
+    pub(super) fn count(&self) -> u64 {
+        match self {
+            Set::Memory { set, .. } => set.len() as u64,
+            Set::Spilled(spilled) => spilled.count(),
+        }
+    }
+
+    /// Most bytes of temporary files at any time.
+    pub(super) fn temporary_bytes(&self) -> u64 {
+        match self {
+            Set::Memory { .. } => 0,
+            Set::Spilled(spilled) => spilled.temporary_bytes,
+        }
+    }
+
+    /// Tells a planner of the set.
+    pub(super) fn sample(&self, planner: Planner) -> Result<Planner> {
+        match self {
+            Set::Memory { set, .. } => Ok(planner.sample(set)),
+            Set::Spilled(spilled) => {
+                let count = spilled.count();
+                let one = |rank| {
+                    let mut fingerprint = [0];
+                    sort::read(&spilled.file, &mut fingerprint, rank)?;
+                    Ok(fingerprint[0])
+                };
+                let kept = Planner::sample_ranks(count).map(one).collect::<Result<_>>()?;
+                Ok(planner.sample_of(count, spilled.profile.clone(), kept))
+            }
+        }
+    }
+
+    /// Brings the keys of the table with this top into order, and counts those of the `next` one
+    /// where that is of use.
+    pub(super) fn prepare(
+        &mut self,
+        top: &[BitRange],
+        next: Option<&[BitRange]>,
+        meter: &Meter,
+        create: Create<'_, F>,
+    ) -> Result<()> {
+        let permutation = Permutation::new(top);
+        match self {
+            Set::Memory { spare, .. } if permutation.is_identity() => {
+                spare.clear();
+                Ok(())
+            }
+            Set::Memory { set, spare } => {
+                spare.resize(set.len(), 0);
+                sort::sort_permuted(set, &permutation, spare);
+                meter.check()
+            }
+            Set::Spilled(spilled) => spilled.prepare(&permutation, next, meter, create),
+        }
+    }
+
+    /// The profile of the table that was prepared.
+    pub(super) fn profile(&mut self, meter: &Meter, create: Create<'_, F>) -> Result<Profile> {
+        match self {
+            Set::Memory { set, spare } => {
+                Ok(Profile::new(if spare.is_empty() { set } else { spare }))
+            }
+            Set::Spilled(spilled) => {
+                let Spilled { parts: Some(parts), buffers, .. } = &mut **spilled else {
+                    return Ok(spilled.profile.clone());
+                };
+                let mut profile = Profile::empty();
+                parts.visit(buffers, create, &mut |keys| {
+                    profile.extend(keys);
+                    meter.wrote(8 * keys.len() as u64);
+                    meter.advance(Phase::Count, keys.len() as u64)
+                })?;
+                Ok(profile)
+            }
+        }
+    }
+
+    /// Gives the keys of the table that was prepared to `sink`, in pieces, in ascending order.
+    pub(super) fn visit(
+        &mut self,
+        next: Option<&[BitRange]>,
+        create: Create<'_, F>,
+        sink: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Set::Memory { set, spare } => sink(if spare.is_empty() { set } else { spare }),
+            Set::Spilled(spilled) => match &mut **spilled {
+                Spilled { parts: Some(parts), buffers, .. } => parts.visit(buffers, create, sink),
+                spilled => spilled.visit_set(next, sink),
+            },
+        }
+    }
+}
+
+impl<F: Spill> Spilled<F> {
+    pub(super) fn new(
+        file: F,
+        extent: Extent,
+        profile: Profile,
+        buffers: Buffers,
+        temporary_bytes: u64,
+    ) -> Self {
+        Self { file, extent, profile, buffers, parts: None, counts: None, temporary_bytes }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.extent.len
+    }
+
+    /// Keeps at most twice so many fingerprints in memory.
+    pub(super) fn limit(&mut self, capacity: usize) {
+        for buffer in [&mut self.buffers.keys, &mut self.buffers.sorted] {
+            buffer.truncate(capacity);
+            buffer.shrink_to_fit();
+        }
+    }
+
+    fn prepare(
+        &mut self,
+        permutation: &Permutation,
+        next: Option<&[BitRange]>,
+        meter: &Meter,
+        create: Create<'_, F>,
+    ) -> Result<()> {
+        // The parts of the table before go first.
+        self.parts = None;
+        if permutation.is_identity() {
+            return Ok(());
+        }
+        let counts = match self.counts.take() {
+            Some(counts) => counts,
+            None => {
+                let mut counts = Counts::new(permutation.top_bits());
+                for piece in sort::pieces(self.extent, self.buffers.keys.len()) {
+                    let set = &mut self.buffers.keys[..piece.len as usize];
+                    sort::read(&self.file, set, piece.at)?;
+                    counts.add(set, |fp| permutation.key(fp));
+                }
+                counts
+            }
+        };
+        let mut count_next = next.map(CountNext::new);
+        let mut seen = |set: &[u64]| {
+            if let Some(count) = &mut count_next {
+                count.add(set);
+            }
+            meter.wrote(8 * set.len() as u64);
+            meter.advance(Phase::Distribute, set.len() as u64)
+        };
+        let set = (&self.file, self.extent);
+        self.parts =
+            Some(Parts::new(set, permutation, &counts, &mut self.buffers, create, &mut seen)?);
+        self.counts = count_next.map(|count| count.counts);
+        self.temporary_bytes = self.temporary_bytes.max(16 * self.extent.len);
+        Ok(())
+    }
+
+    /// Gives the set itself to `sink`, and counts the keys of the next table meanwhile.
+    fn visit_set(
+        &mut self,
+        next: Option<&[BitRange]>,
+        sink: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        let mut count_next = next.map(CountNext::new);
+        for piece in sort::pieces(self.extent, self.buffers.keys.len()) {
+            let set = &mut self.buffers.keys[..piece.len as usize];
+            sort::read(&self.file, set, piece.at)?;
+            if let Some(count) = &mut count_next {
+                count.add(set);
+            }
+            sink(set)?;
+        }
+        self.counts = count_next.map(|count| count.counts);
+        Ok(())
+    }
+}
+
+/// Counts the keys of a table to come.
+struct CountNext {
+    permutation: Permutation,
+    counts: Counts,
+}
+
+impl CountNext {
+    fn new(top: &[BitRange]) -> Self {
+        let permutation = Permutation::new(top);
+        let counts = Counts::new(permutation.top_bits());
+        Self { permutation, counts }
+    }
+
+    fn add(&mut self, set: &[u64]) {
+        let permutation = &self.permutation;
+        self.counts.add(set, |fp| permutation.key(fp));
+    }
+}

@@ -1,0 +1,108 @@
+//! Packs in little memory against packs in memory.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::pack::{PackSummary, Packer};
+use super::session::Session;
+use super::storage::Directory;
+use crate::design::Design;
+use crate::error::Result;
+
+/// Packs with room for `capacity` fingerprints, twice; gives the summary and the files.
+fn pack(
+    packer: &Packer,
+    set: &[u64],
+    capacity: usize,
+) -> Result<(PackSummary, BTreeMap<String, Vec<u8>>)> {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path();
+    let mut session = Session::new(packer.clone(), path, Directory::new(path, None), capacity);
+    session.begin()?;
+    let mut rest = session.fill(set);
+    while !rest.is_empty() {
+        session.spill()?;
+        rest = session.fill(rest);
+    }
+    let summary = session.finish()?;
+    Ok((summary, files(path)))
+}
+
+fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
+    entries.map(|e| (e.file_name().into_string().unwrap(), fs::read(e.path()).unwrap())).collect()
+}
+
+/// Uniform, dense and clustered fingerprints.
+fn sets() -> impl Strategy<Value = Vec<u64>> {
+    let one = prop_oneof![
+        4 => any::<u64>(),
+        1 => 0u64..300,
+        1 => any::<u64>().prop_map(|fp| fp << 36),
+        1 => (0u64..1000).prop_map(|fp| fp << 20 | 0xABCD << 48),
+    ];
+    prop::collection::vec(one, 0..2000)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn the_files_do_not_depend_on_the_memory(
+        set in sets(),
+        capacity in 8usize..1000,
+        name in prop::sample::select([Design::NAMES, &["auto"]].concat()),
+        block_bytes in prop::sample::select(vec![256u32, 512, 4096]),
+    ) {
+        let packer = match Design::named(name) {
+            Some(design) => Packer::new().design(design).block_bytes(block_bytes),
+            None => Packer::new(),
+        };
+        let (in_memory, expected) = pack(&packer, &set, usize::MAX).unwrap();
+        let (spilled, found) = pack(&packer, &set, capacity).unwrap();
+        prop_assert!(found == expected);
+        prop_assert_eq!(spilled.tables, in_memory.tables);
+        prop_assert_eq!((spilled.read, spilled.distinct), (in_memory.read, in_memory.distinct));
+        prop_assert_eq!(in_memory.temporary_bytes, 0);
+        let spills = set.len() > capacity;
+        prop_assert_eq!(spilled.temporary_bytes > 0, spills);
+    }
+}
+
+#[test]
+fn a_pack_that_is_cancelled_leaves_nothing() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let set: Vec<u64> = (0..1_500_000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+    // Cancelled at the n-th report of progress, until a pack ends before.
+    let mut cancelled = 0;
+    for n in (0..).step_by(7) {
+        let (cancel, reports) = (Arc::new(AtomicBool::new(false)), AtomicU64::new(0));
+        let flag = cancel.clone();
+        let packer = Packer::new()
+            .design(Design::named("halves").unwrap())
+            .memory(16 << 20)
+            .cancel(cancel)
+            .on_progress(move |_| {
+                if reports.fetch_add(1, Ordering::Relaxed) == n {
+                    flag.store(true, Ordering::Relaxed);
+                }
+            });
+        match packer.pack(&path, &set) {
+            Err(crate::Error::Cancelled) => cancelled += 1,
+            Err(error) => panic!("{error}"),
+            Ok(summary) => {
+                assert!(summary.temporary_bytes > 0);
+                break;
+            }
+        }
+        assert!(!path.exists(), "cancelled at report {n}");
+    }
+    assert!(cancelled > 2, "{cancelled}");
+}

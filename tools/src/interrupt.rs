@@ -1,0 +1,89 @@
+//! Stops a pack cleanly on SIGINT and SIGTERM.
+
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fpstore::PackSession;
+
+/// A session that may be taken away by a signal.
+#[derive(Clone, Default)]
+pub struct Interruptible {
+    session: Arc<Mutex<Option<PackSession>>>,
+    /// Stops what the session is doing.
+    pub cancel: Arc<AtomicBool>,
+    /// The signal that came, or 0.
+    signal: Arc<AtomicI32>,
+    /// Whether somebody is about to end the process because of it.
+    ending: Arc<AtomicBool>,
+}
+
+impl Interruptible {
+    /// Makes `session` the one that signals stop.
+    pub fn set(&self, session: PackSession) {
+        *self.lock() = Some(session);
+    }
+
+    /// Does something with the session; `None` if a signal took it.
+    pub fn with<T>(&self, work: impl FnOnce(&mut PackSession) -> T) -> Option<T> {
+        self.lock().as_mut().map(work)
+    }
+
+    /// Ends the session by `work`; `None` if a signal took it.
+    pub fn end<T>(&self, work: impl FnOnce(PackSession) -> T) -> Option<T> {
+        let mut session = self.lock();
+        session.take().map(work)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<PackSession>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The signal that stopped the session. If another thread is about to end the process because of
+    /// it, this one waits for that.
+    pub fn signal(&self) -> Option<i32> {
+        let signal = Some(self.signal.load(Ordering::SeqCst)).filter(|&signal| signal > 0);
+        while signal.is_some() && self.ending.swap(true, Ordering::SeqCst) {
+            std::thread::park();
+        }
+        signal
+    }
+
+    /// From now on a signal stops the session, removes what it wrote, and ends the process with the
+    /// code 128 + the number of the signal, after `last_words`. A second signal ends it at once.
+    #[cfg(unix)]
+    pub fn watch(&self, last_words: impl Fn(i32) + Send + Sync + 'static) -> std::io::Result<()> {
+        use std::thread;
+
+        use signal_hook::consts::{SIGINT, SIGTERM};
+
+        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+        let (this, last_words) = (self.clone(), Arc::new(last_words));
+        thread::spawn(move || {
+            for (number, signal) in signals.forever().enumerate() {
+                let code = 128 + signal;
+                if number > 0 {
+                    std::process::exit(code);
+                }
+                this.signal.store(signal, Ordering::SeqCst);
+                this.cancel.store(true, Ordering::SeqCst);
+                let (this, last_words) = (this.clone(), last_words.clone());
+                thread::spawn(move || {
+                    // A read of the input may last; the session is free meanwhile.
+                    let session = this.lock().take();
+                    if session.is_some() && !this.ending.swap(true, Ordering::SeqCst) {
+                        drop(session);
+                        last_words(signal);
+                        std::process::exit(code);
+                    }
+                });
+            }
+        });
+        Ok(())
+    }
+
+    /// Signals do what they always do.
+    #[cfg(not(unix))]
+    pub fn watch(&self, _last_words: impl Fn(i32) + Send + Sync + 'static) -> std::io::Result<()> {
+        Ok(())
+    }
+}
