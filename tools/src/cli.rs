@@ -11,21 +11,34 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore plan --n 8e9                           which design for so many?
   fpstore pack hashes.txt -o photos.fps          pack a list of fingerprints
+  fpstore pack photos.parquet -o photos.fps --fingerprint-column phash
   fpstore query photos.fps 8f3ac41e09b7d265      which are within the distance?
   fpstore query photos.fps --from new.txt -k 6   many queries, another distance
   fpstore stat photos.fps                        how well it is compressed
   fpstore dump photos.fps > sorted.txt           all fingerprints again
 
-Formats of fingerprints (--format):
-  hex    up to 16 hexadecimal digits, with or without 0x, separated by white
-         space
-  dec    decimal digits, separated by white space; -9223372036854775808 to -1
-         stand for the 64 bits of a signed integer (two's complement), as
-         databases store them
-  u64le  raw little-endian integers of 8 bytes, nothing between them
-  auto   judged for each input from its first 64 KiB: hex if every fingerprint
-         has 16 digits or 0x; dec if all are decimal and not all have 16
-         digits; u64le if it is no text; else an error that asks for --format
+Formats of inputs (--format):
+  hex      up to 16 hexadecimal digits, with or without 0x, separated by white
+           space
+  dec      decimal digits, separated by white space; -9223372036854775808 to -1
+           stand for the 64 bits of a signed integer (two's complement), as
+           databases store them
+  u64le    raw little-endian integers of 8 bytes, nothing between them
+  npy      NumPy: uint64 (or int64) of shape (n), or uint8 of shape (n, 8)
+  csv      columns separated by commas or semicolons, with a header
+  tsv      columns separated by tabs, with a header
+  jsonl    an object on each line; the fingerprint is a number or a string
+  parquet  columns of type UInt64, Int64 (its 64 bits), FixedSizeBinary(8),
+           binary of 8 bytes each, or strings
+  arrow    the same in Arrow IPC: files (Feather) and streams
+  auto     judged for each input from its first 64 KiB, then from its name. A
+           list is hex if every fingerprint has 16 digits or 0x; dec if all are
+           decimal and not all have 16 digits; what is no text is u64le; if it
+           stays open, an error asks for the format
+
+All but parquet may be compressed with gzip or zstd, and may come through a pipe.
+Strings in columns follow the rule of lists, or --digits. Binary fingerprints are
+big-endian, as their digits are printed, or as --byte-order says.
 
 Exit codes:
   0  done; `query`: something matched

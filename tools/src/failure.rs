@@ -45,14 +45,19 @@ impl Failure {
 
     /// The message, kept to one line whatever a path in it holds.
     pub fn line(&self) -> String {
-        let mut line = String::new();
-        for c in self.to_string().chars() {
-            if c.is_control() {
-                line.extend(c.escape_default());
-            } else {
-                line.push(c);
-            }
-        }
-        line
+        one_line(&self.to_string())
     }
+}
+
+/// A message with everything escaped that would end its line.
+pub fn one_line(message: &str) -> String {
+    let mut line = String::new();
+    for c in message.chars() {
+        if c.is_control() {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    line
 }

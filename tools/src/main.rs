@@ -7,7 +7,6 @@
 
 mod cli;
 mod completions;
-mod detect;
 mod dump;
 mod failure;
 mod input;
@@ -15,7 +14,6 @@ mod interrupt;
 mod memory;
 mod output;
 mod pack;
-mod parse;
 mod plan;
 mod progress;
 mod query;

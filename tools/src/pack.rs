@@ -9,9 +9,8 @@ use clap::ValueEnum;
 use fpstore::{Codec, Design, PackSummary, Packer};
 use serde::Serialize;
 
-use crate::detect::FormatArg;
 use crate::failure::Failure;
-use crate::input::{Source, is_stdin};
+use crate::input::{InputArgs, Records, Skipped, Source, is_stdin};
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
 use crate::output::Output;
@@ -30,6 +29,7 @@ Examples:
   fpstore pack a.txt b.bin -o photos.fps --force
   psql -At -c 'select phash from photos' |
       fpstore pack - -o photos.fps --format dec
+  fpstore pack pages.csv.gz -o pages.fps --fingerprint-column simhash
   fpstore pack hashes.txt -o photos.fps -k 8 --design quarters
 
 The output is checked before any input is read. The store appears at once, when
@@ -51,7 +51,12 @@ are chosen for the distance K, and for this set in particular, by the least
 product of space and time that `fpstore plan` predicts. The choice is the same
 on every machine, unless --calibration is given.
 
-`fpstore --help` explains the formats of fingerprints.";
+A bad record ends the pack with its file and line or row, both counted from 1.
+With --on-error skip each is told on standard error (with --quiet only their
+number), and the others are packed. A file that is cut or damaged always ends
+the pack.
+
+`fpstore --help` explains the formats of inputs.";
 
 /// Packs fingerprints into a store
 #[derive(clap::Args)]
@@ -64,11 +69,6 @@ pub struct Args {
     /// The store to write: a new or empty directory
     #[arg(short, long, value_name = "STORE")]
     output: PathBuf,
-
-    /// Format of the fingerprints
-    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
-    #[arg(value_name = "auto|u64le|hex|dec")]
-    format: FormatArg,
 
     /// The distance that queries will mostly ask for, and their default
     #[arg(short = 'k', default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
@@ -128,6 +128,9 @@ pub struct Args {
     /// No progress but that of --progress, and no summary but that of --json
     #[arg(long)]
     quiet: bool,
+
+    #[command(flatten)]
+    reading: InputArgs,
 }
 
 /// `auto`, or a value.
@@ -261,16 +264,19 @@ fn read_all(
     work: &Interruptible,
 ) -> Result<(), Failure> {
     progress.start_reading(bytes);
-    let (mut piece, mut bytes_before, mut fingerprints) = (Vec::new(), 0, 0);
+    let (mut records, mut bytes_before, mut fingerprints) = (Records::default(), 0, 0);
+    let mut skipped = Skipped::new(args.quiet);
     for path in &args.input {
-        let mut source = Source::open(path, args.format)?;
+        let mut source = Source::open(path, &args.reading)?;
         loop {
-            let more = source.read(&mut piece)?;
-            if !more || piece.len() >= PIECE {
-                fingerprints += piece.len() as u64;
-                let taken = work.with(|session| session.extend(&piece));
+            let more = source.read(&mut records);
+            progress.beside(|| skipped.tell(&mut records));
+            let more = more?;
+            if !more || records.fingerprints.len() >= PIECE {
+                fingerprints += records.fingerprints.len() as u64;
+                let taken = work.with(|session| session.extend(&records.fingerprints));
                 taken.unwrap_or(Err(fpstore::Error::Cancelled))?;
-                piece.clear();
+                records.clear();
                 progress.read(bytes_before + source.bytes_read(), fingerprints);
             }
             if !more {
@@ -279,6 +285,7 @@ fn read_all(
         }
         bytes_before += source.bytes_read();
     }
+    progress.beside(|| skipped.tell_count(records.next_number()));
     Ok(())
 }
 
@@ -295,7 +302,7 @@ fn check_inputs(args: &Args) -> Result<Option<u64>, Failure> {
         let pipe = fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir());
         let length = match pipe {
             true => None,
-            false => Source::open(path, args.format)?.length(),
+            false => Source::open(path, &args.reading)?.length(),
         };
         bytes = bytes.zip(length).map(|(sum, length): (u64, u64)| sum.saturating_add(length));
     }

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use fpstore::{Calibration, Design, Objective, Plan, Planner};
 use serde::Serialize;
 
-use crate::detect::FormatArg;
 use crate::failure::Failure;
-use crate::input::Source;
+use crate::input::{InputArgs, Records, Skipped, Source};
 use crate::output::Output;
 
 const AFTER_HELP: &str = "\
@@ -70,11 +69,6 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
 
-    /// Format of the sample
-    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
-    #[arg(value_name = "auto|u64le|hex|dec")]
-    format: FormatArg,
-
     /// The constants of a machine, as --calibrate writes them [default: the shipped ones]
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
@@ -87,6 +81,9 @@ pub struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    reading: InputArgs,
 }
 
 /// Sizes of blocks, or none for those of the planner.
@@ -215,7 +212,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
         (None, None) => Calibration::default(),
     };
-    let sample = args.sample.as_deref().map(|path| read_sample(path, args.format)).transpose()?;
+    let sample = args.sample.as_deref().map(|path| read_sample(path, &args.reading)).transpose()?;
     let count =
         args.count.or(sample.as_ref().map(|sample| sample.len() as u64)).ok_or_else(|| {
             Failure::Usage("plan: how many fingerprints? give --n N, or --sample FILE".to_string())
@@ -236,10 +233,18 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// The distinct fingerprints of a file.
-fn read_sample(path: &Path, format: FormatArg) -> Result<Vec<u64>, Failure> {
-    let mut fingerprints = Vec::new();
-    let mut source = Source::open(path, format)?;
-    while source.read(&mut fingerprints)? {}
+fn read_sample(path: &Path, reading: &InputArgs) -> Result<Vec<u64>, Failure> {
+    let (mut records, mut skipped) = (Records::default(), Skipped::default());
+    let mut source = Source::open(path, reading)?;
+    loop {
+        let more = source.read(&mut records);
+        skipped.tell(&mut records);
+        if !more? {
+            break;
+        }
+    }
+    skipped.tell_count(records.next_number());
+    let mut fingerprints = records.fingerprints;
     fingerprints.sort_unstable();
     fingerprints.dedup();
     Ok(fingerprints)

@@ -149,6 +149,11 @@ impl Progress {
         }
     }
 
+    /// Writes something to standard error, where the bar does not stand in its way.
+    pub fn beside(&self, write: impl FnOnce()) {
+        self.bar.suspend(write);
+    }
+
     /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();

@@ -10,9 +10,8 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde::Serialize;
 
-use crate::detect::FormatArg;
 use crate::failure::Failure;
-use crate::input::Source;
+use crate::input::{InputArgs, Records, Skipped, Source};
 use crate::output::{Output, hex};
 
 /// Queries from a pipe that are answered together: so few that none waits long for the others.
@@ -25,6 +24,7 @@ Examples:
   fpstore query photos.fps 8f3ac41e09b7d265 0x1f
   fpstore query photos.fps --from new.txt -k 6 > pairs.tsv
   hasher photo.jpg | fpstore query photos.fps --from - --output json
+  fpstore query photos.fps --from new.parquet --fingerprint-column phash
   fpstore query photos.fps 8f3ac41e09b7d265 -k 0 > /dev/null && echo known
 
 Output, in the order of the queries:
@@ -59,11 +59,6 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 
-    /// Format of the fingerprints
-    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
-    #[arg(value_name = "auto|u64le|hex|dec")]
-    format: FormatArg,
-
     /// The greatest distance of a match; over 64 is 64 [default: the radius that the store was
     /// packed for]
     #[arg(short = 'k', value_name = "K")]
@@ -78,6 +73,9 @@ pub struct Args {
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     #[arg(value_name = "N")]
     threads: u16,
+
+    #[command(flatten)]
+    reading: InputArgs,
 }
 
 /// What is printed.
@@ -110,7 +108,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     let queries = arguments(&args)?;
     let store = Store::open(&args.store)?;
     let source = match &args.from {
-        Some(path) => Some(Source::follow(path, args.format)?),
+        Some(path) => Some(Source::follow(path, &args.reading)?),
         None => None,
     };
     let mut asker = Asker {
@@ -130,18 +128,18 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
 
 /// The fingerprints among the arguments, all of which must be sound.
 fn arguments(args: &Args) -> Result<Vec<u64>, Failure> {
-    let mut queries = Vec::new();
     if args.fingerprints.is_empty() {
-        return Ok(queries);
+        return Ok(Vec::new());
     }
-    if args.format == FormatArg::U64le {
+    if args.reading.is_raw() {
         let message = "argument 1: --format u64le is for bytes in a file; give --from FILE, or \
                        --format hex or dec for arguments";
         return Err(Failure::Usage(message.to_string()));
     }
-    let mut source = Source::arguments(&args.fingerprints, args.format)?;
+    let mut queries = Records::default();
+    let mut source = Source::arguments(&args.fingerprints, &args.reading)?;
     while source.read(&mut queries)? {}
-    Ok(queries)
+    Ok(queries.fingerprints)
 }
 
 fn pool(threads: usize) -> Result<ThreadPool, Failure> {
@@ -161,15 +159,18 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    fn answer_all(&mut self, mut queries: Vec<u64>, source: Option<Source>) -> Result<(), Failure> {
-        self.answer(&queries, false)?;
+    fn answer_all(&mut self, arguments: Vec<u64>, source: Option<Source>) -> Result<(), Failure> {
+        self.answer(&arguments, false)?;
         let Some(mut source) = source else { return Ok(()) };
+        let (mut queries, mut skipped) = (Records::default(), Skipped::default());
         loop {
             queries.clear();
             let more = source.read(&mut queries);
             // What stands before a fault is answered.
-            self.answer(&queries, source.is_live())?;
+            self.answer(&queries.fingerprints, source.is_live())?;
+            skipped.tell(&mut queries);
             if !more? {
+                skipped.tell_count(queries.next_number());
                 return Ok(());
             }
         }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Args, packer};
 use crate::failure::Failure;
-use crate::input::Source;
+use crate::input::{Records, Source};
 use crate::output::Output;
 
 /// Fingerprints of each input from which their number is estimated.
@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     packer.check_target(&args.output)?;
     let mut count = 0;
     for path in &args.input {
-        count += count_of(Source::open(path, args.format)?).ok_or_else(|| {
+        count += count_of(Source::open(path, &args.reading)?).ok_or_else(|| {
             let message = format!("{}: --dry-run needs regular files", path.display());
             Failure::Usage(message)
         })??;
@@ -39,15 +39,15 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 /// The number of fingerprints of an input, from its first ones; `None` if its length is not known.
 fn count_of(mut source: Source) -> Option<Result<u64, Failure>> {
     let length = source.length()?;
-    let mut fingerprints = Vec::new();
-    while fingerprints.len() < SAMPLE {
-        match source.read(&mut fingerprints) {
+    let mut records = Records::default();
+    while records.fingerprints.len() < SAMPLE {
+        match source.read(&mut records) {
             Ok(true) => {}
             Ok(false) => break,
             Err(error) => return Some(Err(error.into())),
         }
     }
-    let (read, found) = (source.bytes_read().max(1), fingerprints.len() as u64);
+    let (read, found) = (source.bytes_read().max(1), records.fingerprints.len() as u64);
     Some(Ok((u128::from(length) * u128::from(found) / u128::from(read)) as u64))
 }
 

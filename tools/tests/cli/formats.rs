@@ -133,7 +133,7 @@ fn tokens_that_leave_the_format_open_ask_for_it() {
         "",
         &format!("in: line 2, column 4: \"00000000000000ab\": {advice}"),
     );
-    fails_with("name,hash\n", "", &format!("in: line 1, column 1: \"name,hash\": {advice}"));
+    fails_with("name hash\n", "", &format!("in: line 1, column 1: \"name\": {advice}"));
     fails_with("é\n", "", &format!("in: line 1, column 1: \"é\": {advice}"));
     fails_with("--1\n", "", &format!("in: line 1, column 1: \"--1\": {advice}"));
 }

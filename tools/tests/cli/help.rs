@@ -14,7 +14,9 @@ fn the_help_answers_with_examples_formats_and_exit_codes() {
         "Examples:",
         "fpstore pack hashes.txt -o photos.fps",
         "fpstore query photos.fps 8f3ac41e09b7d265",
-        "Formats of fingerprints",
+        "Formats of inputs",
+        "\n  parquet  ",
+        "gzip or zstd",
         "two's complement",
         "Exit codes:\n  0  done; `query`: something matched\n  1  `query`: nothing matched\n  2  an error",
     ] {

@@ -1,16 +1,20 @@
 //! Runs the real binary and holds it to its contract: what it prints where, and its exit codes.
 
 mod bad_input;
+mod bad_records;
+mod broken_files;
 mod crash;
 mod external;
 mod formats;
 mod help;
+mod inputs;
 mod maintenance;
 mod oracle;
 mod pack;
 mod pipes;
 mod plan;
 mod query;
+mod writers;
 
 use std::fs;
 use std::io::Write;

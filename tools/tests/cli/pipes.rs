@@ -11,14 +11,14 @@ use crate::oracle::{fingerprints, tsv};
 use crate::{Ran, Scratch, hex, raw};
 
 /// A query that runs, with its ends of the pipes.
-struct Talk {
+pub struct Talk {
     child: Child,
     stdin: ChildStdin,
     lines: mpsc::Receiver<String>,
 }
 
 impl Talk {
-    fn start(scratch: &Scratch, line: &str) -> Self {
+    pub fn start(scratch: &Scratch, line: &str) -> Self {
         let mut command = scratch.command(line);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -27,19 +27,19 @@ impl Talk {
         Talk { child, stdin, lines: lines_of(stdout) }
     }
 
-    fn say(&mut self, bytes: &[u8]) {
+    pub fn say(&mut self, bytes: &[u8]) {
         self.stdin.write_all(bytes).unwrap();
         self.stdin.flush().unwrap();
     }
 
     #[track_caller]
-    fn hears(&self, line: &str) {
+    pub fn hears(&self, line: &str) {
         let heard = self.lines.recv_timeout(Duration::from_secs(30));
         assert_eq!(heard.expect("an answer while standard input is open"), line);
     }
 
     /// Closes standard input, and gives the exit code and what was written to standard error.
-    fn end(self) -> (Option<i32>, String) {
+    pub fn end(self) -> (Option<i32>, String) {
         drop(self.stdin);
         let output = self.child.wait_with_output().unwrap();
         assert_eq!(self.lines.recv().ok(), None, "no further answer");

@@ -5,11 +5,9 @@
 
 use std::fmt;
 
-/// The format of an input.
+/// How fingerprints are written in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Raw little-endian integers of 8 bytes.
-    U64le,
     /// Up to 16 hexadecimal digits each, with or without `0x`.
     Hex,
     /// Hexadecimal because each of the first ones has 16 digits or `0x`: then all must have.
@@ -70,16 +68,55 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Parses fingerprints as text.
+impl Fault {
+    /// The message where the fingerprint is a value of a column.
+    pub fn in_column(&self) -> String {
+        match self {
+            Fault::HexDigit(byte) | Fault::DecDigit(byte) => {
+                let (kind, other) = match self {
+                    Fault::HexDigit(_) => ("hexadecimal", "dec"),
+                    _ => ("decimal", "hex"),
+                };
+                format!(
+                    "'{}' is no {kind} digit; correct it, or give --digits {other} or --on-error \
+                     skip",
+                    byte.escape_ascii()
+                )
+            }
+            Fault::NoDigits => "no digits; fill it in, or give --on-error skip".to_string(),
+            Fault::NotSixteen(digits) => format!(
+                "{digits} digits, after fingerprints of 16 hexadecimal digits; give --digits hex or \
+                 --digits dec"
+            ),
+            Fault::HexOverflow | Fault::DecOverflow => self.to_string(),
+        }
+    }
+}
+
+/// Parses lists of fingerprints.
 pub struct TextParser {
     format: Format,
     line: u64,
     line_start: u64,
     offset: u64,
     token: Option<Token>,
+    /// The rest of a faulty token is passed over.
+    skipping: bool,
+}
+
+/// A fault, its place, and the number of bytes before it that need not be fed again.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// Where the fault is.
+    pub place: Place,
+    /// What it is.
+    pub fault: Fault,
+    /// The parser goes on behind so many bytes.
+    pub consumed: usize,
 }
 
 /// The part of a fingerprint that was read so far.
+#[derive(Default)]
 struct Token {
     start: u64,
     value: u64,
@@ -89,31 +126,75 @@ struct Token {
     overflow: bool,
 }
 
+/// Parses one fingerprint, all of `text`.
+pub fn parse(text: &[u8], format: Format) -> Result<u64, Fault> {
+    if let (Some(value), true) = (sixteen(text), format != Format::Dec && text.len() == 16) {
+        return Ok(value);
+    }
+    let mut token = Token::default();
+    for &byte in text {
+        token.push(byte, format)?;
+    }
+    token.value(format)
+}
+
 impl TextParser {
-    /// A parser at the start of a text in a `format` other than `U64le`.
+    /// A parser at the start of a text.
     pub fn new(format: Format) -> Self {
-        Self { format, line: 1, line_start: 0, offset: 0, token: None }
+        Self { format, line: 1, line_start: 0, offset: 0, token: None, skipping: false }
     }
 
-    /// Appends the fingerprints that end in `bytes` to `to`, up to a fault.
-    pub fn feed(&mut self, bytes: &[u8], to: &mut Vec<u64>) -> Result<(), (Place, Fault)> {
-        for &byte in bytes {
+    /// Appends the fingerprints that end in `bytes` to `to`, up to a fault. The faulty token is
+    /// passed over when the rest of the bytes is fed.
+    pub fn feed(&mut self, bytes: &[u8], to: &mut Vec<u64>) -> Result<(), Stop> {
+        let mut at = 0;
+        while at < bytes.len() {
+            if self.token.is_none() && !self.skipping {
+                at += self.feed_lines(&bytes[at..], to);
+            }
+            let Some(&byte) = bytes.get(at) else { break };
+            let stop = |(place, fault)| Stop { place, fault, consumed: at };
             if byte.is_ascii_whitespace() {
-                self.finish(to)?;
+                self.finish(to).map_err(stop)?;
                 if byte == b'\n' {
                     self.line += 1;
                     self.line_start = self.offset + 1;
                 }
-            } else if let Err(fault) = self.push(byte) {
-                return Err((self.place(self.offset), fault));
+            } else if !self.skipping
+                && let Err(fault) = self.push(byte)
+            {
+                self.token = None;
+                self.skipping = true;
+                return Err(stop((self.place(self.offset), fault)));
             }
             self.offset += 1;
+            at += 1;
         }
         Ok(())
     }
 
+    /// Appends fingerprints as long as each is a line of its own in the usual form, and gives the
+    /// number of bytes.
+    fn feed_lines(&mut self, bytes: &[u8], to: &mut Vec<u64>) -> usize {
+        let mut at = 0;
+        loop {
+            let line = match self.format {
+                Format::Dec => decimal_line(&bytes[at..]),
+                _ => sixteen(&bytes[at..]).zip(line_end(&bytes[at..], 16)),
+            };
+            let Some((value, length)) = line else { break };
+            to.push(value);
+            at += length;
+            self.line += 1;
+            self.line_start = self.offset + at as u64;
+        }
+        self.offset += at as u64;
+        at
+    }
+
     /// Appends the fingerprint that ends here, if there is one.
     pub fn finish(&mut self, to: &mut Vec<u64>) -> Result<(), (Place, Fault)> {
+        self.skipping = false;
         if let Some(token) = self.token.take() {
             let value =
                 token.value(self.format).map_err(|fault| (self.place(token.start), fault))?;
@@ -124,18 +205,8 @@ impl TextParser {
 
     fn push(&mut self, byte: u8) -> Result<(), Fault> {
         let start = self.offset;
-        let token = self.token.get_or_insert(Token {
-            start,
-            value: 0,
-            digits: 0,
-            negative: false,
-            prefixed: false,
-            overflow: false,
-        });
-        match self.format {
-            Format::Dec => token.push_dec(byte),
-            _ => token.push_hex(byte),
-        }
+        let token = self.token.get_or_insert(Token { start, ..Token::default() });
+        token.push(byte, self.format)
     }
 
     fn place(&self, offset: u64) -> Place {
@@ -143,7 +214,66 @@ impl TextParser {
     }
 }
 
+/// The values of hexadecimal digits; 255 for other bytes.
+static HEX: [u8; 256] = {
+    let mut values = [255; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        values[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        values[b"0123456789ABCDEF"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    values
+};
+
+/// The value of the 16 hexadecimal digits in front.
+fn sixteen(bytes: &[u8]) -> Option<u64> {
+    let digits: &[u8; 16] = bytes.first_chunk()?;
+    let (mut value, mut all) = (0, 0);
+    for &byte in digits {
+        let digit = HEX[usize::from(byte)];
+        all |= digit;
+        value = value << 4 | u64::from(digit & 15);
+    }
+    (all < 16).then_some(value)
+}
+
+/// The length of a line whose text has `length` bytes.
+fn line_end(bytes: &[u8], length: usize) -> Option<usize> {
+    match bytes.get(length..)? {
+        [b'\n', ..] => Some(length + 1),
+        [b'\r', b'\n', ..] => Some(length + 2),
+        _ => None,
+    }
+}
+
+/// A line of up to 19 decimal digits, which cannot be too large, and its length.
+fn decimal_line(bytes: &[u8]) -> Option<(u64, usize)> {
+    let negative = bytes.first() == Some(&b'-');
+    let start = usize::from(negative);
+    let (mut value, mut at) = (0u64, start);
+    while let Some(digit) = bytes.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|&d| d < 10) {
+        if at - start == 19 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+        at += 1;
+    }
+    if at == start || negative && value > 1 << 63 {
+        return None;
+    }
+    let length = line_end(bytes, at)?;
+    Some((if negative { value.wrapping_neg() } else { value }, length))
+}
+
 impl Token {
+    fn push(&mut self, byte: u8, format: Format) -> Result<(), Fault> {
+        match format {
+            Format::Dec => self.push_dec(byte),
+            _ => self.push_hex(byte),
+        }
+    }
+
     fn push_hex(&mut self, byte: u8) -> Result<(), Fault> {
         let digit = match byte {
             b'0'..=b'9' => byte - b'0',
@@ -194,39 +324,5 @@ impl Token {
             }
             _ => Ok(self.value),
         }
-    }
-}
-
-/// Parses raw little-endian integers.
-#[derive(Default)]
-pub struct RawParser {
-    cut: [u8; 8],
-    cut_bytes: usize,
-    offset: u64,
-}
-
-impl RawParser {
-    /// Appends the fingerprints that end in `bytes` to `to`.
-    pub fn feed(&mut self, mut bytes: &[u8], to: &mut Vec<u64>) {
-        self.offset += bytes.len() as u64;
-        if self.cut_bytes > 0 {
-            let taken = bytes.len().min(8 - self.cut_bytes);
-            self.cut[self.cut_bytes..][..taken].copy_from_slice(&bytes[..taken]);
-            self.cut_bytes += taken;
-            bytes = &bytes[taken..];
-            if self.cut_bytes < 8 {
-                return;
-            }
-            to.push(u64::from_le_bytes(self.cut));
-        }
-        let (whole, rest) = bytes.as_chunks::<8>();
-        to.extend(whole.iter().map(|&bytes| u64::from_le_bytes(bytes)));
-        self.cut[..rest.len()].copy_from_slice(rest);
-        self.cut_bytes = rest.len();
-    }
-
-    /// The bytes that were read, where they end inside a fingerprint.
-    pub fn cut(&self) -> Option<u64> {
-        (self.cut_bytes > 0).then_some(self.offset)
     }
 }

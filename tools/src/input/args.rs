@@ -1,0 +1,119 @@
+//! The options that say how inputs are read, common to all commands that read some.
+
+use clap::ValueEnum;
+
+use crate::input::format::{Container, FormatArg};
+use crate::input::reader::{ByteOrder, IdWish, Wishes};
+use crate::input::stream::{Codec, CompressionArg};
+use crate::input::text::Format;
+
+/// How inputs are read.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Input")]
+pub struct InputArgs {
+    /// Format of the input; `fpstore --help` lists them
+    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
+    #[arg(value_name = "FORMAT")]
+    format: FormatArg,
+
+    /// How the input is compressed as a whole
+    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
+    #[arg(value_name = "auto|none|gzip|zstd")]
+    compression: CompressionArg,
+
+    /// Column of the fingerprints, in tables and JSON [default: `fingerprint`, or the only one]
+    #[arg(long, value_name = "NAME")]
+    fingerprint_column: Option<String>,
+
+    /// CSV and TSV begin with data; columns have numbers, from 1 on
+    #[arg(long)]
+    no_header: bool,
+
+    /// How strings in columns are written; auto judges the first ones, as in lists
+    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
+    #[arg(value_name = "auto|hex|dec")]
+    digits: DigitsArg,
+
+    /// Order of the bytes in uint8 arrays and binary columns; big is that of the printed digits
+    #[arg(long, value_enum, default_value = "big", hide_possible_values = true)]
+    #[arg(value_name = "big|little")]
+    byte_order: ByteOrder,
+
+    /// What to do about a bad record; skip tells each on standard error and goes on
+    #[arg(long, value_enum, default_value = "stop", hide_possible_values = true)]
+    #[arg(value_name = "stop|skip")]
+    on_error: OnError,
+
+    /// The ids that readers shall give. No option yet: stores keep none.
+    #[arg(skip)]
+    pub(super) ids: Option<IdWish>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum DigitsArg {
+    Auto,
+    Hex,
+    Dec,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OnError {
+    Stop,
+    Skip,
+}
+
+impl InputArgs {
+    /// Whether bad records are left out.
+    pub fn skips(&self) -> bool {
+        self.on_error == OnError::Skip
+    }
+
+    /// Whether the format given is raw integers, which arguments cannot be.
+    pub fn is_raw(&self) -> bool {
+        self.format == FormatArg::U64le
+    }
+
+    /// The format, if it is given.
+    pub(super) fn container(&self) -> Option<Container> {
+        self.format.given()
+    }
+
+    /// How the input is compressed, if that is given.
+    pub(super) fn codec(&self) -> Option<Option<Codec>> {
+        match self.compression {
+            CompressionArg::Auto => None,
+            CompressionArg::None => Some(None),
+            CompressionArg::Gzip => Some(Some(Codec::Gzip)),
+            CompressionArg::Zstd => Some(Some(Codec::Zstd)),
+        }
+    }
+
+    /// The column of fingerprints, if it is given.
+    pub(super) fn column(&self) -> Option<&str> {
+        self.fingerprint_column.as_deref()
+    }
+
+    /// The same for arguments: they are a list, and all of them must be sound.
+    pub(super) fn for_arguments(&self) -> Self {
+        let format = match self.format {
+            FormatArg::Hex | FormatArg::Dec => self.format,
+            _ => FormatArg::Auto,
+        };
+        Self { format, fingerprint_column: None, on_error: OnError::Stop, ..self.clone() }
+    }
+
+    /// What readers must know.
+    pub(super) fn wishes(&self) -> Wishes {
+        Wishes {
+            column: self.fingerprint_column.clone(),
+            ids: self.ids.clone(),
+            header: !self.no_header,
+            digits: match self.digits {
+                DigitsArg::Auto => None,
+                DigitsArg::Hex => Some(Format::Hex),
+                DigitsArg::Dec => Some(Format::Dec),
+            },
+            byte_order: self.byte_order,
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Record batches of Arrow, as they come from IPC and from Parquet.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type};
+use arrow_array::types::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use arrow_schema::{DataType, Schema};
+
+use crate::input::column::TextColumn;
+use crate::input::error::{ColumnProblem, Problem, RecordProblem};
+use crate::input::reader::{ByteOrder, IdKind, IdWish, Sink, Wishes, choose_column, text_id};
+use crate::input::records::Id;
+
+const WANTED: &str = "UInt64, Int64, FixedSizeBinary(8) or strings";
+const WANTED_ID: &str = "integers or strings";
+
+/// The columns that are read, by their place in the schema.
+pub struct BatchColumns {
+    fingerprint: usize,
+    texts: TextColumn,
+    byte_order: ByteOrder,
+    id: Option<(usize, IdWish)>,
+}
+
+/// An id, of which a number that must be a text is kept in digits.
+enum OwnedId<'a> {
+    Number(u64),
+    Text(&'a str),
+    Digits(String),
+}
+
+impl BatchColumns {
+    /// Chooses the columns.
+    pub fn new(schema: &Schema, wishes: &Wishes) -> Result<Self, ColumnProblem> {
+        let names = || schema.fields().iter().map(|field| field.name().as_str());
+        let fingerprint = choose_column(wishes.column.as_deref(), names())?;
+        let check = |index: usize, is_sound: fn(&DataType) -> bool, wanted| {
+            let field = schema.field(index);
+            if is_sound(field.data_type()) {
+                return Ok(());
+            }
+            let (name, found) = (field.name().clone(), field.data_type().to_string());
+            Err(ColumnProblem::Type { name, found, wanted })
+        };
+        check(fingerprint, is_fingerprints, WANTED)?;
+        let id = match &wishes.ids {
+            None => None,
+            Some(wish) => {
+                let index = choose_column(Some(&wish.column), names())?;
+                check(index, is_ids, WANTED_ID)?;
+                Some((index, wish.clone()))
+            }
+        };
+        Ok(Self {
+            fingerprint,
+            texts: TextColumn::new(schema.field(fingerprint).name(), wishes.digits),
+            byte_order: wishes.byte_order,
+            id,
+        })
+    }
+
+    /// The places of the columns, ascending.
+    #[cfg_attr(
+        not(feature = "parquet"),
+        allow(dead_code, reason = "for readers that were not built")
+    )]
+    pub fn indexes(&self) -> Vec<usize> {
+        let mut indexes: Vec<usize> =
+            self.id.iter().map(|(index, _)| *index).chain([self.fingerprint]).collect();
+        indexes.sort_unstable();
+        indexes.dedup();
+        indexes
+    }
+
+    /// The same columns where only they are left of the schema.
+    #[cfg_attr(
+        not(feature = "parquet"),
+        allow(dead_code, reason = "for readers that were not built")
+    )]
+    pub fn projected(mut self) -> Self {
+        let indexes = self.indexes();
+        let place = |index: usize| indexes.iter().position(|&i| i == index).unwrap_or(0);
+        self.fingerprint = place(self.fingerprint);
+        if let Some((index, _)) = &mut self.id {
+            *index = place(*index);
+        }
+        self
+    }
+
+    /// Appends the records of a batch.
+    pub fn append(&mut self, batch: &RecordBatch, to: &mut Sink<'_>) -> Result<(), Problem> {
+        let array = batch.column(self.fingerprint).as_ref();
+        if self.id.is_none() && array.logical_null_count() == 0 {
+            // Whole columns of integers are copied.
+            if let Some(array) = array.as_primitive_opt::<UInt64Type>() {
+                to.records.fingerprints.extend_from_slice(array.values());
+                return Ok(());
+            }
+            if let Some(array) = array.as_primitive_opt::<Int64Type>() {
+                to.records.fingerprints.extend(array.values().iter().map(|&x| x as u64));
+                return Ok(());
+            }
+        }
+        let keys = keys(array);
+        let values = match array.as_any_dictionary_opt() {
+            Some(dictionary) => dictionary.values().as_ref(),
+            None => array,
+        };
+        let place = |row: usize| keys.as_ref().map_or(row, |keys| keys[row]);
+        if !self.texts.is_judged() {
+            let first = to.row();
+            let texts = (0..array.len())
+                .filter(|&row| array.is_valid(row))
+                .filter_map(|row| Some((first.behind(row), text(values, place(row))?.as_bytes())));
+            self.texts.judge(texts)?;
+        }
+        for row in 0..array.len() {
+            let at = to.row();
+            let record = self.fingerprint(array, values, row, place).and_then(|fingerprint| {
+                let id = self
+                    .id
+                    .as_ref()
+                    .map(|(index, wish)| id(batch.column(*index).as_ref(), row, wish));
+                Ok((fingerprint, id.transpose()?))
+            });
+            match record {
+                Ok((fingerprint, id)) => to.push(fingerprint, id.as_ref().map(OwnedId::borrow)),
+                Err(problem) => to.fault(Problem::Record(at, problem))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn fingerprint(
+        &self,
+        array: &dyn Array,
+        values: &dyn Array,
+        row: usize,
+        place: impl Fn(usize) -> usize,
+    ) -> Result<u64, RecordProblem> {
+        let column = || self.texts.name().to_string();
+        if array.is_null(row) {
+            return Err(RecordProblem::Null { column: column() });
+        }
+        let row = place(row);
+        if let Some(array) = values.as_primitive_opt::<UInt64Type>() {
+            return Ok(array.value(row));
+        }
+        if let Some(array) = values.as_primitive_opt::<Int64Type>() {
+            return Ok(array.value(row) as u64);
+        }
+        if let Some(text) = text(values, row) {
+            return self.texts.fingerprint(text.as_bytes());
+        }
+        let bytes = bytes(values, row).unwrap_or_default();
+        match bytes.try_into() {
+            Ok(bytes) => Ok(self.byte_order.fingerprint(bytes)),
+            Err(_) => Err(RecordProblem::Value {
+                column: column(),
+                found: format!("a value of {} bytes", bytes.len()),
+                wanted: "fingerprint, which has 8",
+            }),
+        }
+    }
+}
+
+impl OwnedId<'_> {
+    fn borrow(&self) -> Id<'_> {
+        match self {
+            OwnedId::Number(number) => Id::Number(*number),
+            OwnedId::Text(text) => Id::Text(text),
+            OwnedId::Digits(text) => Id::Text(text),
+        }
+    }
+}
+
+fn is_fingerprints(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::UInt64 | DataType::Int64 | DataType::FixedSizeBinary(8) => true,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        other => is_text(other),
+    }
+}
+
+fn is_ids(data_type: &DataType) -> bool {
+    data_type.is_integer() || is_text(data_type)
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// The places of the values of a dictionary.
+fn keys(array: &dyn Array) -> Option<Vec<usize>> {
+    let dictionary = array.as_any_dictionary_opt()?;
+    // Without values all rows are null.
+    match dictionary.values().is_empty() {
+        true => Some(vec![0; array.len()]),
+        false => Some(dictionary.normalized_keys()),
+    }
+}
+
+fn text(array: &dyn Array, row: usize) -> Option<&str> {
+    match array.data_type() {
+        DataType::Utf8 => Some(array.as_string::<i32>().value(row)),
+        DataType::LargeUtf8 => Some(array.as_string::<i64>().value(row)),
+        DataType::Utf8View => Some(array.as_string_view().value(row)),
+        _ => None,
+    }
+}
+
+fn bytes(array: &dyn Array, row: usize) -> Option<&[u8]> {
+    match array.data_type() {
+        DataType::FixedSizeBinary(_) => Some(array.as_fixed_size_binary().value(row)),
+        DataType::Binary => Some(array.as_binary::<i32>().value(row)),
+        DataType::LargeBinary => Some(array.as_binary::<i64>().value(row)),
+        DataType::BinaryView => Some(array.as_binary_view().value(row)),
+        _ => None,
+    }
+}
+
+fn id<'a>(array: &'a dyn Array, row: usize, wish: &IdWish) -> Result<OwnedId<'a>, RecordProblem> {
+    if array.is_null(row) {
+        return Err(RecordProblem::Null { column: wish.column.clone() });
+    }
+    if let Some(text) = text(array, row) {
+        return text_id(text, wish).map(|id| match id {
+            Id::Number(number) => OwnedId::Number(number),
+            Id::Text(text) => OwnedId::Text(text),
+        });
+    }
+    let number = integer(array, row).unwrap_or(-1);
+    match (wish.kind, u64::try_from(number)) {
+        (IdKind::Text, _) => Ok(OwnedId::Digits(number.to_string())),
+        (IdKind::Number, Ok(number)) => Ok(OwnedId::Number(number)),
+        (IdKind::Number, Err(_)) => Err(RecordProblem::Value {
+            column: wish.column.clone(),
+            found: number.to_string(),
+            wanted: "id, which is a number from 0 to 18446744073709551615",
+        }),
+    }
+}
+
+fn integer(array: &dyn Array, row: usize) -> Option<i128> {
+    Some(match array.data_type() {
+        DataType::UInt8 => array.as_primitive::<UInt8Type>().value(row).into(),
+        DataType::UInt16 => array.as_primitive::<UInt16Type>().value(row).into(),
+        DataType::UInt32 => array.as_primitive::<UInt32Type>().value(row).into(),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).into(),
+        DataType::Int8 => array.as_primitive::<Int8Type>().value(row).into(),
+        DataType::Int16 => array.as_primitive::<Int16Type>().value(row).into(),
+        DataType::Int32 => array.as_primitive::<Int32Type>().value(row).into(),
+        DataType::Int64 => array.as_primitive::<Int64Type>().value(row).into(),
+        _ => return None,
+    })
+}

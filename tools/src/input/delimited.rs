@@ -1,0 +1,238 @@
+//! CSV and TSV.
+
+use std::io::{self, Read};
+
+use csv::ByteRecord;
+
+use crate::input::column::TextColumn;
+use crate::input::detect::{excerpt, is_value};
+use crate::input::error::{At, ColumnProblem, Problem, RecordProblem};
+use crate::input::reader::{IdWish, Reader, Sink, Wishes, choose_column, text_id};
+use crate::input::stream::Stream;
+
+/// A record may have so many bytes; more would be a quote that is never closed.
+const MAX_RECORD_BYTES: usize = 1 << 24;
+/// Records that are taken in one piece.
+const PIECE_RECORDS: usize = 4096;
+/// Bytes of the records from which the digits are judged.
+const JUDGED_BYTES: usize = 1 << 20;
+/// Stands behind the input, on a line of its own. Inside of a field it shows an open quote, at which
+/// the input would else seem to end well.
+const END: &str = "\u{1}end of input\u{1}";
+
+/// Reads columns that are separated by one byte.
+pub struct DelimitedReader {
+    reader: csv::Reader<Ended>,
+    wishes: Wishes,
+    /// Records that are taken in one piece.
+    together: usize,
+    /// The columns, once the header was read.
+    columns: Option<Columns>,
+    record: ByteRecord,
+    ended: bool,
+}
+
+struct Columns {
+    fingerprint: usize,
+    texts: TextColumn,
+    id: Option<(usize, IdWish)>,
+    fields: usize,
+}
+
+impl DelimitedReader {
+    /// A reader; `live` gives each record as soon as it is there.
+    pub fn new(stream: Stream, delimiter: u8, wishes: Wishes, live: bool) -> Self {
+        let ended = Ended { stream, end: format!("\n{END}").into_bytes(), since_record: 0 };
+        let reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .has_headers(false)
+            .flexible(true)
+            .buffer_capacity(1 << 16)
+            .from_reader(ended);
+        let together = if live { 1 } else { PIECE_RECORDS };
+        let record = ByteRecord::new();
+        Self { reader, wishes, together, columns: None, record, ended: false }
+    }
+
+    /// Reads the next record, and tells whether there is one.
+    fn next(&mut self) -> Result<bool, Problem> {
+        self.reader.get_mut().since_record = 0;
+        if self.ended {
+            return Ok(false);
+        }
+        let line = self.reader.position().line();
+        match self.reader.read_byte_record(&mut self.record) {
+            Ok(true) => {}
+            Ok(false) => self.ended = true,
+            Err(error) => {
+                return Err(match error.into_kind() {
+                    csv::ErrorKind::Io(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                        let limit = MAX_RECORD_BYTES;
+                        Problem::Record(At::Line(line), RecordProblem::Long { limit })
+                    }
+                    csv::ErrorKind::Io(error) => self.reader.get_ref().stream.problem(error),
+                    _ => Problem::Record(At::Line(line), RecordProblem::Utf8),
+                });
+            }
+        }
+        let end = self.record.iter().next_back().filter(|last| last.ends_with(END.as_bytes()));
+        match end {
+            Some(last) if self.record.len() == 1 && last == END.as_bytes() => self.ended = true,
+            Some(_) => {
+                return Err(Problem::Record(self.at(), RecordProblem::OpenQuote));
+            }
+            None => {}
+        }
+        Ok(!self.ended)
+    }
+
+    /// The place of the record that was read.
+    fn at(&self) -> At {
+        At::Line(self.record.position().map_or(0, csv::Position::line))
+    }
+
+    /// Reads the header, or the first record where there is none. Gives that record.
+    fn start(&mut self) -> Result<Option<(At, ByteRecord)>, Problem> {
+        if !self.next()? {
+            return match self.wishes.header {
+                true => Err(Problem::Column(ColumnProblem::NoHeader)),
+                false => Ok(None),
+            };
+        }
+        let names: Vec<String> = self
+            .record
+            .iter()
+            .map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned())
+            .collect();
+        let columns = match self.wishes.header {
+            true => Columns::named(&names, &self.wishes),
+            false => Columns::numbered(names.len(), &self.wishes),
+        };
+        self.columns = Some(columns.map_err(Problem::Column)?);
+        Ok((!self.wishes.header).then(|| (self.at(), self.record.clone())))
+    }
+
+    /// Reads the first records, judges the digits from them, and appends them.
+    fn read_judging(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+        let mut first = Vec::new();
+        let mut bytes = 0;
+        if self.columns.is_none() {
+            first.extend(self.start()?);
+        }
+        while first.len() < self.together && bytes < JUDGED_BYTES && self.next()? {
+            bytes += self.record.as_slice().len();
+            first.push((self.at(), self.record.clone()));
+        }
+        let Some(columns) = &mut self.columns else { return Ok(false) };
+        let index = columns.fingerprint;
+        columns
+            .texts
+            .judge(first.iter().map(|(at, record)| (*at, record.get(index).unwrap_or_default())))?;
+        for (at, record) in &first {
+            to.take(*at, columns.take(record))?;
+        }
+        Ok(!self.ended)
+    }
+}
+
+impl Reader for DelimitedReader {
+    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+        if self.columns.as_ref().is_none_or(|columns| !columns.texts.is_judged()) {
+            return self.read_judging(to);
+        }
+        for _ in 0..self.together {
+            if !self.next()? {
+                return Ok(false);
+            }
+            let at = self.at();
+            if let Some(columns) = &self.columns {
+                to.take(at, columns.take(&self.record))?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Columns {
+    fn named(names: &[String], wishes: &Wishes) -> Result<Self, ColumnProblem> {
+        let data = names.iter().find(|name| is_value(name.as_bytes()));
+        let is_data = |problem| match data {
+            Some(token) => ColumnProblem::HeaderIsData { token: excerpt(token.as_bytes()) },
+            None => problem,
+        };
+        let fingerprint = choose_column(wishes.column.as_deref(), names).map_err(is_data)?;
+        if wishes.column.is_none() && is_value(names[fingerprint].as_bytes()) {
+            let token = excerpt(names[fingerprint].as_bytes());
+            return Err(ColumnProblem::HeaderIsData { token });
+        }
+        let id = |wish: &IdWish| Ok((choose_column(Some(&wish.column), names)?, wish.clone()));
+        Ok(Self {
+            fingerprint,
+            texts: TextColumn::new(names[fingerprint].clone(), wishes.digits),
+            id: wishes.ids.as_ref().map(id).transpose()?,
+            fields: names.len(),
+        })
+    }
+
+    fn numbered(columns: usize, wishes: &Wishes) -> Result<Self, ColumnProblem> {
+        let index = |name: &str| match name.parse() {
+            Ok(number) if (1..=columns).contains(&number) => Ok(number - 1),
+            _ => Err(ColumnProblem::Number { name: name.to_string(), columns }),
+        };
+        let name = match &wishes.column {
+            Some(name) => name.clone(),
+            None if columns == 1 => "1".to_string(),
+            None => {
+                let there = (1..=columns).map(|number| number.to_string()).collect();
+                return Err(ColumnProblem::Open { there });
+            }
+        };
+        let id = |wish: &IdWish| Ok((index(&wish.column)?, wish.clone()));
+        Ok(Self {
+            fingerprint: index(&name)?,
+            texts: TextColumn::new(name, wishes.digits),
+            id: wishes.ids.as_ref().map(id).transpose()?,
+            fields: columns,
+        })
+    }
+
+    fn take<'a>(
+        &self,
+        record: &'a ByteRecord,
+    ) -> Result<(u64, Option<crate::input::records::Id<'a>>), RecordProblem> {
+        // A comma without quotes would move all columns behind it.
+        if record.len() != self.fields {
+            return Err(RecordProblem::Fields { found: record.len(), header: self.fields });
+        }
+        let fingerprint =
+            self.texts.fingerprint(record.get(self.fingerprint).unwrap_or_default())?;
+        let Some((index, wish)) = &self.id else { return Ok((fingerprint, None)) };
+        let id = std::str::from_utf8(record.get(*index).unwrap_or_default())
+            .map_err(|_| RecordProblem::Utf8)?;
+        Ok((fingerprint, Some(text_id(id, wish)?)))
+    }
+}
+
+/// An input with `END` behind it, of which no record may take too much.
+struct Ended {
+    stream: Stream,
+    /// What of the end was not read yet.
+    end: Vec<u8>,
+    since_record: usize,
+}
+
+impl Read for Ended {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if self.since_record > MAX_RECORD_BYTES {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let mut bytes = self.stream.read(to)?;
+        if bytes == 0 {
+            bytes = to.len().min(self.end.len());
+            to[..bytes].copy_from_slice(&self.end[..bytes]);
+            self.end.drain(..bytes);
+        }
+        self.since_record += bytes;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,322 @@
+//! What format an input has, judged from its first bytes, and then from its name.
+//!
+//! A wrong guess would store wrong fingerprints without a word, so a guess is only made where the
+//! formats exclude each other; everything else asks for an option.
+
+use crate::input::format::Container;
+use crate::input::text::{Format, Place};
+
+/// So many bytes of an input are judged at most.
+pub const HEAD_BYTES: usize = 1 << 16;
+
+/// How the bytes of an input are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Raw little-endian integers.
+    U64le,
+    /// A list, separated by white space.
+    List(Format),
+    /// An array of NumPy.
+    Npy,
+    /// Columns separated by this byte.
+    Delimited(u8),
+    /// JSON lines.
+    Jsonl,
+    /// Parquet.
+    Parquet,
+    /// Arrow IPC.
+    Arrow,
+}
+
+/// What the first bytes of an input say about its format.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// This is the format.
+    Clear(Layout),
+    /// More bytes are needed.
+    TooShort,
+    /// UTF-16 text, which is none of the formats and would pass for raw integers.
+    Utf16,
+    /// The token at this place makes it neither all hexadecimal nor all decimal.
+    Open { place: Place, token: String },
+    /// Something else that would pass for raw integers.
+    Foreign(&'static str),
+    /// It is not this format, which the user or the name says.
+    IsNot(Container),
+}
+
+/// What is known of an input beside its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    /// The format that the name of the file promises.
+    pub named: Option<Container>,
+    /// The column that the user names, if any: so it is a table.
+    pub column: Option<&'a str>,
+}
+
+const PARQUET: &[u8] = b"PAR1";
+const ARROW_FILE: &[u8] = b"ARROW1\0\0";
+const NPY: &[u8] = b"\x93NUMPY";
+
+/// First bytes of what people take for fingerprints by mistake.
+const FOREIGN: [(&[u8], &str); 10] = [
+    (b"PK\x03\x04", "a zip archive (.npz, .xlsx or .zip)"),
+    (b"\xfd7zXZ\0", "an xz file"),
+    (b"BZh", "a bzip2 file"),
+    (b"\x04\x22\x4d\x18", "an lz4 file"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"Obj\x01", "an Avro file"),
+    (b"ORC", "an ORC file"),
+    (b"FEA1", "a Feather file of version 1"),
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+    (b"\x80\x04\x95", "a pickle of Python"),
+];
+
+/// Judges the first bytes of an input; `complete` says that there are no more.
+pub fn judge(head: &[u8], complete: bool, known: Known<'_>) -> Verdict {
+    let magics = [(PARQUET, Layout::Parquet), (ARROW_FILE, Layout::Arrow), (NPY, Layout::Npy)];
+    for (magic, layout) in magics {
+        if head.starts_with(magic) {
+            return Verdict::Clear(layout);
+        }
+        if !complete && !head.is_empty() && magic.starts_with(head) {
+            return Verdict::TooShort;
+        }
+    }
+    match is_arrow_stream(head) {
+        Some(true) => return Verdict::Clear(Layout::Arrow),
+        None if !complete => return Verdict::TooShort,
+        _ => {}
+    }
+    if is_utf16(head) {
+        return Verdict::Utf16;
+    }
+    let named_binary = known.named.filter(|container| {
+        matches!(container, Container::Parquet | Container::Arrow | Container::Npy)
+    });
+    if !is_text(head, complete) {
+        if let Some(container) = known.named.filter(|&named| named != Container::U64le) {
+            return Verdict::IsNot(container);
+        }
+        return match FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
+            Some((_, name)) => Verdict::Foreign(name),
+            None => Verdict::Clear(Layout::U64le),
+        };
+    }
+    match named_binary {
+        Some(container) => Verdict::IsNot(container),
+        None => judge_text(skip_bom(head), complete, known),
+    }
+}
+
+fn judge_text(text: &[u8], complete: bool, known: Known<'_>) -> Verdict {
+    match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'{') => return Verdict::Clear(Layout::Jsonl),
+        None if complete && known.named == Some(Container::Jsonl) => {
+            return Verdict::Clear(Layout::Jsonl);
+        }
+        None if complete && text.is_empty() && known.named == Some(Container::Csv) => {
+            return Verdict::Clear(Layout::Delimited(b','));
+        }
+        None if complete && text.is_empty() && known.named == Some(Container::Tsv) => {
+            return Verdict::Clear(Layout::Delimited(b'\t'));
+        }
+        _ => {}
+    }
+    // A token that is cut at the end says nothing.
+    let whole = match text.iter().rposition(u8::is_ascii_whitespace) {
+        _ if complete => text.len(),
+        Some(last) => last + 1,
+        None => 0,
+    };
+    let list = judge_tokens(&text[..whole], complete);
+    let (first, is_whole) = first_line(text, complete);
+    let column = known.column.unwrap_or("fingerprint");
+    let named_table =
+        known.named.is_some_and(|named| matches!(named, Container::Csv | Container::Tsv));
+    match &list {
+        // Numbers in columns pass for a list, unless somebody says that it is a table.
+        Verdict::Clear(_) if known.column.is_some() && first.contains(&b'\t') => {}
+        Verdict::Clear(_) if known.named == Some(Container::Tsv) && first.contains(&b'\t') => {}
+        Verdict::Clear(_) => return list,
+        Verdict::TooShort if !first.contains(&b',') => return list,
+        Verdict::Open { .. } if known.named == Some(Container::U64le) => {
+            return Verdict::Clear(Layout::U64le);
+        }
+        _ => {}
+    }
+    let delimiter = delimiter(first);
+    let is_table = delimiter.is_some() || named_table || trimmed(first) == column.as_bytes();
+    match (is_table, is_whole) {
+        (true, true) => Verdict::Clear(Layout::Delimited(delimiter.unwrap_or(b','))),
+        (true, false) => Verdict::TooShort,
+        (false, _) => list,
+    }
+}
+
+/// How the bytes of a format that is given are read.
+pub fn layout(given: Container, head: &[u8], complete: bool) -> Verdict {
+    let check = |is: bool, layout| match is {
+        true => Verdict::Clear(layout),
+        false => Verdict::IsNot(given),
+    };
+    let enough = complete || head.len() >= 12;
+    match given {
+        Container::U64le => Verdict::Clear(Layout::U64le),
+        Container::Hex => Verdict::Clear(Layout::List(Format::Hex)),
+        Container::Dec => Verdict::Clear(Layout::List(Format::Dec)),
+        Container::Npy | Container::Parquet | Container::Arrow if !enough => Verdict::TooShort,
+        Container::Npy => check(head.starts_with(NPY), Layout::Npy),
+        Container::Parquet => check(head.starts_with(PARQUET), Layout::Parquet),
+        // Old streams have no mark in front.
+        Container::Arrow => check(!head.is_empty(), Layout::Arrow),
+        Container::Csv | Container::Tsv | Container::Jsonl if is_utf16(head) => Verdict::Utf16,
+        Container::Tsv => Verdict::Clear(Layout::Delimited(b'\t')),
+        Container::Jsonl => Verdict::Clear(Layout::Jsonl),
+        Container::Csv => match first_line(skip_bom(head), complete) {
+            (line, true) => {
+                let delimiter = delimiter(line).filter(|&byte| byte != b'\t');
+                Verdict::Clear(Layout::Delimited(delimiter.unwrap_or(b',')))
+            }
+            (_, false) => Verdict::TooShort,
+        },
+    }
+}
+
+/// The first line, without its end, and whether all of it is there.
+fn first_line(text: &[u8], complete: bool) -> (&[u8], bool) {
+    match text.iter().position(|&byte| byte == b'\n') {
+        Some(end) => (&text[..end], true),
+        None => (text, complete || text.len() + 8 >= HEAD_BYTES),
+    }
+}
+
+fn trimmed(line: &[u8]) -> &[u8] {
+    line.trim_ascii()
+}
+
+/// The byte that separates columns: the most frequent outside of quotes.
+fn delimiter(line: &[u8]) -> Option<u8> {
+    let mut quoted = false;
+    let mut counts = [(0, b'\t'), (0, b';'), (0, b',')];
+    for &byte in line {
+        quoted ^= byte == b'"';
+        for (count, delimiter) in &mut counts {
+            *count += u32::from(byte == *delimiter && !quoted);
+        }
+    }
+    let most = counts.into_iter().max()?;
+    (most.0 > 0).then_some(most.1)
+}
+
+/// Whether this is the first message of a stream of Arrow: a mark, the length of the message, and
+/// an offset inside it. `None` where more bytes are needed.
+fn is_arrow_stream(head: &[u8]) -> Option<bool> {
+    let word = |at: usize| Some(u32::from_le_bytes(*head.get(at..)?.first_chunk()?));
+    if head.is_empty() || !head[..head.len().min(4)].iter().all(|&byte| byte == 0xff) {
+        return Some(false);
+    }
+    let (length, root) = (word(4)?, word(8));
+    if length == 0 || length % 8 != 0 || length > 1 << 24 {
+        return Some(false);
+    }
+    Some((4..length).contains(&root?))
+}
+
+fn judge_tokens(text: &[u8], complete: bool) -> Verdict {
+    let (mut all_hex, mut all_dec, mut any) = (true, true, false);
+    for (line, text) in text.split(|&byte| byte == b'\n').enumerate() {
+        let mut start = 0;
+        for token in text.split(u8::is_ascii_whitespace) {
+            let column = start + 1;
+            start += token.len() + 1;
+            if token.is_empty() {
+                continue;
+            }
+            any = true;
+            all_hex &= is_hex16(token);
+            all_dec &= is_dec(token);
+            if !all_hex && !all_dec {
+                let place = Place { line: line as u64 + 1, column: column as u64 };
+                return Verdict::Open { place, token: excerpt(token) };
+            }
+        }
+    }
+    match (any, all_hex) {
+        (true, true) => Verdict::Clear(Layout::List(Format::Hex16)),
+        (true, false) => Verdict::Clear(Layout::List(Format::Dec)),
+        // White space and nothing else is an empty set in every text format.
+        (false, _) if complete => Verdict::Clear(Layout::List(Format::Hex16)),
+        (false, _) => Verdict::TooShort,
+    }
+}
+
+/// The text without the byte order mark that some editors put before UTF-8.
+pub fn skip_bom(head: &[u8]) -> &[u8] {
+    head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head)
+}
+
+fn is_text(head: &[u8], complete: bool) -> bool {
+    let utf8 = match std::str::from_utf8(head) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none() && !complete,
+    };
+    utf8 && !head.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
+}
+
+fn is_utf16(head: &[u8]) -> bool {
+    let text =
+        |zero: usize| head.len() >= 4 && head[2..].iter().skip(zero).step_by(2).all(|&b| b == 0);
+    head.starts_with(&[0xff, 0xfe]) && text(1) || head.starts_with(&[0xfe, 0xff]) && text(0)
+}
+
+/// Whether the texts of a column are hexadecimal or decimal, by the rule of lists; `None` if there
+/// are none, and the index of the one that leaves it open.
+pub fn judge_column<'a>(
+    texts: impl IntoIterator<Item = &'a [u8]>,
+) -> Result<Option<Format>, (usize, String)> {
+    let (mut all_hex, mut all_dec, mut any) = (true, true, false);
+    for (index, text) in texts.into_iter().enumerate() {
+        // What is wrong in either case says nothing.
+        if text.is_empty() || !(is_dec(text) || is_hex(text)) {
+            continue;
+        }
+        any = true;
+        all_hex &= is_hex16(text);
+        all_dec &= is_dec(text);
+        if !all_hex && !all_dec {
+            return Err((index, excerpt(text)));
+        }
+    }
+    Ok(any.then_some(if all_hex { Format::Hex16 } else { Format::Dec }))
+}
+
+/// Whether `text` is written like a fingerprint, and not like the name of a column.
+pub fn is_value(text: &[u8]) -> bool {
+    is_hex16(text) || is_dec(text)
+}
+
+fn is_hex16(token: &[u8]) -> bool {
+    match token.strip_prefix(b"0x").or(token.strip_prefix(b"0X")) {
+        Some(digits) => !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit),
+        None => token.len() == 16 && token.iter().all(u8::is_ascii_hexdigit),
+    }
+}
+
+fn is_hex(token: &[u8]) -> bool {
+    is_hex16(token) || token.iter().all(u8::is_ascii_hexdigit)
+}
+
+fn is_dec(token: &[u8]) -> bool {
+    let digits = token.strip_prefix(b"-").unwrap_or(token);
+    !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// The text, or the beginning of a long one.
+pub fn excerpt(token: &[u8]) -> String {
+    let text = String::from_utf8_lossy(token);
+    match text.char_indices().nth(24) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.into_owned(),
+    }
+}

@@ -1,0 +1,146 @@
+//! Formats by name: as the user gives them, and as files are called.
+
+use std::fmt;
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use crate::input::stream::Codec;
+
+/// The format that the user asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FormatArg {
+    /// Judge from the first bytes of each input, then from its name
+    Auto,
+    /// Raw little-endian integers of 8 bytes
+    U64le,
+    /// Hexadecimal digits, separated by white space
+    Hex,
+    /// Decimal digits, signed or not, separated by white space
+    Dec,
+    /// An array of NumPy
+    Npy,
+    /// Columns separated by commas or semicolons, with a header
+    Csv,
+    /// Columns separated by tabs, with a header
+    Tsv,
+    /// One JSON object on each line
+    #[value(alias = "ndjson")]
+    Jsonl,
+    /// Parquet
+    Parquet,
+    /// Arrow IPC, file (Feather) or stream
+    Arrow,
+}
+
+/// The format of an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// Raw little-endian integers.
+    U64le,
+    /// A list in hexadecimal digits.
+    Hex,
+    /// A list in decimal digits.
+    Dec,
+    /// An array of NumPy.
+    Npy,
+    /// Columns separated by commas or semicolons.
+    Csv,
+    /// Columns separated by tabs.
+    Tsv,
+    /// JSON lines.
+    Jsonl,
+    /// Parquet.
+    Parquet,
+    /// Arrow IPC.
+    Arrow,
+}
+
+impl FormatArg {
+    /// The format, unless it must be judged.
+    pub fn given(self) -> Option<Container> {
+        match self {
+            FormatArg::Auto => None,
+            FormatArg::U64le => Some(Container::U64le),
+            FormatArg::Hex => Some(Container::Hex),
+            FormatArg::Dec => Some(Container::Dec),
+            FormatArg::Npy => Some(Container::Npy),
+            FormatArg::Csv => Some(Container::Csv),
+            FormatArg::Tsv => Some(Container::Tsv),
+            FormatArg::Jsonl => Some(Container::Jsonl),
+            FormatArg::Parquet => Some(Container::Parquet),
+            FormatArg::Arrow => Some(Container::Arrow),
+        }
+    }
+}
+
+impl fmt::Display for Container {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Container::U64le => "raw integers",
+            Container::Hex => "a list in hexadecimal digits",
+            Container::Dec => "a list in decimal digits",
+            Container::Npy => "a .npy array",
+            Container::Csv => "CSV",
+            Container::Tsv => "TSV",
+            Container::Jsonl => "JSON lines",
+            Container::Parquet => "Parquet",
+            Container::Arrow => "Arrow IPC",
+        })
+    }
+}
+
+/// What the name of an input says about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hint {
+    /// The format of what is inside.
+    pub container: Option<Container>,
+    /// How it is compressed.
+    pub codec: Option<Codec>,
+}
+
+impl Hint {
+    /// Takes the extensions of a file.
+    pub fn new(path: &Path) -> Self {
+        let codec = match extension(path).as_deref() {
+            Some("gz" | "gzip") => Some(Codec::Gzip),
+            Some("zst" | "zstd") => Some(Codec::Zstd),
+            _ => None,
+        };
+        let inner = if codec.is_some() { path.with_extension("") } else { path.to_path_buf() };
+        let container = match extension(&inner).as_deref() {
+            Some("u64" | "u64le" | "bin" | "raw") => Some(Container::U64le),
+            Some("npy") => Some(Container::Npy),
+            Some("csv") => Some(Container::Csv),
+            Some("tsv" | "tab") => Some(Container::Tsv),
+            Some("json" | "jsonl" | "ndjson") => Some(Container::Jsonl),
+            Some("parquet" | "pq") => Some(Container::Parquet),
+            Some("arrow" | "arrows" | "feather" | "ipc") => Some(Container::Arrow),
+            _ => None,
+        };
+        Self { container, codec }
+    }
+}
+
+fn extension(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_format_and_compression() {
+        for (name, container, codec) in [
+            ("a.csv", Some(Container::Csv), None),
+            ("a.b.TSV.GZ", Some(Container::Tsv), Some(Codec::Gzip)),
+            ("x/a.ndjson.zst", Some(Container::Jsonl), Some(Codec::Zstd)),
+            ("a.gz", None, Some(Codec::Gzip)),
+            ("a.txt", None, None),
+            ("csv", None, None),
+        ] {
+            assert_eq!(Hint::new(Path::new(name)), Hint { container, codec }, "{name}");
+        }
+    }
+}

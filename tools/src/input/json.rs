@@ -1,0 +1,349 @@
+//! JSON lines: an object on each line, of which one field is the fingerprint.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::BufRead;
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::input::column::TextColumn;
+use crate::input::detect::excerpt;
+use crate::input::error::{At, Problem, RecordProblem};
+use crate::input::reader::{IdKind, IdWish, Reader, Sink, Wishes, choose_column, text_id};
+use crate::input::records::Id;
+use crate::input::stream::Stream;
+
+/// A line may have so many bytes.
+const MAX_LINE_BYTES: usize = 1 << 24;
+/// Lines and bytes that are taken in one piece.
+const PIECE_LINES: usize = 4096;
+const PIECE_BYTES: usize = 1 << 20;
+
+const WANTED: &str = "fingerprint, which is a whole number of 64 bits or a string";
+const WANTED_ID: &str = "id, which is a whole number from 0 to 18446744073709551615 or a string";
+
+/// Reads objects.
+pub struct JsonReader {
+    stream: Stream,
+    wishes: Wishes,
+    /// Lines that are taken in one piece.
+    together: usize,
+    /// The column, once the first object was read.
+    texts: Option<TextColumn>,
+    line: Vec<u8>,
+    lines: u64,
+    ended: bool,
+}
+
+/// A record whose text is still to be parsed.
+type Cells = (Cell<'static>, Option<Cell<'static>>);
+
+impl JsonReader {
+    /// A reader; `live` gives each record as soon as its line is there.
+    pub fn new(stream: Stream, wishes: Wishes, live: bool) -> Self {
+        let texts = wishes.column.as_ref().map(|name| TextColumn::new(name, wishes.digits));
+        let together = if live { 1 } else { PIECE_LINES };
+        Self { stream, wishes, together, texts, line: Vec::new(), lines: 0, ended: false }
+    }
+
+    /// Reads the next line that is not blank.
+    fn next_line(&mut self) -> Result<bool, Problem> {
+        loop {
+            self.line.clear();
+            self.lines += 1;
+            loop {
+                let piece = self.stream.piece()?;
+                let end = piece.iter().position(|&byte| byte == b'\n');
+                let bytes = end.map_or(piece.len(), |end| end + 1);
+                self.ended = piece.is_empty();
+                self.line.extend_from_slice(&piece[..bytes]);
+                self.stream.consume(bytes);
+                if self.line.len() > MAX_LINE_BYTES {
+                    let problem = RecordProblem::Long { limit: MAX_LINE_BYTES };
+                    return Err(Problem::Record(At::Line(self.lines), problem));
+                }
+                if end.is_some() || self.ended {
+                    break;
+                }
+            }
+            // So that what is cut is told at its last column.
+            self.line.truncate(self.line.trim_ascii_end().len());
+            if !self.line.is_empty() {
+                return Ok(true);
+            }
+            if self.ended {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// The column; without a name it is told from the fields of the first object.
+    fn choose(&mut self) -> Result<(), Problem> {
+        if self.texts.is_some() {
+            return Ok(());
+        }
+        let first: Result<serde_json::Map<String, serde_json::Value>, _> =
+            serde_json::from_slice(&self.line);
+        // What is wrong with the line is told as of any other.
+        if let Ok(first) = first {
+            let names: Vec<&String> = first.keys().collect();
+            let index = choose_column(None, names.iter().copied()).map_err(Problem::Column)?;
+            self.texts = Some(TextColumn::new(names[index], self.wishes.digits));
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Cells, RecordProblem> {
+        let Some(texts) = &self.texts else {
+            // Only to hear what is wrong.
+            let result: Result<serde_json::Map<_, _>, _> = serde_json::from_slice(&self.line);
+            return match result {
+                Err(error) => Err(json_problem(&error)),
+                Ok(_) => Err(RecordProblem::NoField { column: "fingerprint".to_string() }),
+            };
+        };
+        let id = self.wishes.ids.as_ref().map(|wish| wish.column.as_str());
+        let mut reader = serde_json::Deserializer::from_slice(&self.line);
+        let fields = Fields { fingerprint: texts.name(), id }.deserialize(&mut reader);
+        let (fingerprint, id_cell) = fields
+            .and_then(|cells| reader.end().map(|()| cells))
+            .map_err(|error| json_problem(&error))?;
+        let missing = |name: &str| RecordProblem::NoField { column: name.to_string() };
+        let fingerprint = fingerprint.ok_or_else(|| missing(texts.name()))?.into_owned();
+        let id = match id {
+            None => None,
+            Some(name) => Some(id_cell.ok_or_else(|| missing(name))?.into_owned()),
+        };
+        let texts_wanted = self.wishes.ids.as_ref().is_some_and(|ids| ids.kind == IdKind::Text);
+        let id = match id {
+            Some(Cell::Number(number)) if texts_wanted => {
+                Some(Cell::Text(Cow::Owned(number.to_string())))
+            }
+            Some(Cell::Negative(number)) if texts_wanted => {
+                Some(Cell::Text(Cow::Owned(number.to_string())))
+            }
+            id => id,
+        };
+        Ok((fingerprint, id))
+    }
+}
+
+fn json_problem(error: &serde_json::Error) -> RecordProblem {
+    let text = error.to_string();
+    let cause = text.split(" at line ").next().unwrap_or_default();
+    RecordProblem::Json(match error.column() {
+        0 => cause.to_string(),
+        column => format!("{cause} at column {column}"),
+    })
+}
+
+impl Reader for JsonReader {
+    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+        let mut rows: Vec<(At, Result<Cells, RecordProblem>)> = Vec::new();
+        let mut bytes = 0;
+        let mut more = true;
+        while rows.len() < self.together && bytes < PIECE_BYTES {
+            more = self.next_line()?;
+            if !more {
+                break;
+            }
+            self.choose()?;
+            bytes += self.line.len();
+            rows.push((At::Line(self.lines), self.cells()));
+        }
+        if let Some(texts) = &mut self.texts {
+            texts.judge(rows.iter().filter_map(|(at, row)| match row {
+                Ok((Cell::Text(text), _)) => Some((*at, text.as_bytes())),
+                _ => None,
+            }))?;
+        }
+        for (at, row) in &rows {
+            let record = match (row, &self.texts) {
+                (Ok((fingerprint, id)), Some(texts)) => {
+                    record(texts, fingerprint, id.as_ref(), self.wishes.ids.as_ref())
+                }
+                (Err(problem), _) => Err(problem.clone()),
+                (Ok(_), None) => continue,
+            };
+            to.take(*at, record)?;
+        }
+        Ok(more)
+    }
+}
+
+fn record<'a>(
+    texts: &TextColumn,
+    fingerprint: &Cell<'_>,
+    id: Option<&'a Cell<'_>>,
+    wish: Option<&IdWish>,
+) -> Result<(u64, Option<Id<'a>>), RecordProblem> {
+    let fingerprint = match fingerprint {
+        Cell::Number(number) => *number,
+        Cell::Negative(number) => *number as u64,
+        Cell::Text(text) => texts.fingerprint(text.as_bytes())?,
+        Cell::Null => return Err(RecordProblem::Null { column: texts.name().to_string() }),
+        Cell::Other(found) => {
+            let (column, found) = (texts.name().to_string(), found.clone());
+            return Err(RecordProblem::Value { column, found, wanted: WANTED });
+        }
+    };
+    let (Some(id), Some(wish)) = (id, wish) else { return Ok((fingerprint, None)) };
+    let column = || wish.column.clone();
+    let value = |found| RecordProblem::Value { column: column(), found, wanted: WANTED_ID };
+    let id = match id {
+        Cell::Number(number) => Id::Number(*number),
+        Cell::Text(text) => text_id(text, wish)?,
+        Cell::Negative(number) => return Err(value(number.to_string())),
+        Cell::Null => return Err(RecordProblem::Null { column: column() }),
+        Cell::Other(found) => return Err(value(found.clone())),
+    };
+    Ok((fingerprint, Some(id)))
+}
+
+/// A value of a field, as far as it can be a fingerprint or an id.
+#[derive(Clone, Debug)]
+enum Cell<'a> {
+    Null,
+    Number(u64),
+    Negative(i64),
+    Text(Cow<'a, str>),
+    /// Anything else, for the message.
+    Other(String),
+}
+
+impl Cell<'_> {
+    fn into_owned(self) -> Cell<'static> {
+        match self {
+            Cell::Null => Cell::Null,
+            Cell::Number(number) => Cell::Number(number),
+            Cell::Negative(number) => Cell::Negative(number),
+            Cell::Text(text) => Cell::Text(Cow::Owned(text.into_owned())),
+            Cell::Other(found) => Cell::Other(found),
+        }
+    }
+}
+
+/// Takes two fields of an object and passes over the others.
+struct Fields<'n> {
+    fingerprint: &'n str,
+    id: Option<&'n str>,
+}
+
+type FoundCells<'de> = (Option<Cell<'de>>, Option<Cell<'de>>);
+
+impl<'de> DeserializeSeed<'de> for Fields<'_> {
+    type Value = FoundCells<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Fields<'_> {
+    type Value = FoundCells<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut fingerprint, mut id) = (None, None);
+        while let Some(key) = map.next_key_seed(Text)? {
+            let (is_fingerprint, is_id) =
+                (key == self.fingerprint, self.id.is_some_and(|id| key == id));
+            if !is_fingerprint && !is_id {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            let cell = map.next_value_seed(AnyCell)?;
+            if is_fingerprint && fingerprint.replace(cell.clone()).is_some()
+                || is_id && id.replace(cell).is_some()
+            {
+                return Err(de::Error::custom(format!("\"{}\" twice", excerpt(key.as_bytes()))));
+            }
+        }
+        Ok((fingerprint, id))
+    }
+}
+
+struct Text;
+
+impl<'de> DeserializeSeed<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(text.to_string()))
+    }
+}
+
+struct AnyCell;
+
+impl<'de> DeserializeSeed<'de> for AnyCell {
+    type Value = Cell<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for AnyCell {
+    type Value = Cell<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(Cell::Null)
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Cell::Other(value.to_string()))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Cell::Number(number))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(Cell::Negative(number))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Cell::Other(number.to_string()))
+    }
+
+    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Cell::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Cell::Text(Cow::Owned(text.to_string())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Cell::Other("an array".to_string()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Cell::Other("an object".to_string()))
+    }
+}

@@ -1,0 +1,40 @@
+//! Lists of fingerprints as text.
+
+use std::io::BufRead;
+
+use crate::input::error::Problem;
+use crate::input::reader::{Reader, Sink};
+use crate::input::stream::Stream;
+use crate::input::text::{Format, TextParser};
+
+/// Reads a list as text.
+pub struct ListReader {
+    stream: Stream,
+    parser: TextParser,
+}
+
+impl ListReader {
+    /// A reader of a list that is written in this way.
+    pub fn new(stream: Stream, format: Format) -> Self {
+        Self { stream, parser: TextParser::new(format) }
+    }
+}
+
+impl Reader for ListReader {
+    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+        let piece = self.stream.piece()?;
+        let bytes = piece.len();
+        let mut rest = piece;
+        while let Err(stop) = self.parser.feed(rest, &mut to.records.fingerprints) {
+            to.fault(Problem::Token(stop.place, stop.fault))?;
+            rest = &rest[stop.consumed..];
+        }
+        self.stream.consume(bytes);
+        if bytes == 0
+            && let Err((place, fault)) = self.parser.finish(&mut to.records.fingerprints)
+        {
+            to.fault(Problem::Token(place, fault))?;
+        }
+        Ok(bytes > 0)
+    }
+}

@@ -1,0 +1,322 @@
+//! Inputs: files, standard input and arguments as streams of records.
+//!
+//! An input is judged by its first bytes (`detect`), decompressed (`stream`), and read by the reader
+//! of its format, all of which put records into the same columns (`records`). Memory is a buffer of
+//! 64 KiB and what a reader needs for one piece: some thousand records, a page of Parquet, a message
+//! of Arrow.
+
+mod args;
+#[cfg(feature = "arrow")]
+mod batch;
+mod column;
+mod delimited;
+mod detect;
+mod error;
+mod format;
+#[cfg(feature = "arrow")]
+mod guard;
+#[cfg(feature = "arrow")]
+mod ipc;
+mod json;
+mod list;
+mod npy;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod raw;
+mod reader;
+mod records;
+mod skipped;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::fs::File;
+use std::io::{self, BufRead, Cursor, Seek};
+use std::path::Path;
+
+pub use args::InputArgs;
+pub use error::InputError;
+pub use records::Records;
+pub use skipped::Skipped;
+
+use detect::{Known, Layout, Verdict, judge, layout, skip_bom};
+use error::{Origin, Problem};
+use format::{Container, Hint};
+use reader::{Reader, Sink};
+use stream::{Codec, Counter, Stream};
+
+/// A stream of records.
+pub struct Source {
+    origin: Origin,
+    options: InputArgs,
+    hint: Hint,
+    state: State,
+    counter: Counter,
+    /// Bytes of a regular file from where reading starts.
+    length: Option<u64>,
+    /// The regular file, if reading starts at its first byte.
+    #[cfg_attr(
+        not(feature = "parquet"),
+        allow(dead_code, reason = "for readers that were not built")
+    )]
+    file: Option<File>,
+    live: bool,
+    /// The number of the first record, once reading has begun.
+    first: Option<u64>,
+}
+
+enum State {
+    /// The first bytes are still to be read, and perhaps judged.
+    Waiting(Stream),
+    Reading(Box<dyn Reader>),
+    Failed,
+}
+
+impl Source {
+    /// Opens a file, or standard input where `path` is `-`.
+    pub fn open(path: &Path, options: &InputArgs) -> Result<Self, InputError> {
+        let (origin, hint, file) = if is_stdin(path) {
+            (Origin::Stdin, Hint::default(), stdin())
+        } else {
+            (Origin::File(path.to_path_buf()), Hint::new(path), File::open(path))
+        };
+        let (length, whole, file) =
+            file.and_then(with_length).map_err(|error| origin.error(Problem::Open(error)))?;
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(origin.error(Problem::Directory));
+        }
+        let whole = match whole {
+            true => Some(file.try_clone().map_err(|error| origin.error(Problem::Open(error)))?),
+            false => None,
+        };
+        let source = Self::new(origin, Stream::new(file), options);
+        Ok(Self { hint, length, file: whole, ..source })
+    }
+
+    /// Opens like `open`. A pipe, or whatever else is no regular file, gives its records as soon as
+    /// they are there; its format is judged from what the first read brings.
+    pub fn follow(path: &Path, options: &InputArgs) -> Result<Self, InputError> {
+        let source = Self::open(path, options)?;
+        let live = source.length.is_none();
+        Ok(Self { live, ..source })
+    }
+
+    /// Takes the arguments of a command as fingerprints in text.
+    pub fn arguments(arguments: &[String], options: &InputArgs) -> Result<Self, InputError> {
+        let empty = |argument: &String| argument.trim().is_empty();
+        if let Some(index) = arguments.iter().position(empty) {
+            return Err(Origin::Arguments.error(Problem::EmptyArgument(index as u64 + 1)));
+        }
+        let text = Stream::new(Cursor::new(arguments.join("\n").into_bytes()));
+        Ok(Self::new(Origin::Arguments, text, &options.for_arguments()))
+    }
+
+    fn new(origin: Origin, stream: Stream, options: &InputArgs) -> Self {
+        Self {
+            origin,
+            options: options.clone(),
+            hint: Hint::default(),
+            counter: stream.counter(),
+            state: State::Waiting(stream),
+            length: None,
+            file: None,
+            live: false,
+            first: None,
+        }
+    }
+
+    /// Whether each fingerprint may be waited for at the other end of a pipe.
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// Bytes that are there to be read, if this is a regular file.
+    pub fn length(&self) -> Option<u64> {
+        self.length
+    }
+
+    /// Bytes that were read so far, compressed where the input is.
+    pub fn bytes_read(&self) -> u64 {
+        self.counter.bytes()
+    }
+
+    /// Appends the records of the next piece of the input to `to`, and gives `false` at the end.
+    ///
+    /// # Errors
+    /// Records before the faulty place have been appended.
+    pub fn read(&mut self, to: &mut Records) -> Result<bool, InputError> {
+        let first = *self.first.get_or_insert(to.next_number());
+        if let State::Waiting(_) = self.state {
+            self.state = match std::mem::replace(&mut self.state, State::Failed) {
+                State::Waiting(stream) => State::Reading(self.start(stream)?),
+                other => other,
+            };
+        }
+        let State::Reading(reader) = &mut self.state else { return Ok(false) };
+        let skip = self.options.skips();
+        let mut sink = Sink { records: to, origin: &self.origin, skip, first };
+        reader.read(&mut sink).map_err(|problem| self.origin.error(problem))
+    }
+
+    /// Reads the first bytes, and makes the reader for them.
+    fn start(&mut self, stream: Stream) -> Result<Box<dyn Reader>, InputError> {
+        let (layout, stream, codec) = self.judge(stream).map_err(|p| self.origin.error(p))?;
+        self.reader(layout, stream, codec).map_err(|problem| self.origin.error(problem))
+    }
+
+    fn judge(&self, mut stream: Stream) -> Result<(Layout, Stream, Option<Codec>), Problem> {
+        let given = match self.origin {
+            Origin::Arguments => Some(None),
+            _ => self.options.codec(),
+        };
+        // Four bytes tell the codec.
+        while given.is_none() && stream.head().len() < 4 && !stream.has_ended() {
+            grow(&mut stream)?;
+            if self.live && Codec::judge_cut(stream.head()).is_none() {
+                break;
+            }
+        }
+        let codec = given.unwrap_or_else(|| Codec::judge(stream.head()));
+        if let Some(codec) = codec {
+            stream = decompressed(stream, codec)?;
+        }
+        loop {
+            let twice = codec.and(Codec::judge(stream.head()));
+            let complete = stream.has_ended();
+            if !complete && !stream.is_full() && (!self.live || stream.head().is_empty()) {
+                grow(&mut stream)?;
+                continue;
+            }
+            if let Some(codec) = twice {
+                return Err(Problem::Twice(codec));
+            }
+            let problem = match self.verdict(&stream, codec) {
+                Verdict::Clear(layout) => return Ok((layout, stream, codec)),
+                Verdict::TooShort if !stream.is_full() => {
+                    grow(&mut stream)?;
+                    continue;
+                }
+                Verdict::TooShort => Problem::NoToken,
+                Verdict::Utf16 => Problem::Utf16,
+                Verdict::Open { place, token } => Problem::OpenFormat(place, token),
+                Verdict::Foreign(name) => Problem::Foreign(name),
+                Verdict::IsNot(container) => Problem::IsNot(container),
+            };
+            return Err(problem);
+        }
+    }
+
+    fn verdict(&self, stream: &Stream, codec: Option<Codec>) -> Verdict {
+        let (head, complete) = (stream.head(), stream.has_ended());
+        match self.options.container() {
+            Some(given) => layout(given, head, complete),
+            None => {
+                let column = self.options.column();
+                let known = Known { named: self.hint.container, column };
+                match judge(head, complete, known) {
+                    // Bytes that are no text are taken for integers, unless the name says that
+                    // they should be compressed.
+                    Verdict::Clear(Layout::U64le) if codec.is_none() => match self.hint.codec {
+                        Some(codec) => Verdict::Foreign(match codec {
+                            Codec::Gzip => "no gzip, as the name says, but something else",
+                            Codec::Zstd => "no zstd, as the name says, but something else",
+                        }),
+                        None => Verdict::Clear(Layout::U64le),
+                    },
+                    verdict => verdict,
+                }
+            }
+        }
+    }
+
+    fn reader(
+        &mut self,
+        layout: Layout,
+        mut stream: Stream,
+        codec: Option<Codec>,
+    ) -> Result<Box<dyn Reader>, Problem> {
+        let wishes = self.options.wishes();
+        let is_text = matches!(layout, Layout::List(_) | Layout::Delimited(_) | Layout::Jsonl);
+        if is_text {
+            let mark = stream.head().len() - skip_bom(stream.head()).len();
+            stream.consume(mark);
+        }
+        let no_columns = match layout {
+            Layout::U64le => Some(Container::U64le),
+            Layout::List(text::Format::Dec) => Some(Container::Dec),
+            Layout::List(_) => Some(Container::Hex),
+            Layout::Npy => Some(Container::Npy),
+            _ => None,
+        };
+        if let (Some(container), Some(_)) = (no_columns, &wishes.ids) {
+            return Err(Problem::NoIds(container));
+        }
+        Ok(match layout {
+            Layout::U64le => {
+                let length = self.length.filter(|_| codec.is_none());
+                Box::new(raw::RawReader::new(stream, length)?)
+            }
+            Layout::List(format) => Box::new(list::ListReader::new(stream, format)),
+            Layout::Npy => Box::new(npy::NpyReader::new(stream, wishes.byte_order)?),
+            Layout::Delimited(delimiter) => {
+                Box::new(delimited::DelimitedReader::new(stream, delimiter, wishes, self.live))
+            }
+            Layout::Jsonl => Box::new(json::JsonReader::new(stream, wishes, self.live)),
+            #[cfg(feature = "arrow")]
+            Layout::Arrow => Box::new(ipc::IpcReader::new(stream, wishes)?),
+            #[cfg(not(feature = "arrow"))]
+            Layout::Arrow => return Err(Problem::NotBuilt(Container::Arrow)),
+            #[cfg(feature = "parquet")]
+            Layout::Parquet => match (self.file.take(), codec) {
+                (_, Some(codec)) => return Err(Problem::Compressed(Container::Parquet, codec)),
+                (None, None) => return Err(Problem::Pipe(Container::Parquet)),
+                (Some(file), None) => {
+                    // From here on, rows are what is counted.
+                    self.counter = Counter::default();
+                    Box::new(parquet::ParquetReader::new(file, &wishes, self.counter.clone())?)
+                }
+            },
+            #[cfg(not(feature = "parquet"))]
+            Layout::Parquet => return Err(Problem::NotBuilt(Container::Parquet)),
+        })
+    }
+}
+
+fn grow(stream: &mut Stream) -> Result<(), Problem> {
+    stream.grow().map_err(|error| stream.problem(error))
+}
+
+fn decompressed(stream: Stream, codec: Codec) -> Result<Stream, Problem> {
+    let counter = stream.counter();
+    stream.decompressed(codec).map_err(|error| Problem::from_io(error, counter.bytes()))
+}
+
+/// Whether `path` means standard input.
+pub fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// The bytes of a regular file from here on, and whether these are all.
+fn with_length(mut file: File) -> io::Result<(Option<u64>, bool, File)> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Ok((None, false, file));
+    }
+    let start = file.stream_position()?;
+    Ok((Some(metadata.len().saturating_sub(start)), start == 0, file))
+}
+
+/// Standard input without the buffer of `io::stdin`, and with the metadata of a file.
+fn stdin() -> io::Result<File> {
+    #[cfg(unix)]
+    use std::os::fd::AsFd;
+    #[cfg(windows)]
+    use std::os::windows::io::AsHandle;
+
+    #[cfg(unix)]
+    let owned = io::stdin().as_fd().try_clone_to_owned()?;
+    #[cfg(windows)]
+    let owned = io::stdin().as_handle().try_clone_to_owned()?;
+    Ok(owned.into())
+}

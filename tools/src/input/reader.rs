@@ -1,0 +1,161 @@
+//! What all readers have in common: where they put records, and what they do about bad ones.
+
+use crate::input::error::{At, ColumnProblem, Origin, Problem, RecordProblem};
+use crate::input::records::{Id, Records};
+use crate::input::text::Format;
+
+/// What a reader must know beside the bytes.
+#[derive(Clone, Debug)]
+pub struct Wishes {
+    /// The column of fingerprints, if the user names one.
+    pub column: Option<String>,
+    /// The ids that are wanted.
+    pub ids: Option<IdWish>,
+    /// Whether the first line of CSV and TSV names the columns.
+    pub header: bool,
+    /// How texts in a column are written, if the user says so.
+    pub digits: Option<Format>,
+    /// The order of the bytes of fingerprints that are kept as such.
+    pub byte_order: ByteOrder,
+}
+
+/// The ids that are wanted.
+#[derive(Clone, Debug)]
+pub struct IdWish {
+    /// Their column.
+    pub column: String,
+    /// What they are.
+    pub kind: IdKind,
+}
+
+/// What ids are.
+#[cfg_attr(not(test), expect(dead_code, reason = "for the ids of a store"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdKind {
+    /// Numbers from 0 to 2^64 - 1.
+    Number,
+    /// Texts; numbers are written in decimal digits.
+    Text,
+}
+
+/// The order of 8 bytes that are a fingerprint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ByteOrder {
+    /// As in the hexadecimal digits that are printed: the most significant byte first
+    Big,
+    /// The least significant byte first
+    Little,
+}
+
+impl ByteOrder {
+    /// The fingerprint of 8 bytes.
+    pub fn fingerprint(self, bytes: [u8; 8]) -> u64 {
+        match self {
+            ByteOrder::Big => u64::from_be_bytes(bytes),
+            ByteOrder::Little => u64::from_le_bytes(bytes),
+        }
+    }
+}
+
+/// A reader of one format.
+pub trait Reader: Send {
+    /// Appends the records of the next piece of the input, and gives `false` at the end.
+    ///
+    /// # Errors
+    /// Records before the faulty place have been appended.
+    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem>;
+}
+
+/// Where a reader puts its records.
+pub struct Sink<'a> {
+    /// The records so far, of this input and those before it.
+    pub records: &'a mut Records,
+    /// The input.
+    pub origin: &'a Origin,
+    /// Whether faulty records are left out, or end the reading.
+    pub skip: bool,
+    /// The number of the first record of this input.
+    #[cfg_attr(
+        not(feature = "arrow"),
+        allow(dead_code, reason = "for readers that were not built")
+    )]
+    pub first: u64,
+}
+
+impl Sink<'_> {
+    /// Appends a record.
+    pub fn push(&mut self, fingerprint: u64, id: Option<Id<'_>>) {
+        if let Some(id) = id {
+            self.records.ids.push(id);
+        }
+        self.records.fingerprints.push(fingerprint);
+    }
+
+    /// The place of the next record, counted from 1 in this input.
+    #[cfg_attr(
+        not(feature = "arrow"),
+        allow(dead_code, reason = "for readers that were not built")
+    )]
+    pub fn row(&self) -> At {
+        At::Row(self.records.next_number() - self.first + 1)
+    }
+
+    /// Leaves the next record out, or ends the reading.
+    pub fn fault(&mut self, problem: Problem) -> Result<(), Problem> {
+        match self.skip {
+            true => {
+                self.records.skip(self.origin.error(problem));
+                Ok(())
+            }
+            false => Err(problem),
+        }
+    }
+
+    /// Appends the record, or does about its problem what the user wishes.
+    pub fn take(
+        &mut self,
+        at: At,
+        record: Result<(u64, Option<Id<'_>>), RecordProblem>,
+    ) -> Result<(), Problem> {
+        match record {
+            Ok((fingerprint, id)) => {
+                self.push(fingerprint, id);
+                Ok(())
+            }
+            Err(problem) => self.fault(Problem::Record(at, problem)),
+        }
+    }
+}
+
+/// The column of fingerprints that is meant, by its index. Without a name it is the one that is
+/// called `fingerprint`, or the only one.
+pub fn choose_column(
+    wished: Option<&str>,
+    there: impl IntoIterator<Item = impl Into<String>>,
+) -> Result<usize, ColumnProblem> {
+    let there: Vec<String> = there.into_iter().map(Into::into).collect();
+    let name = wished.unwrap_or("fingerprint");
+    let mut found = (0..there.len()).filter(|&index| there[index] == name);
+    match (found.next(), found.next(), wished) {
+        (Some(_), Some(_), _) => Err(ColumnProblem::Twice { name: name.to_string() }),
+        (Some(index), None, _) => Ok(index),
+        (None, _, Some(name)) => Err(ColumnProblem::Missing { name: name.to_string(), there }),
+        (None, _, None) if there.len() == 1 => Ok(0),
+        (None, _, None) => Err(ColumnProblem::Open { there }),
+    }
+}
+
+/// The id that a text is.
+pub fn text_id<'a>(text: &'a str, wish: &IdWish) -> Result<Id<'a>, RecordProblem> {
+    match wish.kind {
+        IdKind::Text => Ok(Id::Text(text)),
+        IdKind::Number => match text.trim().parse() {
+            Ok(number) => Ok(Id::Number(number)),
+            Err(_) => Err(RecordProblem::Value {
+                column: wish.column.clone(),
+                found: format!("\"{}\"", crate::input::detect::excerpt(text.as_bytes())),
+                wanted: "number from 0 to 18446744073709551615",
+            }),
+        },
+    }
+}

@@ -1,0 +1,186 @@
+//! Records, as readers give them: fingerprints with their numbers and, if asked for, their ids.
+
+use crate::input::error::InputError;
+
+/// What a record is called in its input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Id<'a> {
+    /// A number.
+    Number(u64),
+    /// A text.
+    Text(&'a str),
+}
+
+/// A fingerprint with its number and, if asked for, its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// The fingerprint.
+    pub fingerprint: u64,
+    /// Counted from 0 over all inputs, skipped records included.
+    pub number: u64,
+    /// The id, if ids were asked for.
+    pub id: Option<Id<'a>>,
+}
+
+/// Records in the order of the inputs, column by column: fingerprints stand one after the other, so
+/// an input of plain numbers is copied and nothing more. Memory: 8 bytes per fingerprint, the ids,
+/// and what was skipped.
+#[derive(Debug)]
+pub struct Records {
+    /// The fingerprints.
+    pub fingerprints: Vec<u64>,
+    /// The ids, one for each fingerprint, or none at all.
+    pub ids: Ids,
+    /// What was wrong with the records that were skipped.
+    pub skipped: Vec<InputError>,
+    /// Where numbers do not follow on: index of a fingerprint, and its number. Ascending, never
+    /// empty.
+    runs: Vec<(usize, u64)>,
+}
+
+/// The ids of records.
+#[derive(Debug, Default)]
+pub enum Ids {
+    /// None were asked for, or none are there yet.
+    #[default]
+    None,
+    /// Numbers.
+    Numbers(Vec<u64>),
+    /// Texts, one after the other, and where each ends.
+    Texts(String, Vec<usize>),
+}
+
+impl Default for Records {
+    fn default() -> Self {
+        let runs = vec![(0, 0)];
+        Self { fingerprints: Vec::new(), ids: Ids::None, skipped: Vec::new(), runs }
+    }
+}
+
+impl Records {
+    /// The number of the next record.
+    pub fn next_number(&self) -> u64 {
+        let (index, number) = self.runs.last().copied().unwrap_or_default();
+        number + (self.fingerprints.len() - index) as u64
+    }
+
+    /// Counts a record that is left out.
+    pub fn skip(&mut self, why: InputError) {
+        let (index, next) = (self.fingerprints.len(), self.next_number() + 1);
+        match self.runs.last_mut() {
+            Some((last, number)) if *last == index => *number = next,
+            _ => self.runs.push((index, next)),
+        }
+        self.skipped.push(why);
+    }
+
+    /// Forgets the records, and goes on with their numbers.
+    pub fn clear(&mut self) {
+        self.runs = vec![(0, self.next_number())];
+        self.fingerprints.clear();
+        self.ids.clear();
+        self.skipped.clear();
+    }
+
+    /// The records one by one.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the ids of a store"))]
+    pub fn iter(&self) -> impl Iterator<Item = Record<'_>> {
+        let mut runs = self.runs.iter().copied().peekable();
+        let mut run = (0, 0);
+        self.fingerprints.iter().enumerate().map(move |(index, &fingerprint)| {
+            while let Some(next) = runs.next_if(|&(first, _)| first <= index) {
+                run = next;
+            }
+            let number = run.1 + (index - run.0) as u64;
+            Record { fingerprint, number, id: self.ids.get(index) }
+        })
+    }
+}
+
+impl Ids {
+    /// Appends the id of the next record.
+    pub fn push(&mut self, id: Id<'_>) {
+        if let Ids::None = self {
+            *self = match id {
+                Id::Number(_) => Ids::Numbers(Vec::new()),
+                Id::Text(_) => Ids::Texts(String::new(), Vec::new()),
+            };
+        }
+        match (self, id) {
+            (Ids::Numbers(numbers), Id::Number(number)) => numbers.push(number),
+            (Ids::Texts(text, ends), Id::Text(id)) => {
+                text.push_str(id);
+                ends.push(text.len());
+            }
+            // A reader gives the one kind that it was asked for.
+            _ => {}
+        }
+    }
+
+    /// The id of the record with this index.
+    pub fn get(&self, index: usize) -> Option<Id<'_>> {
+        match self {
+            Ids::None => None,
+            Ids::Numbers(numbers) => numbers.get(index).copied().map(Id::Number),
+            Ids::Texts(text, ends) => {
+                let start = if index == 0 { 0 } else { *ends.get(index - 1)? };
+                text.get(start..*ends.get(index)?).map(Id::Text)
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        match self {
+            Ids::None => {}
+            Ids::Numbers(numbers) => numbers.clear(),
+            Ids::Texts(text, ends) => {
+                text.clear();
+                ends.clear();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::error::{Origin, Problem};
+
+    fn fault() -> InputError {
+        Origin::Stdin.error(Problem::NoToken)
+    }
+
+    #[test]
+    fn skipped_records_keep_their_numbers() {
+        let mut records = Records::default();
+        records.skip(fault());
+        records.skip(fault());
+        records.fingerprints.extend([7, 8]);
+        records.skip(fault());
+        records.fingerprints.push(9);
+        let numbers = |records: &Records| -> Vec<(u64, u64)> {
+            records.iter().map(|record| (record.fingerprint, record.number)).collect()
+        };
+        assert_eq!(numbers(&records), [(7, 2), (8, 3), (9, 5)]);
+        assert_eq!((records.next_number(), records.skipped.len()), (6, 3));
+        records.clear();
+        records.fingerprints.push(1);
+        assert_eq!(numbers(&records), [(1, 6)]);
+    }
+
+    #[test]
+    fn ids_are_those_of_their_records() {
+        let mut records = Records::default();
+        for (fingerprint, id) in [(1, "a"), (2, ""), (3, "bc")] {
+            records.fingerprints.push(fingerprint);
+            records.ids.push(Id::Text(id));
+        }
+        let ids: Vec<_> = records.iter().map(|record| record.id).collect();
+        assert_eq!(ids, ["a", "", "bc"].map(|id| Some(Id::Text(id))));
+        let mut records = Records::default();
+        records.fingerprints.push(5);
+        assert_eq!(records.iter().next().unwrap().id, None);
+        records.ids.push(Id::Number(u64::MAX));
+        assert_eq!(records.iter().next().unwrap().id, Some(Id::Number(u64::MAX)));
+    }
+}

@@ -1,0 +1,234 @@
+//! Bytes of an input: buffered, decompressed, and counted where they come from the disk.
+
+use std::fmt;
+use std::io::{self, BufRead, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use clap::ValueEnum;
+use flate2::bufread::MultiGzDecoder;
+
+use crate::input::detect::HEAD_BYTES;
+use crate::input::error::Problem;
+
+/// A way to compress a whole file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    /// gzip; several members one after the other are one text.
+    Gzip,
+    /// Zstandard; several frames one after the other are one text.
+    Zstd,
+}
+
+/// How the input is compressed, as the user says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompressionArg {
+    /// Judge from the first bytes
+    Auto,
+    /// Not at all
+    None,
+    /// gzip
+    Gzip,
+    /// Zstandard
+    Zstd,
+}
+
+impl Codec {
+    /// The codec of an input that begins with these bytes.
+    pub fn judge(head: &[u8]) -> Option<Self> {
+        match head {
+            // Deflate, and none of the reserved flags.
+            [0x1f, 0x8b, 8, flags, ..] if flags & 0xe0 == 0 => Some(Codec::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Codec::Zstd),
+            // A frame to be skipped, which some compressors write first.
+            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Codec::Zstd),
+            _ => None,
+        }
+    }
+
+    /// The codec of which these may be the first bytes, where they are less than 4.
+    pub fn judge_cut(head: &[u8]) -> Option<Self> {
+        let magics: [(Codec, &[u8]); 2] =
+            [(Codec::Gzip, &[0x1f, 0x8b, 8]), (Codec::Zstd, &[0x28, 0xb5, 0x2f, 0xfd])];
+        let is_first = |magic: &[u8]| magic.starts_with(head) || head.starts_with(magic);
+        magics.into_iter().find(|(_, magic)| is_first(magic)).map(|(codec, _)| codec)
+    }
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Codec::Gzip => "gzip",
+            Codec::Zstd => "zstd",
+        })
+    }
+}
+
+/// Why bytes could not be decompressed; an error of reading that is not the disk's.
+#[derive(Debug, thiserror::Error)]
+#[error("{codec}: {cause}")]
+pub struct Undecodable {
+    /// What the bytes should be.
+    pub codec: Codec,
+    /// The words of the decoder.
+    pub cause: String,
+}
+
+/// Bytes that were read from an input, compressed where it is; shared with who shows progress.
+#[derive(Clone, Debug, Default)]
+pub struct Counter(Arc<AtomicU64>);
+
+impl Counter {
+    /// So many.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    /// Tells that reading has come to byte `at`, or beyond.
+    #[cfg_attr(
+        not(feature = "parquet"),
+        allow(dead_code, reason = "for readers that were not built")
+    )]
+    pub fn reach(&self, at: u64) {
+        self.0.fetch_max(at, Relaxed);
+    }
+}
+
+struct Counted<R>(R, Counter);
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.0.read(to)?;
+        self.1.0.fetch_add(bytes as u64, Relaxed);
+        Ok(bytes)
+    }
+}
+
+/// Tells failures of a decoder from those of the disk.
+struct Decoded<R>(R, Codec);
+
+impl<R: Read> Read for Decoded<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        self.0.read(to).map_err(|error| undecodable(error, self.1))
+    }
+}
+
+fn undecodable(error: io::Error, codec: Codec) -> io::Error {
+    if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
+        return error;
+    }
+    io::Error::other(Undecodable { codec, cause: error.to_string() })
+}
+
+/// A buffered input, of which the first bytes can be looked at before they are read.
+pub struct Stream {
+    reader: Box<dyn Read + Send>,
+    counter: Counter,
+    buffer: Box<[u8]>,
+    /// What is in the buffer and was not consumed.
+    start: usize,
+    end: usize,
+    ended: bool,
+}
+
+impl Stream {
+    /// An input whose bytes are counted.
+    pub fn new(reader: impl Read + Send + 'static) -> Self {
+        let counter = Counter::default();
+        Self::buffered(Box::new(Counted(reader, counter.clone())), counter)
+    }
+
+    fn buffered(reader: Box<dyn Read + Send>, counter: Counter) -> Self {
+        let buffer = vec![0; HEAD_BYTES].into_boxed_slice();
+        Self { reader, counter, buffer, start: 0, end: 0, ended: false }
+    }
+
+    /// The decompressed input. Bytes are still counted before that.
+    pub fn decompressed(self, codec: Codec) -> io::Result<Self> {
+        let counter = self.counter.clone();
+        let reader: Box<dyn Read + Send> = match codec {
+            Codec::Gzip => Box::new(Decoded(MultiGzDecoder::new(self), codec)),
+            Codec::Zstd => {
+                let decoder = zstd::stream::read::Decoder::with_buffer(self);
+                Box::new(Decoded(decoder.map_err(|error| undecodable(error, codec))?, codec))
+            }
+        };
+        Ok(Self::buffered(reader, counter))
+    }
+
+    /// The count of bytes.
+    pub fn counter(&self) -> Counter {
+        self.counter.clone()
+    }
+
+    /// The bytes that are there without reading more.
+    pub fn head(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Whether all bytes are in the buffer or consumed.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Whether the head cannot grow.
+    pub fn is_full(&self) -> bool {
+        self.ended || self.end == self.buffer.len()
+    }
+
+    /// Reads once, behind the head.
+    pub fn grow(&mut self) -> io::Result<()> {
+        while !self.is_full() {
+            match self.reader.read(&mut self.buffer[self.end..]) {
+                Ok(bytes) => {
+                    self.end += bytes;
+                    self.ended = bytes == 0;
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// What a failed read of this input means.
+    pub fn problem(&self, error: io::Error) -> Problem {
+        Problem::from_io(error, self.counter.bytes())
+    }
+
+    /// The bytes that are there, read if there are none; empty at the end.
+    pub fn piece(&mut self) -> Result<&[u8], Problem> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            if let Err(error) = self.grow() {
+                return Err(self.problem(error));
+            }
+        }
+        Ok(&self.buffer[self.start..self.end])
+    }
+}
+
+impl BufRead for Stream {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            self.grow()?;
+        }
+        Ok(&self.buffer[self.start..self.end])
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.start = (self.start + bytes).min(self.end);
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let there = self.fill_buf()?;
+        let bytes = there.len().min(to.len());
+        to[..bytes].copy_from_slice(&there[..bytes]);
+        self.consume(bytes);
+        Ok(bytes)
+    }
+}
