@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use memmap2::Mmap;
 
@@ -30,6 +30,18 @@ impl Bytes {
         // that is read is checked before it is used as an index, so such bytes give wrong keys or
         // an error. A file that is cut short raises SIGBUS, as those documents say.
         unsafe { Mmap::map(file) }.map(Self::Mapped)
+    }
+
+    /// Asks the system to have these bytes read, and does not wait for them. Has no effect on bytes
+    /// that are in memory, but for the time of a system call.
+    pub(crate) fn will_need(&self, bytes: Range<usize>) {
+        #[cfg(unix)]
+        if let Self::Mapped(map) = self {
+            // Advice that is not taken does no harm.
+            let _ = map.advise_range(memmap2::Advice::WillNeed, bytes.start, bytes.len());
+        }
+        #[cfg(not(unix))]
+        let _ = bytes;
     }
 
     /// Reads the whole of `file` into memory.

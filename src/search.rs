@@ -1,5 +1,7 @@
 //! Online search: all fingerprints within Hamming distance k of one (section 3 of the paper).
 
+use std::time::{Duration, Instant};
+
 use crate::block::Candidate;
 use crate::error::Result;
 use crate::router::Probe;
@@ -14,6 +16,10 @@ const GATHERED: usize = 256;
 
 /// Blocks that are sifted before the survivors are counted.
 const SIFTED: usize = 64;
+
+/// A search that takes longer than this has waited for the disk: a fixed time, and one per block.
+const WARM: Duration = Duration::from_micros(40);
+const WARM_BLOCK: Duration = Duration::from_micros(1);
 
 /// Matches of other tables that a survivor is compared with.
 const MAX_KNOWN: usize = 8;
@@ -44,6 +50,8 @@ pub struct Searcher<'a> {
     /// Keys of matches in the order of the table at hand.
     known: Vec<u64>,
     work: SearchWork,
+    /// Whether the last search seems to have waited for the disk.
+    cold: bool,
 }
 
 /// A table that a search descends.
@@ -89,6 +97,7 @@ impl<'a> Searcher<'a> {
             matches: Vec::new(),
             known: Vec::new(),
             work: SearchWork::default(),
+            cold: false,
         }
     }
 
@@ -124,12 +133,15 @@ impl<'a> Searcher<'a> {
         self.numbers.clear();
         self.survivors.clear();
         self.work = SearchWork::default();
+        let start = Instant::now();
         for segment in self.segments {
             if by_scan || !self.descend(segment, fingerprint, k) {
                 self.plan_scan(segment, fingerprint, k);
             }
             self.search_candidates(segment, k)?;
         }
+        let warm = WARM + WARM_BLOCK * u32::try_from(self.work.blocks_scanned).unwrap_or(u32::MAX);
+        self.cold = start.elapsed() > warm;
         self.matches.sort_unstable_by_key(|found| (found.distance, found.fingerprint));
         self.matches.dedup();
         Ok(&self.matches)
@@ -165,6 +177,12 @@ impl<'a> Searcher<'a> {
             }
             probes_start = probes_end;
             descended.candidates_end = self.candidates.len();
+        }
+        // Where blocks are not in memory, all of them are on their way together.
+        let mut start = 0;
+        for &Descended { number, candidates_end, .. } in &self.tables {
+            segment.tables()[number].will_need(&self.candidates[start..candidates_end], self.cold);
+            start = candidates_end;
         }
         true
     }

@@ -79,6 +79,7 @@ impl Table {
         let code_lengths = footer.code_lengths(&bytes, &geometry, header_crc)?;
         huffman::check_complete(&code_lengths, header.count)
             .map_err(|corruption| Defect::corrupt(geometry.codes().start, corruption))?;
+        bytes.will_need(geometry.router());
         footer.check_router(&bytes, &geometry, header_crc)?;
         let keys_per_block = header.count.checked_div(footer.block_count).unwrap_or(0) as usize;
         Ok(Self {
@@ -217,6 +218,32 @@ impl Table {
         let planes = self.blocks.first_planes(candidate.budget);
         let bytes = self.geometry.column_at() + self.keys_per_block * planes;
         mapped::prefetch(&self.bytes[at.start..(at.start + bytes).min(at.end)]);
+    }
+
+    /// Asks the system for those candidate blocks that may not be in memory, all at once: with
+    /// `all` for all of them, else for those that were not touched since the table was opened.
+    /// One system call for each run of blocks.
+    pub(crate) fn will_need(&self, candidates: &[Candidate], all: bool) {
+        if !all && self.verified.all() {
+            return;
+        }
+        let absent =
+            |candidate: &&Candidate| all || !self.verified.contains(candidate.block as usize);
+        let mut blocks = candidates.iter().filter(absent).map(|candidate| candidate.block);
+        let Some(first) = blocks.next() else { return };
+        let mut run = first..first + 1;
+        let ask = |run: &Range<u32>| {
+            let start = self.geometry.block(u64::from(run.start)).start;
+            self.bytes.will_need(start..self.geometry.block(u64::from(run.end)).start);
+        };
+        for block in blocks {
+            if block != run.end {
+                ask(&run);
+                run.start = block;
+            }
+            run.end = block + 1;
+        }
+        ask(&run);
     }
 
     /// For each candidate block, calls `survived` with the place of the candidate and the number of
