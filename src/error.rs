@@ -145,6 +145,9 @@ pub enum Corruption {
     /// A table file that the manifest names is missing.
     #[error("[DIR-2] this table file is missing")]
     TableMissing,
+    /// An ids file that the manifest names is missing.
+    #[error("[DIR-2] this ids file is missing")]
+    IdsMissing,
     /// The manifest is shorter than its header.
     #[error("[MAN-1] the manifest has {found} bytes, its header alone has {needed}")]
     ManifestTooShort { found: u64, needed: u64 },
@@ -195,6 +198,12 @@ pub enum Corruption {
     /// Segment numbers do not ascend from 1 to below next_segment.
     #[error("[SEG-4] segment number {found} is not above {after} and below {below}")]
     SegmentNumber { found: u64, after: u64, below: u64 },
+    /// An IDS payload has the wrong length.
+    #[error("[IDS-1] the IDS section has {found} bytes, not {expected}")]
+    IdsSectionLength { found: u64, expected: u64 },
+    /// An IDS section belongs to no segment, or its segment does not ascend.
+    #[error("[IDS-2] the ids are of segment {found}, which is none, or not above {after}")]
+    IdsSegment { found: u64, after: u64 },
     /// A table file has another length than the manifest says.
     #[error(
         "[TAB-1] the table has {found} bytes, the manifest says {expected}, the least is {least}"
@@ -296,6 +305,56 @@ pub enum Corruption {
     /// Padding of a block is not zero.
     #[error("[BLK-9] padding of block {block} is not zero")]
     BlockPadding { block: u64 },
+    /// An ids file has another length than the manifest says.
+    #[error(
+        "[IDS-3] the ids file has {found} bytes, the manifest says {expected}, the least is {least}"
+    )]
+    IdsLength { found: u64, expected: u64, least: u64 },
+    /// An ids file does not start with its magic.
+    #[error("[IDS-4] this is not an ids file of fpstore: the first bytes are {found:02x?}")]
+    IdsMagic { found: [u8; 8] },
+    /// The CRC of the header of an ids file is wrong.
+    #[error("[IDS-5] header CRC of the ids file is {found:08x}, computed {computed:08x}")]
+    IdsHeaderChecksum { found: u32, computed: u32 },
+    /// The ids file is not the one that the manifest means.
+    #[error("[IDS-7] header CRC of the ids file is {found:08x}, the manifest means {expected:08x}")]
+    IdsNotInManifest { found: u32, expected: u32 },
+    /// The ids are those of another table.
+    #[error(
+        "[IDS-9] the ids are of a table with the header CRC {found:08x}, this one has {expected:08x}, or count or blocks differ"
+    )]
+    IdsOfOtherTable { found: u32, expected: u32 },
+    /// Number and width of the ids contradict the count or the length of the file.
+    #[error(
+        "[IDS-10] {ids} ids of {bits} bits contradict {count} fingerprints in a file of {file_bytes} bytes"
+    )]
+    IdCount { ids: u64, bits: u8, count: u64, file_bytes: u64 },
+    /// The CRC of the directory of an ids file is wrong.
+    #[error("[IDS-11] directory CRC of the ids file is {found:08x}, computed {computed:08x}")]
+    IdsDirectoryChecksum { found: u32, computed: u32 },
+    /// The directory is not the one that the manifest means.
+    #[error(
+        "[IDS-12] directory CRC of the ids file is {found:08x}, the manifest means {expected:08x}"
+    )]
+    IdsDirectoryNotInManifest { found: u32, expected: u32 },
+    /// The counts of marks are impossible.
+    #[error("[IDS-13] the count of marks before group {group} is impossible")]
+    MarkCounts { group: u64 },
+    /// The CRC of a chunk is wrong.
+    #[error("[IDS-14] CRC of chunk {chunk} is {found:08x}, computed {computed:08x}")]
+    ChunkChecksum { chunk: u64, found: u32, computed: u32 },
+    /// The rank of a block is not the number of keys before it.
+    #[error("[IDS-15] the rank of block {block} is {found}, not {expected}")]
+    BlockRank { block: u64, found: u64, expected: u64 },
+    /// The marks of a group contradict the directory, or the first id has none.
+    #[error("[IDS-16] group {group} does not have the marks that the directory counts")]
+    Marks { group: u64 },
+    /// The ids of a fingerprint do not ascend.
+    #[error("[IDS-17] id {id} is not above the one before it, of the same fingerprint")]
+    IdOrder { id: u64 },
+    /// Bits behind the entries of a part are not zero.
+    #[error("[IDS-18] padding in the ids file is not zero")]
+    IdsPadding,
     /// A table holds another number of keys than stated.
     #[error("[SET-1] the table holds {found} keys, {expected} are stated")]
     SetCount { found: u64, expected: u64 },
@@ -362,4 +421,10 @@ pub enum Unsupported {
     /// Reserved bytes of the table header are in use.
     #[error("[TAB-11] reserved bytes of the table header are in use")]
     TableReserved,
+    /// An ids file of another major version.
+    #[error("[IDS-6] ids file of format version {found}, this is a reader of version 1")]
+    IdsVersion { found: u16 },
+    /// Reserved bytes of the header of an ids file are in use.
+    #[error("[IDS-8] reserved bytes of the header of the ids file are in use")]
+    IdsReserved,
 }

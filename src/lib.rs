@@ -38,6 +38,9 @@
 //! in full, the low bits of the others as a column of bytes, and for what remains of each a Huffman
 //! code and some raw bits. The last key of every block goes into the *router*.
 //!
+//! A fingerprint may come with ids, any number of them, of 64 bits each. They are stored once, in the order of
+//! the fingerprints, in a file of their own ([`Packer::pack_with_ids`], [`Store::ids`]).
+//!
 //! A search permutes the query for each table, descends the router to the blocks that can hold
 //! matches, compares the columns of these blocks with the query, decodes the few blocks in which
 //! something is near enough, and unites what the tables found.
@@ -49,7 +52,7 @@
 //! An open store takes 8 bytes per block of mapped router, and half a byte per block of heap. With
 //! blocks of 1024 bytes, which hold some 200 keys, that is 0.04 byte per fingerprint and table. A
 //! [`Packer`] takes 16 bytes per fingerprint, or what [`Packer::memory`] allows: then it sorts in
-//! temporary files, of up to 16 bytes per fingerprint.
+//! temporary files, of up to 16 bytes per fingerprint. With ids both are twice as much.
 //!
 //! # Limits
 //!
@@ -69,6 +72,7 @@ mod design;
 mod error;
 mod format;
 mod huffman;
+mod ids;
 mod mapped;
 mod permute;
 mod plan;
@@ -85,6 +89,7 @@ pub use calibrate::CalibrationGap;
 pub use design::Design;
 pub use error::{Corruption, Error, Result, Unsupported};
 pub use format::{BitRange, Codec};
+pub use ids::{IdStats, Ids};
 pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};
 pub use search::{Match, SearchWork, Searcher};
 pub use store::{

@@ -325,21 +325,32 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::format::{MANIFEST_NAME, Manifest, table_name};
+    use crate::format::{MANIFEST_NAME, Manifest, ids_name, table_name};
     use crate::store::{Packer, Store};
 
     /// A store whose segments are these sets.
     fn store_of_segments(path: &Path, sets: &[&[u64]]) -> Store {
+        store_of_packed(path, sets.len(), |set, part| {
+            Packer::new().pack(part, sets[set]).unwrap();
+        })
+    }
+
+    /// A store whose segments are those that `pack` writes.
+    fn store_of_packed(path: &Path, segments: usize, pack: impl Fn(usize, &Path)) -> Store {
         let mut whole = Manifest { radius: 3, next_segment: 1, segments: Vec::new() };
         fs::create_dir(path).unwrap();
-        for set in sets {
+        for set in 0..segments {
             let part = path.join("part");
-            Packer::new().pack(&part, *set).unwrap();
+            pack(set, &part);
             let manifest = Manifest::decode(&fs::read(part.join(MANIFEST_NAME)).unwrap()).unwrap();
             let mut segment = manifest.segments[0].clone();
             for table in 0..segment.tables.len() {
                 let name = table_name(whole.next_segment, table);
                 fs::rename(part.join(table_name(1, table)), path.join(name)).unwrap();
+            }
+            if segment.ids.is_some() {
+                let name = ids_name(whole.next_segment);
+                fs::rename(part.join(ids_name(1)), path.join(name)).unwrap();
             }
             segment.number = whole.next_segment;
             whole.segments.push(segment);
@@ -364,5 +375,22 @@ mod tests {
         assert_eq!(store.search(u64::MAX, 0).unwrap(), [pair(u64::MAX, 0)]);
         let all: Vec<u64> = store.iter().collect::<Result<_>>().unwrap();
         assert_eq!(all, [1, one, other, u64::MAX]);
+    }
+    #[test]
+    fn ids_are_those_of_all_segments_and_each_comes_once() {
+        let temporary = tempfile::tempdir().unwrap();
+        let pairs: [&[(u64, u64)]; 2] = [&[(1, 5), (1, 9), (2, 7)], &[(1, 6), (1, 9), (3, 0)]];
+        let store = store_of_packed(&temporary.path().join("store"), 3, |set, part| {
+            match pairs.get(set) {
+                Some(pairs) => Packer::new().pack_with_ids(part, pairs.iter().copied()).unwrap(),
+                None => Packer::new().pack(part, [1, 4]).unwrap(),
+            };
+        });
+        store.verify().unwrap();
+        assert!(store.has_ids());
+        let ids = |fp| store.ids(fp).unwrap().collect::<Result<Vec<u64>>>().unwrap();
+        assert_eq!((ids(1), ids(2), ids(3)), (vec![5, 6, 9], vec![7], vec![0]));
+        assert_eq!((ids(4), ids(5)), (vec![], vec![]));
+        assert_eq!(store.ids(1).unwrap().len(), 4, "of both segments");
     }
 }

@@ -1,5 +1,6 @@
-//! Segments: one set, as the tables of one design.
+//! Segments: one set, as the tables of one design, and the ids of its fingerprints.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -7,6 +8,7 @@ use crate::design::Design;
 use crate::design::threshold::{SCAN_RADIUS, Thresholds};
 use crate::error::Result;
 use crate::format::SegmentEntry;
+use crate::ids::IdColumn;
 use crate::table::{Access, Table};
 
 /// An open segment. Any number of threads may use it.
@@ -15,22 +17,27 @@ pub(crate) struct Segment {
     count: u64,
     design: Design,
     tables: Vec<Table>,
+    ids: Option<IdColumn>,
     /// For each radius the thresholds, once they were asked for; `None` means to scan.
     thresholds: Vec<OnceLock<Option<Thresholds>>>,
 }
 
 impl Segment {
-    /// Opens the tables of `entry` in `directory`.
+    /// Opens the tables and the ids of `entry` in `directory`.
     pub(crate) fn open(directory: &Path, entry: &SegmentEntry, access: Access) -> Result<Self> {
         let tables = (0..entry.tables.len())
             .map(|number| Table::open(directory, entry, number, access))
             .collect::<Result<Vec<_>>>()?;
+        let ids = entry.ids.as_ref();
+        let open_ids = |ids| IdColumn::open(directory, entry, ids, &tables[0], access);
+        let ids = ids.map(open_ids).transpose()?;
         let tops = tables.iter().map(|table| table.header().top.clone()).collect();
         Ok(Self {
             number: entry.number,
             count: entry.count,
             design: Design::from_tops(tops)?,
             tables,
+            ids,
             thresholds: (0..SCAN_RADIUS).map(|_| OnceLock::new()).collect(),
         })
     }
@@ -59,6 +66,22 @@ impl Segment {
     pub(crate) fn identity(&self) -> &Table {
         // The manifest rule [SEG-2] gives every segment a table.
         &self.tables[0]
+    }
+
+    /// The ids, if it has some.
+    pub(crate) fn id_column(&self) -> Option<&IdColumn> {
+        self.ids.as_ref()
+    }
+
+    /// The numbers of the ids of a fingerprint in the column; `None` if it has none. Decodes at most
+    /// one block.
+    pub(crate) fn ids(&self, fingerprint: u64) -> Result<Option<(&IdColumn, Range<u64>)>> {
+        let Some(column) = &self.ids else { return Ok(None) };
+        let table = self.identity();
+        let Some((block, key)) = table.position(table.permutation().key(fingerprint))? else {
+            return Ok(None);
+        };
+        Ok(Some((column, column.of_position(block, key)?)))
     }
 
     /// How many bits may differ in the top of each table for a search within `k`; `None` where a

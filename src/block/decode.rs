@@ -30,7 +30,7 @@ pub(crate) struct BlockView<'a> {
     number: u64,
     /// The block and its overhang.
     bytes: &'a [u8],
-    pub(super) keys: u32,
+    pub(crate) keys: u32,
     first: u64,
 }
 
@@ -134,8 +134,8 @@ impl BlockReader {
         }
     }
 
-    /// Calls `found` with each of the `survivors`, whose numbers ascend, that is within `k` of
-    /// `query`. Decodes no further than the last of them.
+    /// Calls `found` with number and key of each of the `survivors`, whose numbers ascend, that is within
+    /// `k` of `query`. Decodes no further than the last of them.
     ///
     /// # Errors
     ///
@@ -146,14 +146,14 @@ impl BlockReader {
         query: u64,
         k: u32,
         survivors: &[u32],
-        mut found: impl FnMut(u64),
+        mut found: impl FnMut(u32, u64),
     ) -> Result<(), Corruption> {
         let mut stream = self.stream(block);
         for &number in survivors {
             stream.advance_to(number)?;
             let key = if number == 0 { block.first } else { stream.key() };
             if (key ^ query).count_ones() <= k {
-                found(key);
+                found(number, key);
             }
         }
         Ok(())

@@ -124,7 +124,7 @@ proptest! {
                 let near = |key: &u64| (key ^ query).count_ones() <= k;
                 let expected: Vec<u64> = inside.iter().copied().step_by(step).filter(near).collect();
                 let mut found = Vec::new();
-                reader.matches(&block, query, k, &survivors, |key| found.push(key)).unwrap();
+                reader.matches(&block, query, k, &survivors, |_, key| found.push(key)).unwrap();
                 prop_assert_eq!(found, expected, "{:?}", coding);
             }
         }
@@ -212,7 +212,7 @@ proptest! {
                     let whole = reader.decode(&bytes, &[(0, block); 5], &mut decoded);
                     let all: Vec<u32> = (0..block.keys).collect();
                     let mut one_by_one = Vec::new();
-                    let by_key = reader.matches(&block, 0, 64, &all, |key| one_by_one.push(key));
+                    let by_key = reader.matches(&block, 0, 64, &all, |_, key| one_by_one.push(key));
                     // Both ways to decode agree on keys and on errors.
                     prop_assert_eq!(&whole, &by_key);
                     if whole.is_ok() {

@@ -3,7 +3,8 @@
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{
-    Defect, manifest_header, pad8, section_header, segment_section, store_section, table_entry,
+    Defect, ids_section, manifest_header, pad8, section_header, segment_section, store_section,
+    table_entry,
 };
 use crate::error::{Corruption, Unsupported};
 
@@ -14,6 +15,7 @@ const CRITICAL: u32 = 1;
 const RESERVED_FLAGS: u32 = 0xFFFE;
 const KIND_STORE: u32 = 1;
 const KIND_SEGMENT: u32 = 2;
+const KIND_IDS: u32 = 3;
 
 /// A decoded manifest.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +35,16 @@ pub(crate) struct SegmentEntry {
     pub(crate) count: u64,
     pub(crate) set_sum: u128,
     pub(crate) tables: Vec<TableEntry>,
+    /// The ids, of a segment that has them.
+    pub(crate) ids: Option<IdsEntry>,
+}
+
+/// An ids file as the manifest describes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct IdsEntry {
+    pub(crate) file_bytes: u64,
+    pub(crate) header_crc: u32,
+    pub(crate) directory_crc: u32,
 }
 
 /// A table file as the manifest describes it.
@@ -52,16 +64,24 @@ impl Manifest {
         LE::write_u16(&mut store[store_section::PLANNED_RADIUS], self.radius);
         LE::write_u32(&mut store[store_section::SEGMENT_COUNT], self.segments.len() as u32);
         LE::write_u64(&mut store[store_section::NEXT_SEGMENT], self.next_segment);
-        push_section(&mut bytes, KIND_STORE, &store);
+        push_section(&mut bytes, KIND_STORE, CRITICAL, &store);
+        let mut sections = 1;
         for segment in &self.segments {
-            push_section(&mut bytes, KIND_SEGMENT, &segment.encode());
+            push_section(&mut bytes, KIND_SEGMENT, CRITICAL, &segment.encode());
+            sections += 1;
+        }
+        for segment in &self.segments {
+            if let Some(ids) = &segment.ids {
+                push_section(&mut bytes, KIND_IDS, 0, &ids.encode(segment.number));
+                sections += 1;
+            }
         }
         let file_bytes = bytes.len() as u64;
         let header = &mut bytes[..manifest_header::END];
         header[manifest_header::MAGIC].copy_from_slice(&MAGIC);
         LE::write_u16(&mut header[manifest_header::VERSION_MAJOR], VERSION_MAJOR);
         LE::write_u16(&mut header[manifest_header::VERSION_MINOR], VERSION_MINOR);
-        LE::write_u32(&mut header[manifest_header::SECTION_COUNT], 1 + self.segments.len() as u32);
+        LE::write_u32(&mut header[manifest_header::SECTION_COUNT], sections);
         LE::write_u64(&mut header[manifest_header::FILE_BYTES], file_bytes);
         let crc = crc32fast::hash(&header[..manifest_header::HEADER_CRC.start]);
         LE::write_u32(&mut header[manifest_header::HEADER_CRC], crc);
@@ -92,6 +112,10 @@ impl Manifest {
         for section in segments {
             let after = entries.last().map_or(0, |entry| entry.number);
             entries.push(SegmentEntry::decode(section, after, next_segment)?);
+        }
+        let mut after = 0;
+        for section in rest.iter().filter(|section| section.kind == KIND_IDS) {
+            after = IdsEntry::decode(section, after, &mut entries)?;
         }
         Ok(Self { radius, next_segment, segments: entries })
     }
@@ -166,7 +190,43 @@ impl SegmentEntry {
             count: LE::read_u64(&payload[segment_section::COUNT]),
             set_sum: LE::read_u128(&payload[segment_section::SET_SUM]),
             tables,
+            ids: None,
         })
+    }
+}
+
+impl IdsEntry {
+    fn encode(&self, segment: u64) -> [u8; ids_section::END] {
+        let mut payload = [0; ids_section::END];
+        LE::write_u64(&mut payload[ids_section::SEGMENT_NUMBER], segment);
+        LE::write_u64(&mut payload[ids_section::FILE_BYTES], self.file_bytes);
+        LE::write_u32(&mut payload[ids_section::HEADER_CRC], self.header_crc);
+        LE::write_u32(&mut payload[ids_section::DIRECTORY_CRC], self.directory_crc);
+        payload
+    }
+
+    /// Decodes the ids of a segment behind segment `after`, and gives them to it. Gives its number.
+    fn decode(
+        section: &Section<'_>,
+        after: u64,
+        segments: &mut [SegmentEntry],
+    ) -> Result<u64, Defect> {
+        let Section { payload, at, .. } = *section;
+        if payload.len() != ids_section::END {
+            let (found, expected) = (payload.len() as u64, ids_section::END as u64);
+            return Err(Defect::corrupt(at, Corruption::IdsSectionLength { found, expected }));
+        }
+        let found = LE::read_u64(&payload[ids_section::SEGMENT_NUMBER]);
+        let segment = segments.iter_mut().find(|segment| segment.number == found);
+        let Some(segment) = segment.filter(|_| found > after) else {
+            return Err(Defect::corrupt(at, Corruption::IdsSegment { found, after }));
+        };
+        segment.ids = Some(Self {
+            file_bytes: LE::read_u64(&payload[ids_section::FILE_BYTES]),
+            header_crc: LE::read_u32(&payload[ids_section::HEADER_CRC]),
+            directory_crc: LE::read_u32(&payload[ids_section::DIRECTORY_CRC]),
+        });
+        Ok(found)
     }
 }
 
@@ -266,13 +326,13 @@ fn decode_section<'a>(
         return Err(Defect::corrupt(*at - padding, Corruption::SectionPadding { section }));
     }
     let kind = LE::read_u32(&header[section_header::KIND]);
-    let known = kind == KIND_STORE || kind == KIND_SEGMENT;
+    let known = [KIND_STORE, KIND_SEGMENT, KIND_IDS].contains(&kind);
     let critical = flags & CRITICAL != 0;
     if critical && !known {
         let feature = Unsupported::CriticalSection { section, kind };
         return Err(Defect::unsupported(start, feature));
     }
-    if known && !critical {
+    if known && critical != (kind != KIND_IDS) {
         return Err(Defect::corrupt(start, Corruption::SectionCriticalFlag { section, kind }));
     }
     Ok(Section { kind, payload, at: start + section_header::END })
@@ -306,11 +366,11 @@ fn decode_store(section: &Section<'_>, segments: u32) -> Result<(u16, u64), Defe
     Ok((radius, LE::read_u64(&payload[store_section::NEXT_SEGMENT])))
 }
 
-/// Appends a critical section: header, payload, padding.
-fn push_section(bytes: &mut Vec<u8>, kind: u32, payload: &[u8]) {
+/// Appends a section: header, payload, padding.
+fn push_section(bytes: &mut Vec<u8>, kind: u32, flags: u32, payload: &[u8]) {
     let mut header = [0; section_header::END];
     LE::write_u32(&mut header[section_header::KIND], kind);
-    LE::write_u32(&mut header[section_header::FLAGS], CRITICAL);
+    LE::write_u32(&mut header[section_header::FLAGS], flags);
     LE::write_u64(&mut header[section_header::PAYLOAD_BYTES], payload.len() as u64);
     LE::write_u32(&mut header[section_header::PAYLOAD_CRC], crc32fast::hash(payload));
     let crc = crc32fast::hash(&header[..section_header::HEADER_CRC.start]);

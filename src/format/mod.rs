@@ -5,13 +5,17 @@
 //! reads files, and nothing trusts a number before its rule was checked.
 
 mod footer;
+mod ids;
 mod manifest;
 mod table;
 
 use std::path::Path;
 
 pub(crate) use footer::Footer;
-pub(crate) use manifest::{Manifest, SegmentEntry, TableEntry};
+pub(crate) use ids::{
+    CHUNK_BYTES, GROUP_MARKS, IdsGeometry, IdsHeader, chunk_crc, digits, directory_crc,
+};
+pub(crate) use manifest::{IdsEntry, Manifest, SegmentEntry, TableEntry};
 pub use table::{BitRange, Codec};
 pub(crate) use table::{Geometry, TableHeader, check_padding, is_block_bytes, is_identity, is_top};
 
@@ -35,12 +39,20 @@ pub(crate) fn table_name(segment: u64, table: usize) -> String {
     format!("segment-{segment:016x}-table-{table:03}.fpt")
 }
 
-/// The segment number in the name of a table file; `None` for any other name.
+/// Name of the file of the ids of segment `segment`.
+pub(crate) fn ids_name(segment: u64) -> String {
+    format!("segment-{segment:016x}-ids.fpi")
+}
+
+/// The segment number in the name of a table or ids file; `None` for any other name.
 pub(crate) fn segment_number(name: &str) -> Option<u64> {
-    let (segment, table) =
-        name.strip_prefix("segment-")?.strip_suffix(".fpt")?.split_once("-table-")?;
+    let (segment, file) = name.strip_prefix("segment-")?.split_once('-')?;
     let number = u64::from_str_radix(segment, 16).ok()?;
-    (table_name(number, table.parse().ok()?) == name).then_some(number)
+    let expected = match file.strip_prefix("table-").and_then(|file| file.strip_suffix(".fpt")) {
+        Some(table) => table_name(number, table.parse().ok()?),
+        None => ids_name(number),
+    };
+    (expected == name).then_some(number)
 }
 
 /// Whether `name` is one that a writer gives to the files it creates in a store.
@@ -130,6 +142,11 @@ layout!(
     FILE_BYTES = 0 + 8, HEADER_CRC = 8 + 4, FOOTER_CRC = 12 + 4; 16
 );
 layout!(
+    /// Section 3.5.
+    ids_section:
+    SEGMENT_NUMBER = 0 + 8, FILE_BYTES = 8 + 8, HEADER_CRC = 16 + 4, DIRECTORY_CRC = 20 + 4; 24
+);
+layout!(
     /// Section 4.1; the bit ranges follow.
     table_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
@@ -154,6 +171,14 @@ layout!(
     BLOCK_CRC = 0 + 4, KEY_COUNT = 4 + 4, FIRST_KEY = 8 + 8; 16
 );
 
+layout!(
+    /// Section 8.1.
+    ids_header:
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, TABLE_CRC = 12 + 4,
+    COUNT = 16 + 8, BLOCK_COUNT = 24 + 8, ID_COUNT = 32 + 8, ID_BITS = 40 + 1, RESERVED = 41 + 3,
+    HEADER_CRC = 44 + 4; 48
+);
+
 #[cfg(test)]
 #[path = "../../tests/it/spec.rs"]
 #[allow(dead_code, missing_docs)]
@@ -171,6 +196,8 @@ mod tests {
             ("store-section", store_section::FIELDS, store_section::END),
             ("segment-section", segment_section::FIELDS, segment_section::END),
             ("table-entry", table_entry::FIELDS, table_entry::END),
+            ("ids-section", ids_section::FIELDS, ids_section::END),
+            ("ids-header", ids_header::FIELDS, ids_header::END),
             ("table-header", table_header::FIELDS, table_header::END),
             ("table-footer", table_footer::FIELDS, table_footer::END),
             ("block", block::FIELDS, block::END),
@@ -213,11 +240,15 @@ mod tests {
     #[test]
     fn only_names_that_a_writer_gives_are_recognised_as_such() {
         assert!(is_writers_name(&table_name(0xab, 7)));
+        assert!(is_writers_name(&ids_name(0xab)));
         assert!(is_writers_name(".tmp-x"));
         for foreign in [
             "segment-1-table-000.fpt",
             "segment-00000000000000AB-table-000.fpt",
             "segment-0000000000000001-table-000.fpt.bak",
+            "segment-0000000000000001-ids.fpt",
+            "segment-0000000000000001-ids.fpi.bak",
+            "segment-1-ids.fpi",
             "photos",
             MANIFEST_NAME,
         ] {

@@ -333,7 +333,7 @@ impl Geometry {
         }
     }
 
-    /// Writes key count and first key of a block. The count fits, as section 9 of the specification
+    /// Writes key count and first key of a block. The count fits, as section 10 of the specification
     /// shows.
     pub(crate) fn write_block_header(&self, bytes: &mut [u8], count: u32, first: u64) {
         if self.is_wide() {

@@ -7,7 +7,8 @@ use std::time::Instant;
 use super::progress::{Meter, Metered, PackTimes, Phase};
 use super::storage::Storage;
 use crate::error::{Error, Result};
-use crate::format::{self, LOCK_NAME, MANIFEST_NAME, Manifest, TEMPORARY_PREFIX};
+use crate::format::{self, IdsEntry, LOCK_NAME, MANIFEST_NAME, Manifest, TEMPORARY_PREFIX};
+use crate::ids::{IdSource, IdsOptions, write_ids};
 use crate::table::{TableOptions, TableWriter, WriteError, Written};
 
 /// What is in the directory before a pack.
@@ -33,6 +34,7 @@ impl OldStore {
             manifest.iter().flat_map(|manifest| &manifest.segments).any(|segment| {
                 (0..segment.tables.len())
                     .any(|table| format::table_name(segment.number, table) == *name)
+                    || (segment.ids.is_some() && format::ids_name(segment.number) == *name)
             })
         };
         let damaged = manifest.is_none() && names.iter().any(|name| name == MANIFEST_NAME);
@@ -111,7 +113,33 @@ impl<'a, S: Storage> Commit<'a, S> {
         Ok(written)
     }
 
-    /// Makes the tables durable, then visible, and that durable; gives the bytes of the manifest.
+    /// Writes and syncs the ids of a segment.
+    pub(super) fn write_ids(
+        &mut self,
+        segment: u64,
+        options: &IdsOptions,
+        source: &mut dyn IdSource,
+        meter: &Meter,
+        times: &mut PackTimes,
+    ) -> Result<IdsEntry> {
+        let name = format::ids_name(segment);
+        let path = self.path.join(&name);
+        let mut file = self.create(&name)?;
+        let mut out = Metered { out: &mut file, meter };
+        let start = Instant::now();
+        let written = write_ids(options, source, &mut out, &|| meter.check());
+        let entry = written.map_err(|error| match error {
+            WriteError::Io(source) => Error::io(&path, "write the ids")(source),
+            WriteError::Other(error) => error,
+        })?;
+        times.write += start.elapsed();
+        let start = Instant::now();
+        self.storage.sync(&mut file).map_err(self.error(&name, "sync the ids"))?;
+        times.sync += start.elapsed();
+        Ok(entry)
+    }
+
+    /// Makes the files durable, then visible, and that durable; gives the bytes of the manifest.
     pub(super) fn publish(&mut self, manifest: &Manifest) -> Result<u64> {
         let directory = "sync the directory of";
         self.storage.sync_directory().map_err(self.error("", directory))?;

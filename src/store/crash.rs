@@ -244,7 +244,8 @@ fn open(files: &Files) -> Option<Vec<u64>> {
     }
     match OpenOptions::new().in_memory(true).open(temporary.path()) {
         Ok(store) => {
-            store.verify().unwrap();
+            let report = store.verify().unwrap();
+            assert_eq!(store.has_ids(), report.ids > 0);
             Some(store.iter().collect::<Result<_, _>>().unwrap())
         }
         Err(Error::NotAStore { .. }) => None,
@@ -260,10 +261,26 @@ fn pack(storage: &Simulated, set: &[u64]) -> Result<(), Error> {
     pack_within(storage, set, usize::MAX)
 }
 
+/// As [`pack_within`], with one to three ids for each fingerprint.
+fn pack_with_ids(storage: &Simulated, set: &[u64], capacity: usize) -> Result<(), Error> {
+    let pairs: Vec<[u64; 2]> =
+        set.iter().flat_map(|&fp| (0..1 + fp % 3).map(move |id| [fp, fp % 1000 + id])).collect();
+    let mut session = Session::new(packer(), Path::new("simulated"), storage.clone(), capacity);
+    session.begin()?;
+    session.admit(true)?;
+    let mut rest = session.fill_pairs(&pairs);
+    while !rest.is_empty() {
+        session.spill()?;
+        rest = session.fill_pairs(rest);
+    }
+    session.finish().map(|_| ())
+}
+
 /// Packs with room for `capacity` fingerprints, twice.
 fn pack_within(storage: &Simulated, set: &[u64], capacity: usize) -> Result<(), Error> {
     let mut session = Session::new(packer(), Path::new("simulated"), storage.clone(), capacity);
     session.begin()?;
+    session.admit(false)?;
     let mut rest = session.fill(set);
     while !rest.is_empty() {
         session.spill()?;
@@ -287,19 +304,30 @@ fn befores() -> [(&'static str, Files, Option<Vec<u64>>); 2] {
     let mut files = directory.files();
     files.insert(".tmp-manifest.fps".to_string(), vec![1, 2, 3]);
     files.insert("segment-0000000000000002-table-000.fpt".to_string(), vec![0; 100]);
+    files.insert("segment-0000000000000002-ids.fpi".to_string(), vec![0; 100]);
     [("fresh", Files::new(), None), ("over an older store", files, Some(OLD.to_vec()))]
 }
 
 #[test]
 fn a_pack_stopped_at_any_operation_leaves_no_store_or_the_old_one_or_the_new_one() {
     for capacity in [usize::MAX, SMALL] {
-        stop_packs_at_any_operation(capacity);
+        stop_packs_at_any_operation(pack_within, capacity);
     }
 }
 
-fn stop_packs_at_any_operation(capacity: usize) {
-    let pack = |storage: &Simulated, set: &[u64]| pack_within(storage, set, capacity);
-    let spills = capacity == SMALL;
+#[test]
+fn a_pack_with_ids_stopped_at_any_operation_leaves_no_store_or_the_old_one_or_the_new_one() {
+    // Room for as many pairs as there are others for fingerprints, lest there be too many runs.
+    for capacity in [usize::MAX, 4 * SMALL] {
+        stop_packs_at_any_operation(pack_with_ids, capacity);
+    }
+}
+
+type Pack = fn(&Simulated, &[u64], usize) -> Result<(), Error>;
+
+fn stop_packs_at_any_operation(pack: Pack, capacity: usize) {
+    let pack = |storage: &Simulated, set: &[u64]| pack(storage, set, capacity);
+    let spills = capacity < usize::MAX;
     for (place, before, old) in befores() {
         let whole = Simulated::new(&before, usize::MAX, false);
         pack(&whole, &new_set()).unwrap();
@@ -351,9 +379,12 @@ fn stop_packs_at_any_operation(capacity: usize) {
 
 #[test]
 fn every_rename_stands_behind_the_syncs_that_it_needs() {
-    for (place, before, _) in befores() {
+    for ((place, before, _), pack) in befores()
+        .into_iter()
+        .flat_map(|before| [pack_within, pack_with_ids].map(|p| (before.clone(), p as Pack)))
+    {
         let storage = Simulated::new(&before, usize::MAX, false);
-        pack(&storage, &new_set()).unwrap();
+        pack(&storage, &new_set(), usize::MAX).unwrap();
         let log = storage.log.lock().unwrap();
         let renames: Vec<_> =
             (0..log.len()).filter(|&at| matches!(log[at], Operation::Rename(..))).collect();
@@ -368,7 +399,7 @@ fn every_rename_stands_behind_the_syncs_that_it_needs() {
                     last(operation).unwrap() < synced,
                     "{place}: {name} is written after its sync"
                 );
-                if name.ends_with(".fpt") {
+                if name.ends_with(".fpt") || name.ends_with(".fpi") {
                     let created = last(&Operation::Create(name.clone())).unwrap();
                     assert!(
                         created < directory_synced,
@@ -389,11 +420,17 @@ fn every_rename_stands_behind_the_syncs_that_it_needs() {
 
 #[test]
 fn a_pack_after_a_crash_leaves_nothing_behind() {
-    for (capacity, (place, before, _)) in
-        [usize::MAX, SMALL].into_iter().flat_map(|capacity| befores().map(|b| (capacity, b)))
+    let packs: [(Pack, usize); 4] = [
+        (pack_within, usize::MAX),
+        (pack_within, SMALL),
+        (pack_with_ids, usize::MAX),
+        (pack_with_ids, 4 * SMALL),
+    ];
+    for ((whole_pack, capacity), (place, before, _)) in
+        packs.into_iter().flat_map(|packed| befores().map(|before| (packed, before)))
     {
         let whole = Simulated::new(&before, usize::MAX, false);
-        pack_within(&whole, &new_set(), capacity).unwrap();
+        whole_pack(&whole, &new_set(), capacity).unwrap();
         let log = whole.log.lock().unwrap().clone();
         for stop in 0..=log.len() {
             let survives = Survives { data: Data::All, names: true, renames: true };

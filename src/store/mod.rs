@@ -7,6 +7,7 @@ mod estimate;
 mod iter;
 mod pack;
 mod progress;
+mod records;
 mod session;
 mod storage;
 mod tables;
@@ -27,6 +28,7 @@ pub use session::PackSession;
 use crate::design::Design;
 use crate::error::{Corruption, Error, Result};
 use crate::format::{MANIFEST_NAME, Manifest};
+use crate::ids::{IdStats, Ids};
 use crate::search::{Match, Searcher};
 use crate::segment::Segment;
 use crate::table::{Access, TableStats};
@@ -38,8 +40,8 @@ const OPEN_ATTEMPTS: usize = 10;
 ///
 /// A store is `Send + Sync`: any number of threads may search it at once. Opening reads the
 /// manifest and of each table the header, the code lengths and the router (8 bytes per block, that
-/// is 0.04 byte per fingerprint with blocks of 1024 bytes); blocks are read when a search needs
-/// them, and their checksums are verified at the first touch. It needs no write permission, and
+/// is 0.04 byte per fingerprint with blocks of 1024 bytes), and the directory of the ids, if there
+/// are some (a thousandth of them); blocks and ids are read when they are needed, and their checksums are verified at the first touch. It needs no write permission, and
 /// takes no lock: a store that is replaced meanwhile stays readable, as it was, for those who
 /// opened it.
 ///
@@ -108,9 +110,10 @@ impl OpenOptions {
             match Store::from_manifest(path, &bytes, access) {
                 // A writer may have replaced the store between two reads: then the manifest is
                 // another.
-                Err(Error::Corrupt { corruption: Corruption::TableMissing, .. })
-                    if attempts < OPEN_ATTEMPTS && read_manifest(path)? != bytes =>
-                {
+                Err(Error::Corrupt {
+                    corruption: Corruption::TableMissing | Corruption::IdsMissing,
+                    ..
+                }) if attempts < OPEN_ATTEMPTS && read_manifest(path)? != bytes => {
                     bytes = read_manifest(path)?;
                     attempts += 1;
                 }
@@ -172,7 +175,8 @@ impl Store {
     /// blocks), besides the files themselves where they are in memory.
     pub fn heap_bytes(&self) -> u64 {
         let tables = self.segments.iter().flat_map(Segment::tables);
-        tables.map(|table| table.heap_bytes()).sum()
+        let ids = self.segments.iter().filter_map(Segment::id_column);
+        tables.map(|table| table.heap_bytes()).chain(ids.map(|ids| ids.heap_bytes())).sum()
     }
 
     /// All stored fingerprints within Hamming distance `k` of `fingerprint`, ordered by distance,
@@ -210,6 +214,41 @@ impl Store {
         Ok(false)
     }
 
+    /// Whether ids are stored with the fingerprints, in some segment.
+    pub fn has_ids(&self) -> bool {
+        self.segments.iter().any(|segment| segment.id_column().is_some())
+    }
+
+    /// The ids of `fingerprint`, ascending and each once; none if it is not stored, or stored without
+    /// ids. They are the union over all segments.
+    ///
+    /// Decodes at most one block per segment and takes O(log n) time, however many ids there are; the
+    /// ids themselves are read as the iterator goes. A search does not read them, so who searches
+    /// asks for the ids of what was found:
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("store");
+    /// fpstore::Packer::new().pack_with_ids(&path, [(0b1011, 7), (0b1011, 9), (u64::MAX, 8)])?;
+    ///
+    /// let store = fpstore::Store::open(&path)?;
+    /// let near = store.search(0b1010, 2)?;
+    /// let ids = store.ids(near[0].fingerprint)?;
+    /// assert_eq!(ids.len(), 2);
+    /// assert_eq!(ids.collect::<Result<Vec<u64>, _>>()?, [7, 9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if the block, or what tells the number of ids, is damaged. The iterator gives
+    /// that error where the ids themselves are.
+    pub fn ids(&self, fingerprint: u64) -> Result<Ids<'_>> {
+        let runs = self.segments.iter().map(|segment| segment.ids(fingerprint));
+        let runs = runs.filter_map(Result::transpose).collect::<Result<Vec<_>>>()?;
+        Ok(Ids::new(runs))
+    }
+
     /// All fingerprints in ascending order, each once. Decodes one block per segment at a time.
     pub fn iter(&self) -> Iter<'_> {
         Iter::new(&self.segments)
@@ -231,21 +270,25 @@ impl Store {
                     design: segment.design().clone(),
                     count: segment.count(),
                     tables: tables.collect::<Result<_>>()?,
+                    ids: segment.id_column().map(|ids| ids.stats()),
                 })
             })
             .collect::<Result<Vec<_>>>()?;
         let tables = segments.iter().flat_map(|segment| &segment.tables);
+        let tables = tables.map(|table| table.file_bytes);
+        let ids = segments.iter().filter_map(|segment| segment.ids).map(|ids| ids.file_bytes);
         Ok(Stats {
             radius: self.radius,
             fingerprints: self.len(),
-            bytes: self.manifest_bytes + tables.map(|table| table.file_bytes).sum::<u64>(),
+            bytes: self.manifest_bytes + tables.chain(ids).sum::<u64>(),
             segments,
         })
     }
 
     /// Checks every byte: all checksums, padding, codes and the order of keys, that the router is
     /// what the blocks give, and that every table of a segment holds the same set, by a sum of 128
-    /// bits over its fingerprints. Decodes all tables with all cores; 8 bytes of memory per block.
+    /// bits over its fingerprints; and of the ids, that they belong to these fingerprints and ascend.
+    /// Decodes all tables with all cores; 8 bytes of memory per block.
     ///
     /// # Errors
     ///
@@ -258,6 +301,11 @@ impl Store {
                 report.tables += 1;
                 report.blocks += table.block_count();
                 report.bytes += table.file_bytes();
+            }
+            if let Some(ids) = segment.id_column() {
+                ids.verify(segment.identity())?;
+                report.ids = report.ids.saturating_add(ids.id_count());
+                report.bytes += ids.file_bytes();
             }
             report.segments += 1;
             report.fingerprints = report.fingerprints.saturating_add(segment.count());
@@ -307,6 +355,8 @@ pub struct SegmentStats {
     pub count: u64,
     /// The tables.
     pub tables: Vec<TableStats>,
+    /// The ids, if it has some.
+    pub ids: Option<IdStats>,
 }
 
 /// What [`Store::verify`] has checked.
@@ -321,6 +371,8 @@ pub struct VerifyReport {
     pub blocks: u64,
     /// Number of fingerprints of all segments.
     pub fingerprints: u64,
+    /// Number of ids of all segments.
+    pub ids: u64,
     /// Bytes of all files.
     pub bytes: u64,
 }

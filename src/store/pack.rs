@@ -70,6 +70,10 @@ pub struct PackSummary {
     pub read: u64,
     /// Distinct fingerprints.
     pub distinct: u64,
+    /// Distinct pairs of a fingerprint and an id; `None` without ids.
+    pub ids: Option<u64>,
+    /// Bytes of the file of the ids; 0 without.
+    pub id_bytes: u64,
     /// Bytes of all files.
     pub bytes: u64,
     /// The tables.
@@ -181,8 +185,8 @@ impl Packer {
 
     /// The most bytes of memory that the pack takes, from 16 MiB on: its own and that of the process
     /// it runs in, as far as that is usual. What does not fit is sorted in temporary files of 8
-    /// bytes per fingerprint, at most 16 for a time. The files of the store stay the same. Without it
-    /// everything is sorted in memory.
+    /// bytes per fingerprint, at most 16 for a time; of pairs with ids, at most 33. The files of the store
+    /// stay the same. Without it everything is sorted in memory.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
@@ -253,6 +257,43 @@ impl Packer {
             }
         }
         session.extend(&piece)?;
+        session.finish()
+    }
+
+    /// As [`Self::pack`], of pairs of a fingerprint and an id. A fingerprint may have any number of ids;
+    /// it is stored once, and each of its distinct ids once. Takes 32 bytes of memory per pair, or what
+    /// [`memory`](Self::memory) allows, with up to 33 bytes per pair in temporary files.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::pack`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("store");
+    /// let pages = [0xF00D, 0xBEEF, 0xF00D];
+    /// let lines = pages.into_iter().zip(0u64..);
+    /// let summary = fpstore::Packer::new().pack_with_ids(&path, lines)?;
+    /// assert_eq!((summary.distinct, summary.ids), (2, Some(3)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pack_with_ids(
+        &self,
+        path: impl AsRef<Path>,
+        pairs: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Result<PackSummary> {
+        let mut session = self.start(path)?;
+        let mut piece = Vec::with_capacity(PIECE);
+        for pair in pairs {
+            piece.push(pair);
+            if piece.len() == PIECE {
+                session.extend_with_ids(&piece)?;
+                piece.clear();
+            }
+        }
+        session.extend_with_ids(&piece)?;
         session.finish()
     }
 

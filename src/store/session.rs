@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use rayon::ThreadPool;
-use rayon::prelude::*;
 
 use super::commit::{Commit, OldStore};
 use super::pack::{PackSummary, Packer};
 use super::progress::{Meter, PackTimes, Phase};
+use super::records::{PackedIds, Records, SortedRecords};
 use super::storage::{Directory, Storage};
-use super::tables::{Set, Spilled};
+use super::tables::{Merged, Set, sum_of};
 use super::target::Target;
 use crate::error::{Error, Result};
-use crate::format::{BitRange, MANIFEST_NAME, Manifest, SegmentEntry};
-use crate::profile::{Coding, Profile};
-use crate::set_sum;
-use crate::sort::{self, Buffers, Extent, Runs, Sorted, Sorter};
+use crate::format::{BitRange, IdsEntry, MANIFEST_NAME, Manifest, SegmentEntry};
+use crate::ids::IdsOptions;
+use crate::profile::Coding;
+use crate::sort::{self, Buffers, Sorted};
 use crate::table::{TableOptions, TableStats};
 
 /// Bytes that a pack takes beside records: the process itself, buffers for blocks, and those of each
@@ -27,6 +27,12 @@ const THREAD_BYTES: u64 = 1 << 20;
 /// Fingerprints that are in memory twice in any case: with a thousand threads in little memory more
 /// is taken than is allowed, lest nothing go on.
 const LEAST_CAPACITY: usize = 1 << 14;
+
+/// Fingerprints for which there is room in any case where there are ids.
+const LEAST_BUFFER: usize = 16;
+
+/// Pairs that are handed on together.
+const PIECE: usize = 1 << 13;
 
 /// A pack that takes fingerprints piece by piece, from [`Packer::start`].
 ///
@@ -74,20 +80,48 @@ impl PackSession {
     /// As [`Packer::pack`]. After an error nothing more is taken, and
     /// [`finish`](Self::finish) fails.
     pub fn extend(&mut self, fingerprints: &[u64]) -> Result<()> {
-        let result = self.try_extend(fingerprints);
-        if result.is_err() {
-            self.abandon();
-        }
-        result
+        let mut rest = fingerprints;
+        let result = self.take(false, &mut |session| {
+            rest = session.fill(rest);
+            rest.is_empty()
+        });
+        self.abandon_if_failed(result)
     }
 
-    fn try_extend(&mut self, fingerprints: &[u64]) -> Result<()> {
-        let mut rest = fingerprints;
+    /// Takes pairs of a fingerprint and an id, in any order; a fingerprint may have any number of ids, and
+    /// a pair that comes again changes nothing. Each takes as much memory as two fingerprints.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::extend`]; [`Error::InvalidOption`] where [`Self::extend`] was called before: all
+    /// fingerprints of a pack have ids, or none.
+    pub fn extend_with_ids(&mut self, pairs: &[(u64, u64)]) -> Result<()> {
+        let mut piece = Vec::new();
+        // Once without any: that decides that there are ids.
+        for pairs in pairs.chunks(PIECE).chain(pairs.is_empty().then_some(pairs)) {
+            piece.clear();
+            piece.extend(pairs.iter().map(|&(fingerprint, id)| [fingerprint, id]));
+            let mut rest = &piece[..];
+            let result = self.take(true, &mut |session| {
+                rest = session.fill_pairs(rest);
+                rest.is_empty()
+            });
+            self.abandon_if_failed(result)?;
+        }
+        Ok(())
+    }
+
+    /// Calls `fill` until it has given all, and makes room after each time that it has not.
+    fn take(
+        &mut self,
+        with_ids: bool,
+        fill: &mut dyn FnMut(&mut Session<Directory>) -> bool,
+    ) -> Result<()> {
         loop {
             let session = self.session.as_mut().ok_or(Error::Cancelled)?;
             session.meter.check()?;
-            rest = session.fill(rest);
-            if rest.is_empty() {
+            session.admit(with_ids)?;
+            if fill(session) {
                 return Ok(());
             }
             if self.target.is_none() {
@@ -96,6 +130,13 @@ impl PackSession {
             }
             self.pool.install(|| session.spill())?;
         }
+    }
+
+    fn abandon_if_failed(&mut self, result: Result<()>) -> Result<()> {
+        if result.is_err() {
+            self.abandon();
+        }
+        result
     }
 
     /// Writes the store and makes it visible.
@@ -174,8 +215,11 @@ pub(super) struct Session<S: Storage> {
     pub(super) packer: Packer,
     pub(super) path: PathBuf,
     storage: S,
-    sorter: Option<Sorter<u64, S::Spill>>,
-    sorted: Option<Sorted<u64, S::Spill>>,
+    /// Room for fingerprints, twice.
+    capacity: usize,
+    /// Gone once they are sorted.
+    records: Option<Records<S::Spill>>,
+    sorted: Option<SortedRecords<S::Spill>>,
     old: Option<OldStore>,
     pub(super) meter: Meter,
     times: PackTimes,
@@ -191,7 +235,8 @@ impl<S: Storage> Session<S> {
             packer,
             path: path.to_path_buf(),
             storage,
-            sorter: Some(Sorter::new(capacity)),
+            capacity,
+            records: Some(Records::None),
             sorted: None,
             old: None,
             meter,
@@ -201,13 +246,28 @@ impl<S: Storage> Session<S> {
         }
     }
 
-    /// Takes what there is room for, and gives the rest.
+    /// Gets ready for fingerprints with ids or without.
+    pub(super) fn admit(&mut self, with_ids: bool) -> Result<()> {
+        self.records.as_mut().ok_or(Error::Cancelled)?.admit(with_ids, self.capacity)
+    }
+
+    /// Takes what there is room for, and gives the rest. Fingerprints without ids were admitted.
     pub(super) fn fill<'a>(&mut self, fingerprints: &'a [u64]) -> &'a [u64] {
-        let rest = match &mut self.sorter {
-            Some(sorter) => sorter.fill(fingerprints),
-            None => fingerprints,
+        let rest = match &mut self.records {
+            Some(Records::Fingerprints(sorter)) => sorter.fill(fingerprints),
+            _ => fingerprints,
         };
         self.read += (fingerprints.len() - rest.len()) as u64;
+        rest
+    }
+
+    /// As [`Self::fill`], with ids.
+    pub(super) fn fill_pairs<'a>(&mut self, pairs: &'a [[u64; 2]]) -> &'a [[u64; 2]] {
+        let rest = match &mut self.records {
+            Some(Records::Pairs(sorter)) => sorter.fill(pairs),
+            _ => pairs,
+        };
+        self.read += (pairs.len() - rest.len()) as u64;
         rest
     }
 
@@ -224,8 +284,8 @@ impl<S: Storage> Session<S> {
     pub(super) fn spill(&mut self) -> Result<()> {
         let start = Instant::now();
         let storage = &self.storage;
-        if let Some(sorter) = &mut self.sorter {
-            self.meter.wrote(sorter.spill(&|| storage.spill())?);
+        if let Some(records) = &mut self.records {
+            self.meter.wrote(records.spill(&|| storage.spill())?);
         }
         self.times.sort += start.elapsed();
         let done = self.read - self.spilled;
@@ -235,7 +295,7 @@ impl<S: Storage> Session<S> {
 
     /// Sorts what was taken.
     pub(super) fn sort(&mut self) -> Result<()> {
-        let Some(sorter) = self.sorter.take() else {
+        let Some(records) = self.records.take() else {
             return Ok(());
         };
         let phase = if self.spilled > 0 { Phase::Merge } else { Phase::Sort };
@@ -243,7 +303,7 @@ impl<S: Storage> Session<S> {
         self.meter.advance(phase, 0)?;
         let start = Instant::now();
         let storage = &self.storage;
-        self.sorted = Some(sorter.finish(&|| storage.spill())?);
+        self.sorted = Some(records.finish(&|| storage.spill())?);
         self.times.sort += start.elapsed();
         if phase == Phase::Sort { self.meter.advance(phase, self.read) } else { self.meter.check() }
     }
@@ -275,29 +335,23 @@ impl<S: Storage> Session<S> {
         &self,
         commit: &mut Commit<'_, S>,
         number: u64,
-        sorted: Sorted<u64, S::Spill>,
+        sorted: SortedRecords<S::Spill>,
         times: &mut PackTimes,
     ) -> Result<PackSummary> {
         let start = Instant::now();
-        let (mut set, set_sum) = match sorted {
-            Sorted::Memory(set, spare) => {
-                let sum = sum_of(&set);
-                (Set::Memory { set, spare }, sum)
-            }
-            Sorted::Runs(runs) => self.merge(runs)?,
-        };
+        let (mut set, set_sum, mut ids) = self.set_of(sorted)?;
         times.sort += start.elapsed();
         let count = set.count();
         let sample = |planner| set.sample(planner);
         let (design, block_bytes) = self.packer.layout(count, sample)?;
-        self.reserve(&mut set, block_bytes)?;
+        self.reserve(&mut set, block_bytes, ids.is_some())?;
         let tables = design.table_count() as u64;
         self.meter.plan(&[(Phase::Encode, count * tables)]);
         if let Set::Spilled(_) = set {
             let permuted = count * (tables - 1);
             self.meter.plan(&[(Phase::Distribute, permuted), (Phase::Count, permuted)]);
         }
-        let (mut entries, mut stats) = (Vec::new(), Vec::new());
+        let (mut entries, mut stats, mut id_files) = (Vec::new(), Vec::new(), None);
         for (table, top) in design.tops().iter().enumerate() {
             let next = design.tops().get(table + 1).map(Vec::as_slice);
             let coding = self.prepare(&mut set, top, next, times)?;
@@ -308,12 +362,24 @@ impl<S: Storage> Session<S> {
                 set_sum,
                 table_number: table as u16,
                 top: top.clone(),
+                count_keys: ids.is_some(),
             };
             let storage = &self.storage;
             let written = commit.write_table(number, &options, &self.meter, times, |sink| {
                 set.visit(next, &|| storage.spill(), sink)
             })?;
             stats.push(TableStats::of_written(count, &written, &options));
+            if let Some(mut ids) = ids.take() {
+                let options = IdsOptions {
+                    table_crc: written.entry.header_crc,
+                    count,
+                    key_counts: written.key_counts,
+                    id_count: ids.count,
+                    greatest: ids.greatest,
+                };
+                let entry = commit.write_ids(number, &options, &mut ids, &self.meter, times)?;
+                id_files = Some((entry, ids.count));
+            }
             entries.push(written.entry);
         }
         let temporary_bytes = set.temporary_bytes();
@@ -322,8 +388,10 @@ impl<S: Storage> Session<S> {
         self.meter.plan(&[(Phase::Sync, count * tables)]);
         self.meter.advance(Phase::Sync, 0)?;
         let start = Instant::now();
-        let bytes = entries.iter().map(|entry| entry.file_bytes).sum::<u64>();
-        let segment = SegmentEntry { number, count, set_sum, tables: entries };
+        let (ids, id_count) = id_files.unzip();
+        let id_bytes = ids.map_or(0, |ids: IdsEntry| ids.file_bytes);
+        let bytes = entries.iter().map(|entry| entry.file_bytes).sum::<u64>() + id_bytes;
+        let segment = SegmentEntry { number, count, set_sum, tables: entries, ids };
         let radius = self.packer.radius as u16;
         let manifest = Manifest { radius, next_segment: number + 1, segments: vec![segment] };
         let manifest_bytes = commit.publish(&manifest)?;
@@ -332,6 +400,8 @@ impl<S: Storage> Session<S> {
         Ok(PackSummary {
             read: self.read,
             distinct: count,
+            ids: id_count,
+            id_bytes,
             bytes: bytes + manifest_bytes,
             tables: stats,
             temporary_bytes,
@@ -339,29 +409,50 @@ impl<S: Storage> Session<S> {
         })
     }
 
-    /// Merges runs to a file; gives the set, and its sum.
-    fn merge(&self, runs: Runs<u64, S::Spill>) -> Result<(Set<S::Spill>, u128)> {
-        let file = self.storage.spill()?;
-        let (mut profile, mut sum, mut len) = (Profile::empty(), 0u128, 0u64);
-        let (in_runs, peak) = (runs.len(), runs.peak_bytes);
-        let (keys, sorted) = runs.merge(&mut |set: &[u64]| {
-            sort::write(&file, set, len)?;
-            len += set.len() as u64;
-            profile.extend(set);
-            sum = sum.wrapping_add(sum_of(set));
-            self.meter.wrote(8 * set.len() as u64);
-            self.meter.advance(Phase::Merge, set.len() as u64)
-        })?;
-        self.meter.plan(&[(Phase::Merge, len)]);
-        let temporary_bytes = peak.max(8 * (in_runs + len));
-        let extent = Extent { at: 0, len };
-        let buffers = Buffers { keys, sorted };
-        let spilled = Spilled::new(file, extent, profile, buffers, temporary_bytes);
-        Ok((Set::Spilled(Box::new(spilled)), sum))
+    /// The set, its sum, and the ids if there are some.
+    fn set_of(&self, sorted: SortedRecords<S::Spill>) -> Result<SetOfRecords<S::Spill>> {
+        let in_memory = |set: Vec<u64>, spare| {
+            let sum = sum_of(&set);
+            (Set::Memory { set, spare }, sum)
+        };
+        match sorted {
+            SortedRecords::Fingerprints(Sorted::Memory(set, spare)) => {
+                let (set, sum) = in_memory(set, spare);
+                Ok((set, sum, None))
+            }
+            SortedRecords::Pairs(Sorted::Memory(pairs, spare)) => {
+                drop(spare);
+                let (set, ids) = PackedIds::of_pairs(pairs);
+                let (set, sum) = in_memory(set, Vec::new());
+                Ok((set, sum, Some(ids)))
+            }
+            SortedRecords::Fingerprints(Sorted::Runs(runs)) => {
+                let (in_runs, peak) = (8 * runs.len(), runs.peak_bytes);
+                let mut merged = Merged::new(&self.meter, self.storage.spill()?);
+                let (keys, sorted) = runs.merge(&mut |set| merged.push(set))?;
+                let (set, sum) = merged.finish(Buffers { keys, sorted }, peak, in_runs);
+                Ok((set, sum, None))
+            }
+            SortedRecords::Pairs(Sorted::Runs(runs)) => {
+                let (in_runs, peak) = (16 * runs.len(), runs.peak_bytes);
+                let mut merged = Merged::new(&self.meter, self.storage.spill()?);
+                let storage = &self.storage;
+                let merge =
+                    PackedIds::merge(runs, &|| storage.spill(), &mut |set| merged.push(set));
+                let (ids, bytes) = merge?;
+                self.meter.wrote(bytes);
+                // As much as the pairs took, which are gone.
+                let buffer = || vec![0; self.capacity.max(LEAST_BUFFER)];
+                let buffers = Buffers { keys: buffer(), sorted: buffer() };
+                let (set, sum) = merged.finish(buffers, peak, in_runs + bytes);
+                Ok((set, sum, Some(ids)))
+            }
+        }
     }
 
-    /// Makes room for the routers of tables with blocks of so many bytes.
-    fn reserve(&self, set: &mut Set<S::Spill>, block_bytes: u32) -> Result<()> {
+    /// Makes room for the routers of tables with blocks of so many bytes, and for what ids need to
+    /// know of blocks.
+    fn reserve(&self, set: &mut Set<S::Spill>, block_bytes: u32, with_ids: bool) -> Result<()> {
         let Set::Spilled(spilled) = set else {
             return Ok(());
         };
@@ -372,7 +463,7 @@ impl<S: Storage> Session<S> {
         let count = spilled.count();
         // A key for each block, and a tenth more for tables that compress less.
         let blocks = count as f64 * coding.bits_per_key() / (8.0 * f64::from(block_bytes)) * 1.1;
-        let routers = 8 * blocks as u64;
+        let routers = (if with_ids { 12 } else { 8 }) * blocks as u64;
         let threads = rayon::current_num_threads();
         let (all, left) =
             (capacity(Some(memory), threads, 0), capacity(Some(memory), threads, routers));
@@ -402,7 +493,5 @@ impl<S: Storage> Session<S> {
     }
 }
 
-fn sum_of(set: &[u64]) -> u128 {
-    let terms = set.par_iter().with_min_len(1 << 12).map(|&fp| set_sum::term(fp));
-    terms.reduce(|| 0, u128::wrapping_add)
-}
+/// A set, its sum, and its ids.
+type SetOfRecords<F> = (Set<F>, u128, Option<PackedIds<F>>);

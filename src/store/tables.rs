@@ -1,11 +1,14 @@
 //! A sorted set, and the keys of one table after another, in memory or in temporary files.
 
+use rayon::prelude::*;
+
 use super::progress::{Meter, Phase};
 use crate::error::Result;
 use crate::format::BitRange;
 use crate::permute::Permutation;
 use crate::plan::Planner;
 use crate::profile::Profile;
+use crate::set_sum;
 use crate::sort::{self, Buffers, Counts, Create, Extent, Parts, Spill};
 
 /// A sorted set without repeats.
@@ -132,7 +135,7 @@ impl<F: Spill> Set<F> {
 }
 
 impl<F: Spill> Spilled<F> {
-    pub(super) fn new(
+    fn new(
         file: F,
         extent: Extent,
         profile: Profile,
@@ -231,4 +234,45 @@ impl CountNext {
         let permutation = &self.permutation;
         self.counts.add(set, |fp| permutation.key(fp));
     }
+}
+
+/// A set on its way to a temporary file.
+pub(super) struct Merged<'a, F> {
+    meter: &'a Meter,
+    file: F,
+    profile: Profile,
+    sum: u128,
+    len: u64,
+}
+
+impl<'a, F: Spill> Merged<'a, F> {
+    pub(super) fn new(meter: &'a Meter, file: F) -> Self {
+        Self { meter, file, profile: Profile::empty(), sum: 0, len: 0 }
+    }
+
+    /// Takes the next fingerprints, which ascend.
+    pub(super) fn push(&mut self, set: &[u64]) -> Result<()> {
+        sort::write(&self.file, set, self.len)?;
+        self.len += set.len() as u64;
+        self.profile.extend(set);
+        self.sum = self.sum.wrapping_add(sum_of(set));
+        self.meter.wrote(8 * set.len() as u64);
+        self.meter.advance(Phase::Merge, set.len() as u64)
+    }
+
+    /// The set, and its sum. There were at most `peak` bytes in temporary files before, and `others`
+    /// beside the set.
+    pub(super) fn finish(self, buffers: Buffers, peak: u64, others: u64) -> (Set<F>, u128) {
+        self.meter.plan(&[(Phase::Merge, self.len)]);
+        let extent = Extent { at: 0, len: self.len };
+        let temporary_bytes = peak.max(others + 8 * self.len);
+        let spilled = Spilled::new(self.file, extent, self.profile, buffers, temporary_bytes);
+        (Set::Spilled(Box::new(spilled)), self.sum)
+    }
+}
+
+/// The set sum of fingerprints.
+pub(super) fn sum_of(set: &[u64]) -> u128 {
+    let terms = set.par_iter().with_min_len(1 << 12).map(|&fp| set_sum::term(fp));
+    terms.reduce(|| 0, u128::wrapping_add)
 }

@@ -22,10 +22,31 @@ fn pack(
     let path = temporary.path();
     let mut session = Session::new(packer.clone(), path, Directory::new(path, None), capacity);
     session.begin()?;
+    session.admit(false)?;
     let mut rest = session.fill(set);
     while !rest.is_empty() {
         session.spill()?;
         rest = session.fill(rest);
+    }
+    let summary = session.finish()?;
+    Ok((summary, files(path)))
+}
+
+/// As [`pack`], of pairs of a fingerprint and an id.
+fn pack_pairs(
+    packer: &Packer,
+    pairs: &[[u64; 2]],
+    capacity: usize,
+) -> Result<(PackSummary, BTreeMap<String, Vec<u8>>)> {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path();
+    let mut session = Session::new(packer.clone(), path, Directory::new(path, None), capacity);
+    session.begin()?;
+    session.admit(true)?;
+    let mut rest = session.fill_pairs(pairs);
+    while !rest.is_empty() {
+        session.spill()?;
+        rest = session.fill_pairs(rest);
     }
     let summary = session.finish()?;
     Ok((summary, files(path)))
@@ -69,6 +90,39 @@ proptest! {
         prop_assert_eq!(in_memory.temporary_bytes, 0);
         let spills = set.len() > capacity;
         prop_assert_eq!(spilled.temporary_bytes > 0, spills);
+    }
+
+    #[test]
+    fn the_files_of_ids_do_not_depend_on_the_memory(
+        set in sets(),
+        of_each in 1usize..20,
+        most in prop::sample::select(vec![0u64, 1, 7, 1 << 20, u64::MAX]),
+        capacity in 16usize..1000,
+        name in prop::sample::select(&["single", "halves", "auto"][..]),
+    ) {
+        let packer = match Design::named(name) {
+            Some(design) => Packer::new().design(design).block_bytes(256),
+            None => Packer::new(),
+        };
+        // Some fingerprints come again, with another id or the same.
+        let pairs: Vec<[u64; 2]> = set.iter().enumerate().map(|(i, fp)| {
+            let of = set[i - i % of_each];
+            [if fp % 3 == 0 { of } else { *fp }, fp.rotate_left(17) & most]
+        }).collect();
+        let (in_memory, expected) = pack_pairs(&packer, &pairs, usize::MAX).unwrap();
+        let (spilled, found) = pack_pairs(&packer, &pairs, capacity).unwrap();
+        prop_assert!(found == expected);
+        prop_assert_eq!(&spilled.tables, &in_memory.tables);
+        prop_assert_eq!((spilled.ids, spilled.id_bytes), (in_memory.ids, in_memory.id_bytes));
+        prop_assert_eq!(in_memory.temporary_bytes, 0);
+        prop_assert_eq!(spilled.temporary_bytes > 0, pairs.len() > (capacity / 2).max(8));
+        // The tables are those of the fingerprints alone.
+        let fingerprints: Vec<u64> = pairs.iter().map(|pair| pair[0]).collect();
+        let (without, tables) = pack(&packer, &fingerprints, usize::MAX).unwrap();
+        prop_assert_eq!((without.ids, without.id_bytes), (None, 0));
+        let is_table = |name: &String| name.ends_with(".fpt");
+        let tables: Vec<_> = tables.iter().filter(|(name, _)| is_table(name)).collect();
+        prop_assert!(tables == found.iter().filter(|(name, _)| is_table(name)).collect::<Vec<_>>());
     }
 }
 

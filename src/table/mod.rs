@@ -8,4 +8,5 @@ mod writer;
 
 pub(crate) use reader::{Access, Table};
 pub use stats::{TableStats, information_bound_bits};
+pub(crate) use verified::Verified;
 pub(crate) use writer::{TableOptions, TableWriter, WriteError, WriteTimes, Written};

@@ -32,7 +32,7 @@ pub(crate) struct Table {
     path: PathBuf,
     bytes: Bytes,
     pub(super) header: TableHeader,
-    pub(super) header_crc: u32,
+    pub(crate) header_crc: u32,
     pub(super) footer: Footer,
     pub(super) code_lengths: Vec<u8>,
     geometry: Geometry,
@@ -288,7 +288,7 @@ impl Table {
         k: u32,
         known: &[u64],
         survivors: &mut Vec<u32>,
-        found: impl FnMut(u64),
+        mut found: impl FnMut(u64),
     ) -> Result<bool> {
         let number = u64::from(block);
         let block = self.block(number)?;
@@ -298,14 +298,20 @@ impl Table {
             self.blocks.drop_known(&block, known, holds, survivors);
         }
         self.blocks
-            .matches(&block, query, k, survivors, found)
+            .matches(&block, query, k, survivors, |_, key| found(key))
             .map_err(|corruption| self.block_error(number, corruption))?;
         Ok(survivors.last().is_some_and(|&last| last > 0))
     }
 
     /// Whether the table holds the key. Reads at most one block.
     pub(crate) fn contains(&self, key: u64) -> Result<bool> {
-        let Some(block) = self.router.find(self.last_keys(), key) else { return Ok(false) };
+        Ok(self.position(key)?.is_some())
+    }
+
+    /// Where the table holds the key: number of the block, and number of the key in it. Reads at most
+    /// one block, and decodes it up to the key.
+    pub(crate) fn position(&self, key: u64) -> Result<Option<(u64, u64)>> {
+        let Some(block) = self.router.find(self.last_keys(), key) else { return Ok(None) };
         let candidate = Candidate { block, budget: 0 };
         let mut survivors = Vec::new();
         self.sift(&[candidate], key, 0, || {}, |_, number| survivors.push(number))?;
@@ -315,9 +321,17 @@ impl Table {
                 may_be.push(number);
             }
         }
-        let mut found = false;
-        self.matches(block, key, 0, &[], &mut may_be, |_| found = true)?;
-        Ok(found)
+        let number = u64::from(block);
+        let mut at = None;
+        self.blocks
+            .matches(&self.block(number)?, key, 0, &may_be, |number, _| at = Some(number))
+            .map_err(|corruption| self.block_error(number, corruption))?;
+        Ok(at.map(|at| (number, u64::from(at))))
+    }
+
+    /// Number of keys of block `number`.
+    pub(crate) fn key_count(&self, number: u64) -> Result<u32> {
+        Ok(self.block(number)?.keys)
     }
 
     /// Decodes the blocks `numbers` into `keys`.

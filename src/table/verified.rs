@@ -1,4 +1,4 @@
-//! Which blocks of a table were found sound since it was opened.
+//! Which blocks of a table, or chunks of ids, were found sound since the file was opened.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -6,7 +6,7 @@ use bitvec::boxed::BitBox;
 use bitvec::order::Lsb0;
 
 /// A set of blocks that only grows. Any number of threads may use it.
-pub(super) struct Verified {
+pub(crate) struct Verified {
     blocks: BitBox<AtomicUsize, Lsb0>,
     /// Blocks that are not in the set.
     left: AtomicUsize,
@@ -14,14 +14,14 @@ pub(super) struct Verified {
 
 impl Verified {
     /// None of `count` blocks.
-    pub(super) fn none_of(count: usize) -> Self {
+    pub(crate) fn none_of(count: usize) -> Self {
         let blocks = bitvec::bitbox![AtomicUsize, Lsb0; 0; count];
         Self { blocks, left: AtomicUsize::new(count) }
     }
 
     /// Whether every block is in the set.
     #[inline(always)]
-    pub(super) fn all(&self) -> bool {
+    pub(crate) fn all(&self) -> bool {
         self.left.load(Relaxed) == 0
     }
 
@@ -30,19 +30,19 @@ impl Verified {
     /// A block whose bytes another thread has checked may be checked again, which does no harm, so
     /// no order of memory is asked for.
     #[inline(always)]
-    pub(super) fn contains(&self, number: usize) -> bool {
+    pub(crate) fn contains(&self, number: usize) -> bool {
         self.all() || self.word(number).load(Relaxed) & bit(number) != 0
     }
 
     /// Adds block `number`.
-    pub(super) fn insert(&self, number: usize) {
+    pub(crate) fn insert(&self, number: usize) {
         if self.word(number).fetch_or(bit(number), Relaxed) & bit(number) == 0 {
             self.left.fetch_sub(1, Relaxed);
         }
     }
 
     /// Bytes of heap.
-    pub(super) fn heap_bytes(&self) -> u64 {
+    pub(crate) fn heap_bytes(&self) -> u64 {
         size_of_val(self.blocks.as_raw_slice()) as u64
     }
 

@@ -23,6 +23,8 @@ pub(crate) struct TableOptions {
     pub(crate) set_sum: u128,
     pub(crate) table_number: u16,
     pub(crate) top: Vec<BitRange>,
+    /// Whether the number of keys of each block is wanted.
+    pub(crate) count_keys: bool,
 }
 
 /// A table file that was written.
@@ -31,6 +33,8 @@ pub(crate) struct Written {
     pub(crate) entry: TableEntry,
     /// Number of blocks.
     pub(crate) blocks: u64,
+    /// Number of keys of each block, if that was wanted.
+    pub(crate) key_counts: Vec<u32>,
 }
 
 /// Why a table could not be written.
@@ -65,6 +69,7 @@ pub(crate) struct TableWriter<'a, W> {
     /// Keys of the block that is not full yet.
     open: Vec<u64>,
     last_keys: Vec<u64>,
+    key_counts: Vec<u32>,
     /// Blocks that are encoded and not written, and a buffer for the next ones.
     encoded: Vec<u8>,
     spare: Vec<u8>,
@@ -96,6 +101,7 @@ impl<'a, W: Write + Send> TableWriter<'a, W> {
             header_crc,
             open: Vec::new(),
             last_keys: Vec::new(),
+            key_counts: Vec::new(),
             encoded: Vec::new(),
             spare: Vec::new(),
             times: WriteTimes::default(),
@@ -164,6 +170,9 @@ impl<'a, W: Write + Send> TableWriter<'a, W> {
             return Err(WriteError::Other(Error::TooManyBlocks { count, block_bytes }));
         }
         self.last_keys.extend(starts.iter().skip(1).map(|&next| keys[next - 1]));
+        if self.options.count_keys {
+            self.key_counts.extend(starts.windows(2).map(|pair| (pair[1] - pair[0]) as u32));
+        }
         let block_bytes = self.options.block_bytes as usize;
         self.spare.resize(blocks * block_bytes, 0);
         let (writer, out, encoded, spare) =
@@ -210,7 +219,8 @@ impl<'a, W: Write + Send> TableWriter<'a, W> {
         let geometry = Geometry { block_count: blocks, ..self.geometry };
         let file_bytes = geometry.file_bytes();
         let entry = TableEntry { file_bytes, header_crc: self.header_crc, footer_crc };
-        Ok((Written { entry, blocks }, self.times))
+        let key_counts = self.key_counts;
+        Ok((Written { entry, blocks, key_counts }, self.times))
     }
 }
 

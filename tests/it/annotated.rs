@@ -1,4 +1,4 @@
-//! The annotated file of the format document (section 10) against the vector that it shows.
+//! The annotated file of the format document (section 11) against the vector that it shows.
 //!
 //! `FPSTORE_BLESS=1 cargo test --test it annotated` writes it into the document.
 

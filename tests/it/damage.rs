@@ -14,6 +14,8 @@ struct Sample {
     path: PathBuf,
     set: Vec<u64>,
     queries: Vec<(u64, Vec<fpstore::Match>)>,
+    /// The ids of each of the set.
+    ids: Vec<Vec<u64>>,
 }
 
 fn sample() -> Sample {
@@ -21,7 +23,11 @@ fn sample() -> Sample {
     let path = temporary.path().join("store");
     let set = sorted(&clustered(150, 11));
     let packer = Packer::new().design(Design::named("halves").unwrap()).block_bytes(256);
-    packer.low_bits(Some(16)).pack(&path, set.iter().copied()).unwrap();
+    let ids: Vec<Vec<u64>> =
+        (0..set.len() as u64).map(|i| (0..1 + i % 3).map(|id| 100 * i + id).collect()).collect();
+    let each = set.iter().zip(&ids);
+    let pairs = each.flat_map(|(&fp, ids)| ids.iter().map(move |&id| (fp, id)));
+    packer.low_bits(Some(16)).pack_with_ids(&path, pairs).unwrap();
     let mut random = Random(12);
     let queries = (0..12)
         .map(|i| {
@@ -29,7 +35,7 @@ fn sample() -> Sample {
             (query, brute_force(&set, query, 3))
         })
         .collect();
-    Sample { _temporary: temporary, path, set, queries }
+    Sample { _temporary: temporary, path, set, queries, ids }
 }
 
 /// What a damaged store was seen to do.
@@ -62,6 +68,15 @@ fn probe(sample: &Sample, in_memory: bool, what: &str, seen: &mut Seen) {
     for (query, expected) in &sample.queries {
         match store.search(*query, 3) {
             Ok(found) => assert_eq!(&found, expected, "{what}: wrong answer"),
+            Err(error) => {
+                typed(error);
+                refused = true;
+            }
+        }
+    }
+    for (&fingerprint, expected) in sample.set.iter().zip(&sample.ids) {
+        match store.ids(fingerprint).and_then(|ids| ids.collect::<Result<Vec<_>, _>>()) {
+            Ok(found) => assert_eq!(&found, expected, "{what}: wrong ids"),
             Err(error) => {
                 typed(error);
                 refused = true;

@@ -10,6 +10,7 @@
 mod bases;
 mod block_cases;
 mod good_variants;
+mod ids_cases;
 mod manifest_cases;
 mod table_cases;
 
@@ -51,6 +52,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = manifest_cases::cases();
     cases.extend(table_cases::cases());
     cases.extend(block_cases::cases());
+    cases.extend(ids_cases::cases());
     cases
 }
 
@@ -68,6 +70,9 @@ pub enum Place {
     Entry(usize),
     Table(usize),
     Footer(usize),
+    /// The payload of section 2, in a store with ids.
+    IdsEntry,
+    IdsHeader,
     /// A block of a table. Fields are those of the narrow form (B at most 8192).
     Block(usize, usize),
 }
@@ -99,6 +104,8 @@ struct Shape {
 pub struct Forge {
     pub files: BTreeMap<String, Vec<u8>>,
     shapes: Vec<Shape>,
+    /// The parts of the ids file as it was loaded.
+    ids_parts: [Range<usize>; 5],
 }
 
 impl Forge {
@@ -110,7 +117,7 @@ impl Forge {
             let name = entry.file_name().into_string().expect("names are ASCII");
             files.insert(name, std::fs::read(entry.path())?);
         }
-        let mut forge = Forge { files, shapes: Vec::new() };
+        let mut forge = Forge { files, shapes: Vec::new(), ids_parts: Default::default() };
         for table in 0..forge.get(Place::Segment, "table_count") as usize {
             let low_bits = forge.get(Place::Table(table), "low_bits") as usize;
             let shape = Shape {
@@ -120,6 +127,9 @@ impl Forge {
                 low_bits,
             };
             forge.shapes.push(shape);
+        }
+        if forge.files.contains_key(&forge.ids_name()) {
+            forge.ids_parts = forge.locate_ids_parts();
         }
         Ok(forge)
     }
@@ -135,6 +145,15 @@ impl Forge {
 
     pub fn table_name(&self, table: usize) -> String {
         format!("segment-{:016x}-table-{table:03}.fpt", self.get(Place::Segment, "segment_number"))
+    }
+
+    /// The file of the ids of the segment.
+    pub fn ids(&mut self) -> &mut Vec<u8> {
+        self.files.get_mut(&self.ids_name()).expect("the ids were not removed")
+    }
+
+    pub fn ids_name(&self) -> String {
+        format!("segment-{:016x}-ids.fpi", self.get(Place::Segment, "segment_number"))
     }
 
     fn tables(&self) -> Range<usize> {
@@ -160,6 +179,8 @@ impl Forge {
                 let start = self.files[&name].len() - end("table-footer");
                 (name, start, "table-footer")
             }
+            Place::IdsEntry => manifest(payload(2), "ids-section"),
+            Place::IdsHeader => (self.ids_name(), 0, "ids-header"),
             Place::Block(table, block) => {
                 let block_bytes = self.shapes[table].block_bytes;
                 let layout = if block_bytes > 8192 { "block-wide" } else { "block" };

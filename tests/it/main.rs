@@ -10,6 +10,7 @@ mod answers;
 mod damage;
 mod exactness;
 mod forge;
+mod ids;
 mod oracle;
 mod plan;
 mod sets;

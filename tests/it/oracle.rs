@@ -5,10 +5,12 @@
 //! stores.
 
 pub mod block;
+mod ids;
 mod manifest;
 mod meaning;
 mod table;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 use std::path::Path;
 
@@ -53,6 +55,18 @@ impl PlainStore {
         all.dedup();
         all
     }
+
+    /// The ids of each fingerprint that has some: the union over the segments.
+    pub fn ids(&self) -> BTreeMap<u64, BTreeSet<u64>> {
+        let mut all: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        for segment in &self.segments {
+            let fingerprints = segment.tables.iter().take(1).flat_map(|table| &table.fingerprints);
+            for (&fingerprint, ids) in fingerprints.zip(segment.ids.iter().flatten()) {
+                all.entry(fingerprint).or_default().extend(ids);
+            }
+        }
+        all
+    }
 }
 
 /// A segment, decoded.
@@ -61,6 +75,8 @@ pub struct PlainSegment {
     pub number: u64,
     pub count: u64,
     pub tables: Vec<PlainTable>,
+    /// Those of each fingerprint, of a segment that has ids.
+    pub ids: Option<Vec<Vec<u64>>>,
 }
 
 /// A table, decoded.
@@ -171,7 +187,8 @@ pub fn crc(parts: &[&[u8]]) -> u32 {
 ///
 /// # Errors
 ///
-/// The first rule broken. A manifest that cannot be read is [DIR-1], a table [DIR-2].
+/// The first rule broken. A manifest that cannot be read is [DIR-1], a table or ids file
+/// [DIR-2].
 pub fn read_store(dir: &Path) -> Checked<PlainStore> {
     let path = dir.join("manifest.fps");
     let file =
@@ -194,7 +211,15 @@ fn read_segment(dir: &Path, segment: &manifest::SegmentEntry) -> Checked<PlainSe
         let table = table::read_table(&file, segment, number);
         tables.push(table.map_err(|e| Rejection { detail: format!("{name}: {}", e.detail), ..e })?);
     }
-    Ok(PlainSegment { number: segment.number, count: segment.count, tables })
+    let mut ids = None;
+    if let Some(entry) = &segment.ids {
+        let name = format!("segment-{:016x}-ids.fpi", segment.number);
+        let file =
+            std::fs::read(dir.join(&name)).map_err(|e| corrupt("DIR-2", format!("{name}: {e}")))?;
+        let read = ids::read_ids(&file, segment, entry, &tables[0]);
+        ids = Some(read.map_err(|e| Rejection { detail: format!("{name}: {}", e.detail), ..e })?);
+    }
+    Ok(PlainSegment { number: segment.number, count: segment.count, tables, ids })
 }
 
 /// The fingerprint of a key of a table with this top.

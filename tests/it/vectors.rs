@@ -25,6 +25,8 @@ struct Vector {
     files: Files,
     /// The fingerprints, of a good one.
     fingerprints: Vec<u64>,
+    /// The ids of each of them, of a good one that has ids.
+    ids: Option<Vec<Vec<u64>>>,
 }
 
 fn root() -> PathBuf {
@@ -39,16 +41,27 @@ fn read_files(directory: &Path) -> Files {
     entries.map(file).collect()
 }
 
-fn pack(spec: &BaseSpec, path: &Path) {
-    Packer::new()
+pub fn pack(spec: &BaseSpec, path: &Path) {
+    let packer = Packer::new()
         .design(spec.design.parse().unwrap())
         .codec(Some(spec.codec.parse().unwrap()))
         .block_bytes(spec.block_bytes)
         .low_bits(Some(spec.low_bits))
-        .threads(1)
-        .pack(path, spec.fingerprints.iter().copied())
-        .unwrap();
+        .threads(1);
+    match &spec.ids {
+        None => packer.pack(path, &spec.fingerprints).unwrap(),
+        Some(ids) => {
+            let each = spec.fingerprints.iter().zip(ids);
+            let pairs = each.flat_map(|(&fp, ids)| ids.iter().map(move |&id| (fp, id)));
+            packer.pack_with_ids(path, pairs).unwrap()
+        }
+    };
     fs::remove_file(path.join("lock")).unwrap();
+}
+
+/// The ids of each fingerprint in order.
+fn ascending(ids: Option<Vec<Vec<u64>>>) -> Option<Vec<Vec<u64>>> {
+    ids.map(|ids| ids.iter().map(|ids| sorted(ids)).collect())
 }
 
 /// All vectors, made anew.
@@ -69,6 +82,7 @@ fn vectors() -> Vec<Vector> {
             rule: String::new(),
             files: read_files(&pack(&spec)),
             fingerprints: sorted(&spec.fingerprints),
+            ids: ascending(spec.ids),
         });
     }
     let mut bases = BTreeMap::new();
@@ -83,6 +97,7 @@ fn vectors() -> Vec<Vector> {
             rule: case.rule.to_string(),
             files: forge.files,
             fingerprints: if case.rule.is_empty() { sorted(&spec.fingerprints) } else { vec![] },
+            ids: ascending(spec.ids).filter(|_| case.rule.is_empty()),
         });
     }
     vectors.sort_by(|a, b| a.name.cmp(&b.name));
@@ -119,15 +134,33 @@ fn hex_lines(fingerprints: &[u64]) -> String {
     fingerprints.iter().map(|fingerprint| format!("{fingerprint:016x}\n")).collect()
 }
 
+fn id_lines(ids: &[Vec<u64>]) -> String {
+    let line = |ids: &Vec<u64>| ids.iter().map(u64::to_string).collect::<Vec<_>>().join(" ") + "\n";
+    ids.iter().map(line).collect()
+}
+
+/// Both readers give these ids for these fingerprints, or none.
+fn compare_ids(vector: &Vector, plain: &oracle::PlainStore, store: &Store) {
+    let plain = plain.ids();
+    assert_eq!(store.has_ids(), vector.ids.is_some(), "{}", vector.name);
+    for (i, &fingerprint) in vector.fingerprints.iter().enumerate() {
+        let expected = vector.ids.as_ref().map_or(vec![], |ids| ids[i].clone());
+        let found: Vec<u64> = store.ids(fingerprint).unwrap().map(Result::unwrap).collect();
+        assert_eq!(found, expected, "{}: {fingerprint:016x}", vector.name);
+        let by_plain = plain.get(&fingerprint).map_or(vec![], |ids| ids.iter().copied().collect());
+        assert_eq!(by_plain, expected, "{}: {fingerprint:016x}", vector.name);
+    }
+}
+
 /// What the library says of a store: opened, verified and listed.
-fn library(path: &Path) -> Result<Vec<u64>, Error> {
+pub fn library(path: &Path) -> Result<Vec<u64>, Error> {
     let store = Store::open(path)?;
     store.verify()?;
     store.iter().collect()
 }
 
 /// The reason that an error gives, and whether it is *unsupported*.
-fn reason(error: &Error) -> (String, bool) {
+pub fn reason(error: &Error) -> (String, bool) {
     match error {
         Error::Corrupt { corruption, .. } => (corruption.to_string(), false),
         Error::Unsupported { feature, .. } => (feature.to_string(), true),
@@ -139,7 +172,7 @@ fn reason(error: &Error) -> (String, bool) {
 fn readme(vectors: &[Vector]) -> String {
     let mut text = String::from(
         "# Test vectors of format version 1\n\n\
-         One store per directory. `good-*` are read, and `good-NAME.hex` lists their fingerprints; `bad-*` are rejected\n\
+         One store per directory. `good-*` are read, and `good-NAME.hex` lists their fingerprints, `good-NAME.ids` their ids; `bad-*` are rejected\n\
          as corrupt and `unsupported-*` as unsupported, by a reader that checks every rule, with the message given here.\n\
          This file is written by the test that checks it.\n\n\
          | vector | what it is | message |\n| --- | --- | --- |\n",
@@ -169,6 +202,9 @@ fn bless(vectors: &[Vector]) {
             let list = root.join(format!("{}.hex", vector.name));
             fs::write(list, hex_lines(&vector.fingerprints)).unwrap();
         }
+        if let Some(ids) = &vector.ids {
+            fs::write(root.join(format!("{}.ids", vector.name)), id_lines(ids)).unwrap();
+        }
     }
     fs::write(root.join("README.md"), readme(vectors)).unwrap();
 }
@@ -197,7 +233,13 @@ fn committed_vectors_are_what_the_library_packs_and_both_readers_agree_on_them()
             assert_eq!(plain.fingerprints(), vector.fingerprints, "{}", vector.name);
             let listed = library.unwrap_or_else(|error| panic!("{}: {error}", vector.name));
             assert_eq!(listed, vector.fingerprints, "{}", vector.name);
-            compare(&plain, &Store::open(&directory).unwrap());
+            let store = Store::open(&directory).unwrap();
+            compare(&plain, &store);
+            compare_ids(vector, &plain, &store);
+            if let Some(ids) = &vector.ids {
+                let list = fs::read_to_string(root.join(format!("{}.ids", vector.name))).unwrap();
+                assert_eq!(list, id_lines(ids), "{}", vector.name);
+            }
         } else {
             let plain = plain.expect_err(&vector.name);
             let (message, unsupported) = reason(&library.expect_err(&vector.name));
@@ -212,6 +254,8 @@ fn committed_vectors_are_what_the_library_packs_and_both_readers_agree_on_them()
     println!("{} good vectors, {rejected} to be rejected", vectors.len() - rejected);
     assert_eq!(fs::read_to_string(root.join("README.md")).unwrap(), readme(&vectors));
     // Nothing else lies there.
-    let expected = vectors.len() + vectors.iter().filter(|v| v.rule.is_empty()).count() + 1;
+    let lists = vectors.iter().filter(|v| v.rule.is_empty()).count();
+    let ids = vectors.iter().filter(|v| v.ids.is_some()).count();
+    let expected = vectors.len() + lists + ids + 1;
     assert_eq!(fs::read_dir(&root).unwrap().count(), expected);
 }

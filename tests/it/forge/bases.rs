@@ -13,6 +13,15 @@ pub struct BaseSpec {
     pub codec: &'static str,
     pub block_bytes: u32,
     pub low_bits: u32,
+    /// Those of each fingerprint, in a store with ids.
+    pub ids: Option<Vec<Vec<u64>>>,
+}
+
+impl BaseSpec {
+    fn with_ids(self, ids: impl Fn(u64) -> Vec<u64>) -> Self {
+        let ids = Some((0..self.fingerprints.len() as u64).map(ids).collect());
+        Self { ids, ..self }
+    }
 }
 
 /// The good stores that cases start from.
@@ -38,6 +47,12 @@ pub enum Base {
     TopMiddle,
     /// Two fingerprints in a block of 16384 bytes, where key_count has 4 bytes; L = 32.
     Wide,
+    /// The fingerprints of `Blocks`, each with one id.
+    OneId,
+    /// The fingerprints of `Tiny`, with one to three ids each, of 13 bits.
+    Ids,
+    /// The empty set, with ids.
+    NoIds,
 }
 
 /// What each base is.
@@ -56,6 +71,10 @@ pub fn base_spec(base: Base) -> BaseSpec {
         Base::Top => spec("single", "gap", 256, 0, steps(u64::MAX - 7, 1, 8)),
         Base::Wide => spec("single", "xor", 16384, 32, vec![0, u64::MAX]),
         Base::TopMiddle => spec("single", "gap", 256, 8, steps(0xFFFF_FFFF_FFFF_F800, 256, 8)),
+        Base::OneId => base_spec(Base::Blocks).with_ids(|index| vec![1000 + 7 * index]),
+        Base::Ids => base_spec(Base::Tiny)
+            .with_ids(|index| (0..1 + index % 3).map(|id| 5000 + 10 * id + index).collect()),
+        Base::NoIds => base_spec(Base::Empty).with_ids(|_| vec![]),
     }
 }
 
@@ -66,7 +85,7 @@ fn spec(
     low_bits: u32,
     fingerprints: Vec<u64>,
 ) -> BaseSpec {
-    BaseSpec { fingerprints, design, codec, block_bytes, low_bits }
+    BaseSpec { fingerprints, design, codec, block_bytes, low_bits, ids: None }
 }
 
 /// `count` values, each the one before plus `step`.
@@ -184,6 +203,11 @@ pub fn good_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
         good!("scattered", "single", "gap", 16384, 16, scattered(100), "Scattered fingerprints, all in one block"),
         good!("scattered", "single", "gap", 16384, 24, scattered(100), "Scattered fingerprints, all in one block"),
         good!("scattered", "single", "gap", 16384, 32, scattered(100), "Scattered fingerprints, all in one block"),
+        ("good-ids-none", "The empty set, with ids.", base_spec(Base::NoIds)),
+        ("good-ids-one-each", "One id for each fingerprint: no marks.", base_spec(Base::OneId)),
+        ("good-ids-several", "One to three ids for each fingerprint.", base_spec(Base::Ids)),
+        ("good-ids-zero", "The id 0 for each fingerprint: ids of 0 bits.", base_spec(Base::Blocks).with_ids(|_| vec![0])),
+        ("good-ids-greatest", "Ids of 64 bits.", base_spec(Base::Ids).with_ids(|index| vec![index, u64::MAX - index])),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! Good stores that the library does not write, and must read.
 
-use super::Base::{One, Tiny};
+use super::Base::{Ids, One, Tiny};
 use super::{Case, Forge, Place, case};
 
 /// Stores with the fingerprints of their base; `rule` is empty.
@@ -8,12 +8,12 @@ use super::{Case, Forge, Place, case};
 pub fn good_variants() -> Vec<Case> {
     vec![
         case("good-unknown-section", "", One, "Sections of unknown kind, not critical, stand between and after the known ones and are to be skipped.", |f| {
-            f.insert_section(1, 3, 0, b"ids");
+            f.insert_section(1, 6, 0, b"six");
             f.insert_section(2, 4, 0, b"");
             f.insert_section(4, u32::MAX.into(), 0, b"12345678");
         }),
         case("good-unused-flags", "", One, "The unused flags of all sections are set.", |f| {
-            f.insert_section(2, 3, 0xFFFF_0000, b"ids");
+            f.insert_section(2, 6, 0xFFFF_0000, b"six");
             for section in [0, 1] {
                 f.set(Place::Section(section), "flags", 0xFFFF_0001);
             }
@@ -51,6 +51,24 @@ pub fn good_variants() -> Vec<Case> {
             f.files.insert("lock".into(), vec![]);
             f.files.insert(".tmp-manifest".into(), b"cut off".to_vec());
             f.files.insert("segment-0000000000000002-table-000.fpt".into(), b"cut off".to_vec());
+        }),
+        case("good-ids-minor-7", "", Ids, "version_minor of the ids file is 7.", |f| {
+            f.set(Place::IdsHeader, "version_minor", 7);
+            f.reseal_ids();
+        }),
+        case("good-ids-of-one-segment", "", Ids, "Segments 1 and 171 hold the same set, the first one without ids.", |f| {
+            for table in f.tables() {
+                let copy = f.table(table).clone();
+                f.files.insert(format!("segment-00000000000000ab-table-{table:03}.fpt"), copy);
+            }
+            let ids = f.files.remove(&f.ids_name()).expect("the ids are there");
+            f.files.insert("segment-00000000000000ab-ids.fpi".into(), ids);
+            let first = f.payload(1).to_vec();
+            f.set(Place::IdsEntry, "segment_number", 171);
+            set_number(f, 171);
+            f.insert_section(1, 2, 1, &first);
+            f.set(Place::Store, "segment_count", 2);
+            f.reseal_manifest();
         }),
         case("good-greatest-segment-number", "", One, "segment_number is 2^64 - 2 and next_segment 2^64 - 1.", |f| {
             let file = f.files.remove(&f.table_name(0)).expect("the table is there");

@@ -15,6 +15,14 @@ pub struct SegmentEntry {
     pub count: u64,
     pub set_sum: u128,
     pub tables: Vec<TableEntry>,
+    pub ids: Option<IdsEntry>,
+}
+
+/// An IDS payload.
+pub struct IdsEntry {
+    pub file_bytes: u64,
+    pub header_crc: u32,
+    pub directory_crc: u32,
 }
 
 pub struct TableEntry {
@@ -23,7 +31,7 @@ pub struct TableEntry {
     pub footer_crc: u32,
 }
 
-/// Reads a manifest and checks [MAN-1] to [SEG-4].
+/// Reads a manifest and checks [MAN-1] to [SEG-4], [IDS-1] and [IDS-2].
 pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
     let sections = read_sections(file)?;
     let first_is_store = sections.first().is_some_and(|section| section.kind == STORE);
@@ -46,18 +54,33 @@ pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
     require(planned_radius <= 64, "STO-3", || format!("planned_radius is {planned_radius}"))?;
     require_equal("STO-4", "segment_count", segment_count as usize, segments.len())?;
 
-    let mut entries = Vec::new();
+    let mut entries: Vec<SegmentEntry> = Vec::new();
     let mut number_before = 0;
     for payload in segments {
         let segment = read_segment(payload, number_before, next_segment)?;
         number_before = segment.number;
         entries.push(segment);
     }
+    let mut number_before = 0;
+    for section in sections.iter().filter(|section| section.kind == IDS) {
+        require_equal("IDS-1", "payload_bytes", section.payload.len(), 24)?;
+        let mut fields = Fields(section.payload);
+        let number = fields.u64();
+        let segment = entries.iter_mut().find(|segment| segment.number == number);
+        let segment = segment.filter(|_| number > number_before);
+        require(segment.is_some(), "IDS-2", || format!("{number} after {number_before}"))?;
+        let (file_bytes, header_crc, directory_crc) = (fields.u64(), fields.u32(), fields.u32());
+        if let Some(segment) = segment {
+            segment.ids = Some(IdsEntry { file_bytes, header_crc, directory_crc });
+        }
+        number_before = number;
+    }
     Ok(Manifest { planned_radius, next_segment, segments: entries })
 }
 
 const STORE: u32 = 1;
 const SEGMENT: u32 = 2;
+const IDS: u32 = 3;
 
 struct Section<'a> {
     kind: u32,
@@ -111,9 +134,12 @@ fn read_section(bytes: &[u8], number: u32) -> Checked<(Section<'_>, &[u8])> {
     require_crc("MAN-10", &at("payload_crc"), payload_crc, crc(&[payload]))?;
     require(all_zero(padding), "MAN-11", || at(&format!("padding is {padding:x?}")))?;
     let critical = flags & 1 == 1;
-    let known = kind == STORE || kind == SEGMENT;
+    let must_be_critical = kind == STORE || kind == SEGMENT;
+    let known = must_be_critical || kind == IDS;
     support(known || !critical, "MAN-12", || at(&format!("unknown critical kind {kind}")))?;
-    require(!known || critical, "MAN-13", || at(&format!("kind {kind} is not critical")))?;
+    require(!known || critical == must_be_critical, "MAN-13", || {
+        at(&format!("kind {kind}, critical: {critical}"))
+    })?;
     Ok((Section { kind, payload }, after))
 }
 
@@ -135,5 +161,5 @@ fn read_segment(payload: &[u8], number_before: u64, next_segment: u64) -> Checke
         footer_crc: fields.u32(),
     };
     let tables = (0..table_count).map(|_| entry()).collect();
-    Ok(SegmentEntry { number, count, set_sum, tables })
+    Ok(SegmentEntry { number, count, set_sum, tables, ids: None })
 }

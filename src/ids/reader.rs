@@ -1,0 +1,196 @@
+//! Reads the file of the ids of a segment.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use byteorder::{ByteOrder, LittleEndian as LE};
+
+use crate::error::{Corruption, Error, Result};
+use crate::format::{
+    self, CHUNK_BYTES, Defect, GROUP_MARKS, IdsEntry, IdsGeometry, IdsHeader, SegmentEntry,
+};
+use crate::mapped::Bytes;
+use crate::table::{Access, Table, Verified};
+
+/// The open ids of a segment. Any number of threads may use it.
+pub(crate) struct IdColumn {
+    path: PathBuf,
+    pub(super) bytes: Bytes,
+    pub(super) header: IdsHeader,
+    header_crc: u32,
+    pub(super) geometry: IdsGeometry,
+    /// Chunks whose CRC was found right.
+    verified: Verified,
+}
+
+impl IdColumn {
+    /// Opens the ids of a segment in `directory`, whose identity table is `table`. Reads and checks
+    /// the header and the directory; chunks are read when they are needed.
+    pub(crate) fn open(
+        directory: &Path,
+        segment: &SegmentEntry,
+        entry: &IdsEntry,
+        table: &Table,
+        access: Access,
+    ) -> Result<Self> {
+        let path = directory.join(format::ids_name(segment.number));
+        let file = File::open(&path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => Defect::corrupt(0, Corruption::IdsMissing).in_file(&path),
+            _ => Error::io(&path, "open the ids")(source),
+        })?;
+        let bytes = match access {
+            Access::Mapped => Bytes::map(&file).map_err(Error::io(&path, "map the ids"))?,
+            Access::InMemory => Bytes::read(&file).map_err(Error::io(&path, "read the ids"))?,
+        };
+        let of_table = (table.header_crc, segment.count, table.block_count());
+        let header = IdsHeader::decode(&bytes, entry, of_table)
+            .and_then(|header| header.check_directory(&bytes, entry).map(|()| header))
+            .map_err(|defect| defect.in_file(&path))?;
+        let geometry = header.geometry();
+        let verified = Verified::none_of(geometry.chunks());
+        Ok(Self { path, bytes, header, header_crc: entry.header_crc, geometry, verified })
+    }
+
+    /// Number of ids.
+    pub(crate) fn id_count(&self) -> u64 {
+        self.header.id_count
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Bytes in the heap, besides the file where it is in memory.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        self.verified.heap_bytes()
+    }
+
+    /// The numbers of the ids of the fingerprint at a place of the identity table.
+    pub(crate) fn of_position(&self, block: u64, key: u64) -> Result<Range<u64>> {
+        let first = self.rank(block)?;
+        let count = self.header.count;
+        let Some(rank) = first.checked_add(key).filter(|&rank| rank < count) else {
+            let corruption = Corruption::BlockRank { block, found: first, expected: count };
+            return Err(self.error(self.geometry.ranks.start, corruption));
+        };
+        if !self.header.has_marks() {
+            return Ok(rank..rank + 1);
+        }
+        let start = self.marked(rank)?;
+        let end = if rank + 1 < count { self.marked(rank + 1)? } else { self.header.id_count };
+        if start >= end {
+            let group = start / GROUP_MARKS;
+            return Err(self.error(self.geometry.marks.start, Corruption::Marks { group }));
+        }
+        Ok(start..end)
+    }
+
+    /// The rank of the first fingerprint of a block of the identity table.
+    pub(super) fn rank(&self, block: u64) -> Result<u64> {
+        self.entry(&self.geometry.ranks, self.geometry.rank_bits, block)
+    }
+
+    /// Id number `number`.
+    #[inline]
+    pub(crate) fn id(&self, number: u64) -> Result<u64> {
+        self.entry(&self.geometry.ids, self.header.id_bits.into(), number)
+    }
+
+    /// Entry `number` of a part of entries of `bits` bits, from 0 to 64.
+    #[inline]
+    fn entry(&self, part: &Range<usize>, bits: u32, number: u64) -> Result<u64> {
+        if bits == 0 {
+            return Ok(0);
+        }
+        // [IDS-10]: all entries lie in the file.
+        let bit = number as usize * bits as usize;
+        let (first, last) = (part.start + bit / 8, part.start + (bit + bits as usize - 1) / 8);
+        self.check(first..last + 1)?;
+        let mut window = [0; 16];
+        let bytes = &self.bytes[first..last + 1];
+        window[..bytes.len()].copy_from_slice(bytes);
+        let value = (u128::from_le_bytes(window) >> (bit % 8)) as u64;
+        Ok(value & (u64::MAX >> (64 - bits)))
+    }
+
+    /// The number of the id with mark number `rank`, which is less than the number of all.
+    fn marked(&self, rank: u64) -> Result<u64> {
+        // The last group with no more marks before it; the first has none.
+        let (mut group, mut end) = (0, self.groups());
+        while end - group > 1 {
+            let middle = group + (end - group) / 2;
+            if self.marks_before(middle) <= rank { group = middle } else { end = middle }
+        }
+        let at = self.group(group);
+        self.check(at.clone())?;
+        let mut left = rank.saturating_sub(self.marks_before(group));
+        for (number, word) in self.bytes[at].chunks_exact(8).map(LE::read_u64).enumerate() {
+            let ones = u64::from(word.count_ones());
+            if left < ones {
+                // Without the marks before it, the lowest that is left is the one.
+                let rest = (0..left).fold(word, |word, _| word & (word - 1));
+                let id =
+                    group * GROUP_MARKS + 64 * number as u64 + u64::from(rest.trailing_zeros());
+                if id < self.header.id_count {
+                    return Ok(id);
+                }
+                break;
+            }
+            left -= ones;
+        }
+        Err(self.error(self.geometry.marks.start, Corruption::Marks { group }))
+    }
+
+    /// Number of groups of marks.
+    pub(super) fn groups(&self) -> u64 {
+        (self.geometry.mark_counts.len() / 8) as u64
+    }
+
+    /// The bytes of a group of marks.
+    pub(super) fn group(&self, group: u64) -> Range<usize> {
+        let marks = &self.geometry.marks;
+        let bytes = GROUP_MARKS as usize / 8;
+        let start = marks.start + group as usize * bytes;
+        start..(start + bytes).min(marks.end)
+    }
+
+    /// Number of marks before a group, by the directory.
+    pub(super) fn marks_before(&self, group: u64) -> u64 {
+        LE::read_u64(&self.bytes[self.geometry.mark_counts.start + 8 * group as usize..])
+    }
+
+    /// Checks the CRCs of the chunks that hold bytes of the file, unless some thread has done it since
+    /// the file was opened.
+    #[inline]
+    fn check(&self, bytes: Range<usize>) -> Result<()> {
+        if self.verified.all() || bytes.is_empty() {
+            return Ok(());
+        }
+        let start = self.geometry.body().start;
+        let chunks = (bytes.start - start) / CHUNK_BYTES..=(bytes.end - 1 - start) / CHUNK_BYTES;
+        chunks.into_iter().try_for_each(|chunk| {
+            if self.verified.contains(chunk) { Ok(()) } else { self.check_chunk(chunk) }
+        })
+    }
+
+    /// Checks the CRC of a chunk.
+    pub(super) fn check_chunk(&self, chunk: usize) -> Result<()> {
+        let at = self.geometry.chunk(chunk);
+        let found = LE::read_u32(&self.bytes[self.geometry.chunk_crcs.start + 4 * chunk..]);
+        let computed = format::chunk_crc(self.header_crc, chunk as u64, &self.bytes[at.clone()]);
+        if found != computed {
+            let corruption = Corruption::ChunkChecksum { chunk: chunk as u64, found, computed };
+            return Err(self.error(at.start, corruption));
+        }
+        self.verified.insert(chunk);
+        Ok(())
+    }
+
+    /// The error for a rule that the bytes at `offset` break.
+    pub(super) fn error(&self, offset: usize, corruption: Corruption) -> Error {
+        Defect::corrupt(offset, corruption).in_file(&self.path)
+    }
+}
