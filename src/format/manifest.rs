@@ -217,11 +217,12 @@ impl IdsEntry {
             return Err(Defect::corrupt(at, Corruption::IdsSectionLength { found, expected }));
         }
         let found = LE::read_u64(&payload[ids_section::SEGMENT_NUMBER]);
-        let segment = segments.iter_mut().find(|segment| segment.number == found);
-        let Some(segment) = segment.filter(|_| found > after) else {
+        // [SEG-4]: they ascend.
+        let segment = segments.binary_search_by_key(&found, |segment| segment.number);
+        let Some(segment) = segment.ok().filter(|_| found > after) else {
             return Err(Defect::corrupt(at, Corruption::IdsSegment { found, after }));
         };
-        segment.ids = Some(Self {
+        segments[segment].ids = Some(Self {
             file_bytes: LE::read_u64(&payload[ids_section::FILE_BYTES]),
             header_crc: LE::read_u32(&payload[ids_section::HEADER_CRC]),
             directory_crc: LE::read_u32(&payload[ids_section::DIRECTORY_CRC]),
