@@ -124,6 +124,41 @@ fn fingerprints_with_the_same_low_bits_are_told_apart() {
     }
 }
 
+/// `for_each` takes a way of its own through an iterator, from wherever it stands.
+#[test]
+fn folding_an_iterator_gives_what_its_steps_give() {
+    let set = clustered(20_000, 5);
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    Packer::new().block_bytes(256).pack(&path, set.iter().copied()).unwrap();
+    let table = path.join("segment-0000000000000001-table-000.fpt");
+    let sound = fs::read(&table).unwrap();
+    // Sound; with a damaged block in the middle; and in the first one.
+    for damaged in [None, Some(sound.len() / 2), Some(4200)] {
+        let mut bytes = sound.clone();
+        if let Some(at) = damaged {
+            bytes[at] ^= 1;
+        }
+        fs::write(&table, bytes).unwrap();
+        for taken in [0, 1, 1000] {
+            let store = Store::open(&path).unwrap();
+            let by_steps = {
+                let mut iter = store.iter().skip(taken);
+                std::iter::from_fn(move || iter.next()).map(|next| next.map_err(|e| e.to_string()))
+            };
+            let by_steps: Vec<_> = by_steps.collect();
+            let (mut iter, mut folded) = (store.iter(), Vec::new());
+            iter.by_ref().take(taken).for_each(drop);
+            iter.for_each(|next| folded.push(next.map_err(|error| error.to_string())));
+            assert_eq!(folded, by_steps, "damage {damaged:?}, {taken} taken before");
+            assert_eq!(
+                by_steps.iter().any(Result::is_err),
+                damaged == Some(sound.len() / 2) || (damaged.is_some() && taken == 0)
+            );
+        }
+    }
+}
+
 #[test]
 fn many_threads_search_one_store_at_once() {
     let set = clustered(20_000, 4);
