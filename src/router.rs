@@ -106,7 +106,8 @@ impl Router {
     }
 
     /// The first block that can hold a key with this prefix of `bits` bits, at most those of the
-    /// directory, and the first that can hold a key behind it; the number of blocks if there is none.
+    /// directory, and the first that can hold a key behind it; the number of blocks if there is
+    /// none.
     #[inline(always)]
     fn slots(&self, prefix: u64, bits: u32) -> [u32; 2] {
         let rest = self.directory_bits - bits;

@@ -238,8 +238,8 @@ impl<'a> Searcher<'a> {
     }
 
     /// Finds the matches among the survivors, and forgets these. Of the matches, those from number
-    /// `earlier` on are of this segment; the first survivor is of table `table` or a later one. Gives the table
-    /// of the last.
+    /// `earlier` on are of this segment; the first survivor is of table `first_table` or a later
+    /// one. Gives the table of the last.
     fn look_into_survivors(
         &mut self,
         segment: &Segment,
@@ -376,6 +376,7 @@ mod tests {
         let all: Vec<u64> = store.iter().collect::<Result<_>>().unwrap();
         assert_eq!(all, [1, one, other, u64::MAX]);
     }
+
     #[test]
     fn ids_are_those_of_all_segments_and_each_comes_once() {
         let temporary = tempfile::tempdir().unwrap();

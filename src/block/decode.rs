@@ -134,8 +134,8 @@ impl BlockReader {
         }
     }
 
-    /// Calls `found` with number and key of each of the `survivors`, whose numbers ascend, that is within
-    /// `k` of `query`. Decodes no further than the last of them.
+    /// Calls `found` with number and key of each of the `survivors`, whose numbers ascend, that is
+    /// within `k` of `query`. Decodes no further than the last of them.
     ///
     /// # Errors
     ///

@@ -12,7 +12,8 @@ use crate::router;
 
 /// Bytes that a disk or the page cache gives at once.
 const PAGE_BYTES: u32 = 4096;
-/// Reads that a disk works on at a time, as `cargo bench --bench cold` found with a thousand of them.
+/// Reads that a disk works on at a time, as `cargo bench --bench cold` found with a thousand of
+/// them.
 const READS_IN_FLIGHT: f64 = 8.0;
 
 /// Predicts for one size of blocks.

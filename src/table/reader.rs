@@ -308,8 +308,8 @@ impl Table {
         Ok(self.position(key)?.is_some())
     }
 
-    /// Where the table holds the key: number of the block, and number of the key in it. Reads at most
-    /// one block, and decodes it up to the key.
+    /// Where the table holds the key: number of the block, and number of the key in it. Reads at
+    /// most one block, and decodes it up to the key.
     pub(crate) fn position(&self, key: u64) -> Result<Option<(u64, u64)>> {
         let Some(block) = self.router.find(self.last_keys(), key) else { return Ok(None) };
         let candidate = Candidate { block, budget: 0 };

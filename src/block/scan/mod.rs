@@ -7,7 +7,8 @@
 //! the other planes key by key. Most of the time of a search goes into bringing cache lines from
 //! memory, and at small budgets this spares half of them.
 //!
-//! Each kernel compiles the whole loop over the blocks of a table for its instructions, and stands beside [`scalar`], its oracle. The fastest that the CPU has is chosen when a table is opened.
+//! Each kernel compiles the whole loop over the blocks of a table for its instructions, and stands
+//! beside [`scalar`], its oracle. The fastest that the CPU has is chosen when a table is opened.
 
 use super::lanes::{LANES, Lane, Place, Streams};
 use crate::error::Corruption;
