@@ -30,7 +30,7 @@ mod profile;
 #[allow(dead_code)]
 mod sets;
 
-use block::{BlockReader, BlockWriter, Candidate, OVERHANG};
+use block::{BlockReader, BlockWriter, Candidate, OVERHANG, Reading};
 use format::{Codec, Geometry};
 use profile::{Coding, Profile};
 use sets::Random;
@@ -108,7 +108,9 @@ impl Table {
     /// Calls `survived` for each key that the scan of the candidates lets through.
     fn sift(&self, query: u64, candidates: &[Candidate], survived: impl FnMut(usize, u32)) {
         let k = candidates[0].budget;
-        self.reader.sift(&self.file, query, k, candidates, || {}, survived).unwrap();
+        self.reader
+            .sift(&self.file, query, k, (candidates, Reading::Parts), || {}, survived)
+            .unwrap();
     }
 
     /// What the scan must let through, from the keys.

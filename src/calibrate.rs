@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::block::first_planes;
+use crate::block::Reading;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::plan::Calibration;
@@ -21,6 +21,8 @@ use crate::store::{Packer, Store};
 const SMALL: u64 = 1 << 16;
 /// Fingerprints of a store that they do not hold.
 const LARGE: u64 = 1 << 24;
+/// Width of the low column of all stores.
+const LOW_BITS: u32 = 24;
 /// Bytes of the file that is read from the disk.
 const FILE_BYTES: usize = 64 << 20;
 /// Reads of one page.
@@ -79,7 +81,7 @@ impl Calibration {
         let (fine_scan, coarse_scan) = (fine_scan?, coarse_scan?);
         let blocks = fine_scan.blocks - coarse_scan.blocks;
         // The columns have nearly as many bytes in both.
-        let column = coarse.column_bytes();
+        let column = coarse.column_bytes(Reading::Whole);
         self.block_ns = ((fine_scan.ns - coarse_scan.ns) / blocks).max(0.1);
         self.column_byte_ns =
             ((coarse_scan.ns - coarse_scan.blocks * self.block_ns) / column).max(0.001);
@@ -87,7 +89,7 @@ impl Calibration {
         let many = Bench::new(directory, "3of6", 256, SMALL)?;
         let [one, several] = [fine.search(0, Kind::Random)?, many.search(2, Kind::Random)?];
         let known = |this: &Self, bench: &Bench, work: &Work| {
-            let per_block = bench.column_bytes() / bench.table_blocks();
+            let per_block = bench.column_bytes(Reading::Parts) / bench.table_blocks();
             work.ns - work.blocks * (this.block_ns + per_block * this.column_byte_ns)
         };
         // Paths beyond the first of a table: many blocks in one table.
@@ -121,7 +123,7 @@ impl Calibration {
         for block_bytes in [256, 2048] {
             let bench = Bench::new(directory, "single", block_bytes, LARGE)?;
             let (work, one) = (bench.search_once(3)?, bench.search_once(0)?);
-            let column = bench.column_bytes() / bench.table_blocks();
+            let column = bench.column_bytes(Reading::Parts) / bench.table_blocks();
             let cached = self.query_ns
                 + self.table_ns
                 + (work.blocks - 1.0) * self.path_ns
@@ -163,6 +165,7 @@ struct Work {
 struct Bench {
     store: Store,
     design: Design,
+    block_bytes: u32,
     count: u64,
     /// Blocks of a table.
     blocks: u64,
@@ -173,7 +176,7 @@ impl Bench {
         let path = directory.join("calibration.fps");
         let design: Design = design.parse()?;
         let packer =
-            Packer::new().design(design.clone()).block_bytes(block_bytes).low_bits(Some(24));
+            Packer::new().design(design.clone()).block_bytes(block_bytes).low_bits(Some(LOW_BITS));
         let packer = packer.replace(true);
         let summary = packer.pack(&path, (0..count).map(fingerprint))?;
         let blocks = summary.tables[0].blocks;
@@ -181,7 +184,7 @@ impl Bench {
         std::fs::remove_dir_all(&path).map_err(Error::io(&path, "remove the store"))?;
         // Checksums are verified here, and not later.
         store.verify()?;
-        let bench = Self { store, design, count, blocks };
+        let bench = Self { store, design, block_bytes, count, blocks };
         bench.scan()?;
         Ok(bench)
     }
@@ -190,10 +193,11 @@ impl Bench {
         self.blocks as f64
     }
 
-    /// Bytes of the columns of a table that a search reads: at k = 0, and at k = 3 in nearly all
+    /// Bytes of the columns of a table that a scan or a search compares: at k = 0, and at k = 3 in nearly all
     /// blocks, since most paths have spent a flip before they end.
-    fn column_bytes(&self) -> f64 {
-        first_planes(0) as f64 * (self.count as f64 - self.table_blocks())
+    fn column_bytes(&self, reading: Reading) -> f64 {
+        let planes = reading.first_planes(0, self.block_bytes).min(LOW_BITS as usize / 8);
+        planes as f64 * (self.count as f64 - self.table_blocks())
     }
 
     fn query(&self, i: u64, kind: Kind) -> u64 {

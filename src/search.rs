@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::block::Candidate;
+use crate::block::{Candidate, Reading};
 use crate::error::Result;
 use crate::router::Probe;
 use crate::segment::Segment;
@@ -44,6 +44,7 @@ pub struct Searcher<'a> {
     tables: Vec<Descended>,
     probes: Vec<Probe>,
     candidates: Vec<Candidate>,
+    reading: Reading,
     numbers: Vec<u32>,
     survivors: Vec<Survivor>,
     matches: Vec<Match>,
@@ -92,6 +93,7 @@ impl<'a> Searcher<'a> {
             tables: Vec::new(),
             probes: Vec::new(),
             candidates: Vec::new(),
+            reading: Reading::Parts,
             numbers: Vec::new(),
             survivors: Vec::new(),
             matches: Vec::new(),
@@ -150,6 +152,7 @@ impl<'a> Searcher<'a> {
     /// Collects the blocks of all tables that can hold matches; false if a scan touches fewer.
     fn descend(&mut self, segment: &Segment, fingerprint: u64, k: u32) -> bool {
         let Some(thresholds) = segment.thresholds(k) else { return false };
+        self.reading = Reading::Parts;
         self.tables.clear();
         self.probes.clear();
         self.candidates.clear();
@@ -190,6 +193,7 @@ impl<'a> Searcher<'a> {
     /// Makes every block of the identity table a candidate.
     fn plan_scan(&mut self, segment: &Segment, fingerprint: u64, k: u32) {
         self.work.full_scans += 1;
+        self.reading = Reading::Whole;
         let blocks = segment.identity().block_count() as u32;
         self.candidates.clear();
         self.candidates.extend((0..blocks).map(|block| Candidate { block, budget: k }));
@@ -213,7 +217,8 @@ impl<'a> Searcher<'a> {
             let table = &segment.tables()[number];
             while start < candidates_end {
                 let end = candidates_end.min(start + SIFTED);
-                let sifted = &self.candidates[start..end];
+                let sifted = (&self.candidates[start..end], self.reading);
+                let asks = self.reading.asks_ahead(table.header().block_bytes);
                 let survivors = &mut self.survivors;
                 let survived = |place, number| {
                     survivors.push(Survivor { candidate: (start + place) as u32, number });
@@ -223,7 +228,11 @@ impl<'a> Searcher<'a> {
                     sifted,
                     query,
                     k,
-                    || ahead.prefetch(segment, tables, candidates),
+                    || {
+                        if asks {
+                            ahead.prefetch(segment, tables, candidates);
+                        }
+                    },
                     survived,
                 )?;
                 start = end;

@@ -5,7 +5,7 @@
 
 use super::candidate::Candidate;
 use super::lanes::{self, LANES, Lane, Place, Streams};
-use super::scan::{self, Kernel};
+use super::scan::{self, Kernel, Reading};
 use super::symbols::{Symbol, Symbols};
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry};
@@ -56,10 +56,11 @@ impl BlockReader {
         Ok(BlockView { number, bytes, keys, first })
     }
 
-    /// How many planes of the column [`Self::sift`] compares.
+    /// How many planes of the column [`Self::sift`] compares of some blocks.
     #[inline]
     pub(crate) fn first_planes(&self, budget: u32) -> usize {
-        scan::first_planes(budget).min(self.geometry.planes())
+        let block_bytes = self.geometry.block_bytes;
+        Reading::Parts.first_planes(budget, block_bytes).min(self.geometry.planes())
     }
 
     /// Compares a query with the keys of blocks of a table, whose file is `file`, as far as rejects
@@ -74,11 +75,11 @@ impl BlockReader {
         file: &[u8],
         query: u64,
         k: u32,
-        candidates: &[Candidate],
+        (candidates, reading): (&[Candidate], Reading),
         ahead: impl FnMut(),
         survived: impl FnMut(usize, u32),
     ) -> Result<(), Corruption> {
-        let sieve = scan::Sieve { geometry: &self.geometry, file, query, k, candidates };
+        let sieve = scan::Sieve { geometry: &self.geometry, file, query, k, candidates, reading };
         self.kernel.sift(&sieve, ahead, survived)
     }
 

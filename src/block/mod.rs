@@ -14,7 +14,7 @@ mod symbols;
 pub(crate) use candidate::Candidate;
 pub(crate) use decode::{BlockReader, BlockView, OVERHANG};
 pub(crate) use encode::BlockWriter;
-pub(crate) use scan::first_planes;
+pub(crate) use scan::Reading;
 
 #[cfg(test)]
 mod tests;

@@ -66,14 +66,21 @@ fn sift(
     reader: &BlockReader,
     bytes: &[u8],
     query: u64,
-    k: u32,
-    budget: u32,
+    (k, budget): (u32, u32),
+    reading: Reading,
 ) -> Result<Vec<u32>, Corruption> {
     let mut file = vec![0; reader.geometry.block(0).start];
     file.extend(bytes);
     let mut survivors = Vec::new();
     let candidates = [Candidate { block: 0, budget }];
-    reader.sift(&file, query, k, &candidates, || {}, |_, number| survivors.push(number))?;
+    reader.sift(
+        &file,
+        query,
+        k,
+        (&candidates, reading),
+        || {},
+        |_, number| survivors.push(number),
+    )?;
     Ok(survivors)
 }
 
@@ -169,9 +176,14 @@ proptest! {
                 let block = reader.view(number as u64, bytes).unwrap();
                 let (inside, behind) = rest.split_at(*count);
                 rest = behind;
-                for query in [query, stored] {
-                    let mut survivors = sift(&reader, bytes, query, k, budget).unwrap();
-                    let first_mask = (1u64 << (8 * reader.first_planes(budget))) - 1;
+                for (query, reading) in [query, stored]
+                    .into_iter()
+                    .flat_map(|query| [(query, Reading::Parts), (query, Reading::Whole)])
+                {
+                    let mut survivors =
+                        sift(&reader, bytes, query, (k, budget), reading).unwrap();
+                    let planes = reading.first_planes(budget, 1 << size);
+                    let first_mask = (1u64 << (8 * planes.min(reader.geometry.planes()))) - 1;
                     let sifted: Vec<u32> = (0..inside.len()).filter(|&i| {
                         let (mask, most) = if i == 0 { (u64::MAX, k) } else { (first_mask, budget) };
                         ((inside[i] ^ query) & mask).count_ones() <= most
@@ -204,7 +216,7 @@ proptest! {
                     let reader = BlockReader { kernel, ..reader(&coding, 1 << size) };
                     let Ok(block) = reader.view(0, &bytes) else { continue };
                     let (mut decoded, mut strict) = (Vec::new(), Vec::new());
-                    let survivors = sift(&reader, &bytes, 0, 3, 3).unwrap();
+                    let survivors = sift(&reader, &bytes, 0, (3, 3), Reading::Parts).unwrap();
                     // The page may change once more before the survivors are looked into.
                     for number in survivors.iter().copied().chain([block.keys, u32::MAX]) {
                         reader.refine(&block, 0, 3, number);

@@ -4,7 +4,7 @@ use super::calibration::Calibration;
 use super::sample::SampledTables;
 use super::size::{Coded, TableSize};
 use super::{Plan, TablePlan};
-use crate::block::first_planes;
+use crate::block::Reading;
 use crate::design::Design;
 use crate::design::descent::DescentModel;
 use crate::format::Geometry;
@@ -106,7 +106,7 @@ impl Prediction {
         let decoded = blocks * self.survival(self.radius);
         TableWork {
             blocks,
-            planes: blocks * self.planes_read(self.radius),
+            planes: blocks * self.planes_read(Reading::Whole, self.radius),
             decoded,
             reads: blocks * f64::from(self.block_bytes) / f64::from(PAGE_BYTES),
         }
@@ -121,13 +121,17 @@ impl Prediction {
                 |model: &DescentModel| model.expected_blocks(top_bits, threshold, self.radius);
             (expected(pages) / expected(&self.blocks)).min(1.0)
         });
-        let planes = by_budget.iter().zip(0..).map(|(n, budget)| n * self.planes_read(budget));
+        let planes = by_budget
+            .iter()
+            .zip(0..)
+            .map(|(n, budget)| n * self.planes_read(Reading::Parts, budget));
         TableWork { blocks, planes: planes.sum(), decoded: survivors.sum(), reads: blocks * reads }
     }
 
-    /// Planes of a column that a scan reads of every key.
-    fn planes_read(&self, budget: u32) -> f64 {
-        first_planes(budget).min(self.coded.low_bits as usize / 8) as f64
+    /// Planes of a column that are compared of every key.
+    fn planes_read(&self, reading: Reading, budget: u32) -> f64 {
+        let planes = reading.first_planes(budget, self.block_bytes);
+        planes.min(self.coded.low_bits as usize / 8) as f64
     }
 
     /// The probability that some random key of a block survives the scan of its column.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-use crate::block::{BlockReader, BlockView, Candidate, OVERHANG};
+use crate::block::{BlockReader, BlockView, Candidate, OVERHANG, Reading};
 use crate::error::{Corruption, Error, Result};
 use crate::format::{self, Defect, Footer, Geometry, SegmentEntry, TableHeader};
 use crate::huffman;
@@ -252,7 +252,7 @@ impl Table {
     #[inline]
     pub(crate) fn sift(
         &self,
-        candidates: &[Candidate],
+        (candidates, reading): (&[Candidate], Reading),
         query: u64,
         k: u32,
         ahead: impl FnMut(),
@@ -263,6 +263,7 @@ impl Table {
                 self.block(u64::from(candidate.block))?;
             }
         }
+        let candidates = (candidates, reading);
         self.blocks.sift(&self.bytes, query, k, candidates, ahead, survived).map_err(|corruption| {
             self.block_error(corruption.block().unwrap_or_default(), corruption)
         })
@@ -314,7 +315,13 @@ impl Table {
         let Some(block) = self.router.find(self.last_keys(), key) else { return Ok(None) };
         let candidate = Candidate { block, budget: 0 };
         let mut survivors = Vec::new();
-        self.sift(&[candidate], key, 0, || {}, |_, number| survivors.push(number))?;
+        self.sift(
+            (&[candidate], Reading::Parts),
+            key,
+            0,
+            || {},
+            |_, number| survivors.push(number),
+        )?;
         let mut may_be = Vec::new();
         for number in survivors {
             if self.refine(candidate, key, number)? {

@@ -1,7 +1,7 @@
 //! Sifts the keys of blocks: what may be near a query, by what is compared first.
 
 use super::super::candidate::Candidate;
-use super::{Column, Compare, first_planes};
+use super::{Column, Compare, Reading};
 use crate::error::Corruption;
 use crate::format::Geometry;
 use crate::mapped;
@@ -14,6 +14,8 @@ pub(in crate::block) struct Sieve<'a> {
     pub(in crate::block) query: u64,
     pub(in crate::block) k: u32,
     pub(in crate::block) candidates: &'a [Candidate],
+    /// Whether these are all blocks of the table.
+    pub(in crate::block) reading: Reading,
 }
 
 impl Sieve<'_> {
@@ -32,7 +34,7 @@ impl Sieve<'_> {
         mut ahead: impl FnMut(),
         mut survived: impl FnMut(usize, u32),
     ) -> Result<(), Corruption> {
-        let Self { geometry, file, query, k, candidates } = *self;
+        let Self { geometry, file, query, k, candidates, reading } = *self;
         let prepared = compare.prepare(query);
         let planes = geometry.planes();
         for (place, &Candidate { block, budget }) in candidates.iter().enumerate() {
@@ -49,7 +51,7 @@ impl Sieve<'_> {
             }
             let others = keys as usize - 1;
             let column = &bytes[column];
-            let compared = first_planes(budget).min(planes);
+            let compared = reading.first_planes(budget, geometry.block_bytes).min(planes);
             let near = |entry: usize| {
                 // What is left of the column, and of a key that may well be near also its stream.
                 mapped::prefetch_one(column, compared * others + entry);
