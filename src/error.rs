@@ -204,6 +204,12 @@ pub enum Corruption {
     /// An IDS section belongs to no segment, or its segment does not ascend.
     #[error("[IDS-2] the ids are of segment {found}, which is none, or not above {after}")]
     IdsSegment { found: u64, after: u64 },
+    /// An ID_MAP payload has the wrong length.
+    #[error("[MAP-1] the ID_MAP section has {found} bytes, not {expected}")]
+    IdMapSectionLength { found: u64, expected: u64 },
+    /// There is more than one ID_MAP section.
+    #[error("[MAP-2] a second ID_MAP section")]
+    IdMapTwice,
     /// A table file has another length than the manifest says.
     #[error(
         "[TAB-1] the table has {found} bytes, the manifest says {expected}, the least is {least}"

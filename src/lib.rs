@@ -88,7 +88,7 @@ mod table;
 pub use calibrate::CalibrationGap;
 pub use design::Design;
 pub use error::{Corruption, Error, Result, Unsupported};
-pub use format::{BitRange, Codec};
+pub use format::{BitRange, Codec, IdMapTag};
 pub use ids::{IdStats, Ids};
 pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};
 pub use search::{Match, SearchWork, Searcher};

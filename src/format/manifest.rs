@@ -3,8 +3,8 @@
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{
-    Defect, ids_section, manifest_header, pad8, section_header, segment_section, store_section,
-    table_entry,
+    Defect, id_map_section, ids_section, manifest_header, pad8, section_header, segment_section,
+    store_section, table_entry,
 };
 use crate::error::{Corruption, Unsupported};
 
@@ -16,6 +16,7 @@ const RESERVED_FLAGS: u32 = 0xFFFE;
 const KIND_STORE: u32 = 1;
 const KIND_SEGMENT: u32 = 2;
 const KIND_IDS: u32 = 3;
+const KIND_ID_MAP: u32 = 6;
 
 /// A decoded manifest.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,24 @@ pub(crate) struct Manifest {
     pub(crate) next_segment: u64,
     /// The segments, by ascending number.
     pub(crate) segments: Vec<SegmentEntry>,
+    /// The map of the ids, where they are the numbers of strings.
+    pub(crate) id_map: Option<IdMapTag>,
+}
+
+/// Which id map belongs to a store whose ids are the numbers of strings: what the manifest says of
+/// that file, which stands wherever its owner keeps it.
+///
+/// Set by [`PackSession::id_map`](crate::PackSession::id_map), told by
+/// [`Store::id_map`](crate::Store::id_map). Sections 3.6 of `format-spec/FORMAT.md` and
+/// `format-spec/ID-MAP.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdMapTag {
+    /// Number of strings.
+    pub string_count: u64,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// The CRC at the end of the file, which covers all of it.
+    pub footer_crc: u32,
 }
 
 /// A segment as the manifest describes it.
@@ -76,6 +95,10 @@ impl Manifest {
                 sections += 1;
             }
         }
+        if let Some(id_map) = &self.id_map {
+            push_section(&mut bytes, KIND_ID_MAP, 0, &id_map.encode());
+            sections += 1;
+        }
         let file_bytes = bytes.len() as u64;
         let header = &mut bytes[..manifest_header::END];
         header[manifest_header::MAGIC].copy_from_slice(&MAGIC);
@@ -117,7 +140,14 @@ impl Manifest {
         for section in rest.iter().filter(|section| section.kind == KIND_IDS) {
             after = IdsEntry::decode(section, after, &mut entries)?;
         }
-        Ok(Self { radius, next_segment, segments: entries })
+        let mut id_map = None;
+        for section in rest.iter().filter(|section| section.kind == KIND_ID_MAP) {
+            let tag = IdMapTag::decode(section)?;
+            if id_map.replace(tag).is_some() {
+                return Err(Defect::corrupt(section.at, Corruption::IdMapTwice));
+            }
+        }
+        Ok(Self { radius, next_segment, segments: entries, id_map })
     }
 }
 
@@ -231,6 +261,29 @@ impl IdsEntry {
     }
 }
 
+impl IdMapTag {
+    fn encode(&self) -> [u8; id_map_section::END] {
+        let mut payload = [0; id_map_section::END];
+        LE::write_u64(&mut payload[id_map_section::STRING_COUNT], self.string_count);
+        LE::write_u64(&mut payload[id_map_section::FILE_BYTES], self.file_bytes);
+        LE::write_u32(&mut payload[id_map_section::FOOTER_CRC], self.footer_crc);
+        payload
+    }
+
+    fn decode(section: &Section<'_>) -> Result<Self, Defect> {
+        let Section { payload, at, .. } = *section;
+        if payload.len() != id_map_section::END {
+            let (found, expected) = (payload.len() as u64, id_map_section::END as u64);
+            return Err(Defect::corrupt(at, Corruption::IdMapSectionLength { found, expected }));
+        }
+        Ok(Self {
+            string_count: LE::read_u64(&payload[id_map_section::STRING_COUNT]),
+            file_bytes: LE::read_u64(&payload[id_map_section::FILE_BYTES]),
+            footer_crc: LE::read_u32(&payload[id_map_section::FOOTER_CRC]),
+        })
+    }
+}
+
 /// Checks the header; gives the number of sections.
 fn decode_header(bytes: &[u8]) -> Result<u32, Defect> {
     let Some(header) = bytes.get(..manifest_header::END) else {
@@ -327,13 +380,14 @@ fn decode_section<'a>(
         return Err(Defect::corrupt(*at - padding, Corruption::SectionPadding { section }));
     }
     let kind = LE::read_u32(&header[section_header::KIND]);
-    let known = [KIND_STORE, KIND_SEGMENT, KIND_IDS].contains(&kind);
+    let must_be_critical = [KIND_STORE, KIND_SEGMENT].contains(&kind);
+    let known = must_be_critical || [KIND_IDS, KIND_ID_MAP].contains(&kind);
     let critical = flags & CRITICAL != 0;
     if critical && !known {
         let feature = Unsupported::CriticalSection { section, kind };
         return Err(Defect::unsupported(start, feature));
     }
-    if known && critical != (kind != KIND_IDS) {
+    if known && critical != must_be_critical {
         return Err(Defect::corrupt(start, Corruption::SectionCriticalFlag { section, kind }));
     }
     Ok(Section { kind, payload, at: start + section_header::END })

@@ -15,6 +15,7 @@ pub(crate) use footer::Footer;
 pub(crate) use ids::{
     CHUNK_BYTES, GROUP_MARKS, IdsGeometry, IdsHeader, chunk_crc, digits, directory_crc,
 };
+pub use manifest::IdMapTag;
 pub(crate) use manifest::{IdsEntry, Manifest, SegmentEntry, TableEntry};
 pub use table::{BitRange, Codec};
 pub(crate) use table::{Geometry, TableHeader, check_padding, is_block_bytes, is_identity, is_top};
@@ -147,6 +148,11 @@ layout!(
     SEGMENT_NUMBER = 0 + 8, FILE_BYTES = 8 + 8, HEADER_CRC = 16 + 4, DIRECTORY_CRC = 20 + 4; 24
 );
 layout!(
+    /// Section 3.6.
+    id_map_section:
+    STRING_COUNT = 0 + 8, FILE_BYTES = 8 + 8, FOOTER_CRC = 16 + 4; 20
+);
+layout!(
     /// Section 4.1; the bit ranges follow.
     table_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
@@ -197,6 +203,7 @@ mod tests {
             ("segment-section", segment_section::FIELDS, segment_section::END),
             ("table-entry", table_entry::FIELDS, table_entry::END),
             ("ids-section", ids_section::FIELDS, ids_section::END),
+            ("id-map-section", id_map_section::FIELDS, id_map_section::END),
             ("ids-header", ids_header::FIELDS, ids_header::END),
             ("table-header", table_header::FIELDS, table_header::END),
             ("table-footer", table_footer::FIELDS, table_footer::END),

@@ -27,7 +27,7 @@ pub use session::PackSession;
 
 use crate::design::Design;
 use crate::error::{Corruption, Error, Result};
-use crate::format::{MANIFEST_NAME, Manifest};
+use crate::format::{IdMapTag, MANIFEST_NAME, Manifest};
 use crate::ids::{IdStats, Ids};
 use crate::search::{Match, Searcher};
 use crate::segment::Segment;
@@ -67,6 +67,7 @@ pub struct Store {
     radius: u32,
     manifest_bytes: u64,
     segments: Vec<Segment>,
+    id_map: Option<IdMapTag>,
 }
 
 /// How to open a [`Store`].
@@ -146,6 +147,7 @@ impl Store {
             radius: u32::from(manifest.radius),
             manifest_bytes: bytes.len() as u64,
             segments,
+            id_map: manifest.id_map,
         })
     }
 
@@ -217,6 +219,13 @@ impl Store {
     /// Whether ids are stored with the fingerprints, in some segment.
     pub fn has_ids(&self) -> bool {
         self.segments.iter().any(|segment| segment.id_column().is_some())
+    }
+
+    /// Which id map belongs to the store; `None` where ids are just numbers, or there are none.
+    ///
+    /// The map is a file of its own, which the store neither reads nor checks.
+    pub fn id_map(&self) -> Option<IdMapTag> {
+        self.id_map
     }
 
     /// The ids of `fingerprint`, ascending and each once; none if it is not stored, or stored without

@@ -13,7 +13,7 @@ use super::storage::{Directory, Storage};
 use super::tables::{Merged, Set, sum_of};
 use super::target::Target;
 use crate::error::{Error, Result};
-use crate::format::{BitRange, IdsEntry, MANIFEST_NAME, Manifest, SegmentEntry};
+use crate::format::{BitRange, IdMapTag, IdsEntry, MANIFEST_NAME, Manifest, SegmentEntry};
 use crate::ids::IdsOptions;
 use crate::profile::Coding;
 use crate::sort::{self, Buffers, Sorted};
@@ -109,6 +109,15 @@ impl PackSession {
             self.abandon_if_failed(result)?;
         }
         Ok(())
+    }
+
+    /// Says that the ids are the numbers of strings, and which map has these. The store remembers it
+    /// ([`Store::id_map`](crate::Store::id_map)), as part of the manifest: the map must be durable
+    /// before [`finish`](Self::finish). Says nothing in a store without ids.
+    pub fn id_map(&mut self, map: IdMapTag) {
+        if let Some(session) = &mut self.session {
+            session.id_map = Some(map);
+        }
     }
 
     /// Calls `fill` until it has given all, and makes room after each time that it has not.
@@ -225,6 +234,7 @@ pub(super) struct Session<S: Storage> {
     times: PackTimes,
     read: u64,
     spilled: u64,
+    id_map: Option<IdMapTag>,
 }
 
 impl<S: Storage> Session<S> {
@@ -243,6 +253,7 @@ impl<S: Storage> Session<S> {
             times: PackTimes::default(),
             read: 0,
             spilled: 0,
+            id_map: None,
         }
     }
 
@@ -393,7 +404,9 @@ impl<S: Storage> Session<S> {
         let bytes = entries.iter().map(|entry| entry.file_bytes).sum::<u64>() + id_bytes;
         let segment = SegmentEntry { number, count, set_sum, tables: entries, ids };
         let radius = self.packer.radius as u16;
-        let manifest = Manifest { radius, next_segment: number + 1, segments: vec![segment] };
+        let id_map = self.id_map.filter(|_| segment.ids.is_some());
+        let next_segment = number + 1;
+        let manifest = Manifest { radius, next_segment, segments: vec![segment], id_map };
         let manifest_bytes = commit.publish(&manifest)?;
         self.meter.tell(Phase::Sync, count * tables);
         times.sync += start.elapsed();

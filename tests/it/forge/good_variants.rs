@@ -8,12 +8,12 @@ use super::{Case, Forge, Place, case};
 pub fn good_variants() -> Vec<Case> {
     vec![
         case("good-unknown-section", "", One, "Sections of unknown kind, not critical, stand between and after the known ones and are to be skipped.", |f| {
-            f.insert_section(1, 6, 0, b"six");
+            f.insert_section(1, 66, 0, b"66");
             f.insert_section(2, 4, 0, b"");
             f.insert_section(4, u32::MAX.into(), 0, b"12345678");
         }),
         case("good-unused-flags", "", One, "The unused flags of all sections are set.", |f| {
-            f.insert_section(2, 6, 0xFFFF_0000, b"six");
+            f.insert_section(2, 66, 0xFFFF_0000, b"66");
             for section in [0, 1] {
                 f.set(Place::Section(section), "flags", 0xFFFF_0001);
             }
@@ -56,6 +56,9 @@ pub fn good_variants() -> Vec<Case> {
             f.set(Place::IdsHeader, "version_minor", 7);
             f.reseal_ids();
         }),
+        case("good-ids-map", "", Ids, "An ID_MAP section stands at the end.", |f| {
+            f.insert_section(3, 6, 0, &id_map());
+        }),
         case("good-ids-of-one-segment", "", Ids, "Segments 1 and 171 hold the same set, the first one without ids.", |f| {
             for table in f.tables() {
                 let copy = f.table(table).clone();
@@ -76,6 +79,13 @@ pub fn good_variants() -> Vec<Case> {
             f.files.insert(f.table_name(0), file);
         }),
     ]
+}
+
+/// The payload of the ID_MAP section for the map `format-spec/id-map/good.idmap`.
+pub fn id_map() -> Vec<u8> {
+    let map = include_bytes!("../../../format-spec/id-map/good.idmap");
+    let footer = &map[map.len() - 24..];
+    [&footer[..8], &(map.len() as u64).to_le_bytes(), &footer[20..]].concat()
 }
 
 /// Gives the segment another number, and the next one the one after it.

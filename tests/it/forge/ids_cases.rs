@@ -4,6 +4,7 @@ use super::Base::{Ids, NoIds, OneId};
 use super::{Case, Forge, Place, case};
 
 const IDS: u64 = 3;
+const ID_MAP: u64 = 6;
 
 pub fn cases() -> Vec<Case> {
     let mut cases = manifest();
@@ -43,6 +44,19 @@ fn manifest() -> Vec<Case> {
         case("bad-ids-02-twice", "IDS-2", Ids, "Two IDS sections are of the same segment.", |f| {
             let payload = f.payload(2).to_vec();
             f.insert_section(3, IDS, 0, &payload);
+        }),
+        case("bad-map-01-too-short", "MAP-1", Ids, "The payload of the ID_MAP section has 16 bytes.", |f| {
+            f.insert_section(3, ID_MAP, 0, &[1; 16]);
+        }),
+        case("bad-map-01-too-long", "MAP-1", Ids, "The payload of the ID_MAP section has 24 bytes.", |f| {
+            f.insert_section(3, ID_MAP, 0, &[1; 24]);
+        }),
+        case("bad-map-02-twice", "MAP-2", Ids, "There are two ID_MAP sections.", |f| {
+            f.insert_section(3, ID_MAP, 0, &[1; 20]);
+            f.insert_section(3, ID_MAP, 0, &[1; 20]);
+        }),
+        case("bad-man-13-critical-id-map", "MAN-13", Ids, "The ID_MAP section is critical.", |f| {
+            f.insert_section(3, ID_MAP, 1, &[1; 20]);
         }),
     ]
 }

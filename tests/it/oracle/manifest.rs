@@ -7,6 +7,15 @@ pub struct Manifest {
     pub planned_radius: u16,
     pub next_segment: u64,
     pub segments: Vec<SegmentEntry>,
+    pub id_map: Option<IdMapEntry>,
+}
+
+/// An ID_MAP payload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IdMapEntry {
+    pub string_count: u64,
+    pub file_bytes: u64,
+    pub footer_crc: u32,
 }
 
 /// A SEGMENT payload.
@@ -31,7 +40,7 @@ pub struct TableEntry {
     pub footer_crc: u32,
 }
 
-/// Reads a manifest and checks [MAN-1] to [SEG-4], [IDS-1] and [IDS-2].
+/// Reads a manifest and checks [MAN-1] to [SEG-4], [IDS-1], [IDS-2] and [MAP-1] to [MAP-2].
 pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
     let sections = read_sections(file)?;
     let first_is_store = sections.first().is_some_and(|section| section.kind == STORE);
@@ -75,12 +84,21 @@ pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
         }
         number_before = number;
     }
-    Ok(Manifest { planned_radius, next_segment, segments: entries })
+    let mut id_map = None;
+    for section in sections.iter().filter(|section| section.kind == ID_MAP) {
+        require_equal("MAP-1", "payload_bytes", section.payload.len(), 20)?;
+        require(id_map.is_none(), "MAP-2", || "a second ID_MAP section".to_owned())?;
+        let mut fields = Fields(section.payload);
+        let (string_count, file_bytes, footer_crc) = (fields.u64(), fields.u64(), fields.u32());
+        id_map = Some(IdMapEntry { string_count, file_bytes, footer_crc });
+    }
+    Ok(Manifest { planned_radius, next_segment, segments: entries, id_map })
 }
 
 const STORE: u32 = 1;
 const SEGMENT: u32 = 2;
 const IDS: u32 = 3;
+const ID_MAP: u32 = 6;
 
 struct Section<'a> {
     kind: u32,
@@ -135,7 +153,7 @@ fn read_section(bytes: &[u8], number: u32) -> Checked<(Section<'_>, &[u8])> {
     require(all_zero(padding), "MAN-11", || at(&format!("padding is {padding:x?}")))?;
     let critical = flags & 1 == 1;
     let must_be_critical = kind == STORE || kind == SEGMENT;
-    let known = must_be_critical || kind == IDS;
+    let known = must_be_critical || kind == IDS || kind == ID_MAP;
     support(known || !critical, "MAN-12", || at(&format!("unknown critical kind {kind}")))?;
     require(!known || critical == must_be_critical, "MAN-13", || {
         at(&format!("kind {kind}, critical: {critical}"))
