@@ -32,13 +32,13 @@ pub(crate) trait IdSource {
     fn visit_ids(&mut self, sink: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()>;
 }
 
-/// Writes an ids file to `out`. Calls `progress` after each piece, and stops with the error that it
-/// gives. Memory: 1 MiB, 4 bytes per 4096 bytes, and 8 bytes per 32,768 ids.
+/// Writes an ids file to `out`. Tells `progress` after each piece how many ids were written, and
+/// stops with the error that it gives. Memory: 1 MiB, 4 bytes per 4096 bytes, and 8 bytes per 32,768 ids.
 pub(crate) fn write_ids(
     options: &IdsOptions,
     source: &mut dyn IdSource,
     out: &mut dyn Write,
-    progress: &dyn Fn() -> Result<()>,
+    progress: &dyn Fn(u64) -> Result<()>,
 ) -> Result<IdsEntry, WriteError> {
     let header = IdsHeader {
         table_crc: options.table_crc,
@@ -71,7 +71,7 @@ pub(crate) fn write_ids(
                 ones += u64::from(word.count_ones());
                 body.keep_error(|body| body.push(word))?;
             }
-            progress()
+            progress(0)
         });
         visited.map_err(|error| body.take_error(error))?;
     }
@@ -80,7 +80,7 @@ pub(crate) fn write_ids(
         for &id in piece {
             body.keep_error(|body| ids.push(id, body))?;
         }
-        progress()
+        progress(piece.len() as u64)
     });
     visited.map_err(|error| body.take_error(error))?;
     ids.finish(&mut body)?;

@@ -127,7 +127,8 @@ impl<'a, S: Storage> Commit<'a, S> {
         let mut file = self.create(&name)?;
         let mut out = Metered { out: &mut file, meter };
         let start = Instant::now();
-        let written = write_ids(options, source, &mut out, &|| meter.check());
+        let progress = |ids| meter.advance(Phase::Ids, ids);
+        let written = write_ids(options, source, &mut out, &progress);
         let entry = written.map_err(|error| match error {
             WriteError::Io(source) => Error::io(&path, "write the ids")(source),
             WriteError::Other(error) => error,

@@ -1,17 +1,23 @@
 //! What a pack will need, before it starts.
 
+use super::budget;
 use super::pack::Packer;
-use super::session;
 use crate::design::Design;
 use crate::error::Result;
+use crate::format::{IdsHeader, digits};
 use crate::plan::Planner;
 
 /// Nanoseconds of one thread per fingerprint and table, as measured on one machine at 2^26: in
 /// memory, and with temporary files.
 const MEMORY_NS: f64 = 31.0;
 const SPILLED_NS: f64 = 80.0;
+/// The same for each id, in addition.
+const MEMORY_ID_NS: f64 = 60.0;
+const SPILLED_ID_NS: f64 = 120.0;
 /// The part of that which further threads do not shorten.
 const SERIAL: f64 = 0.33;
+/// Bytes of a table besides its blocks and their routers.
+const TABLE_BYTES: u64 = 4096 + 600;
 
 /// What a pack will probably need, from [`Packer::estimate`].
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +34,8 @@ pub struct PackEstimate {
     pub temporary_bytes: u64,
     /// Bytes of all files of the store.
     pub store_bytes: u64,
+    /// Bytes of these that are ids.
+    pub id_bytes: u64,
     /// Seconds, without those of reading the input: a guess within a factor of two or three.
     pub seconds: f64,
 }
@@ -40,6 +48,20 @@ impl Packer {
     /// [`Error::InvalidOption`](crate::Error::InvalidOption) and
     /// [`Error::TooManyBlocks`](crate::Error::TooManyBlocks).
     pub fn estimate(&self, count: u64) -> Result<PackEstimate> {
+        self.estimate_of(count, None)
+    }
+
+    /// What a pack of `pairs` uniform fingerprints with an id each will need, of which `greatest` is the
+    /// greatest one. Where some have several ids, it takes a bit more for each id.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::estimate`].
+    pub fn estimate_with_ids(&self, pairs: u64, greatest: u64) -> Result<PackEstimate> {
+        self.estimate_of(pairs, Some(greatest))
+    }
+
+    fn estimate_of(&self, count: u64, greatest: Option<u64>) -> Result<PackEstimate> {
         self.check_options()?;
         let threads = match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -49,20 +71,41 @@ impl Packer {
         let planner = Planner::new(count).radius(self.radius).designs([design.clone()]);
         let planner = planner.block_bytes(Some(block_bytes)).codec(self.codec);
         let plan = planner.low_bits(self.low_bits).calibration(self.calibration).best()?;
-        let store_bytes = plan.map_or(0, |plan| plan.store_bytes);
-        let spills = count > session::capacity(self.memory, threads, 0) as u64;
-        let in_memory = session::in_memory_bytes(count, threads);
-        let memory_bytes = self.memory.filter(|_| spills).unwrap_or(in_memory);
+        let table_bytes = plan.map_or(0, |plan| plan.store_bytes);
+        let tables = design.table_count() as u64;
+        let id_bytes = greatest.map_or(0, |greatest| {
+            let blocks = (table_bytes / tables).saturating_sub(TABLE_BYTES);
+            id_bytes(count, blocks / (u64::from(block_bytes) + 8), greatest)
+        });
+        let capacity = budget::capacity(self.memory, threads, 0) as u64;
+        let (spills, in_memory, spilled) = match greatest {
+            None => (count > capacity, budget::in_memory_bytes(count, threads), 16 * count),
+            Some(_) => {
+                let in_memory = budget::in_memory_bytes_with_ids(count, threads);
+                // While runs are merged: these, the set, the ids and a bit for each.
+                (count > capacity / 2, in_memory, 32 * count + count / 8)
+            }
+        };
         let nanoseconds = if spills { SPILLED_NS } else { MEMORY_NS };
+        let id_nanoseconds = if spills { SPILLED_ID_NS } else { MEMORY_ID_NS };
         let share = SERIAL + (1.0 - SERIAL) / threads as f64;
-        let keys = count as f64 * design.table_count() as f64;
+        let ids = greatest.map_or(0, |_| count);
+        let work = (count * tables) as f64 * nanoseconds + ids as f64 * id_nanoseconds;
         Ok(PackEstimate {
             design,
             block_bytes,
-            memory_bytes,
-            temporary_bytes: if spills { 16 * count } else { 0 },
-            store_bytes,
-            seconds: keys * nanoseconds * share / 1e9,
+            memory_bytes: self.memory.filter(|_| spills).unwrap_or(in_memory),
+            temporary_bytes: if spills { spilled } else { 0 },
+            store_bytes: table_bytes + id_bytes,
+            id_bytes,
+            seconds: work * share / 1e9,
         })
     }
+}
+
+/// Bytes of the ids of so many fingerprints with one each, in so many blocks.
+fn id_bytes(count: u64, block_count: u64, greatest: u64) -> u64 {
+    let id_bits = digits(greatest) as u8;
+    let header = IdsHeader { table_crc: 0, count, block_count, id_count: count, id_bits };
+    header.geometry().file_bytes()
 }

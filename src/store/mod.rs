@@ -1,5 +1,6 @@
 //! Stores: a directory with a manifest and segments.
 
+mod budget;
 mod commit;
 #[cfg(test)]
 mod crash;

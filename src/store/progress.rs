@@ -15,14 +15,14 @@ use crate::table::WriteTimes;
 pub struct Progress {
     /// What is being done.
     pub phase: Phase,
-    /// Fingerprints done in this phase, counted once per table.
+    /// Fingerprints done in this phase, counted once per table; in the phase of the ids, ids.
     pub done: u64,
-    /// Fingerprints of the phase, counted once per table; 0 while it is not known.
+    /// How many there are in this phase; 0 while it is not known.
     pub total: u64,
     /// Bytes written so far, to the store and to temporary files.
     pub bytes_written: u64,
     /// Steps done of the phases between the input and the last file, a step being a pass over one
-    /// fingerprint.
+    /// fingerprint or id.
     pub steps_done: u64,
     /// Steps of all these phases; 0 while it is not known.
     pub steps: u64,
@@ -44,12 +44,14 @@ pub enum Phase {
     Count,
     /// Encodes and writes the tables; sorts them first where they fit into memory.
     Encode,
+    /// Writes the ids.
+    Ids,
     /// Makes all files durable and visible.
     Sync,
 }
 
 impl Phase {
-    const COUNT: usize = 7;
+    const COUNT: usize = 8;
 }
 
 impl fmt::Display for Phase {
@@ -61,6 +63,7 @@ impl fmt::Display for Phase {
             Phase::Distribute => "distribute",
             Phase::Count => "count",
             Phase::Encode => "encode",
+            Phase::Ids => "ids",
             Phase::Sync => "sync",
         })
     }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use rayon::ThreadPool;
 
+use super::budget::capacity;
 use super::commit::{Commit, OldStore};
 use super::pack::{PackSummary, Packer};
 use super::progress::{Meter, PackTimes, Phase};
@@ -16,17 +17,8 @@ use crate::error::{Error, Result};
 use crate::format::{BitRange, IdMapTag, IdsEntry, MANIFEST_NAME, Manifest, SegmentEntry};
 use crate::ids::IdsOptions;
 use crate::profile::Coding;
-use crate::sort::{self, Buffers, Sorted};
+use crate::sort::{Buffers, Sorted};
 use crate::table::{TableOptions, TableStats};
-
-/// Bytes that a pack takes beside records: the process itself, buffers for blocks, and those of each
-/// thread.
-const FIXED_BYTES: u64 = 12 << 20;
-const THREAD_BYTES: u64 = 1 << 20;
-
-/// Fingerprints that are in memory twice in any case: with a thousand threads in little memory more
-/// is taken than is allowed, lest nothing go on.
-const LEAST_CAPACITY: usize = 1 << 14;
 
 /// Fingerprints for which there is room in any case where there are ids.
 const LEAST_BUFFER: usize = 16;
@@ -200,25 +192,6 @@ impl std::fmt::Debug for PackSession {
     }
 }
 
-/// The fingerprints that may be in memory twice, where so many further bytes are needed.
-pub(super) fn capacity(memory: Option<u64>, threads: usize, further: u64) -> usize {
-    let Some(memory) = memory else {
-        return usize::MAX;
-    };
-    let fixed = (FIXED_BYTES + THREAD_BYTES * threads as u64).min(memory / 2);
-    let records = memory.saturating_sub(fixed).saturating_sub(further) / 16;
-    // What a sort takes beside, and what else grows with the set.
-    let scratch = sort::scratch_records(records as usize, threads) as u64 / 2;
-    ((records.saturating_sub(scratch) as f64 * 0.98) as usize).max(LEAST_CAPACITY)
-}
-
-/// The bytes that a pack of so many fingerprints takes where all is in memory.
-pub(super) fn in_memory_bytes(count: u64, threads: usize) -> u64 {
-    let scratch = 8 * sort::scratch_records(count as usize, threads) as u64;
-    let fixed = FIXED_BYTES + THREAD_BYTES * threads as u64;
-    count.saturating_mul(16).saturating_add(count / 4).saturating_add(scratch + fixed)
-}
-
 /// A pack into any storage. It runs in the pool of threads that it is to use.
 pub(super) struct Session<S: Storage> {
     pub(super) packer: Packer,
@@ -358,6 +331,7 @@ impl<S: Storage> Session<S> {
         self.reserve(&mut set, block_bytes, ids.is_some())?;
         let tables = design.table_count() as u64;
         self.meter.plan(&[(Phase::Encode, count * tables)]);
+        self.meter.plan(&[(Phase::Ids, ids.as_ref().map_or(0, |ids| ids.count))]);
         if let Set::Spilled(_) = set {
             let permuted = count * (tables - 1);
             self.meter.plan(&[(Phase::Distribute, permuted), (Phase::Count, permuted)]);
