@@ -1,4 +1,4 @@
-//! The annotated file of the format document (section 11) against the vector that it shows.
+//! The annotated files of the format document (section 11) against the vectors that they show.
 //!
 //! `FPSTORE_BLESS=1 cargo test --test it annotated` writes it into the document.
 
@@ -10,6 +10,8 @@ use crate::spec;
 
 const VECTOR: &str = "format-spec/vectors/good-annotated-xor-l8-b256";
 const MARKER: &str = "<!-- annotated -->\n";
+const IDS_VECTOR: &str = "format-spec/vectors/good-ids-several";
+const IDS_MARKER: &str = "<!-- annotated ids -->\n";
 
 /// Lines of a dump: offset, bytes, meaning.
 struct Dump<'a> {
@@ -138,13 +140,63 @@ fn dump() -> String {
     dump.text
 }
 
+/// The entries of a part of the body: `bits` bits each, the lowest bit first.
+fn entries(part: &[u8], bits: usize, count: usize) -> Vec<u64> {
+    let bit = |at: usize| u64::from(part[at / 8] >> (at % 8) & 1);
+    (0..count).map(|i| (0..bits).map(|j| bit(i * bits + j) << j).sum()).collect()
+}
+
+fn dump_ids() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(IDS_VECTOR);
+    let file = fs::read(root.join("segment-0000000000000001-ids.fpi")).unwrap();
+    let header = spec::offsets("ids-header");
+    let field = |name: &str| {
+        let (offset, bytes) = header[name];
+        let bytes = file[offset..offset + bytes.unwrap()].iter().rev();
+        bytes.fold(0, |n, &byte| n << 8 | usize::from(byte))
+    };
+    let (count, blocks, ids, id_bits) =
+        (field("count"), field("block_count"), field("id_count"), field("id_bits"));
+    assert!(ids > count && ids <= 64, "the text below describes marks of one word");
+    let rank_bits = count.next_power_of_two().ilog2() as usize;
+    let words = |entries: usize, bits: usize| 8 * (entries * bits).div_ceil(64);
+
+    let mut dump = Dump { file: &file, at: 0, text: String::new() };
+    dump.fields("ids-header");
+    let listed =
+        |numbers: Vec<u64>| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let part = |at: usize, bits, number| entries(&file[at..][..words(number, bits)], bits, number);
+    let ranks = listed(part(dump.at, rank_bits, blocks));
+    dump.part(words(blocks, rank_bits), &format!("ranks, {rank_bits} bits each: {ranks}"));
+    let marks: String = part(dump.at, 1, ids).iter().map(u64::to_string).collect();
+    dump.part(words(ids, 1), "marks, one bit each");
+    dump.text += &format!("        {marks}: a 1 for the first id of each fingerprint\n");
+    let numbers = listed(part(dump.at, id_bits, ids));
+    dump.part(words(ids, id_bits), &format!("ids, {id_bits} bits each"));
+    for line in numbers.split_inclusive(", ").collect::<Vec<_>>().chunks(12) {
+        dump.text += format!("        {}", line.concat()).trim_end();
+        dump.text.push('\n');
+    }
+    dump.part(8, "mark_counts: marks before group 0");
+    dump.part(4, "chunk_crcs: that of chunk 0");
+    dump.part(4, "directory_crc");
+    assert_eq!(dump.at, file.len());
+    dump.text
+}
+
 #[test]
-fn the_annotated_file_of_the_document_is_the_vector() {
+fn the_annotated_files_of_the_document_are_the_vectors() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec/FORMAT.md");
     let document = fs::read_to_string(&path).unwrap();
     let (before, after) = document.split_once(MARKER).unwrap();
+    let (_, after) = after.split_once("\n### ").unwrap();
+    let (between, after) = after.split_once(IDS_MARKER).unwrap();
     let (_, after) = after.split_once("\n## ").unwrap();
-    let expected = format!("{before}{MARKER}\n{}\n## {after}", dump());
+    let expected = format!(
+        "{before}{MARKER}\n{}\n### {between}{IDS_MARKER}\n{}\n## {after}",
+        dump(),
+        dump_ids()
+    );
     if std::env::var_os("FPSTORE_BLESS").is_some() {
         fs::write(&path, &expected).unwrap();
     }

@@ -44,6 +44,7 @@ pub struct PlainStore {
     pub planned_radius: u16,
     pub next_segment: u64,
     pub segments: Vec<PlainSegment>,
+    pub id_map: Option<manifest::IdMapEntry>,
 }
 
 impl PlainStore {
@@ -199,6 +200,7 @@ pub fn read_store(dir: &Path) -> Checked<PlainStore> {
         planned_radius: manifest.planned_radius,
         next_segment: manifest.next_segment,
         segments: segments.map(|segment| read_segment(dir, segment)).collect::<Checked<_>>()?,
+        id_map: manifest.id_map,
     })
 }
 

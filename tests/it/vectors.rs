@@ -110,6 +110,9 @@ fn compare(plain: &oracle::PlainStore, store: &Store) {
     assert_eq!(u32::from(plain.planned_radius), stats.radius);
     assert!(plain.segments.iter().all(|segment| segment.number < plain.next_segment));
     assert_eq!(plain.segments.len(), stats.segments.len());
+    let plain_map = plain.id_map.map(|map| (map.string_count, map.file_bytes, map.footer_crc));
+    let map = store.id_map().map(|map| (map.string_count, map.file_bytes, map.footer_crc));
+    assert_eq!(map, plain_map);
     for (plain, stats) in plain.segments.iter().zip(&stats.segments) {
         assert_eq!((plain.number, plain.count), (stats.number, stats.count));
         assert_eq!(plain.tables.len(), stats.tables.len());

@@ -11,7 +11,7 @@ pub struct Manifest {
 }
 
 /// An ID_MAP payload.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub struct IdMapEntry {
     pub string_count: u64,
     pub file_bytes: u64,
