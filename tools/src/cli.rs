@@ -16,6 +16,8 @@ Examples:
   fpstore query photos.fps --from new.txt -k 6   many queries, another distance
   fpstore stat photos.fps                        how well it is compressed
   fpstore dump photos.fps > sorted.txt           all fingerprints again
+  fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
+  fpstore query pages.fps 8f3ac41e09b7d265 --id-map pages.ids     their urls
 
 Formats of inputs (--format):
   hex      up to 16 hexadecimal digits, with or without 0x, separated by white

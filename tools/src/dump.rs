@@ -1,4 +1,4 @@
-//! `fpstore dump`: all fingerprints of a store, in ascending order.
+//! `fpstore dump`: all fingerprints of a store, in ascending order, with their ids.
 
 use std::path::PathBuf;
 
@@ -6,13 +6,22 @@ use clap::ValueEnum;
 use fpstore::Store;
 
 use crate::failure::Failure;
+use crate::ids::{IdOutputArgs, IdPrinter, IdShape};
 use crate::output::{Output, hex};
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore dump photos.fps | head
   fpstore dump photos.fps --output u64le > sorted.bin
-  fpstore dump a.fps | fpstore pack - b.txt -o both.fps";
+  fpstore dump a.fps | fpstore pack - b.txt -o both.fps
+  fpstore dump pages.fps --ids --id-map pages.ids
+
+Output, ascending by fingerprint:
+  hex    a row for each: 16 hexadecimal digits; with --ids a tab and the ids
+         behind them, separated by commas, written as `fpstore query --help` says
+  u64le  raw little-endian integers of 8 bytes, without ids
+  json   an object on each line; ids are strings:
+{\"fingerprint\":\"8f3ac41e09b7d264\",\"ids\":[\"0\",\"17\"]}";
 
 /// Prints all fingerprints of a store, ascending
 #[derive(clap::Args)]
@@ -21,31 +30,69 @@ pub struct Args {
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
 
-    /// 16 hexadecimal digits per line, or raw little-endian integers of 8 bytes
+    /// What to print
     #[arg(long, value_enum, default_value = "hex", hide_possible_values = true)]
-    #[arg(value_name = "hex|u64le")]
+    #[arg(value_name = "hex|u64le|json")]
     output: Shape,
+
+    /// Print the ids of each fingerprint as well
+    #[arg(long)]
+    ids: bool,
+
+    #[command(flatten)]
+    id_output: IdOutputArgs,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Shape {
     Hex,
     U64le,
+    Json,
 }
 
 /// Prints the fingerprints.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    let ids = args.ids || args.id_output.id_map.is_some();
+    if ids && args.output == Shape::U64le {
+        let message = "dump: --output u64le has no room for ids; give --output hex or json";
+        return Err(Failure::Usage(message.to_string()));
+    }
     let store = Store::open(&args.store)?;
-    let mut output = Output::stdout();
+    if ids && !store.has_ids() {
+        return Err(Failure::Usage(format!(
+            "{}: has no ids; leave --ids out",
+            args.store.display()
+        )));
+    }
+    let map = args.id_output.open_map(&store)?;
+    let mut printer = ids.then(|| IdPrinter::new(&store, map.as_ref(), &args.id_output));
+    let (mut output, mut text) = (Output::stdout(), Vec::new());
     for fingerprint in store.iter() {
         let fingerprint = fingerprint?;
+        let digits = hex(fingerprint);
+        let mut print_ids = |text: &mut Vec<u8>, before: &[u8], shape| match &mut printer {
+            Some(printer) => {
+                text.extend_from_slice(before);
+                printer.print(fingerprint, shape, text, &mut |text| output.take(text))
+            }
+            None => Ok(()),
+        };
         match args.output {
             Shape::Hex => {
-                output.bytes(&hex(fingerprint))?;
-                output.bytes(b"\n")?;
+                text.extend_from_slice(&digits);
+                print_ids(&mut text, b"\t", IdShape::Tsv)?;
+                text.push(b'\n');
             }
-            Shape::U64le => output.bytes(&fingerprint.to_le_bytes())?,
+            Shape::U64le => text.extend_from_slice(&fingerprint.to_le_bytes()),
+            Shape::Json => {
+                text.extend_from_slice(b"{\"fingerprint\":\"");
+                text.extend_from_slice(&digits);
+                text.push(b'"');
+                print_ids(&mut text, b",", IdShape::Json)?;
+                text.extend_from_slice(b"}\n");
+            }
         }
+        output.take(&mut text)?;
     }
     output.flush()
 }

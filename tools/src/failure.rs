@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::id_map::MapError;
 use crate::input::InputError;
 
 /// The reason why a subcommand did not succeed.
@@ -13,6 +14,9 @@ pub enum Failure {
     /// An input holds something else than fingerprints, or cannot be read.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// An id map cannot be written, or is not the one that it should be.
+    #[error(transparent)]
+    IdMap(#[from] MapError),
     /// Standard output does not take the results.
     #[error("standard output: cannot write: {0}; free space there or choose another output")]
     Output(io::Error),

@@ -9,6 +9,8 @@ mod cli;
 mod completions;
 mod dump;
 mod failure;
+mod id_map;
+mod ids;
 mod input;
 mod interrupt;
 mod memory;

@@ -33,7 +33,7 @@ impl FromStr for Size {
 }
 
 /// The least that a pack can be held to.
-const LEAST: u64 = 16 << 20;
+pub const LEAST: u64 = 16 << 20;
 /// What is taken to be there where the system does not tell.
 const UNKNOWN: u64 = 4 << 30;
 

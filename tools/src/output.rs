@@ -23,6 +23,13 @@ impl Output {
         self.to.write_all(bytes).map_err(failure)
     }
 
+    /// As [`Self::bytes`], and empties `bytes`.
+    pub fn take(&mut self, bytes: &mut Vec<u8>) -> Result<(), Failure> {
+        self.bytes(bytes)?;
+        bytes.clear();
+        Ok(())
+    }
+
     /// Writes `text` and a line end.
     pub fn line(&mut self, text: &str) -> Result<(), Failure> {
         self.bytes(text.as_bytes())?;

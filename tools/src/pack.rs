@@ -10,6 +10,7 @@ use fpstore::{Codec, Design, PackSummary, Packer};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::id_map::Place;
 use crate::input::{InputArgs, Records, Skipped, Source, is_stdin};
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
@@ -19,9 +20,14 @@ use crate::progress::{Mode, Progress};
 use crate::report::{TableReport, bits_against_bound, bytes_per_fingerprint};
 
 mod dry_run;
+mod ids;
+
+use ids::{Handing, IdArgs, IdMode};
 
 /// Fingerprints that are collected before they are handed on.
 const PIECE: usize = 1 << 15;
+/// Bytes of ids at which that happens as well.
+const PIECE_BYTES: usize = 1 << 20;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -30,15 +36,26 @@ Examples:
   psql -At -c 'select phash from photos' |
       fpstore pack - -o photos.fps --format dec
   fpstore pack pages.csv.gz -o pages.fps --fingerprint-column simhash
+  fpstore pack hashes.txt -o photos.fps --ids line
+  fpstore pack pages.csv -o pages.fps --id-column page_id
+  fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
   fpstore pack hashes.txt -o photos.fps -k 8 --design quarters
 
 The output is checked before any input is read. The store appears at once, when
 it is complete: if pack is interrupted or killed, the place holds what it held
 before. SIGINT and SIGTERM end it with the codes 130 and 143.
 
-Memory: 16 bytes per fingerprint, and some 20 MiB. What does not fit into SIZE
-is sorted in temporary files, of up to 16 bytes per fingerprint beside the
-store. They stand in STORE, or in DIR; the next pack into the same STORE or DIR
+Ids: any number of 64 bits per fingerprint, each once; `query` and `dump` print
+them. With --ids line the first record of all inputs is 0, and skipped ones are
+counted. --id-map keeps strings: FILE holds that of each record, numbered as by
+--ids line, and the store the numbers. A string that comes again is kept again.
+FILE takes what strings do not share with the one before, 2.2 bytes more for
+each, and no memory; it belongs to this store, and must not be lost. It appears
+with the store; with --force it replaces the one that is there.
+
+Memory: 16 bytes per fingerprint, 32 with ids, and some 20 MiB. What does not
+fit into SIZE is sorted in temporary files, of up to 16 bytes per fingerprint
+beside the store, 33 with ids. They stand in STORE, or in DIR; the next pack into the same STORE or DIR
 removes those of a killed one, and none of a running one. The store is the same.
 --dry-run tells beforehand, from the first bytes of each file, what it needs.
 
@@ -130,6 +147,9 @@ pub struct Args {
     quiet: bool,
 
     #[command(flatten)]
+    ids: IdArgs,
+
+    #[command(flatten)]
     reading: InputArgs,
 }
 
@@ -171,7 +191,11 @@ enum CodecArg {
 struct Summary {
     store: String,
     read: u64,
+    skipped: u64,
     distinct: u64,
+    /// Pairs of a fingerprint and an id; null without ids.
+    ids: Option<u64>,
+    id_bytes: u64,
     bytes: u64,
     bytes_per_fingerprint: f64,
     temporary_bytes: u64,
@@ -192,40 +216,50 @@ struct Stages {
 }
 
 /// Packs, and prints the summary.
-pub fn run(args: Args) -> Result<(), Failure> {
+pub fn run(mut args: Args) -> Result<(), Failure> {
+    let mode = args.ids.mode()?;
+    args.reading = args.reading.with_ids(mode.wish());
     if args.dry_run {
-        return dry_run::run(&args);
+        return dry_run::run(&args, &mode);
     }
     let start = Instant::now();
     let quiet = if args.quiet { Mode::None } else { Mode::Auto };
     let progress = Progress::new(args.progress.unwrap_or(quiet));
     let work = Interruptible::default();
-    let packer = packer(&args)?.cancel(work.cancel.clone());
+    let packer = packer(&args)?;
     let packer = packer.on_progress({
         let progress = progress.clone();
         move |at| progress.packing(&at)
     });
     packer.check_target(&args.output)?;
     let inputs = check_inputs(&args)?;
+    let packer = packer.memory(inputs.memory(&args)).cancel(work.cancel.clone());
+    let mut handing = Handing::new(mode, &args.output, args.force)?;
     work.set(packer.start(&args.output)?);
-    let bar = progress.clone();
+    let (bar, pending) = (progress.clone(), handing.pending());
     let watched = work.watch(move |signal| {
         bar.finish();
+        // Destructors do not run.
+        pending.iter().for_each(|path| drop(fs::remove_file(path)));
         eprintln!("fpstore: {}", Failure::Signal(signal).line());
     });
     watched.map_err(|error| Failure::System(format!("cannot watch for signals: {error}")))?;
-    let result = read_all(&args, inputs, &progress, &work).and_then(|()| {
+    let read = read_all(&args, inputs.bytes, &progress, &work, &mut handing);
+    let result = read.and_then(|skipped| {
+        let place = handing.finish(&work)?;
         let summary = work.end(|session| session.finish());
-        Ok(summary.unwrap_or(Err(fpstore::Error::Cancelled))?)
+        let summary = summary.unwrap_or(Err(fpstore::Error::Cancelled))?;
+        place.map_or(Ok(()), Place::commit)?;
+        Ok((summary, skipped))
     });
     progress.finish();
-    let summary = match (result, work.signal()) {
+    let (summary, skipped) = match (result, work.signal()) {
         (Err(Failure::Store(fpstore::Error::Cancelled)), Some(signal)) => {
             return Err(Failure::Signal(signal));
         }
         (result, _) => result?,
     };
-    print(&args, &summary, start.elapsed().as_secs_f64())
+    print(&args, &summary, skipped, start.elapsed().as_secs_f64())
 }
 
 fn packer(args: &Args) -> Result<Packer, Failure> {
@@ -240,7 +274,7 @@ fn packer(args: &Args) -> Result<Packer, Failure> {
         .low_bits(args.low_bits.clone().given())
         .threads(args.threads.into())
         .replace(args.force)
-        .memory(args.memory.map_or_else(memory::default_limit, |size| size.0));
+        .memory(memory_limit(args));
     if let Some(directory) = &args.tmp_dir {
         packer = packer.temporary_directory(directory);
     }
@@ -256,13 +290,15 @@ fn packer(args: &Args) -> Result<Packer, Failure> {
     Ok(packer)
 }
 
-/// Reads all inputs, of so many `bytes` where that is known, into the session.
+/// Reads all inputs, of so many `bytes` where that is known, into the session. Gives the number of
+/// records that were skipped.
 fn read_all(
     args: &Args,
     bytes: Option<u64>,
     progress: &Progress,
     work: &Interruptible,
-) -> Result<(), Failure> {
+    handing: &mut Handing,
+) -> Result<u64, Failure> {
     progress.start_reading(bytes);
     let (mut records, mut bytes_before, mut fingerprints) = (Records::default(), 0, 0);
     let mut skipped = Skipped::new(args.quiet);
@@ -272,10 +308,9 @@ fn read_all(
             let more = source.read(&mut records);
             progress.beside(|| skipped.tell(&mut records));
             let more = more?;
-            if !more || records.fingerprints.len() >= PIECE {
+            if !more || records.fingerprints.len() >= PIECE || records.ids.bytes() >= PIECE_BYTES {
                 fingerprints += records.fingerprints.len() as u64;
-                let taken = work.with(|session| session.extend(&records.fingerprints));
-                taken.unwrap_or(Err(fpstore::Error::Cancelled))?;
+                handing.hand_over(&records, work)?;
                 records.clear();
                 progress.read(bytes_before + source.bytes_read(), fingerprints);
             }
@@ -286,36 +321,67 @@ fn read_all(
         bytes_before += source.bytes_read();
     }
     progress.beside(|| skipped.tell_count(records.next_number()));
-    Ok(())
+    Ok(skipped.count())
 }
 
-/// Finds what is wrong with a later input before an earlier one takes its time. Gives the bytes of
-/// all, if all are regular files.
-fn check_inputs(args: &Args) -> Result<Option<u64>, Failure> {
+/// The most memory that the process may take.
+fn memory_limit(args: &Args) -> u64 {
+    args.memory.map_or_else(memory::default_limit, |size| size.0)
+}
+
+/// What is known of the inputs before they are read.
+struct Inputs {
+    /// The bytes of all, if all are regular files.
+    bytes: Option<u64>,
+    /// What the reader of one of them buffers, at most.
+    buffer_bytes: u64,
+}
+
+impl Inputs {
+    /// The memory that is left for the store.
+    fn memory(&self, args: &Args) -> u64 {
+        let limit = memory_limit(args);
+        // What is less than the least is refused, or raised to it.
+        limit.saturating_sub(self.buffer_bytes).max(limit.min(memory::LEAST))
+    }
+}
+
+/// Finds what is wrong with a later input before an earlier one takes its time.
+fn check_inputs(args: &Args) -> Result<Inputs, Failure> {
     if args.input.iter().filter(|path| is_stdin(path)).count() > 1 {
         let message = "standard input: can be read only once; give `-` once";
         return Err(Failure::Usage(message.to_string()));
     }
-    let mut bytes = Some(0);
+    let (mut bytes, mut buffer_bytes) = (Some(0), 0);
     for path in &args.input {
         // To open a pipe, and to close it again, would break it for its writer.
         let pipe = fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir());
         let length = match pipe {
             true => None,
-            false => Source::open(path, &args.reading)?.length(),
+            false => {
+                let mut source = Source::open(path, &args.reading)?;
+                let length = source.length();
+                if length.is_some() && !is_stdin(path) {
+                    buffer_bytes = source.buffer_bytes()?.max(buffer_bytes);
+                }
+                length
+            }
         };
         bytes = bytes.zip(length).map(|(sum, length): (u64, u64)| sum.saturating_add(length));
     }
-    Ok(bytes)
+    Ok(Inputs { bytes, buffer_bytes })
 }
 
-fn print(args: &Args, summary: &PackSummary, seconds: f64) -> Result<(), Failure> {
+fn print(args: &Args, summary: &PackSummary, skipped: u64, seconds: f64) -> Result<(), Failure> {
     let mut output = Output::stdout();
     if args.json {
         output.json(&Summary {
             store: args.output.display().to_string(),
             read: summary.read,
+            skipped,
             distinct: summary.distinct,
+            ids: summary.ids,
+            id_bytes: summary.id_bytes,
             bytes: summary.bytes,
             bytes_per_fingerprint: bytes_per_fingerprint(summary.bytes, summary.distinct),
             temporary_bytes: summary.temporary_bytes,
@@ -343,6 +409,13 @@ fn print(args: &Args, summary: &PackSummary, seconds: f64) -> Result<(), Failure
             summary.bytes,
             bytes_per_fingerprint(summary.bytes, summary.distinct),
         ))?;
+        if let Some(ids) = summary.ids {
+            let per_fingerprint = 8.0 * bytes_per_fingerprint(summary.id_bytes, summary.distinct);
+            let bytes = summary.id_bytes;
+            output.line(&format!(
+                "{ids} ids, {bytes} bytes, {per_fingerprint:.2} bits per fingerprint"
+            ))?;
+        }
         for table in &summary.tables {
             output.line(&format!("table {}: {}", table.number, bits_against_bound(table)))?;
         }

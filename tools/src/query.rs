@@ -8,9 +8,10 @@ use clap::ValueEnum;
 use fpstore::{Match, Store};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::id_map::IdMap;
+use crate::ids::{IdOutputArgs, IdPrinter, IdShape};
 use crate::input::{InputArgs, Records, Skipped, Source};
 use crate::output::{Output, hex};
 
@@ -18,6 +19,8 @@ use crate::output::{Output, hex};
 const LIVE_QUERIES: usize = 64;
 /// Queries from a file that are answered together.
 const CHUNK_QUERIES: usize = 4096;
+/// More ids of one fingerprint than these are read while they are printed, and not kept.
+const KEPT_IDS: u64 = 256;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -26,13 +29,22 @@ Examples:
   hasher photo.jpg | fpstore query photos.fps --from - --output json
   fpstore query photos.fps --from new.parquet --fingerprint-column phash
   fpstore query photos.fps 8f3ac41e09b7d265 -k 0 > /dev/null && echo known
+  fpstore query pages.fps 8f3ac41e09b7d265 --limit-ids 10 --id-map pages.ids
 
 Output, in the order of the queries:
   tsv    a row for each match: query, match, distance, separated by tabs;
-         ordered by distance, then by value; none for a query without a match
+         ordered by distance, then by value; none for a query without a match;
+         where the store has ids, a fourth field: those of the match,
+         ascending, separated by commas, `...` at the end if there are more
+         than --limit-ids
   count  a row for each query: query, number of matches
   json   an object for each query, on a line of its own:
 {\"query\":\"8f3ac41e09b7d265\",\"matches\":[{\"fingerprint\":\"8f3ac41e09b7d264\",\"distance\":1}]}
+         with ids each match has also \"ids\":[\"0\",\"17\"], which are strings,
+         and \"more_ids\":true if there are more than --limit-ids
+
+With --id-map the strings are printed that `pack --id-map` kept; in tsv with
+\\t, \\n, \\r, \\, and \\\\ for tab, line ends, comma and backslash.
 
 Fingerprints are printed in 16 lower-case hexadecimal digits. `fpstore --help`
 explains the formats in which they are read.
@@ -74,6 +86,13 @@ pub struct Args {
     #[arg(value_name = "N")]
     threads: u16,
 
+    /// Print no ids
+    #[arg(long, help_heading = "Ids", conflicts_with_all = ["limit_ids", "id_map"])]
+    no_ids: bool,
+
+    #[command(flatten)]
+    id_output: IdOutputArgs,
+
     #[command(flatten)]
     reading: InputArgs,
 }
@@ -84,18 +103,6 @@ enum Shape {
     Tsv,
     Json,
     Count,
-}
-
-#[derive(Serialize)]
-struct JsonAnswer<'a> {
-    query: &'a str,
-    matches: Vec<JsonMatch>,
-}
-
-#[derive(Serialize)]
-struct JsonMatch {
-    fingerprint: String,
-    distance: u32,
 }
 
 /// Answers all queries, and gives the exit code that says whether something matched.
@@ -111,8 +118,11 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         Some(path) => Some(Source::follow(path, &args.reading)?),
         None => None,
     };
+    let map = args.id_output.open_map(&store)?;
     let mut asker = Asker {
         store: &store,
+        map: map.as_ref(),
+        ids: Some(&args.id_output).filter(|_| store.has_ids() && !args.no_ids),
         radius: args.radius.unwrap_or(store.radius()),
         shape: args.output,
         pool: pool(args.threads.into())?,
@@ -151,6 +161,9 @@ fn pool(threads: usize) -> Result<ThreadPool, Failure> {
 
 struct Asker<'a> {
     store: &'a Store,
+    map: Option<&'a IdMap>,
+    /// Which ids are printed, if any.
+    ids: Option<&'a IdOutputArgs>,
     radius: u32,
     shape: Shape,
     pool: ThreadPool,
@@ -178,24 +191,27 @@ impl Asker<'_> {
 
     fn answer(&mut self, queries: &[u64], live: bool) -> Result<(), Failure> {
         let together = if live { LIVE_QUERIES } else { CHUNK_QUERIES };
-        let (store, radius, shape) = (self.store, self.radius, self.shape);
+        let (store, map, ids) = (self.store, self.map, self.ids);
+        let (radius, shape) = (self.radius, self.shape);
+        let printer = || ids.map(|args| IdPrinter::new(store, map, args));
         for queries in queries.chunks(together) {
             let answers: Vec<Result<Answer, Failure>> = self.pool.install(|| {
                 queries
                     .par_iter()
                     .map_init(
-                        || store.searcher(),
-                        |searcher, &query| {
+                        || (store.searcher(), printer()),
+                        |(searcher, printer), &query| {
                             let matches = searcher.search(query, radius)?;
-                            Answer::new(query, matches, shape)
+                            Answer::new(query, matches, shape, printer.as_mut())
                         },
                     )
                     .collect()
             });
+            let mut printer = printer();
             for answer in answers {
                 let answer = answer?;
                 self.matched |= answer.matched;
-                self.output.bytes(&answer.text)?;
+                answer.print(&mut self.output, shape, printer.as_mut())?;
             }
             if live {
                 self.output.flush()?;
@@ -209,47 +225,105 @@ impl Asker<'_> {
 /// The answer to one query, as it is printed.
 struct Answer {
     matched: bool,
-    text: Vec<u8>,
+    parts: Vec<Part>,
+}
+
+enum Part {
+    Text(Vec<u8>),
+    /// The ids of a fingerprint, which are many.
+    Ids(u64),
 }
 
 impl Answer {
-    fn new(query: u64, matches: &[Match], shape: Shape) -> Result<Self, Failure> {
-        let mut text = Vec::new();
-        let written = match shape {
-            Shape::Tsv => write_tsv(&mut text, query, matches),
-            Shape::Json => write_json(&mut text, query, matches),
+    fn new(
+        query: u64,
+        matches: &[Match],
+        shape: Shape,
+        printer: Option<&mut IdPrinter<'_>>,
+    ) -> Result<Self, Failure> {
+        let mut writer = AnswerWriter { parts: Vec::new(), text: Vec::new(), printer };
+        match shape {
+            Shape::Tsv => writer.tsv(query, matches)?,
+            Shape::Json => writer.json(query, matches)?,
             Shape::Count => {
-                text.extend(hex(query));
-                writeln!(text, "\t{}", matches.len())
+                writer.text.extend(hex(query));
+                writeln!(writer.text, "\t{}", matches.len()).map_err(Failure::Output)?;
             }
-        };
-        written.map_err(Failure::Output)?;
-        Ok(Self { matched: !matches.is_empty(), text })
+        }
+        writer.parts.push(Part::Text(writer.text));
+        Ok(Self { matched: !matches.is_empty(), parts: writer.parts })
+    }
+
+    fn print(
+        self,
+        output: &mut Output,
+        shape: Shape,
+        mut printer: Option<&mut IdPrinter<'_>>,
+    ) -> Result<(), Failure> {
+        let shape = if let Shape::Json = shape { IdShape::Json } else { IdShape::Tsv };
+        for part in self.parts {
+            match (part, &mut printer) {
+                (Part::Text(text), _) => output.bytes(&text)?,
+                (Part::Ids(fingerprint), Some(printer)) => {
+                    let mut text = Vec::new();
+                    printer.print(fingerprint, shape, &mut text, &mut |text| output.take(text))?;
+                    output.bytes(&text)?;
+                }
+                (Part::Ids(_), None) => {}
+            }
+        }
+        Ok(())
     }
 }
 
-fn write_tsv(text: &mut Vec<u8>, query: u64, matches: &[Match]) -> std::io::Result<()> {
-    for found in matches {
-        text.extend(hex(query));
-        text.push(b'\t');
-        text.extend(hex(found.fingerprint));
-        writeln!(text, "\t{}", found.distance)?;
-    }
-    Ok(())
+/// Puts an answer together.
+struct AnswerWriter<'a, 'b> {
+    parts: Vec<Part>,
+    text: Vec<u8>,
+    printer: Option<&'a mut IdPrinter<'b>>,
 }
 
-fn write_json(text: &mut Vec<u8>, query: u64, matches: &[Match]) -> std::io::Result<()> {
-    let answer = JsonAnswer {
-        query: &format!("{query:016x}"),
-        matches: matches
-            .iter()
-            .map(|found| JsonMatch {
-                fingerprint: format!("{:016x}", found.fingerprint),
-                distance: found.distance,
-            })
-            .collect(),
-    };
-    serde_json::to_writer(&mut *text, &answer)?;
-    text.push(b'\n');
-    Ok(())
+impl AnswerWriter<'_, '_> {
+    fn tsv(&mut self, query: u64, matches: &[Match]) -> Result<(), Failure> {
+        for found in matches {
+            self.text.extend(hex(query));
+            self.text.push(b'\t');
+            self.text.extend(hex(found.fingerprint));
+            write!(self.text, "\t{}", found.distance).map_err(Failure::Output)?;
+            self.ids(found.fingerprint, b"\t", IdShape::Tsv)?;
+            self.text.push(b'\n');
+        }
+        Ok(())
+    }
+
+    fn json(&mut self, query: u64, matches: &[Match]) -> Result<(), Failure> {
+        self.text.extend_from_slice(b"{\"query\":\"");
+        self.text.extend(hex(query));
+        self.text.extend_from_slice(b"\",\"matches\":[");
+        for (number, found) in matches.iter().enumerate() {
+            self.text.extend_from_slice(if number > 0 { b"," } else { b"" });
+            self.text.extend_from_slice(b"{\"fingerprint\":\"");
+            self.text.extend(hex(found.fingerprint));
+            write!(self.text, "\",\"distance\":{}", found.distance).map_err(Failure::Output)?;
+            self.ids(found.fingerprint, b",", IdShape::Json)?;
+            self.text.push(b'}');
+        }
+        self.text.extend_from_slice(b"]}\n");
+        Ok(())
+    }
+
+    /// Writes the ids of a match, if they are wanted.
+    fn ids(&mut self, fingerprint: u64, before: &[u8], shape: IdShape) -> Result<(), Failure> {
+        let Some(printer) = &mut self.printer else { return Ok(()) };
+        self.text.extend_from_slice(before);
+        if printer.count(fingerprint)? > KEPT_IDS {
+            self.parts.push(Part::Text(std::mem::take(&mut self.text)));
+            self.parts.push(Part::Ids(fingerprint));
+            return Ok(());
+        }
+        let mut rest = std::mem::take(&mut self.text);
+        let printed = printer.print(fingerprint, shape, &mut rest, &mut |_| Ok(()));
+        self.text = rest;
+        printed
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fpstore::{BitRange, SegmentStats, Stats, Store, TableStats};
+use fpstore::{BitRange, IdStats, SegmentStats, Stats, Store, TableStats};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -22,7 +22,9 @@ Of each table it tells
                         leading bits that a key shares with the one before it
                         (xor), or leading zeros of their difference (gap)
   entropy               of the histogram of the classes: what an ideal code
-                        would need";
+                        would need
+
+Of ids it tells how many there are, and what the parts of their file take.";
 
 /// Shows how a store is built and how well it is compressed
 #[derive(clap::Args)]
@@ -43,6 +45,8 @@ struct StoreReport {
     fingerprints: u64,
     bytes: u64,
     bytes_per_fingerprint: f64,
+    /// Strings of the id map; null where ids are just numbers.
+    id_map_strings: Option<u64>,
     segments: Vec<SegmentReport>,
 }
 
@@ -52,27 +56,46 @@ struct SegmentReport {
     design: String,
     fingerprints: u64,
     tables: Vec<TableReport>,
+    /// Null without ids.
+    ids: Option<IdReport>,
+}
+
+/// The ids of a segment in JSON.
+#[derive(Serialize)]
+struct IdReport {
+    ids: u64,
+    id_bits: u32,
+    file_bytes: u64,
+    id_bytes: u64,
+    multiplicity_bytes: u64,
+    rank_bytes: u64,
+    /// Header, directory and checksums.
+    other_bytes: u64,
+    bits_per_fingerprint: f64,
+    overhead_bits_per_fingerprint: f64,
 }
 
 /// Prints the statistics.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let stats = Store::open(&args.store)?.stats()?;
+    let store = Store::open(&args.store)?;
+    let (stats, strings) = (store.stats()?, store.id_map().map(|map| map.string_count));
     let name = args.store.display().to_string();
     let mut output = Output::stdout();
     if args.json {
-        output.json(&report(name, &stats))?;
+        output.json(&report(name, &stats, strings))?;
     } else {
-        print(&mut output, &name, &stats)?;
+        print(&mut output, &name, &stats, strings)?;
     }
     output.flush()
 }
 
-fn report(store: String, stats: &Stats) -> StoreReport {
+fn report(store: String, stats: &Stats, id_map_strings: Option<u64>) -> StoreReport {
     let segment = |segment: &SegmentStats| SegmentReport {
         segment: segment.number,
         design: segment.design.to_string(),
         fingerprints: segment.count,
         tables: segment.tables.iter().map(TableReport::new).collect(),
+        ids: segment.ids.as_ref().map(id_report),
     };
     StoreReport {
         store,
@@ -80,11 +103,36 @@ fn report(store: String, stats: &Stats) -> StoreReport {
         fingerprints: stats.fingerprints,
         bytes: stats.bytes,
         bytes_per_fingerprint: bytes_per_fingerprint(stats.bytes, stats.fingerprints),
+        id_map_strings,
         segments: stats.segments.iter().map(segment).collect(),
     }
 }
 
-fn print(output: &mut Output, name: &str, stats: &Stats) -> Result<(), Failure> {
+fn id_report(ids: &IdStats) -> IdReport {
+    IdReport {
+        ids: ids.ids,
+        id_bits: ids.id_bits,
+        file_bytes: ids.file_bytes,
+        id_bytes: ids.id_bytes,
+        multiplicity_bytes: ids.multiplicity_bytes,
+        rank_bytes: ids.rank_bytes,
+        other_bytes: other_bytes(ids),
+        bits_per_fingerprint: ids.bits_per_fingerprint(),
+        overhead_bits_per_fingerprint: ids.overhead_bits_per_fingerprint(),
+    }
+}
+
+/// Bytes of the header, of what finds chunks and marks, and of checksums.
+fn other_bytes(ids: &IdStats) -> u64 {
+    ids.file_bytes - ids.id_bytes - ids.multiplicity_bytes - ids.rank_bytes
+}
+
+fn print(
+    output: &mut Output,
+    name: &str,
+    stats: &Stats,
+    strings: Option<u64>,
+) -> Result<(), Failure> {
     output.line(&format!(
         "{name}: {} fingerprints, {} bytes, {:.2} bytes per fingerprint, planned radius {}",
         stats.fingerprints,
@@ -103,6 +151,12 @@ fn print(output: &mut Output, name: &str, stats: &Stats) -> Result<(), Failure> 
         for table in &segment.tables {
             print_table(output, table)?;
         }
+        if let Some(ids) = &segment.ids {
+            print_ids(output, ids)?;
+        }
+    }
+    if let Some(strings) = strings {
+        output.line(&format!("ids are the numbers of {strings} strings in an id map"))?;
     }
     Ok(())
 }
@@ -120,6 +174,25 @@ fn print_table(output: &mut Output, table: &TableStats) -> Result<(), Failure> {
         ("entropy", format!("{:.3} bits per class", table.entropy_bits())),
         ("router", format!("{} bytes", table.router_bytes)),
         ("file", format!("{} bytes", table.file_bytes)),
+    ] {
+        output.line(&format!("    {name:<13}{value}"))?;
+    }
+    Ok(())
+}
+
+fn print_ids(output: &mut Output, ids: &IdStats) -> Result<(), Failure> {
+    output.line(&format!(
+        "  ids: {}, {:.2} bits per fingerprint, {:.2} of them beside the ids themselves",
+        ids.ids,
+        ids.bits_per_fingerprint(),
+        ids.overhead_bits_per_fingerprint(),
+    ))?;
+    for (name, value) in [
+        ("ids", format!("{} bytes, {} bits each", ids.id_bytes, ids.id_bits)),
+        ("numbers", format!("{} bytes: how many each fingerprint has", ids.multiplicity_bytes)),
+        ("ranks", format!("{} bytes: which fingerprints stand in a block", ids.rank_bytes)),
+        ("checksums", format!("{} bytes, with the header", other_bytes(ids))),
+        ("file", format!("{} bytes", ids.file_bytes)),
     ] {
         output.line(&format!("    {name:<13}{value}"))?;
     }

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use fpstore::Store;
 
 use crate::failure::Failure;
+use crate::id_map::IdMap;
 use crate::output::Output;
 
 const AFTER_HELP: &str = "\
 Reads the whole store and checks all checksums, that keys ascend, that padding
-is zero, that every table of a segment holds the same set, and that routers
-and histograms are what the blocks give.
+is zero, that every table of a segment holds the same set, that routers and
+histograms are what the blocks give, and that ids belong to the fingerprints.
 
 The first thing that is wrong is told in one line on standard error, with the
 file, the byte and the rule of the format that is broken; the exit code is 2.";
@@ -22,6 +23,10 @@ pub struct Args {
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
 
+    /// Check every byte of this id map as well, and that it is the one of the store
+    #[arg(long, value_name = "FILE")]
+    id_map: Option<PathBuf>,
+
     /// Print nothing if the store is sound
     #[arg(long)]
     quiet: bool,
@@ -29,7 +34,15 @@ pub struct Args {
 
 /// Verifies, and prints what was checked.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let checked = Store::open(&args.store)?.verify()?;
+    let store = Store::open(&args.store)?;
+    let map = match &args.id_map {
+        Some(path) => Some(IdMap::of_store(path, &store)?),
+        None => None,
+    };
+    let checked = store.verify()?;
+    if let Some(map) = &map {
+        map.verify()?;
+    }
     let mut output = Output::stdout();
     if !args.quiet {
         output.line(&format!("{}: sound", args.store.display()))?;
@@ -38,6 +51,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
              padding, routers, histograms, and the same set in every table of a segment",
             checked.segments, checked.tables, checked.blocks, checked.fingerprints, checked.bytes,
         ))?;
+        if store.has_ids() {
+            let what = "that they belong to these fingerprints, and ascend";
+            output.line(&format!("checked {} ids: {what}", checked.ids))?;
+        }
+        if let Some(map) = &map {
+            let (strings, bytes) = (map.tag().string_count, map.tag().file_bytes);
+            output.line(&format!("checked {strings} strings of the id map, {bytes} bytes"))?;
+        }
     }
     output.flush()
 }

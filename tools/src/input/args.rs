@@ -44,7 +44,7 @@ pub struct InputArgs {
     #[arg(value_name = "stop|skip")]
     on_error: OnError,
 
-    /// The ids that readers shall give. No option yet: stores keep none.
+    /// The ids that readers shall give, where a command has options for them.
     #[arg(skip)]
     pub(super) ids: Option<IdWish>,
 }
@@ -63,6 +63,11 @@ enum OnError {
 }
 
 impl InputArgs {
+    /// The same, with these ids.
+    pub fn with_ids(&self, ids: Option<IdWish>) -> Self {
+        Self { ids, ..self.clone() }
+    }
+
     /// Whether bad records are left out.
     pub fn skips(&self) -> bool {
         self.on_error == OnError::Skip

@@ -37,7 +37,8 @@ use std::path::Path;
 
 pub use args::InputArgs;
 pub use error::InputError;
-pub use records::Records;
+pub use reader::{IdKind, IdWish};
+pub use records::{Id, Records};
 pub use skipped::Skipped;
 
 use detect::{Known, Layout, Verdict, judge, layout, skip_bom};
@@ -147,16 +148,30 @@ impl Source {
     /// Records before the faulty place have been appended.
     pub fn read(&mut self, to: &mut Records) -> Result<bool, InputError> {
         let first = *self.first.get_or_insert(to.next_number());
+        self.begin()?;
+        let State::Reading(reader) = &mut self.state else { return Ok(false) };
+        let skip = self.options.skips();
+        let mut sink = Sink { records: to, origin: &self.origin, skip, first };
+        reader.read(&mut sink).map_err(|problem| self.origin.error(problem))
+    }
+
+    /// Bytes of memory that the reader of this input takes beside its pieces, where these are many.
+    pub fn buffer_bytes(&mut self) -> Result<u64, InputError> {
+        self.begin()?;
+        match &self.state {
+            State::Reading(reader) => Ok(reader.buffer_bytes()),
+            _ => Ok(0),
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), InputError> {
         if let State::Waiting(_) = self.state {
             self.state = match std::mem::replace(&mut self.state, State::Failed) {
                 State::Waiting(stream) => State::Reading(self.start(stream)?),
                 other => other,
             };
         }
-        let State::Reading(reader) = &mut self.state else { return Ok(false) };
-        let skip = self.options.skips();
-        let mut sink = Sink { records: to, origin: &self.origin, skip, first };
-        reader.read(&mut sink).map_err(|problem| self.origin.error(problem))
+        Ok(())
     }
 
     /// Reads the first bytes, and makes the reader for them.

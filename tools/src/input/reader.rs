@@ -28,8 +28,14 @@ pub struct IdWish {
     pub kind: IdKind,
 }
 
+impl IdWish {
+    /// Ids of this kind in a column of this name.
+    pub fn new(column: &str, kind: IdKind) -> Self {
+        Self { column: column.to_string(), kind }
+    }
+}
+
 /// What ids are.
-#[cfg_attr(not(test), expect(dead_code, reason = "for the ids of a store"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdKind {
     /// Numbers from 0 to 2^64 - 1.
@@ -64,6 +70,11 @@ pub trait Reader: Send {
     /// # Errors
     /// Records before the faulty place have been appended.
     fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem>;
+
+    /// Bytes of memory that it takes beside a piece, where these are more than some buffers.
+    fn buffer_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// Where a reader puts its records.
@@ -154,7 +165,7 @@ pub fn text_id<'a>(text: &'a str, wish: &IdWish) -> Result<Id<'a>, RecordProblem
             Err(_) => Err(RecordProblem::Value {
                 column: wish.column.clone(),
                 found: format!("\"{}\"", crate::input::detect::excerpt(text.as_bytes())),
-                wanted: "number from 0 to 18446744073709551615",
+                wanted: "number from 0 to 18446744073709551615 (strings need --id-map)",
             }),
         },
     }

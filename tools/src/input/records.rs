@@ -83,7 +83,6 @@ impl Records {
     }
 
     /// The records one by one.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the ids of a store"))]
     pub fn iter(&self) -> impl Iterator<Item = Record<'_>> {
         let mut runs = self.runs.iter().copied().peekable();
         let mut run = (0, 0);
@@ -126,6 +125,15 @@ impl Ids {
                 let start = if index == 0 { 0 } else { *ends.get(index - 1)? };
                 text.get(start..*ends.get(index)?).map(Id::Text)
             }
+        }
+    }
+
+    /// Bytes that the ids take.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Ids::None => 0,
+            Ids::Numbers(numbers) => 8 * numbers.len(),
+            Ids::Texts(text, ends) => text.len() + 8 * ends.len(),
         }
     }
 

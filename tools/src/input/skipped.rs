@@ -18,6 +18,11 @@ impl Skipped {
         Self { quiet, count: 0 }
     }
 
+    /// Number of records that were skipped.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// Takes what was skipped from `records`, and gives the lines that tell of it.
     pub fn take(&mut self, records: &mut Records) -> Option<String> {
         self.count += records.skipped.len() as u64;

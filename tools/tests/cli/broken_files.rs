@@ -201,7 +201,7 @@ fn a_column_that_is_not_there_is_told_with_those_that_are() {
     {
         use crate::writers::batches::{COLUMNS, batches, file};
         let bytes = file(&batches(&[1], COLUMNS[0].1), None);
-        let there = "there are \"url\", \"fingerprint\", \"length\"; give one of them";
+        let there = "there are \"url\", \"fingerprint\", \"row\"; give one of them";
         let message = format!("no column \"hash\"; {there}");
         fails_with("a", bytes, "--fingerprint-column hash", &message);
     }

@@ -1,5 +1,6 @@
 //! Every format of input gives the same store, whatever the file is called.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -9,16 +10,22 @@ use crate::oracle::{fingerprints, tsv};
 use crate::writers::{delimited, gzip, jsonl, npy, npy_bytes, npy_u64, zstd};
 use crate::{Scratch, hex, raw};
 
-const NAMES: [&str; 3] = ["url", "fingerprint", "kind"];
+const NAMES: [&str; 3] = ["url", "fingerprint", "row"];
+/// The column with line numbers as ids.
+const ROW: &str = "--id-column row";
 
+/// The shipped fingerprints, or those in the directory that `FPSTORE_ANSWERS` names.
 fn devset() -> Vec<u64> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/devset-100k.u64");
+    let path = match std::env::var_os("FPSTORE_ANSWERS") {
+        Some(directory) => Path::new(&directory).join("devset.u64"),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/devset-100k.u64"),
+    };
     let bytes = fs::read(path).unwrap();
-    assert_eq!(bytes.len(), 800_000);
+    assert!(bytes.len() >= 800_000);
     bytes.as_chunks::<8>().0.iter().map(|&bytes| u64::from_le_bytes(bytes)).collect()
 }
 
-/// The store of the raw integers, with which all others are compared.
+/// The store of the raw integers with their line numbers as ids, with which all others are compared.
 struct Reference {
     scratch: Scratch,
     set: Vec<u64>,
@@ -29,24 +36,31 @@ impl Reference {
     fn new() -> Self {
         let scratch = Scratch::new();
         let set = devset();
-        scratch.pack("raw", &set, "");
-        let dump = scratch.run("dump raw").succeeds().stdout;
-        assert_eq!(dump.lines().count(), 63_707);
+        scratch.pack("raw", &set, "--ids line");
+        let dump = scratch.run("dump raw --ids").succeeds().stdout;
+        let mut ids = BTreeMap::<u64, Vec<String>>::new();
+        for (line, &fingerprint) in set.iter().enumerate() {
+            ids.entry(fingerprint).or_default().push(line.to_string());
+        }
+        let rows = ids.iter().map(|(fp, ids)| format!("{fp:016x}\t{}\n", ids.join(",")));
+        assert!(dump == rows.collect::<String>(), "each fingerprint with all its lines");
         Self { scratch, set, dump }
     }
 
-    /// Packs a file of this name, and expects the same store, file by file.
+    /// Packs a file of this name, and expects the same store, file by file. Ids are those that the
+    /// options say, or else line numbers.
     #[track_caller]
     fn packs_alike(&self, name: &str, bytes: impl AsRef<[u8]>, options: &str) {
         self.scratch.write(name, bytes);
-        self.scratch.run(&format!("pack {name} -o other --quiet {options}")).succeeds();
+        let ids = if options.contains("--id-column") { "" } else { "--ids line" };
+        self.scratch.run(&format!("pack {name} -o other --quiet {options} {ids}")).succeeds();
         self.is_alike(name);
     }
 
     #[track_caller]
     fn is_alike(&self, what: &str) {
-        let dump = self.scratch.run("dump other").succeeds().stdout;
-        assert!(dump == self.dump, "{what}: other fingerprints");
+        let dump = self.scratch.run("dump other --ids").succeeds().stdout;
+        assert!(dump == self.dump, "{what}: other fingerprints or ids");
         let files = |store: &str| -> Vec<(String, Vec<u8>)> {
             let names = self.scratch.listing(store).into_iter().map(|(name, _)| name);
             names
@@ -71,7 +85,8 @@ impl Reference {
         // Content comes before the name.
         self.packs_alike("misleading.txt", zstd(bytes), options);
         self.packs_alike("unnamed", bytes, options);
-        let line = format!("pack - -o other --quiet {options}");
+        let ids = if options.contains("--id-column") { "" } else { "--ids line" };
+        let line = format!("pack - -o other --quiet {options} {ids}");
         self.scratch.run_with(&line, &gzip(bytes)).succeeds();
         self.is_alike(&line);
     }
@@ -120,14 +135,23 @@ fn arrays_of_numpy_give_the_same_store() {
 fn csv_and_tsv_give_the_same_store() {
     let reference = Reference::new();
     let set = &reference.set;
-    reference.packs_alike_in_all_ways("set.csv", &delimited(set, b',', &NAMES, digits), "");
-    reference.packs_alike_in_all_ways("set.tsv", &delimited(set, b'\t', &NAMES, signed), "");
-    reference.packs_alike("set.semicolons", delimited(set, b';', &NAMES, digits), "--format csv");
+    reference.packs_alike_in_all_ways("set.csv", &delimited(set, b',', &NAMES, digits), ROW);
+    reference.packs_alike_in_all_ways("set.tsv", &delimited(set, b'\t', &NAMES, signed), ROW);
+    reference.packs_alike(
+        "set.semicolons",
+        delimited(set, b';', &NAMES, digits),
+        "--format csv --id-column row",
+    );
     let phash = delimited(set, b',', &["url", "phash", "fingerprint"], signed);
-    reference.packs_alike("set.phash", &phash, "--fingerprint-column phash");
+    let options = "--fingerprint-column phash --id-column fingerprint";
+    reference.packs_alike("set.phash", &phash, options);
     // Without a header the columns have numbers.
     let start = phash.iter().position(|&byte| byte == b'\n').unwrap() + 1;
-    reference.packs_alike("data.csv", &phash[start..], "--no-header --fingerprint-column 2");
+    reference.packs_alike(
+        "data.csv",
+        &phash[start..],
+        "--no-header --fingerprint-column 2 --id-column 3",
+    );
     // A byte order mark, and the line ends of another system.
     let lines: String = set.iter().map(|x| format!("\"{x:016X}\"\r\n")).collect();
     reference.packs_alike("one.csv", format!("\u{feff}phash\r\n{lines}"), "");
@@ -137,10 +161,10 @@ fn csv_and_tsv_give_the_same_store() {
 fn json_lines_give_the_same_store() {
     let reference = Reference::new();
     let set = &reference.set;
-    reference.packs_alike_in_all_ways("set.jsonl", &jsonl(set, |x| json!(digits(x))), "");
-    reference.packs_alike("numbers.ndjson", jsonl(set, |x| json!(x)), "");
+    reference.packs_alike_in_all_ways("set.jsonl", &jsonl(set, |x| json!(digits(x))), ROW);
+    reference.packs_alike("numbers.ndjson", jsonl(set, |x| json!(x)), ROW);
     reference.packs_alike("signed.json", jsonl(set, |x| json!(x as i64)), "--format jsonl");
-    reference.packs_alike("texts.json", jsonl(set, |x| json!(signed(x))), "");
+    reference.packs_alike("texts.json", jsonl(set, |x| json!(signed(x))), ROW);
     let only: String = set.iter().map(|&x| json!({ "phash": digits(x) }).to_string()).collect();
     let lines = only.replace("}{", "}\n\n{");
     reference.packs_alike("only.jsonl", &lines, "");
@@ -163,17 +187,17 @@ fn arrow_files_and_streams_give_the_same_store() {
             "dictionary" => vec![batch(set.len(), column(set))],
             _ => several.clone(),
         };
-        reference.packs_alike(&format!("{kind}.arrow"), file(&in_file, None), "");
-        reference.packs_alike(&format!("{kind}.stream"), stream(&several, None), "");
+        reference.packs_alike(&format!("{kind}.arrow"), file(&in_file, None), ROW);
+        reference.packs_alike(&format!("{kind}.stream"), stream(&several, None), ROW);
     }
     let batches = batches(set, COLUMNS[0].1);
     for compression in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
-        reference.packs_alike("set.feather", file(&batches, Some(compression)), "");
+        reference.packs_alike("set.feather", file(&batches, Some(compression)), ROW);
         reference.packs_alike("unnamed", stream(&batches, Some(compression)), "--format arrow");
     }
-    reference.packs_alike_in_all_ways("set.arrow", &file(&batches, None), "");
-    reference.packs_alike_in_all_ways("set.arrows", &stream(&batches, None), "");
-    let other = "--fingerprint-column fingerprint";
+    reference.packs_alike_in_all_ways("set.arrow", &file(&batches, None), ROW);
+    reference.packs_alike_in_all_ways("set.arrows", &stream(&batches, None), ROW);
+    let other = "--fingerprint-column fingerprint --id-column row";
     reference.packs_alike("named.arrow", file(&batches, None), other);
 }
 
@@ -187,7 +211,7 @@ fn parquet_gives_the_same_store() {
     let set = &reference.set;
     for (kind, column) in COLUMNS {
         let bytes = parquet(&batches(set, column), Compression::UNCOMPRESSED);
-        reference.packs_alike(&format!("{kind}.parquet"), bytes, "");
+        reference.packs_alike(&format!("{kind}.parquet"), bytes, ROW);
     }
     let batches = batches(set, COLUMNS[0].1);
     for compression in [
@@ -196,10 +220,10 @@ fn parquet_gives_the_same_store() {
         Compression::GZIP(GzipLevel::default()),
         Compression::ZSTD(ZstdLevel::default()),
     ] {
-        reference.packs_alike("misleading.csv", parquet(&batches, compression), "");
+        reference.packs_alike("misleading.csv", parquet(&batches, compression), ROW);
     }
     // A regular file on standard input is as good as one with a name.
-    let mut command = reference.scratch.command("pack - -o other --quiet");
+    let mut command = reference.scratch.command("pack - -o other --quiet --ids line");
     let file = fs::File::open(reference.scratch.path("misleading.csv")).unwrap();
     assert!(command.stdin(file).status().unwrap().success());
     reference.is_alike("standard input");

@@ -7,6 +7,8 @@ mod crash;
 mod external;
 mod formats;
 mod help;
+mod id_map;
+mod ids;
 mod inputs;
 mod maintenance;
 mod oracle;

@@ -35,7 +35,7 @@ pub fn npy_bytes(set: &[u64]) -> Vec<u8> {
     npy(&bytes, &[set.len() as u64, 8])
 }
 
-/// Three columns, of which the first needs quotes now and then.
+/// Three columns, of which the first needs quotes now and then, and the last counts rows from 0 on.
 pub fn delimited(
     set: &[u64],
     delimiter: u8,
@@ -49,18 +49,19 @@ pub fn delimited(
             0 => format!("say \"{row}\",\nand;\tgo"),
             _ => format!("page {row}"),
         };
-        writer.write_record([&name, &digits(fingerprint), "x"]).unwrap();
+        writer.write_record([&name, &digits(fingerprint), &row.to_string()]).unwrap();
     }
     writer.into_inner().unwrap()
 }
 
-/// Objects with the fingerprint between other fields.
+/// Objects with the fingerprint between other fields; `row` counts them from 0 on.
 pub fn jsonl(set: &[u64], value: impl Fn(u64) -> serde_json::Value) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (row, &fingerprint) in set.iter().enumerate() {
         let object = serde_json::json!({
             "a": [row, {"fingerprint": null}],
             "fingerprint": value(fingerprint),
+            "row": row,
             "url": format!("http://x/\"{row}\""),
         });
         serde_json::to_writer(&mut bytes, &object).unwrap();
@@ -115,20 +116,28 @@ pub mod batches {
         format!("0x{fingerprint:X}")
     }
 
-    /// Batches of columns `url`, `fingerprint` and `length`.
+    /// Batches of columns `url`, `fingerprint` and `row`, which counts from 0 on.
     pub fn batches(set: &[u64], column: Column) -> Vec<RecordBatch> {
         let chunks: Vec<&[u64]> =
             if set.is_empty() { vec![set] } else { set.chunks(ROWS).collect() };
-        chunks.into_iter().map(|set| batch(set.len(), column(set))).collect()
+        let starts = (0..).step_by(ROWS);
+        chunks.into_iter().zip(starts).map(|(set, at)| behind(at, set.len(), column(set))).collect()
     }
 
     pub fn batch(rows: usize, fingerprints: ArrayRef) -> RecordBatch {
-        let urls = StringArray::from_iter_values((0..rows).map(|row| format!("http://x/{row}")));
-        let lengths = Int64Array::from_iter_values((0..rows).map(|row| row as i64));
+        behind(0, rows, fingerprints)
+    }
+
+    /// A batch behind `start` other rows.
+    fn behind(start: usize, rows: usize, fingerprints: ArrayRef) -> RecordBatch {
+        let rows = start..start + rows;
+        let urls = rows.clone().map(|row| format!("http://x/{row}"));
+        let urls = StringArray::from_iter_values(urls);
+        let rows = Int64Array::from_iter_values(rows.map(|row| row as i64));
         let field =
             |name: &str, array: &ArrayRef| Field::new(name, array.data_type().clone(), true);
         let columns: [(&str, ArrayRef); 3] =
-            [("url", Arc::new(urls)), ("fingerprint", fingerprints), ("length", Arc::new(lengths))];
+            [("url", Arc::new(urls)), ("fingerprint", fingerprints), ("row", Arc::new(rows))];
         let fields: Vec<Field> = columns.iter().map(|(name, array)| field(name, array)).collect();
         let arrays = columns.into_iter().map(|(_, array)| array).collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap()

@@ -1,0 +1,47 @@
+//! What is wrong with an id map, each as one line.
+
+use std::io;
+use std::path::PathBuf;
+
+use fpstore::IdMapTag;
+
+/// Why an id map cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum MapError {
+    /// The system refused.
+    #[error("{}: cannot {action}: {source}; check the path and the space there", .path.display())]
+    Io { path: PathBuf, action: &'static str, source: io::Error },
+    /// Something else stands where the map should go.
+    #[error("{}: is no id map, and is not replaced; give another FILE to --id-map", .0.display())]
+    Foreign(PathBuf),
+    /// A map stands there.
+    #[error("{}: an id map exists; give --force to replace it, or another FILE", .0.display())]
+    Exists(PathBuf),
+    /// Another pack writes it.
+    #[error("{}: another pack writes this id map; wait for its end", .0.display())]
+    Busy(PathBuf),
+    /// It would lie in the directory of the store.
+    #[error("{}: lies in the directory of the store; give a FILE outside of it", .0.display())]
+    InStore(PathBuf),
+    /// The bytes break a rule.
+    #[error("{}: byte {at}: [{rule}] {what}; the id map is damaged: restore it from a copy, or \
+             pack again", .path.display())]
+    Corrupt { path: PathBuf, at: u64, rule: &'static str, what: String },
+    /// A version that is not known.
+    #[error("{}: [IDM-4] id map of version {found}, where 1 is known; use a newer fpstore", .path.display())]
+    Version { path: PathBuf, found: u16 },
+    /// The store means another map.
+    #[error(
+        "{}: is the id map of another store: {} strings in {} bytes with CRC {:08x}, and the store \
+         means {} in {} with {:08x}; give the map that was packed with it",
+        .path.display(), .found.string_count, .found.file_bytes, .found.footer_crc,
+        .expected.string_count, .expected.file_bytes, .expected.footer_crc
+    )]
+    OfOtherStore { path: PathBuf, found: IdMapTag, expected: IdMapTag },
+    /// The ids of the store are no numbers of strings.
+    #[error("{}: was packed without --id-map; leave --id-map out", .0.display())]
+    NoMap(PathBuf),
+    /// The store has an id that is no number of a string.
+    #[error("{}: has {strings} strings, and the store the id {number}; pack again", .path.display())]
+    Number { path: PathBuf, number: u64, strings: u64 },
+}

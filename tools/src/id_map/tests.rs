@@ -1,0 +1,239 @@
+//! Id maps against a plain decoder that was written from the document, and against damage.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const DOCUMENT: &str = include_str!("../../../format-spec/ID-MAP.md");
+const GOOD: &[u8] = include_bytes!("../../../format-spec/id-map/good.idmap");
+const GOOD_STRINGS: &str = include_str!("../../../format-spec/id-map/good.txt");
+
+fn write(strings: &[String], path: &Path) -> fpstore::IdMapTag {
+    let mut writer = MapWriter::new(File::create(path).unwrap(), path).unwrap();
+    for (string, number) in strings.iter().zip(0..) {
+        assert_eq!(writer.next_number(), number);
+        writer.push(string).unwrap();
+    }
+    writer.finish().unwrap().0
+}
+
+/// The strings of a map, by the document alone: a CRC, bit by bit, and no rule but those.
+fn plain(file: &[u8]) -> Vec<Vec<u8>> {
+    let int = |at: usize, bytes: usize| {
+        file[at..at + bytes].iter().rev().fold(0u64, |n, &byte| n << 8 | u64::from(byte))
+    };
+    let check = |at: usize, bytes: &[u8]| assert_eq!(int(at, 4), u64::from(plain_crc(bytes)));
+    assert_eq!(&file[..8], b"\x89FPSN\r\n\x1a");
+    assert_eq!((int(8, 2), int(10, 2)), (1, 0));
+    check(12, &file[..12]);
+    let foot = file.len() - 24;
+    check(foot + 20, &[&file[12..16], &file[foot..foot + 20]].concat());
+    let (n, text_bytes) = (int(foot, 8) as usize, int(foot + 8, 8));
+    let directory = foot - 12 * n.div_ceil(32768);
+    check(foot + 16, &file[directory..foot]);
+    let (mut strings, mut page_at) = (Vec::new(), 16);
+    for page in 0..n.div_ceil(32768) {
+        let entry = directory + 12 * page;
+        let page_end = int(entry, 8) as usize;
+        let groups = (n.div_ceil(64) - 512 * page).min(512);
+        let index = page_end - 12 * groups;
+        let numbered =
+            |number: usize, bytes: &[u8]| [&(number as u64).to_le_bytes(), bytes].concat();
+        check(entry + 8, &numbered(page, &file[index..page_end]));
+        let mut at = page_at;
+        for group in 0..groups {
+            let end = page_at + int(index + 12 * group, 8) as usize;
+            check(index + 12 * group + 8, &numbered(512 * page + group, &file[at..end]));
+            let mut before = Vec::new();
+            while at < end {
+                let mut leb = || {
+                    let (mut n, mut shift) = (0, 0);
+                    loop {
+                        n |= usize::from(file[at] & 127) << shift;
+                        shift += 7;
+                        at += 1;
+                        if file[at - 1] < 128 {
+                            break n;
+                        }
+                    }
+                };
+                let (shared, rest) = (leb(), leb());
+                before.truncate(shared);
+                before.extend_from_slice(&file[at..at + rest]);
+                at += rest;
+                strings.push(before.clone());
+            }
+            assert_eq!(at, end);
+        }
+        assert_eq!(at, index);
+        page_at = page_end;
+    }
+    assert_eq!((page_at, strings.len()), (directory, n));
+    assert_eq!(strings.iter().map(|s| s.len() as u64).sum::<u64>(), text_bytes);
+    strings
+}
+
+fn plain_crc(bytes: &[u8]) -> u32 {
+    let step = |crc: u32, _| crc >> 1 ^ if crc & 1 == 1 { 0xEDB8_8320 } else { 0 };
+    !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
+}
+
+/// Offset and length of each field of a table of the document.
+fn offsets(table: &str) -> Vec<(usize, usize)> {
+    let marker = format!("<!-- offsets: {table} -->");
+    let rows = DOCUMENT.lines().skip_while(|line| *line != marker).skip(3);
+    let rows = rows.take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
+    cells.map(|cells| (cells[1].parse().unwrap(), cells[2].parse().unwrap_or(0))).collect()
+}
+
+#[test]
+fn offsets_are_those_of_the_document() {
+    let fields = |ranges: &[&Range<usize>], end| {
+        let fields = ranges.iter().map(|range| (range.start, range.len()));
+        fields.chain([(end, 0)]).collect::<Vec<_>>()
+    };
+    let head = [&header::MAGIC, &header::VERSION_MAJOR, &header::VERSION_MINOR, &header::CRC];
+    assert_eq!(offsets("id-map-header"), fields(&head, header::END));
+    let foot = [&footer::STRING_COUNT, &footer::TEXT_BYTES, &footer::DIRECTORY_CRC, &footer::CRC];
+    assert_eq!(offsets("id-map-footer"), fields(&foot, footer::END));
+    for table in ["id-map-page", "id-map-group"] {
+        assert_eq!(offsets(table), [(0, 8), (8, 4), (ENTRY_BYTES, 0)]);
+    }
+}
+
+#[test]
+fn the_vector_is_read_and_written() {
+    let strings: Vec<String> = GOOD_STRINGS.lines().map(str::to_string).collect();
+    assert_eq!(strings.len(), 70);
+    assert_eq!(plain(GOOD), strings.iter().map(|s| s.as_bytes()).collect::<Vec<_>>());
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("map");
+    let tag = write(&strings, &path);
+    assert!(fs::read(&path).unwrap() == GOOD);
+    let map = IdMap::open(&path).unwrap();
+    assert_eq!(map.tag(), tag);
+    assert_eq!((tag.string_count, tag.file_bytes), (70, GOOD.len() as u64));
+    map.verify().unwrap();
+}
+
+fn strings() -> impl Strategy<Value = Vec<String>> {
+    let any = prop::collection::vec("(\\PC|\\PC{0,3}|https://é\\.example/[0-9]{1,3})", 0..300);
+    (any, 1usize..4).prop_map(|(strings, times)| vec![strings; times].concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn strings_come_back_by_their_numbers(
+        strings in strings(), places in prop::collection::vec(any::<prop::sample::Index>(), 50),
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("map");
+        write(&strings, &path);
+        let file = fs::read(&path).unwrap();
+        prop_assert_eq!(plain(&file), strings.iter().map(|s| s.as_bytes()).collect::<Vec<_>>());
+        let map = IdMap::open(&path).unwrap();
+        let mut reader = map.reader();
+        for place in places.iter().filter(|_| !strings.is_empty()) {
+            let number = place.index(strings.len());
+            prop_assert_eq!(reader.string(number as u64).unwrap(), &strings[number]);
+        }
+        let error = reader.string(strings.len() as u64).unwrap_err();
+        prop_assert!(matches!(error, MapError::Number { .. }), "{}", error);
+        map.verify().unwrap();
+    }
+}
+
+#[test]
+fn a_map_of_several_pages_is_read_in_any_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("map");
+    let strings: Vec<String> = (0..70_001).map(|n| format!("key {:x}", n * 7919)).collect();
+    write(&strings, &path);
+    assert_eq!(plain(&fs::read(&path).unwrap()).len(), strings.len());
+    let map = IdMap::open(&path).unwrap();
+    let mut reader = map.reader();
+    for step in 0..5000 {
+        let number = step * 32_771 % strings.len();
+        assert_eq!(reader.string(number as u64).unwrap(), strings[number]);
+    }
+    map.verify().unwrap();
+}
+
+#[test]
+fn any_changed_bit_and_any_cut_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("map");
+    let check = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        IdMap::open(&path).and_then(|map| map.verify()).unwrap_err()
+    };
+    let mut rules = std::collections::BTreeSet::new();
+    for bit in 0..8 * GOOD.len() {
+        let mut bytes = GOOD.to_vec();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        match check(&bytes) {
+            MapError::Corrupt { rule, .. } => rules.insert(rule),
+            error => panic!("bit {bit}: {error}"),
+        };
+    }
+    let expected = ["IDM-10", "IDM-2", "IDM-3", "IDM-5", "IDM-6", "IDM-8"];
+    assert!(rules.iter().eq(&expected), "{rules:?}");
+    for length in 0..GOOD.len() {
+        let error = check(&GOOD[..length]);
+        assert!(matches!(error, MapError::Corrupt { .. }), "{length} bytes: {error}");
+    }
+}
+
+/// Recomputes all checksums, from the groups up to the footer.
+fn reseal(file: &mut [u8]) {
+    let (index, directory, foot) = (GOOD.len() - 60, GOOD.len() - 36, GOOD.len() - 24);
+    let first_end = usize::try_from(u64_at(file, index..index + 8)).unwrap().saturating_add(16);
+    if (16..=index).contains(&first_end) {
+        let crcs =
+            [numbered_crc(0, &file[16..first_end]), numbered_crc(1, &file[first_end..index])];
+        file[index + 8..index + 12].copy_from_slice(&crcs[0].to_le_bytes());
+        file[index + 20..index + 24].copy_from_slice(&crcs[1].to_le_bytes());
+    }
+    let head_crc = crc(&[&file[..12]]);
+    file[12..16].copy_from_slice(&head_crc.to_le_bytes());
+    let index_crc = numbered_crc(0, &file[index..directory]);
+    file[directory + 8..directory + 12].copy_from_slice(&index_crc.to_le_bytes());
+    let directory_crc = crc(&[&file[directory..foot]]);
+    file[foot + 16..foot + 20].copy_from_slice(&directory_crc.to_le_bytes());
+    let footer_crc = crc(&[&file[12..16], &file[foot..foot + 20]]);
+    file[foot + 20..].copy_from_slice(&footer_crc.to_le_bytes());
+}
+
+#[test]
+fn damage_under_right_checksums_is_found_without_a_panic() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("map");
+    let mut whole = GOOD.to_vec();
+    reseal(&mut whole);
+    assert!(whole == GOOD, "the sums of the vector itself are right");
+    let mut rules = std::collections::BTreeMap::<String, u32>::new();
+    for bit in 0..8 * GOOD.len() {
+        let mut bytes = GOOD.to_vec();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        reseal(&mut bytes);
+        fs::write(&path, &bytes).unwrap();
+        let rule = match IdMap::open(&path).and_then(|map| map.verify()) {
+            Ok(()) => "none",
+            Err(MapError::Corrupt { rule, .. }) => rule,
+            Err(MapError::Version { .. }) => "IDM-4",
+            Err(error) => panic!("bit {bit}: {error}"),
+        };
+        *rules.entry(rule.to_string()).or_default() += 1;
+    }
+    println!("{rules:?}");
+    for rule in ["none", "IDM-2", "IDM-4", "IDM-6", "IDM-7", "IDM-9", "IDM-11", "IDM-12", "IDM-13"]
+    {
+        assert!(rules.contains_key(rule), "{rule} in {rules:?}");
+    }
+}

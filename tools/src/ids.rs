@@ -1,0 +1,147 @@
+//! How `query` and `dump` print ids.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use fpstore::Store;
+
+use crate::failure::Failure;
+use crate::id_map::{IdMap, MapReader};
+
+/// Bytes of ids after which they are passed on.
+const FLUSH_BYTES: usize = 1 << 16;
+
+/// Which ids are printed, and as what.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Ids")]
+pub struct IdOutputArgs {
+    /// Print at most N ids of each fingerprint
+    #[arg(long, value_name = "N")]
+    limit_ids: Option<u64>,
+
+    /// Print the strings that `pack` kept in this file, instead of their numbers
+    #[arg(long, value_name = "FILE")]
+    pub id_map: Option<PathBuf>,
+}
+
+impl IdOutputArgs {
+    /// Opens the map, if one is given.
+    pub fn open_map(&self, store: &Store) -> Result<Option<IdMap>, Failure> {
+        Ok(match &self.id_map {
+            Some(path) => Some(IdMap::of_store(path, store)?),
+            None => None,
+        })
+    }
+}
+
+/// How a list of ids is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdShape {
+    /// Separated by commas, and `...` at the end if there are more.
+    Tsv,
+    /// A field `ids` of an object, with strings, and a field `more_ids` if there are more.
+    Json,
+}
+
+/// What is called when there is much to pass on; takes all of it.
+pub type PassOn<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), Failure>;
+
+/// Prints ids, for one thread. Reads them as it goes, so that ten million take no more memory than
+/// ten.
+pub struct IdPrinter<'a> {
+    store: &'a Store,
+    strings: Option<MapReader<'a>>,
+    limit: u64,
+}
+
+impl<'a> IdPrinter<'a> {
+    /// A printer of the ids of `store`, with the strings of `map`.
+    pub fn new(store: &'a Store, map: Option<&'a IdMap>, args: &IdOutputArgs) -> Self {
+        let limit = args.limit_ids.unwrap_or(u64::MAX);
+        Self { store, strings: map.map(IdMap::reader), limit }
+    }
+
+    /// Number of ids of a fingerprint that are printed.
+    pub fn count(&self, fingerprint: u64) -> Result<u64, Failure> {
+        Ok(self.store.ids(fingerprint)?.len().min(self.limit))
+    }
+
+    /// Writes the ids of a fingerprint.
+    pub fn print(
+        &mut self,
+        fingerprint: u64,
+        shape: IdShape,
+        to: &mut Vec<u8>,
+        pass_on: PassOn<'_>,
+    ) -> Result<(), Failure> {
+        let mut ids = self.store.ids(fingerprint)?;
+        if shape == IdShape::Json {
+            to.extend_from_slice(b"\"ids\":[");
+        }
+        let mut number = 0;
+        let more = loop {
+            let Some(id) = ids.next() else { break false };
+            let id = id?;
+            if number == self.limit {
+                break true;
+            }
+            if number > 0 {
+                to.push(b',');
+            }
+            self.print_one(id, shape, to)?;
+            number += 1;
+            if to.len() >= FLUSH_BYTES {
+                pass_on(to)?;
+            }
+        };
+        match (shape, more) {
+            (IdShape::Tsv, false) => {}
+            (IdShape::Tsv, true) if number > 0 => to.extend_from_slice(b",..."),
+            (IdShape::Tsv, true) => to.extend_from_slice(b"..."),
+            (IdShape::Json, false) => to.push(b']'),
+            (IdShape::Json, true) => to.extend_from_slice(b"],\"more_ids\":true"),
+        }
+        Ok(())
+    }
+
+    fn print_one(&mut self, id: u64, shape: IdShape, to: &mut Vec<u8>) -> Result<(), Failure> {
+        match (&mut self.strings, shape) {
+            (None, IdShape::Tsv) => write!(to, "{id}").map_err(Failure::Output),
+            (None, IdShape::Json) => write!(to, "\"{id}\"").map_err(Failure::Output),
+            (Some(strings), IdShape::Tsv) => {
+                push_escaped(to, strings.string(id)?);
+                Ok(())
+            }
+            (Some(strings), IdShape::Json) => {
+                let text = strings.string(id)?;
+                serde_json::to_writer(to, text).map_err(|error| Failure::Output(error.into()))
+            }
+        }
+    }
+}
+
+/// Appends a string in which nothing separates fields, ids or rows.
+fn push_escaped(to: &mut Vec<u8>, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'\t' => to.extend_from_slice(b"\\t"),
+            b'\n' => to.extend_from_slice(b"\\n"),
+            b'\r' => to.extend_from_slice(b"\\r"),
+            b',' => to.extend_from_slice(b"\\,"),
+            b'\\' => to.extend_from_slice(b"\\\\"),
+            _ => to.push(byte),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_string_separates() {
+        let mut text = Vec::new();
+        push_escaped(&mut text, "a\tb\nc\rd,e\\f ü\u{1}");
+        assert_eq!(String::from_utf8(text).unwrap(), "a\\tb\\nc\\rd\\,e\\\\f ü\u{1}");
+    }
+}
