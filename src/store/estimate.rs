@@ -13,7 +13,7 @@ const MEMORY_NS: f64 = 31.0;
 const SPILLED_NS: f64 = 80.0;
 /// The same for each id, in addition.
 const MEMORY_ID_NS: f64 = 60.0;
-const SPILLED_ID_NS: f64 = 120.0;
+const SPILLED_ID_NS: f64 = 110.0;
 /// The part of that which further threads do not shorten.
 const SERIAL: f64 = 0.33;
 /// Bytes of a table besides its blocks and their routers.
@@ -29,7 +29,8 @@ pub struct PackEstimate {
     pub block_bytes: u32,
     /// Bytes of memory at most.
     pub memory_bytes: u64,
-    /// Bytes of temporary files at most; 0 if everything fits into memory. The last table is written
+    /// Bytes of temporary files at most; 0 if everything fits into memory. The last table is
+    /// written
     /// while they are there: the disk needs these and the store together.
     pub temporary_bytes: u64,
     /// Bytes of all files of the store.
@@ -51,7 +52,8 @@ impl Packer {
         self.estimate_of(count, None)
     }
 
-    /// What a pack of `pairs` uniform fingerprints with an id each will need, of which `greatest` is the
+    /// What a pack of `pairs` uniform fingerprints with an id each will need, of which `greatest`
+    /// is the
     /// greatest one. Where some have several ids, it takes a bit more for each id.
     ///
     /// # Errors
