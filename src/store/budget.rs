@@ -1,15 +1,13 @@
 //! How much memory a pack takes, and how many fingerprints that leaves room for.
 //!
 //! Counted is what grows with the set, what each thread takes, and a fixed part for the process.
-//! What
-//! readers of inputs buffer is no matter of this crate: who reads large pieces allows that much
-//! less.
+//! What readers of inputs buffer is no matter of this crate: who reads large pieces allows that
+//! much less.
 
 use crate::sort;
 
 /// Bytes that a pack takes beside records: the process itself, buffers for blocks, and those of
-/// each
-/// thread.
+/// each thread.
 const FIXED_BYTES: u64 = 12 << 20;
 const THREAD_BYTES: u64 = 1 << 20;
 

@@ -17,8 +17,10 @@ pub fn pending_path(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A map that is being written. Dropping it before [`Place::commit`] removes what was written.
+/// A map that is being written. Dropping it before [`Place::commit`] removes what was written, unless
+/// the store is there and means it: a pack can fail behind that point, where it makes it durable.
 pub struct Place {
+    store: PathBuf,
     path: PathBuf,
     pending: PathBuf,
     /// Gone once the map is in its place.
@@ -53,12 +55,14 @@ impl Place {
             Err(TryLockError::Error(source)) => return Err(fail("lock the id map")(source)),
         }
         if is_meant(&pending, store) {
-            let mut place = Self { path: path.to_path_buf(), pending, file: Some(file) };
+            let mut place =
+                Self { store: store.into(), path: path.into(), pending, file: Some(file) };
             place.rename()?;
             drop(place);
             return Self::claim(path, store, force);
         }
-        let place = Self { path: path.to_path_buf(), pending: pending.clone(), file: Some(file) };
+        let pending = pending.clone();
+        let place = Self { store: store.into(), path: path.into(), pending, file: Some(file) };
         if is_map && !force {
             return Err(MapError::Exists(path.to_path_buf()));
         }
@@ -113,7 +117,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if self.file.is_some() {
+        if self.file.is_some() && !is_meant(&self.pending, &self.store) {
             let _ = fs::remove_file(&self.pending);
         }
     }

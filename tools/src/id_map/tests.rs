@@ -1,6 +1,7 @@
 //! Id maps against a plain decoder that was written from the document, and against damage.
 
 use std::fs::{self, File};
+use std::io::{Seek, Write};
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -165,12 +166,20 @@ fn a_map_of_several_pages_is_read_in_any_order() {
     map.verify().unwrap();
 }
 
+/// Puts `bytes` into a file that is there: to write it anew each time would wait for the disk.
+fn overwrite(mut file: &File, bytes: &[u8]) {
+    file.rewind().unwrap();
+    file.write_all(bytes).unwrap();
+    file.set_len(bytes.len() as u64).unwrap();
+}
+
 #[test]
 fn any_changed_bit_and_any_cut_is_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("map");
+    let file = File::create(&path).unwrap();
     let check = |bytes: &[u8]| {
-        fs::write(&path, bytes).unwrap();
+        overwrite(&file, bytes);
         IdMap::open(&path).and_then(|map| map.verify()).unwrap_err()
     };
     let mut rules = std::collections::BTreeSet::new();
@@ -214,6 +223,7 @@ fn reseal(file: &mut [u8]) {
 fn damage_under_right_checksums_is_found_without_a_panic() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("map");
+    let file = File::create(&path).unwrap();
     let mut whole = GOOD.to_vec();
     reseal(&mut whole);
     assert!(whole == GOOD, "the sums of the vector itself are right");
@@ -222,7 +232,7 @@ fn damage_under_right_checksums_is_found_without_a_panic() {
         let mut bytes = GOOD.to_vec();
         bytes[bit / 8] ^= 1 << (bit % 8);
         reseal(&mut bytes);
-        fs::write(&path, &bytes).unwrap();
+        overwrite(&file, &bytes);
         let rule = match IdMap::open(&path).and_then(|map| map.verify()) {
             Ok(()) => "none",
             Err(MapError::Corrupt { rule, .. }) => rule,

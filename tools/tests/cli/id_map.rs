@@ -173,7 +173,7 @@ fn a_pack_that_is_stopped_at_any_moment_leaves_store_and_map_together() {
         (0..count).map(line).collect()
     };
     scratch.write("old.jsonl", lines("old", 1000));
-    scratch.write("new.jsonl", lines("new", 30_000));
+    scratch.write("new.jsonl", lines("new", 15_000));
     let command = |set: &str| {
         format!(
             "pack {set}.jsonl -o store --force --id-column key --id-map map --quiet --threads 1"
@@ -184,7 +184,7 @@ fn a_pack_that_is_stopped_at_any_moment_leaves_store_and_map_together() {
     scratch.run(&command("new")).succeeds();
     let usual = start.elapsed() * 5 / 4;
     let mut found = [0, 0];
-    for round in 0..40 {
+    for round in 0..24 {
         scratch.run(&command("old")).succeeds();
         let mut child = scratch.command(&command("new")).stderr(Stdio::null()).spawn().unwrap();
         thread::sleep(Duration::from_nanos(random.below(usual.as_nanos() as u64)));
@@ -195,7 +195,7 @@ fn a_pack_that_is_stopped_at_any_moment_leaves_store_and_map_together() {
         let status = child.wait().unwrap();
         let dump = scratch.run("dump store --id-map map").succeeds().stdout;
         let (is_new, count) = (dump.contains("\tnew 0\n"), dump.lines().count());
-        assert_eq!(count, if is_new { 30_000 } else { 1000 }, "round {round}");
+        assert_eq!(count, if is_new { 15_000 } else { 1000 }, "round {round}");
         let word = if is_new { "new" } else { "old" };
         assert!(dump.lines().all(|row| row.contains(word)), "round {round}");
         found[usize::from(is_new)] += 1;

@@ -101,10 +101,11 @@ fn records(random: &mut Random, count: usize, id_bits: u64) -> Vec<Record> {
 #[test]
 fn pairs_of_several_inputs_in_any_format_are_those_of_a_map() {
     let scratch = Scratch::new();
-    for round in 0..12 {
+    for round in 0..8 {
         let mut random = Random(100 + round);
-        // One round of three does not fit into the least memory.
-        let (count, little) = if round % 3 == 0 { (90_000, "--memory 16MiB") } else { (900, "") };
+        // One round of four does not fit into the least memory.
+        let (count, little) =
+            if round % 4 == 0 { (60_000, "--memory 16MiB --threads 4") } else { (900, "") };
         let id_bits = [3, 20, 64][random.below(3) as usize];
         let (mut by_column, mut by_line) = (Map::new(), Map::new());
         let (mut names, mut number, mut faulty) = (Vec::new(), 0, 0);
@@ -315,6 +316,36 @@ fn progress_has_a_phase_for_the_ids() {
     assert_eq!((&last["done"], &last["total"]), (&json!(50_000), &json!(50_000)));
 }
 
+/// Runs to its end, and gives the most anonymous memory that was seen, in KiB.
+#[cfg(target_os = "linux")]
+fn peak_of(command: &mut std::process::Command) -> u64 {
+    let mut child = command.spawn().unwrap();
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id()));
+        let text = status.unwrap_or_default();
+        let anonymous = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let kib = anonymous.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        peak = peak.max(kib.unwrap_or(0u64));
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(child.wait().unwrap().success());
+    peak
+}
+
+#[cfg(all(target_os = "linux", feature = "parquet"))]
+#[test]
+fn what_a_reader_of_parquet_buffers_is_counted_in_the_memory() {
+    let scratch = Scratch::new();
+    let mut random = Random(17);
+    let records: Vec<Record> = (0..1_500_000).map(|id| Some((random.next(), id))).collect();
+    let compression = ::parquet::basic::Compression::UNCOMPRESSED;
+    scratch.write("in", crate::writers::batches::parquet(&[pairs(&records)], compression));
+    let line = "pack in -o store --id-column id --quiet --threads 2 --design halves --memory 36MiB";
+    let peak = peak_of(&mut scratch.command(line));
+    assert!((4 << 10..=36 << 10).contains(&peak), "{peak} KiB");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn two_million_ids_of_one_fingerprint_are_printed_in_little_memory() {
@@ -329,17 +360,7 @@ fn two_million_ids_of_one_fingerprint_are_printed_in_little_memory() {
     {
         let mut command = scratch.command(line);
         let out = fs::File::create(scratch.path("out")).unwrap();
-        let mut child = command.stdout(Stdio::from(out)).spawn().unwrap();
-        let mut peak = 0;
-        while child.try_wait().unwrap().is_none() {
-            let status = fs::read_to_string(format!("/proc/{}/status", child.id()));
-            let text = status.unwrap_or_default();
-            let anonymous = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-            let kib = anonymous.and_then(|line| line.split_whitespace().next()?.parse().ok());
-            peak = peak.max(kib.unwrap_or(0u64));
-            thread::sleep(Duration::from_millis(1));
-        }
-        assert!(child.wait().unwrap().success());
+        let peak = peak_of(command.stdout(Stdio::from(out)));
         // The ids alone would take 16,000,000 bytes, as text or as integers.
         assert!((1..8 << 10).contains(&peak), "{peak} KiB, {line}");
         let text = fs::read_to_string(scratch.path("out")).unwrap();
