@@ -51,7 +51,7 @@ struct Reading {
 #[derive(Serialize)]
 struct Line<'a> {
     phase: &'a str,
-    /// Fingerprints done in this phase, counted once per table.
+    /// Fingerprints done in this phase, counted once per table, or ids.
     done: u64,
     total: Option<u64>,
     fingerprints_per_second: f64,
@@ -131,8 +131,9 @@ impl Progress {
         let is_new = self.bar.prefix() != phase;
         if is_new {
             // The name stands in the style, since each other change of the bar draws it at once.
-            let counts = "[{wide_bar}] {human_pos}/{human_len} fingerprints, {per_sec}, {msg}";
-            self.style(&format!("{phase:6} {counts}"));
+            let unit = if progress.phase == Phase::Ids { "ids" } else { "fingerprints" };
+            let counts = "[{wide_bar}] {human_pos}/{human_len}";
+            self.style(&format!("{phase:6} {counts} {unit}, {{per_sec}}, {{msg}}"));
             self.bar.reset_elapsed();
             self.bar.reset_eta();
         }

@@ -12,6 +12,8 @@ use crate::interrupt::Interruptible;
 /// The column that `--ids column` means where none is named.
 const COLUMN: &str = "id";
 
+const NO_ID: &str = "an input gave a record without its id; report this as a bug";
+
 /// The ids that records get.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Ids")]
@@ -135,7 +137,9 @@ impl Handing {
                     map.push(text)?;
                     record.number
                 }
-                _ => record.number,
+                (IdMode::Line, ..) => record.number,
+                // Readers give the ids that they are asked for, or fail.
+                _ => return Err(Failure::System(NO_ID.to_string())),
             };
             self.pairs.push((record.fingerprint, id));
         }
