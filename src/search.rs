@@ -51,6 +51,7 @@ pub struct Searcher<'a> {
     /// Keys of matches in the order of the table at hand.
     known: Vec<u64>,
     work: SearchWork,
+    counts_bytes: bool,
     /// Whether the last search seems to have waited for the disk.
     cold: bool,
 }
@@ -84,6 +85,9 @@ pub struct SearchWork {
     pub blocks_decoded: u64,
     /// Segments of which one table was scanned whole, since descending would have touched more.
     pub full_scans: u64,
+    /// Bytes of blocks that were read: headers, the columns as far as they were compared, and of
+    /// decoded blocks the rest. 0 unless [`Searcher::count_bytes`] asked for them.
+    pub bytes_touched: u64,
 }
 
 impl<'a> Searcher<'a> {
@@ -99,6 +103,7 @@ impl<'a> Searcher<'a> {
             matches: Vec::new(),
             known: Vec::new(),
             work: SearchWork::default(),
+            counts_bytes: false,
             cold: false,
         }
     }
@@ -123,6 +128,12 @@ impl<'a> Searcher<'a> {
         self.search_with(fingerprint, k, true)
     }
 
+    /// Whether searches count [`SearchWork::bytes_touched`], by the average number of keys in a block.
+    /// Takes a nanosecond or so per block.
+    pub fn count_bytes(&mut self, count: bool) {
+        self.counts_bytes = count;
+    }
+
     /// What the last search did.
     pub fn work(&self) -> SearchWork {
         self.work
@@ -141,6 +152,9 @@ impl<'a> Searcher<'a> {
                 self.plan_scan(segment, fingerprint, k);
             }
             self.search_candidates(segment, k)?;
+            if self.counts_bytes {
+                self.work.bytes_touched += self.scanned_bytes(segment);
+            }
         }
         let warm = WARM + WARM_BLOCK * u32::try_from(self.work.blocks_scanned).unwrap_or(u32::MAX);
         self.cold = start.elapsed() > warm;
@@ -246,6 +260,19 @@ impl<'a> Searcher<'a> {
         Ok(())
     }
 
+    /// Bytes of headers and columns that the candidates of a segment stand for.
+    fn scanned_bytes(&self, segment: &Segment) -> u64 {
+        let mut start = 0;
+        let mut bytes = 0;
+        for &Descended { number, candidates_end, .. } in &self.tables {
+            let table = &segment.tables()[number];
+            let of_table = self.candidates[start..candidates_end].iter();
+            bytes += of_table.map(|&candidate| table.scanned_bytes(candidate)).sum::<u64>();
+            start = candidates_end;
+        }
+        bytes
+    }
+
     /// Finds the matches among the survivors, and forgets these. Of the matches, those from number
     /// `earlier` on are of this segment; the first survivor is of table `first_table` or a later
     /// one. Gives the table of the last.
@@ -296,6 +323,9 @@ impl<'a> Searcher<'a> {
             let (known, numbers) = (&self.known, &mut self.numbers);
             let decoded = of_segment.matches(block, query, k, known, numbers, found)?;
             self.work.blocks_decoded += u64::from(decoded);
+            if decoded && self.counts_bytes {
+                self.work.bytes_touched += of_segment.stream_bytes();
+            }
         }
         self.survivors.clear();
         Ok(table)

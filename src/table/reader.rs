@@ -215,9 +215,22 @@ impl Table {
     #[inline]
     pub(crate) fn prefetch_block(&self, candidate: Candidate) {
         let at = self.geometry.block(u64::from(candidate.block));
-        let planes = self.blocks.first_planes(candidate.budget);
-        let bytes = self.geometry.column_at() + self.keys_per_block * planes;
+        let bytes = self.scanned_bytes(candidate) as usize;
         mapped::prefetch(&self.bytes[at.start..(at.start + bytes).min(at.end)]);
+    }
+
+    /// Bytes of a block that [`Self::sift`] reads: the header, and of the average block as much of the
+    /// column as is compared.
+    #[inline]
+    pub(crate) fn scanned_bytes(&self, candidate: Candidate) -> u64 {
+        let planes = self.blocks.first_planes(candidate.budget);
+        (self.geometry.column_at() + self.keys_per_block * planes) as u64
+    }
+
+    /// Bytes of the average block behind its column.
+    pub(crate) fn stream_bytes(&self) -> u64 {
+        let column = self.geometry.column_at() + self.keys_per_block * self.geometry.planes();
+        u64::from(self.geometry.block_bytes).saturating_sub(column as u64)
     }
 
     /// Asks the system for those candidate blocks that may not be in memory, all at once: with
