@@ -132,7 +132,13 @@ impl Profile {
         }
     }
 
-    fn merge(mut self, other: Self) -> Self {
+    /// Steps that were counted.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The counts of both.
+    pub(crate) fn merge(mut self, other: Self) -> Self {
         self.steps += other.steps;
         let add = |a: &mut [u64; 65], b: &[u64; 65]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         add(&mut self.xor, &other.xor);

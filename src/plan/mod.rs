@@ -7,7 +7,7 @@
 //! constants of a [`Calibration`]).
 //!
 //! It does not look at a store, and it does not know the queries: it takes them to be distributed
-//! like the set, and without matches.
+//! like the set, and without matches unless it is told how many there are.
 
 mod calibration;
 mod predict;
@@ -105,7 +105,8 @@ pub struct Plan {
     pub blocks: f64,
     /// Bytes of columns and streams that a search reads.
     pub bytes_touched: f64,
-    /// Blocks that a search without matches decodes.
+    /// Blocks that a search decodes: those in which something else came near enough, and one for each
+    /// of the [`Planner::matches`].
     pub blocks_decoded: f64,
     /// Reads of a search from a disk, of 4096 bytes or a larger block each.
     pub reads: f64,
@@ -151,6 +152,8 @@ pub struct Planner {
     low_bits: Option<u32>,
     calibration: Calibration,
     sample: Option<Sample>,
+    runs: Option<Profile>,
+    matches: f64,
 }
 
 impl std::fmt::Debug for Planner {
@@ -182,6 +185,8 @@ impl Planner {
             low_bits: None,
             calibration: Calibration::default(),
             sample: None,
+            runs: None,
+            matches: 0.0,
         }
     }
 
@@ -248,6 +253,13 @@ impl Planner {
         self
     }
 
+    /// How many matches a query has on average, which is 0 where nothing is given. The block of each is
+    /// decoded, up to the match.
+    pub fn matches(mut self, matches: f64) -> Self {
+        self.matches = matches;
+        self
+    }
+
     /// Some fingerprints of the set, or all of them, in any order. They replace the assumption that
     /// fingerprints are uniform. They should be drawn at random, or be all: what a part that was
     /// taken from one end tells is not true of the rest.
@@ -256,6 +268,18 @@ impl Planner {
     /// 16384 of them. Fewer than 32 tell nothing, and are ignored.
     pub fn sample(mut self, fingerprints: &[u64]) -> Self {
         self.sample = Some(Sample::new(fingerprints)).filter(|sample| !sample.is_small());
+        self
+    }
+
+    /// Some runs of the set: each ascends strictly, and leaves out nothing between its first and its
+    /// last fingerprint. Codec, column and size are then predicted from these. A sample of single
+    /// fingerprints cannot tell of clusters, whose members it tears apart.
+    ///
+    /// Fewer than 32 steps in all tell nothing, and are ignored.
+    pub fn runs<'a>(mut self, runs: impl IntoIterator<Item = &'a [u64]>) -> Self {
+        let profiles = runs.into_iter().map(Profile::new);
+        let profile = profiles.fold(Profile::empty(), Profile::merge);
+        self.runs = Some(profile).filter(|profile| profile.steps() >= 32);
         self
     }
 
@@ -278,11 +302,14 @@ impl Planner {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] for a radius over 64, a budget that is no positive number, and
-    /// sizes of blocks or columns that the format does not know.
+    /// [`Error::InvalidOption`] for a radius over 64, a budget that is no positive number, a number of
+    /// matches below 0, and sizes of blocks or columns that the format does not know.
     pub fn plans(&self) -> Result<Vec<Plan>> {
         self.check()?;
-        let coded = Coded::new(self.count, self.codec, self.low_bits, self.sample.as_ref())?;
+        let coded = match &self.runs {
+            Some(runs) => Coded::of_runs(runs, self.codec, self.low_bits)?,
+            None => Coded::new(self.count, self.codec, self.low_bits, self.sample.as_ref())?,
+        };
         let sizes: Vec<_> = self
             .block_sizes
             .iter()
@@ -290,6 +317,7 @@ impl Planner {
             .filter(|(_, size)| size.blocks <= MAX_BLOCKS)
             .map(|(block_bytes, size)| {
                 Prediction::new(self.count, self.radius, coded, block_bytes, size)
+                    .with_matches(self.matches)
             })
             .collect();
         let mut designs = self.designs.clone();
@@ -366,6 +394,9 @@ impl Planner {
         };
         if self.radius > 64 {
             return invalid("radius", self.radius.to_string(), "it is 0 to 64 bits");
+        }
+        if !(self.matches.is_finite() && self.matches >= 0.0) {
+            return invalid("matches", self.matches.to_string(), "they are a number of 0 or more");
         }
         if let Some(budget) = self.budget.filter(|budget| !(budget.is_finite() && *budget > 0.0)) {
             return invalid("budget", budget.to_string(), "it is a number of bytes over 0");

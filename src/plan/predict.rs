@@ -26,6 +26,8 @@ pub(super) struct Prediction {
     /// Blocks as the router sees them, and pages as the disk does.
     blocks: DescentModel,
     pages: Option<DescentModel>,
+    /// Matches of a search.
+    matches: f64,
 }
 
 /// What a search does in one table.
@@ -55,7 +57,13 @@ impl Prediction {
             blocks: DescentModel::new(size.blocks),
             pages: (block_bytes < PAGE_BYTES).then(|| DescentModel::new(pages)),
             size,
+            matches: 0.0,
         }
+    }
+
+    /// The same for searches with so many matches.
+    pub(super) fn with_matches(self, matches: f64) -> Self {
+        Self { matches, ..self }
     }
 
     /// The descents of a table.
@@ -174,6 +182,7 @@ impl Prediction {
             reads += work.reads;
             searched += if work.blocks > 0.0 { 1.0 } else { 0.0 };
         }
+        decoded += self.matches;
         let number = design.table_count() as u64;
         let others = (self.size.keys_per_block - 1.0).max(0.0);
         let geometry = Geometry {

@@ -51,6 +51,17 @@ impl Coded {
         Ok(coded)
     }
 
+    /// Chooses codec and column from runs of the set.
+    pub(super) fn of_runs(
+        runs: &Profile,
+        codec: Option<Codec>,
+        low_bits: Option<u32>,
+    ) -> Result<Self> {
+        let real = runs.choose(codec, low_bits)?;
+        let bits_per_key = real.bits_per_key().max(1.0);
+        Ok(Self { codec: real.codec, low_bits: real.low_bits, bits_per_key })
+    }
+
     /// The size of a table of `count` keys in blocks of `block_bytes`.
     pub(super) fn table(&self, count: u64, block_bytes: u32) -> TableSize {
         let geometry = |block_count| Geometry { block_bytes, low_bits: self.low_bits, block_count };

@@ -106,6 +106,74 @@ fn predicted_sizes_and_memory_are_those_of_the_files() {
     }
 }
 
+#[test]
+fn runs_of_a_clustered_set_tell_how_it_is_coded_where_a_sample_cannot() {
+    let mut random = Random(11);
+    let mut set = Vec::new();
+    for _ in 0..20_000 {
+        let centre = random.next();
+        // Members that differ in low bits only, so that they stand together.
+        set.extend((0..8).map(|_| random.flip_inside(centre, 2, 0xFFFF)));
+    }
+    let set = sorted(&set);
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let design: Design = "single".parse().unwrap();
+    let packer = Packer::new().design(design.clone()).block_bytes(1024);
+    let summary = packer.pack(&path, set.iter().copied()).unwrap();
+    let planner = Planner::new(set.len() as u64).designs([design]).block_bytes(Some(1024));
+    let sample: Vec<u64> = set.iter().copied().step_by(100).collect();
+    let planner = planner.sample(&sample);
+    let runs = set.chunk_by(|a, b| a >> 55 == b >> 55).step_by(20);
+    let (torn, whole) = (planner.plans().unwrap(), planner.runs(runs).plans().unwrap());
+    let error = |plan: &Plan| (plan.store_bytes as f64 / summary.bytes as f64 - 1.0).abs();
+    assert!(error(&torn[0]) > 0.1 && error(&whole[0]) < 0.02, "{torn:?} {whole:?}");
+    assert_eq!(whole[0].low_bits, summary.tables[0].low_bits);
+    assert_ne!(torn[0].low_bits, whole[0].low_bits);
+}
+
+#[test]
+fn the_bytes_that_a_search_touches_are_counted_where_asked_and_as_predicted() {
+    let set = uniform(1 << 16, 5);
+    let temporary = tempfile::tempdir().unwrap();
+    let mut random = Random(8);
+    let queries: Vec<u64> = (0..QUERIES).map(|_| random.next()).collect();
+    for design in ["single", "quarters"] {
+        for block_bytes in [256, 2048] {
+            let design: Design = design.parse().unwrap();
+            let path = temporary.path().join(format!("{design}-{block_bytes}"));
+            let packer = Packer::new().design(design.clone()).block_bytes(block_bytes);
+            packer.pack(&path, set.iter().copied()).unwrap();
+            let store = Store::open(&path).unwrap();
+            let mut searcher = store.searcher();
+            searcher.search(queries[0], 3).unwrap();
+            assert_eq!(searcher.work().bytes_touched, 0, "nobody asked");
+            searcher.count_bytes(true);
+            let mut mean = |queries: &[u64]| {
+                let mut sum = 0;
+                for &query in queries {
+                    searcher.search(query, 3).unwrap();
+                    sum += searcher.work().bytes_touched;
+                }
+                sum as f64 / queries.len() as f64
+            };
+            let planner = Planner::new(set.len() as u64).designs([design.clone()]);
+            let planner = planner.block_bytes(Some(block_bytes));
+            let plan = &planner.plans().unwrap()[0];
+            let touched = mean(&queries);
+            assert!((plan.bytes_touched / touched - 1.0).abs() < 0.2, "{touched} {plan:?}");
+            // A match decodes a block, of which the planner takes half the stream.
+            let matching = &planner.matches(1.0).plans().unwrap()[0];
+            assert!((matching.blocks_decoded - plan.blocks_decoded - 1.0).abs() < 1e-9);
+            assert!(matching.warm_ns > plan.warm_ns);
+            let decoded = mean(&set[..QUERIES]) - touched;
+            let stream = 2.0 * (matching.bytes_touched - plan.bytes_touched);
+            assert!((decoded - stream).abs() < 0.2 * touched, "{decoded} {stream}");
+        }
+    }
+    assert!(Planner::new(9).matches(-1.0).plans().is_err());
+}
+
 /// Real fingerprints, whose blocks lie nearly as those of uniform ones.
 #[test]
 fn predictions_from_a_sample_hold_on_real_fingerprints() {
