@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{completions, dump, pack, plan, query, stat, verify};
+use crate::{bench, completions, dump, pack, plan, query, stat, verify};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -18,6 +18,7 @@ Examples:
   fpstore dump photos.fps > sorted.txt           all fingerprints again
   fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
   fpstore query pages.fps 8f3ac41e09b7d265 --id-map pages.ids     their urls
+  fpstore bench hashes.txt --output report       bytes against latency, measured
 
 Formats of inputs (--format):
   hex      up to 16 hexadecimal digits, with or without 0x, separated by white
@@ -44,9 +45,9 @@ big-endian, as their digits are printed, or as --byte-order says.
 
 Exit codes:
   0  done; `query`: something matched
-  1  `query`: nothing matched
+  1  `query`: nothing matched; `bench compare`: something got slower
   2  an error, told in one line on standard error; or wrong usage
-  130, 143  `pack`: stopped by SIGINT or SIGTERM, nothing was changed";
+  130, 143  `pack`, `bench`: stopped by SIGINT or SIGTERM, nothing was changed";
 
 /// Keeps 64-bit fingerprints compressed, and finds exactly those within Hamming distance k
 #[derive(Parser)]
@@ -65,6 +66,7 @@ enum Command {
     Stat(stat::Args),
     Verify(verify::Args),
     Dump(dump::Args),
+    Bench(Box<bench::Args>),
     Completions(completions::Args),
 }
 
@@ -78,6 +80,7 @@ impl Cli {
             Command::Stat(args) => stat::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Verify(args) => verify::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Dump(args) => dump::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Bench(args) => bench::run(*args),
             Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
         }
     }

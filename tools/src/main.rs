@@ -1,10 +1,11 @@
 //! The command-line tool of fpstore.
 //!
 //! `main` maps the outcome of a subcommand to an exit code: 0 for success (for `query`: something
-//! matched), 1 for a query without a match, 2 for an error, 130 and 143 for a pack that SIGINT or
-//! SIGTERM stopped. Results go to standard output;
+//! matched), 1 for a query without a match and for a comparison of benchmarks that found something
+//! slower, 2 for an error, 130 and 143 for a pack or a benchmark that SIGINT or SIGTERM stopped. Results go to standard output;
 //! progress and the one line of an error go to standard error.
 
+mod bench;
 mod cli;
 mod completions;
 mod dump;

@@ -106,7 +106,7 @@ impl std::str::FromStr for Sizes {
 }
 
 /// Reads `8e9`, `2^34`, `1_000_000`.
-fn count(text: &str) -> Result<u64, String> {
+pub fn count(text: &str) -> Result<u64, String> {
     let plain = text.replace('_', "");
     let number = match (plain.split_once('^'), plain.split_once(['e', 'E'])) {
         (Some((base, exponent)), _) => {

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use crate::Scratch;
 
-const SUBCOMMANDS: [&str; 7] = ["plan", "pack", "query", "stat", "verify", "dump", "completions"];
+const SUBCOMMANDS: [&str; 8] =
+    ["plan", "pack", "query", "stat", "verify", "dump", "bench", "completions"];
 
 #[test]
 fn the_help_answers_with_examples_formats_and_exit_codes() {
@@ -18,7 +19,7 @@ fn the_help_answers_with_examples_formats_and_exit_codes() {
         "\n  parquet  ",
         "gzip or zstd",
         "two's complement",
-        "Exit codes:\n  0  done; `query`: something matched\n  1  `query`: nothing matched\n  2  an error",
+        "Exit codes:\n  0  done; `query`: something matched\n  1  `query`: nothing matched; `bench compare`: something got slower\n  2  an error",
     ] {
         assert!(help.contains(part), "no {part:?} in {help}");
     }

@@ -2,7 +2,9 @@
 
 mod bad_input;
 mod bad_records;
+mod bench;
 mod broken_files;
+mod browser;
 mod crash;
 mod external;
 mod formats;
@@ -16,6 +18,7 @@ mod pack;
 mod pipes;
 mod plan;
 mod query;
+mod report;
 mod writers;
 
 use std::fs;

@@ -1,0 +1,335 @@
+//! The options of `fpstore bench`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use fpstore::{Calibration, Design, Planner};
+
+use super::data::Model;
+use super::grid::{CodecWish, LowBits};
+use super::machine;
+use crate::failure::Failure;
+use crate::input::InputArgs;
+use crate::memory::{self, Size};
+use crate::plan::{count, read_calibration};
+
+/// The most bytes of stores that stand on the disk together.
+const MOST_GROUP_BYTES: u64 = 4 << 30;
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore bench hashes.txt --output report       your own fingerprints
+  fpstore bench --uniform 2^24 -k 3 --output report
+  fpstore bench hashes.txt --quick               a recommendation at once
+  fpstore bench pages.parquet --designs halves,24,20,20/quarters --cold
+  fpstore bench compare before/results.json after/results.json
+  fpstore bench report old/results.json -o new --overlay peers.json
+
+A sweep packs the set in every combination of design, size of blocks, codec and
+width of the low column, into a temporary directory, compares all answers with
+each other and some with brute force, and prints a row for each:
+  B/fp       bytes of all files per fingerprint
+  router     of these, the routers; other: headers, footers, manifest, and ids
+  Mfp/s      millions of fingerprints packed in a second, with all cores
+  p50 ...    percentiles of the time of a search in memory, on one thread: the
+             median over the rounds; p99.9 of all samples, if there are 10,000
+  blocks     that a search scans, decodes, and the bytes of them it touches
+  queries/s  of as many threads as --threads says
+  cold p50   time of a search with the files dropped from the page cache
+
+The stores need room in the directory for temporary files: 4 GiB, or the largest
+store. Memory: 24 bytes per fingerprint, and the stores in the page cache.
+
+Models: uniform; clustered: uniform centres, cluster sizes by a power law with
+exponent 2.5 up to 1000, members with 1 to 4 bits flipped; skewed: prefixes of
+16 bits by Zipf's law with exponent 1. Their seeds are fixed.
+
+--output DIR gets results.json, results.csv, and report.html, which needs no
+network. `bench compare` ends with the code 1 if something got slower.";
+
+/// Measures bytes against latency on a set, and recommends what to pack
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+/// What else `bench` does.
+#[derive(clap::Subcommand)]
+pub enum Command {
+    Compare(CompareArgs),
+    Report(ReportArgs),
+}
+
+/// Says what got slower or faster between two sweeps, beyond noise
+#[derive(clap::Args)]
+pub struct CompareArgs {
+    /// results.json of the sweep before
+    pub before: PathBuf,
+
+    /// results.json of the sweep after
+    pub after: PathBuf,
+
+    /// The least change that is told, in percent
+    #[arg(long, default_value_t = 5.0, value_name = "PERCENT")]
+    pub least: f64,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Writes the report of a sweep again
+#[derive(clap::Args)]
+pub struct ReportArgs {
+    /// results.json of the sweep
+    pub results: PathBuf,
+
+    /// The directory for report.html
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+
+    /// Engines to show in the same chart: what `benches/peers --json` wrote, or another sweep
+    #[arg(long, value_name = "FILE")]
+    pub overlay: Vec<PathBuf>,
+}
+
+/// A sweep.
+#[derive(clap::Args)]
+pub struct MeasureArgs {
+    /// Files of fingerprints, as `pack` takes them; `-` reads standard input
+    pub input: Vec<PathBuf>,
+
+    /// Measure N uniform fingerprints, such as 2^24
+    #[arg(long, value_name = "N", value_parser = count, group = "model")]
+    uniform: Option<u64>,
+
+    /// Measure N fingerprints in clusters of near duplicates
+    #[arg(long, value_name = "N", value_parser = count, group = "model")]
+    clustered: Option<u64>,
+
+    /// Measure N fingerprints with long shared prefixes
+    #[arg(long, value_name = "N", value_parser = count, group = "model")]
+    skewed: Option<u64>,
+
+    /// The distance of the queries, and others for comparison, up to 64
+    #[arg(short = 'k', default_value = "3,0,1,2,4,6", value_delimiter = ',', value_name = "K,...")]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=64))]
+    radii: Vec<u32>,
+
+    /// Designs, separated by commas; by slashes where parts of own widths are among them
+    #[arg(long, default_value = "single,halves,thirds,quarters", value_name = "NAME,...")]
+    pub designs: Designs,
+
+    /// Bytes of a block
+    #[arg(long, default_value = "256,512,1024,2048,4096", value_delimiter = ',')]
+    #[arg(value_name = "N,...")]
+    pub block_bytes: Vec<u32>,
+
+    /// Codecs: auto, xor, gap
+    #[arg(long, default_value = "gap,xor", value_delimiter = ',', value_name = "CODEC,...")]
+    pub codecs: Vec<CodecWish>,
+
+    /// Widths of the low column: auto, 0, 8, 16, 24, 32
+    #[arg(long, default_value = "auto,16", value_delimiter = ',', value_name = "L,...")]
+    pub low_bits: Vec<LowBits>,
+
+    /// Also measure the paper's designs as it packs them: 20, 16, 10 and 4 tables, xor, L = 0, blocks
+    /// of 1024 bytes
+    #[arg(long)]
+    pub paper: bool,
+
+    /// Queries from a file, in the format of the input [default: a quarter stored, half with up to
+    /// 3 flips, a quarter random]
+    #[arg(long, value_name = "FILE")]
+    pub queries: Option<PathBuf>,
+
+    /// The most queries
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000_000))]
+    pub query_count: usize,
+
+    /// Also measure N searches with a cold page cache; Linux only
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "50")]
+    pub cold: Option<usize>,
+
+    /// Numbers of threads that search together [default: all cores]
+    #[arg(long, value_delimiter = ',', value_name = "N,...")]
+    #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1024))]
+    threads: Vec<usize>,
+
+    /// Rounds over all configurations
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1000))]
+    pub rounds: usize,
+
+    /// Milliseconds that a configuration may take in a round; then it gets fewer queries
+    #[arg(long, default_value_t = 60, value_name = "MS")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    pub turn: u64,
+
+    /// Seconds for the whole sweep: turns get shorter, and configurations are left out
+    #[arg(long, value_name = "SECONDS")]
+    pub time_limit: Option<u64>,
+
+    /// Give every fingerprint its position in the input as id
+    #[arg(long)]
+    pub ids: bool,
+
+    /// Recommend from a sample of 1% and the planner alone, and measure nothing
+    #[arg(long, conflicts_with_all = ["output", "cold", "overlay", "time_limit"])]
+    pub quick: bool,
+
+    /// Predict with the constants of a machine, from `fpstore plan --calibrate`
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
+
+    /// Where results.json, results.csv and report.html go
+    #[arg(long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// Engines to show in the same chart: what `benches/peers --json` wrote, or another sweep
+    #[arg(long, value_name = "FILE")]
+    pub overlay: Vec<PathBuf>,
+
+    /// Where the stores are built [default: the directory for temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub tmp_dir: Option<PathBuf>,
+
+    /// The most bytes of stores that are there together [default: an eighth of the memory, up to
+    /// 4GiB]
+    #[arg(long, value_name = "SIZE")]
+    group_bytes: Option<Size>,
+
+    /// Print the results as one JSON object
+    #[arg(long)]
+    pub json: bool,
+
+    #[command(flatten)]
+    pub reading: InputArgs,
+}
+
+/// A list of designs.
+#[derive(Clone, Debug)]
+pub struct Designs(pub Vec<Design>);
+
+impl FromStr for Designs {
+    type Err = fpstore::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut designs = Vec::new();
+        for part in text.split('/') {
+            // Widths are one design, names are one each.
+            match part.split(',').all(|word| word.trim().bytes().all(|b| b.is_ascii_digit())) {
+                true => designs.push(part.parse()?),
+                false => {
+                    let mut widths: Vec<&str> = Vec::new();
+                    for word in part.split(',').map(str::trim) {
+                        if word.bytes().all(|b| b.is_ascii_digit()) {
+                            widths.push(word);
+                            continue;
+                        }
+                        if !widths.is_empty() {
+                            designs.push(widths.join(",").parse()?);
+                            widths.clear();
+                        }
+                        designs.push(word.parse()?);
+                    }
+                    if !widths.is_empty() {
+                        designs.push(widths.join(",").parse()?);
+                    }
+                }
+            }
+        }
+        Ok(Self(designs))
+    }
+}
+
+impl MeasureArgs {
+    /// The model and the number of fingerprints to draw; `None` for files, one of which there is.
+    pub fn model(&self) -> Result<Option<(Model, u64)>, Failure> {
+        let models = [
+            (Model::Uniform, self.uniform),
+            (Model::Clustered, self.clustered),
+            (Model::Skewed, self.skewed),
+        ];
+        let model = models.into_iter().find_map(|(model, count)| Some((model, count?)));
+        match (model, self.input.is_empty()) {
+            (Some(_), false) => Err(Failure::Usage(
+                "bench: give files, or a model with its number of fingerprints, not both".into(),
+            )),
+            (None, true) => Err(Failure::Usage(
+                "bench: what shall be measured? give files, or --uniform N, --clustered N or \
+                 --skewed N"
+                    .into(),
+            )),
+            (model, _) => Ok(model),
+        }
+    }
+
+    /// The radius that everything is compared at: the first one given.
+    pub fn radius(&self) -> u32 {
+        self.radii.first().copied().unwrap_or(3)
+    }
+
+    /// All radii, ascending.
+    pub fn radii(&self) -> Vec<u32> {
+        let mut radii = self.radii.clone();
+        radii.push(self.radius());
+        radii.sort_unstable();
+        radii.dedup();
+        radii
+    }
+
+    /// Numbers of threads, ascending.
+    pub fn threads(&self) -> Vec<usize> {
+        let mut threads = self.threads.clone();
+        if threads.is_empty() {
+            threads.push(machine::cores());
+        }
+        threads.sort_unstable();
+        threads.dedup();
+        threads
+    }
+
+    /// Bytes of the stores that are measured together.
+    pub fn group_bytes(&self) -> u64 {
+        match self.group_bytes {
+            Some(size) => size.0,
+            None => (memory::default_limit() / 2).min(MOST_GROUP_BYTES),
+        }
+    }
+
+    /// A planner for so many fingerprints.
+    pub fn planner(&self, count: u64) -> Result<Planner, Failure> {
+        let calibration = match &self.calibration {
+            Some(path) => read_calibration(path)?,
+            None => Calibration::default(),
+        };
+        Ok(Planner::new(count).radius(self.radius()).calibration(calibration))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn designs_are_names_and_widths_in_one_list() {
+        let designs = |text: &str| -> Vec<String> {
+            text.parse::<Designs>().unwrap().0.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(designs("single,halves"), ["single", "halves"]);
+        assert_eq!(
+            designs("halves,24,20,20/30,34/quarters"),
+            ["halves", "24,20,20", "30,34", "quarters"]
+        );
+        assert_eq!(designs("24,20,20"), ["24,20,20"]);
+        assert!("halves,nonsense".parse::<Designs>().is_err());
+        assert!("".parse::<Designs>().is_err());
+    }
+}

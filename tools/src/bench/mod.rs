@@ -1,0 +1,362 @@
+//! `fpstore bench`: what a microsecond costs in bytes, on any set.
+
+mod answers;
+mod args;
+mod cold;
+mod compare;
+mod data;
+mod front;
+mod grid;
+mod machine;
+mod overlay;
+mod paper;
+mod queries;
+mod quick;
+mod report;
+mod results;
+mod stores;
+mod sweep;
+mod terminal;
+mod throughput;
+mod timing;
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::{Duration, Instant, SystemTime};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+
+pub use args::Args;
+
+use self::args::{Command, MeasureArgs};
+use self::data::Data;
+use self::grid::{Configuration, configurations};
+use self::queries::Queries;
+use self::results::{Measured, QuickCheck, Recommended, Results};
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Steps of the bar.
+const STEPS: f64 = 1000.0;
+
+/// Measures, recommends, or compares.
+pub fn run(args: Args) -> Result<ExitCode, Failure> {
+    match &args.command {
+        Some(Command::Compare(compare)) => compare::run(compare),
+        Some(Command::Report(report)) => {
+            report::rewrite(&report.results, &report.output, &report.overlay)
+                .map(|()| ExitCode::SUCCESS)
+        }
+        None if args.measure.quick => run_quick(&args.measure).map(|()| ExitCode::SUCCESS),
+        None => run_sweep(&args.measure).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+fn grid_of(args: &MeasureArgs) -> Vec<Configuration> {
+    let mut grid = configurations(&args.designs.0, &args.block_bytes, &args.codecs, &args.low_bits);
+    if args.paper {
+        let missing = paper::configurations().into_iter().filter(|one| !grid.contains(one));
+        grid.extend(missing.collect::<Vec<_>>());
+    }
+    grid
+}
+
+fn run_quick(args: &MeasureArgs) -> Result<(), Failure> {
+    let mut sampler = quick::Sampler::default();
+    let mut input = "INPUT".to_string();
+    match args.model()? {
+        Some((model, count)) => sampler.take(&Data::draw(model, count, false)?.set),
+        None => {
+            data::each_piece(&args.input, &args.reading, |piece| sampler.take(piece))?;
+            let names: Vec<_> = args.input.iter().map(|path| path.display().to_string()).collect();
+            input = names.join(" ");
+        }
+    }
+    let kept = sampler.finish();
+    let planner = kept.tell(args.planner(kept.count)?);
+    let recommended = quick::recommend(&planner, &grid_of(args), &input, args.radius())?;
+    let mut output = Output::stdout();
+    if args.json {
+        output.json(&recommended)?;
+    } else {
+        output.line(&format!(
+            "about {} distinct fingerprints, of which the planner has seen {}",
+            kept.count,
+            kept.single.len() + kept.runs.len()
+        ))?;
+        for line in terminal::recommendations(&recommended, args.radius(), false) {
+            output.line(&line)?;
+        }
+    }
+    output.flush()
+}
+
+fn run_sweep(args: &MeasureArgs) -> Result<(), Failure> {
+    let start = (SystemTime::now(), Instant::now());
+    // What is wrong with an option is told before anything takes its time.
+    for configuration in grid_of(args) {
+        configuration.plan(&args.planner(1)?)?;
+    }
+    let mut overlay = Vec::new();
+    for path in &args.overlay {
+        overlay.extend(overlay::read(path)?);
+    }
+    if let Some(directory) = &args.output {
+        fs::create_dir_all(directory).map_err(|error| written(directory, &error))?;
+    }
+    let directory = args.tmp_dir.clone().unwrap_or_else(std::env::temp_dir);
+    if !directory.is_dir() {
+        return Err(sweep::scratch_failure(&directory, &std::io::ErrorKind::NotFound.into()));
+    }
+    let data = match args.model()? {
+        Some((model, count)) => Data::draw(model, count, args.ids)?,
+        None => Data::read(&args.input, &args.reading, args.ids)?,
+    };
+    if data.set.is_empty() {
+        let message = "bench: the input holds no fingerprints; there is nothing to measure";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    let queries = match &args.queries {
+        Some(path) => {
+            let mut list = Vec::new();
+            data::each_piece(std::slice::from_ref(path), &args.reading, |piece| {
+                list.extend_from_slice(piece);
+            })?;
+            Queries::given(list, path.display().to_string(), args.query_count)
+        }
+        None => Queries::mix(&data.set, args.query_count),
+    };
+    if queries.list.is_empty() {
+        let message = "--queries: the file holds no fingerprints; give some";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    let signal = watch_signals()?;
+    let options = sweep::Options {
+        radius: args.radius(),
+        radii: args.radii(),
+        rounds: args.rounds,
+        turn: Duration::from_millis(args.turn),
+        threads: args.threads(),
+        cold: args.cold,
+        time_limit: args.time_limit.map(Duration::from_secs),
+        group_bytes: args.group_bytes(),
+        planner: args.planner(data.origin.distinct)?.sample(&data.set),
+        directory: &directory,
+        signal: &signal,
+    };
+    let mut screen = Screen::new(args, &data, &queries)?;
+    let result = sweep::run(&data, &queries, grid_of(args), &options, &mut screen);
+    screen.bar.finish_and_clear();
+    let outcome = result?;
+    let quick = check_quick(args, &data, &outcome.configurations)?;
+    let mut results = Results {
+        quick,
+        format: "fpstore-bench".to_string(),
+        version: results::VERSION,
+        date: humantime::format_rfc3339_seconds(start.0).to_string(),
+        seconds: start.1.elapsed().as_secs_f64(),
+        command: command_line(),
+        machine: machine::Machine::this(),
+        build: machine::Build::this(),
+        data: data.origin,
+        queries: queries.origin,
+        radius: args.radius(),
+        verified: outcome.verified,
+        configurations: outcome.configurations,
+        skipped: outcome.skipped,
+        histograms: outcome.histograms,
+        recommended: Vec::new(),
+        overlay,
+    };
+    results.recommended = recommend(&results, &grid_of(args));
+    if let Some(directory) = &args.output {
+        write_all(&results, directory)?;
+    }
+    screen.end(&results, args.output.as_deref())
+}
+
+/// What `--quick` recommends for the set, and how far that is from the front of the sweep.
+fn check_quick(
+    args: &MeasureArgs,
+    data: &Data,
+    configurations: &[Measured],
+) -> Result<Vec<QuickCheck>, Failure> {
+    let mut sampler = quick::Sampler::default();
+    sampler.take(&data.set);
+    let kept = sampler.finish();
+    let planner = kept.tell(args.planner(kept.count)?);
+    let measured = |id: &str| configurations.iter().find(|measured| measured.id == id);
+    // What the time limit left out cannot be judged.
+    let mut grid = grid_of(args);
+    grid.retain(|configuration| measured(&configuration.id()).is_some());
+    let points: Vec<_> = configurations.iter().map(sweep::point).collect();
+    let recommended = quick::recommend(&planner, &grid, "", args.radius())?.into_iter();
+    let check = |Recommended { role, id, .. }: Recommended| {
+        let point = sweep::point(measured(&id)?);
+        let (from_front, slower_than_best) =
+            (front::distance(point, &points), front::slower_than_best(point, &points));
+        Some(QuickCheck { role, id, from_front, slower_than_best })
+    };
+    Ok(recommended.filter_map(check).collect())
+}
+
+/// The configurations of the sweep that are worth having.
+fn recommend(results: &Results, grid: &[Configuration]) -> Vec<Recommended> {
+    let points: Vec<_> = results.configurations.iter().map(sweep::point).collect();
+    let chosen = front::recommend(&points).into_iter();
+    let recommended = chosen.filter_map(|(role, number)| {
+        let measured = &results.configurations[number];
+        let configuration = grid.iter().find(|one| one.id() == measured.id)?;
+        Some(Recommended {
+            role: role.to_string(),
+            id: measured.id.clone(),
+            bytes_per_fingerprint: measured.size.bytes_per_fingerprint,
+            p50_ns: measured.warm.p50_ns,
+            command: configuration.command(&results.data.input, results.radius),
+        })
+    });
+    recommended.collect()
+}
+
+/// Writes `results.json`, `results.csv` and `report.html`.
+fn write_all(results: &Results, directory: &Path) -> Result<(), Failure> {
+    let json = directory.join("results.json");
+    let text = serde_json::to_string_pretty(results)
+        .map_err(|error| Failure::System(format!("cannot write the results: {error}")))?;
+    fs::write(&json, text + "\n").map_err(|error| written(&json, &error))?;
+    let path = directory.join("results.csv");
+    let file = File::create(&path).map_err(|error| written(&path, &error))?;
+    results::write_csv(results, file).map_err(|error| written(&path, &error.into()))?;
+    report::write(results, directory)
+}
+
+/// Why a file was not written.
+fn written(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Usage(format!("{}: cannot write: {error}; choose another place", path.display()))
+}
+
+/// The command as it was given.
+fn command_line() -> String {
+    let arguments = std::env::args().skip(1).map(|argument| {
+        match argument.contains(|c: char| c.is_whitespace() || "'\"$&;|<>()*?".contains(c)) {
+            true => format!("'{}'", argument.replace('\'', r"'\''")),
+            false => argument,
+        }
+    });
+    std::iter::once("fpstore".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+/// Takes the number of the first SIGINT or SIGTERM, so that the stores that were built are removed;
+/// a second one ends the process at once.
+fn watch_signals() -> Result<Arc<AtomicUsize>, Failure> {
+    let signal = Arc::new(AtomicUsize::new(0));
+    #[cfg(unix)]
+    {
+        use std::sync::atomic::AtomicBool;
+
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        use signal_hook::flag;
+
+        let came = Arc::new(AtomicBool::new(false));
+        for number in [SIGINT, SIGTERM] {
+            flag::register_conditional_shutdown(number, 128 + number, came.clone())
+                .and_then(|_| flag::register(number, came.clone()))
+                .and_then(|_| flag::register_usize(number, signal.clone(), number as usize))
+                .map_err(|error| Failure::System(format!("cannot watch for signals: {error}")))?;
+        }
+    }
+    Ok(signal)
+}
+
+/// The rows on standard output, and a bar on standard error.
+struct Screen {
+    output: Output,
+    bar: ProgressBar,
+    start: Instant,
+    rows: bool,
+    json: bool,
+}
+
+impl Screen {
+    fn new(args: &MeasureArgs, data: &Data, queries: &Queries) -> Result<Self, Failure> {
+        let mut output = Output::stdout();
+        if !args.json {
+            output.line(&format!(
+                "{}: {} distinct fingerprints, k = {}, {} queries ({})",
+                data.origin.name,
+                data.origin.distinct,
+                args.radius(),
+                queries.origin.count,
+                queries.origin.name
+            ))?;
+            output.line(&terminal::header())?;
+            output.flush()?;
+        }
+        let bar = ProgressBar::new(STEPS as u64);
+        if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {percent}%, {msg}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Ok(Self { output, bar, start: Instant::now(), rows: !args.json, json: args.json })
+    }
+
+    fn end(&mut self, results: &Results, directory: Option<&Path>) -> Result<(), Failure> {
+        if self.json {
+            self.output.json(results)?;
+            return self.output.flush();
+        }
+        let verified = &results.verified;
+        self.output.line(&format!(
+            "\n{:.0} s; all answers are equal: {} to those of brute force, {} compared among all",
+            results.seconds, verified.by_brute_force, verified.comparisons
+        ))?;
+        if !results.skipped.is_empty() {
+            let list = results.skipped.join(" ");
+            self.output.line(&format!("left out for lack of time or as too large: {list}"))?;
+        }
+        self.output.line("")?;
+        for line in terminal::chart(results) {
+            self.output.line(&line)?;
+        }
+        self.output.line("")?;
+        for line in terminal::recommendations(&results.recommended, results.radius, true) {
+            self.output.line(&line)?;
+        }
+        for line in terminal::quick_check(&results.quick) {
+            self.output.line(&line)?;
+        }
+        if let Some(directory) = directory {
+            let file = directory.join("report.html");
+            self.output.line(&format!("\n{} shows all of it", file.display()))?;
+        }
+        self.output.flush()
+    }
+}
+
+impl sweep::Watcher for Screen {
+    fn at(&self, doing: &str, share: f64) {
+        self.bar.set_position((STEPS * share) as u64);
+        let left = match share {
+            _ if share > 0.01 => {
+                let left = self.start.elapsed().mul_f64((1.0 - share) / share);
+                format!("{} left, ", HumanDuration(left))
+            }
+            _ => String::new(),
+        };
+        self.bar.set_message(format!("{left}{doing}"));
+    }
+
+    fn measured(&mut self, measured: &Measured) -> Result<(), Failure> {
+        if !self.rows {
+            return Ok(());
+        }
+        let (output, row) = (&mut self.output, terminal::row(measured));
+        self.bar.suspend(|| {
+            output.line(&row)?;
+            output.flush()
+        })
+    }
+}

@@ -1,0 +1,155 @@
+//! The quick recommendation: from a hundredth of the set, and the planner alone.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use fpstore::{Plan, Planner};
+
+use super::front::{self, Point};
+use super::grid::Configuration;
+use super::queries::MATCHING;
+use super::results::Recommended;
+use crate::failure::Failure;
+
+/// One of so many distinct fingerprints is kept alone, and as many in runs: a hundredth in all.
+const ONE_OF: u64 = 200;
+/// Sets of no more fingerprints are kept whole.
+const SMALL: usize = 100_000;
+/// A run is everything that begins with the same bits, so many.
+const RUN_BITS: u32 = 13;
+
+/// A sample of the distinct fingerprints of a set that is too large to look at whole. Single ones tell
+/// how they are spread, whole runs of the sorted set how they are coded.
+#[derive(Default)]
+pub struct Sampler {
+    single: Vec<u64>,
+    runs: Vec<u64>,
+    /// The first fingerprints, for sets so small that they need no sample.
+    first: Vec<u64>,
+    read: u64,
+}
+
+/// What a sampler has kept: ascending, without repeats.
+#[derive(Debug, PartialEq)]
+pub struct Kept {
+    pub single: Vec<u64>,
+    pub runs: Vec<u64>,
+    /// About how many distinct fingerprints there are.
+    pub count: u64,
+}
+
+impl Sampler {
+    /// Looks at some fingerprints. Whether one is kept depends on its value alone, so that copies of
+    /// it do not count.
+    pub fn take(&mut self, fingerprints: &[u64]) {
+        self.read += fingerprints.len() as u64;
+        let room = SMALL.saturating_sub(self.first.len());
+        self.first.extend(&fingerprints[..room.min(fingerprints.len())]);
+        self.single.extend(fingerprints.iter().filter(|&&fingerprint| is_kept(fingerprint)));
+        self.runs.extend(fingerprints.iter().filter(|&&fingerprint| is_kept(run_of(fingerprint))));
+    }
+
+    /// What was kept.
+    pub fn finish(self) -> Kept {
+        let distinct = |mut list: Vec<u64>| {
+            list.sort_unstable();
+            list.dedup();
+            list
+        };
+        if self.first.len() as u64 == self.read {
+            let single = distinct(self.first);
+            let count = single.len() as u64;
+            return Kept { runs: single.clone(), single, count };
+        }
+        let (single, runs) = (distinct(self.single), distinct(self.runs));
+        let count = (single.len() as u64 * ONE_OF).min(self.read);
+        Kept { single, runs, count }
+    }
+}
+
+impl Kept {
+    /// Tells a planner of it.
+    pub fn tell(&self, planner: Planner) -> Planner {
+        let runs = self.runs.chunk_by(|&a, &b| run_of(a) == run_of(b));
+        planner.sample(&self.single).runs(runs).matches(MATCHING)
+    }
+}
+
+fn run_of(fingerprint: u64) -> u64 {
+    fingerprint >> (64 - RUN_BITS)
+}
+
+fn is_kept(value: u64) -> bool {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish() < u64::MAX / ONE_OF
+}
+
+/// The configurations that are worth having, as far as the planner knows.
+pub fn recommend(
+    planner: &Planner,
+    configurations: &[Configuration],
+    input: &str,
+    radius: u32,
+) -> Result<Vec<Recommended>, Failure> {
+    let mut planned: Vec<(&Configuration, Plan)> = Vec::new();
+    for configuration in configurations {
+        if let Some(plan) = configuration.plan(planner)? {
+            planned.push((configuration, plan));
+        }
+    }
+    let point = |plan: &Plan| Point { bytes: plan.bytes_per_fingerprint, latency: plan.warm_ns };
+    let points: Vec<Point> = planned.iter().map(|(_, plan)| point(plan)).collect();
+    let recommended = |(role, number): (&str, usize)| {
+        let (configuration, plan) = &planned[number];
+        Recommended {
+            role: role.to_string(),
+            id: configuration.id(),
+            bytes_per_fingerprint: plan.bytes_per_fingerprint,
+            p50_ns: plan.warm_ns.round(),
+            command: configuration.command(input, radius),
+        }
+    };
+    Ok(front::recommend(&points).into_iter().map(recommended).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::data::Model;
+
+    #[test]
+    fn copies_do_not_count_and_the_size_is_estimated() {
+        let set = Model::Uniform.draw(300_000);
+        let mut sampler = Sampler::default();
+        for piece in set.chunks(1000) {
+            sampler.take(piece);
+            // Every other piece comes three times.
+            if piece[0] % 2 == 0 {
+                sampler.take(piece);
+                sampler.take(piece);
+            }
+        }
+        let kept = sampler.finish();
+        assert!(kept.single.len().abs_diff(1500) < 200, "{}", kept.single.len());
+        assert_eq!(kept.count, ONE_OF * kept.single.len() as u64);
+        for list in [&kept.single, &kept.runs] {
+            assert!(list.is_sorted_by(|a, b| a < b) && list.iter().all(|f| set.contains(f)));
+        }
+        // Runs are whole.
+        let runs: Vec<u64> = kept.runs.iter().map(|&f| run_of(f)).collect();
+        let mut of_runs: Vec<u64> =
+            set.iter().copied().filter(|&f| runs.binary_search(&run_of(f)).is_ok()).collect();
+        of_runs.sort_unstable();
+        assert_eq!(kept.runs, of_runs);
+        assert!((500..3000).contains(&of_runs.len()), "{}", of_runs.len());
+    }
+
+    #[test]
+    fn a_small_set_is_its_own_sample() {
+        let mut sampler = Sampler::default();
+        sampler.take(&[5, 3, 5]);
+        sampler.take(&[3]);
+        let kept = sampler.finish();
+        assert_eq!(kept, Kept { single: vec![3, 5], runs: vec![3, 5], count: 2 });
+    }
+}
