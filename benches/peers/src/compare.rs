@@ -9,7 +9,7 @@ use crate::Result;
 use crate::engines::{Engine, Kind, RADIUS, Search};
 use crate::heap;
 use crate::latency::{self, Latencies, Summary};
-use crate::report::{Csv, Table, number};
+use crate::report::{Csv, Json, Table, number};
 use crate::scan::{Scanner, keys};
 
 /// Queries for which the raw arrays themselves are checked.
@@ -51,7 +51,7 @@ struct Contestant<'a> {
 }
 
 /// Compares the engines in groups that fit into memory, each together with the raw arrays.
-pub fn run(kinds: &[Kind], options: &Options<'_>, csv: &mut Csv) -> Result<()> {
+pub fn run(kinds: &[Kind], options: &Options<'_>, csv: &mut Csv, json: &mut Json) -> Result<()> {
     let raw = build(&Kind::Raw, options)?;
     let expected = expected_answers(&raw, options)?;
     let groups = groups(kinds, options);
@@ -65,7 +65,7 @@ pub fn run(kinds: &[Kind], options: &Options<'_>, csv: &mut Csv) -> Result<()> {
         }
         let all: Vec<&Built> = [&raw].into_iter().chain(&built).collect();
         let contestants = measure(&all, &expected, options)?;
-        print(&contestants, options, number, csv)?;
+        print(&contestants, options, number, csv, json)?;
     }
     if groups.len() > 1 {
         println!(
@@ -235,6 +235,7 @@ fn print(
     options: &Options<'_>,
     group: usize,
     csv: &mut Csv,
+    json: &mut Json,
 ) -> Result<()> {
     let mut table = Table::new(&[
         "engine",
@@ -279,6 +280,10 @@ fn print(
         ];
         for (metric, value) in figures {
             csv.row("search", group, &built.name, metric, value)?;
+        }
+        // The raw arrays stand in every group.
+        if group == 0 || !std::ptr::eq(contestant, raw) {
+            json.engine(&built.name, group, &figures);
         }
         let cell = |(metric, value): (&str, f64)| match metric {
             "queries" => format!("{value:.0}"),

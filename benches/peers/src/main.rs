@@ -51,7 +51,7 @@ use clap::Parser;
 use fpstore::Design;
 
 use crate::engines::{Kind, RADIUS};
-use crate::report::Csv;
+use crate::report::{Csv, Json};
 use crate::scan::Scanner;
 
 #[global_allocator]
@@ -128,6 +128,10 @@ struct Arguments {
     /// Also write every figure to this file
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+
+    /// Also write size and latency of every engine to this file, for `fpstore bench --overlay`
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
 fn parse_design(text: &str) -> std::result::Result<Design, String> {
@@ -157,6 +161,8 @@ fn run(arguments: &Arguments) -> Result<()> {
     let queries = data::queries(&set, arguments.queries);
     let directory = tempfile::tempdir_in(&arguments.directory)?;
     let mut csv = Csv::create(arguments.csv.as_deref(), set.len())?;
+    let mut json =
+        Json::new(arguments.json.as_deref(), &set_name(arguments), set.len(), queries.len());
     let pass_limit = Duration::try_from_secs_f64(arguments.seconds)?;
     describe(arguments, set.len());
 
@@ -170,7 +176,8 @@ fn run(arguments: &Arguments) -> Result<()> {
             pass_limit,
             memory_bytes: (arguments.memory * f64::from(1 << 30)) as u64,
         };
-        compare::run(&kinds, &options, &mut csv)?;
+        compare::run(&kinds, &options, &mut csv, &mut json)?;
+        json.finish()?;
     }
     if arguments.decode {
         decode::run(&set, directory.path(), arguments.rounds, &mut csv)?;
@@ -223,15 +230,18 @@ fn kinds(arguments: &Arguments) -> Result<Vec<Kind>> {
     Ok(kinds)
 }
 
-fn describe(arguments: &Arguments, count: usize) {
-    let source = match &arguments.input {
+fn set_name(arguments: &Arguments) -> String {
+    match &arguments.input {
         Some(path) => {
             let name = path.file_name().unwrap_or(path.as_os_str());
             format!("distinct fingerprints of {}", name.display())
         }
         None => "uniform fingerprints".to_string(),
-    };
-    println!("# fpstore and its peers: {count} {source}\n");
+    }
+}
+
+fn describe(arguments: &Arguments, count: usize) {
+    println!("# fpstore and its peers: {count} {}\n", set_name(arguments));
     println!(
         "Rounds: {}, over all engines in turn; the time of a query is its least in all rounds, with \
          {} ns for reading the clock. A pass of an engine takes {} s at most. Raw keys are compared \

@@ -3,9 +3,12 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
 
 use crate::Result;
+use crate::engines::RADIUS;
 
 /// The CSV file, if one is wanted: `section,n,group,subject,metric,value`.
 pub struct Csv {
@@ -41,6 +44,46 @@ impl Csv {
             file.flush()?;
         }
         Ok(())
+    }
+}
+
+/// The JSON file, if one is wanted: the engines of the search at [`RADIUS`], which
+/// `fpstore bench --overlay` shows in its chart.
+pub struct Json {
+    path: Option<PathBuf>,
+    header: Value,
+    engines: Vec<Value>,
+}
+
+impl Json {
+    /// A file about a set of `count` fingerprints called `set`; it is written by [`Self::finish`].
+    pub fn new(path: Option<&Path>, set: &str, count: usize, queries: usize) -> Self {
+        let header = json!({
+            "format": "fpstore-peers",
+            "version": 1,
+            "set": set,
+            "fingerprints": count,
+            "radius": RADIUS,
+            "queries": queries,
+        });
+        Self { path: path.map(Path::to_path_buf), header, engines: Vec::new() }
+    }
+
+    /// Adds an engine with its figures.
+    pub fn engine(&mut self, name: &str, group: usize, figures: &[(&str, f64)]) {
+        let mut engine = json!({ "name": name, "group": group });
+        for &(metric, value) in figures {
+            engine[metric] = json!(value);
+        }
+        self.engines.push(engine);
+    }
+
+    /// Writes the file.
+    pub fn finish(mut self) -> Result<()> {
+        let Some(path) = self.path else { return Ok(()) };
+        self.header["engines"] = Value::Array(self.engines);
+        std::fs::write(&path, format!("{:#}\n", self.header))
+            .map_err(|error| format!("{}: {error}", path.display()).into())
     }
 }
 
