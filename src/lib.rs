@@ -12,6 +12,8 @@
 //!   [`iter`](Store::iter), [`stats`](Store::stats) and [`verify`](Store::verify) from any number
 //!   of threads;
 //! * [`Searcher`] is for many queries from one thread: it keeps its buffers;
+//! * [`Join`] gives all pairs of near fingerprints of a store, or of two, and [`Clustering`] the
+//!   clusters that these form, with one fingerprint of each to keep;
 //! * [`Planner`] predicts size and latency of every design, and recommends one;
 //! * [`Design`] says how many sorted copies of the set there are, which is the trade of space for
 //!   time; [`Codec`] how they are compressed.
@@ -68,11 +70,13 @@ compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target")
 
 mod block;
 mod calibrate;
+mod clusters;
 mod design;
 mod error;
 mod format;
 mod huffman;
 mod ids;
+mod join;
 mod mapped;
 mod permute;
 mod plan;
@@ -86,14 +90,16 @@ mod store;
 mod table;
 
 pub use calibrate::CalibrationGap;
+pub use clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
 pub use design::Design;
 pub use error::{Corruption, Error, Result, Unsupported};
 pub use format::{BitRange, Codec, IdMapTag};
 pub use ids::{IdStats, Ids};
+pub use join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
 pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};
 pub use search::{Match, SearchWork, Searcher};
 pub use store::{
-    Iter, OpenOptions, PackEstimate, PackSession, PackSummary, PackTimes, Packer, Phase, Progress,
-    SegmentStats, Stats, Store, VerifyReport,
+    Iter, IterWithIds, OpenOptions, PackEstimate, PackSession, PackSummary, PackTimes, Packer,
+    Phase, Progress, SegmentStats, Stats, Store, VerifyReport,
 };
 pub use table::{TableStats, information_bound_bits};

@@ -359,7 +359,7 @@ impl Ahead {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::fs;
     use std::path::Path;
 
@@ -368,7 +368,7 @@ mod tests {
     use crate::store::{Packer, Store};
 
     /// A store whose segments are these sets.
-    fn store_of_segments(path: &Path, sets: &[&[u64]]) -> Store {
+    pub(crate) fn store_of_segments(path: &Path, sets: &[&[u64]]) -> Store {
         store_of_packed(path, sets.len(), |set, part| {
             Packer::new().pack(part, sets[set]).unwrap();
         })

@@ -5,12 +5,14 @@
 //! fingerprint where some has several, and holds the ids at a fixed width. So the ids of a
 //! fingerprint are found in O(log n), however many it or another one has.
 
+mod cursor;
 mod iter;
 mod reader;
 mod stats;
 mod verify;
 mod writer;
 
+pub(crate) use cursor::IdCursor;
 pub use iter::Ids;
 pub(crate) use reader::IdColumn;
 pub use stats::IdStats;

@@ -88,6 +88,31 @@ impl IdColumn {
         Ok(start..end)
     }
 
+    /// The number behind the ids of the fingerprint whose first id has number `start`.
+    pub(super) fn next_start(&self, start: u64) -> Result<u64> {
+        let count = self.header.id_count;
+        let mut number = start.saturating_add(1);
+        if start >= count {
+            // There are more fingerprints than marks.
+            let group = self.groups().saturating_sub(1);
+            return Err(self.error(self.geometry.marks.start, Corruption::Marks { group }));
+        }
+        if !self.header.has_marks() {
+            return Ok(number);
+        }
+        while number < count {
+            // [IDS-10]: all marks lie in the file, in whole words.
+            let at = self.geometry.marks.start + number as usize / 64 * 8;
+            self.check(at..at + 8)?;
+            let marks = LE::read_u64(&self.bytes[at..]) >> (number % 64);
+            if marks != 0 {
+                return Ok(count.min(number + u64::from(marks.trailing_zeros())));
+            }
+            number = (number / 64 + 1) * 64;
+        }
+        Ok(count)
+    }
+
     /// The rank of the first fingerprint of a block of the identity table.
     pub(super) fn rank(&self, block: u64) -> Result<u64> {
         self.entry(&self.geometry.ranks, self.geometry.rank_bits, block)

@@ -71,7 +71,7 @@ pub(super) fn sort_tops(keys: &[u64], ordered: u32, sorted: &mut [u64]) {
 }
 
 /// Distributes the keys that `key` makes of `records` over `parts`, stably. Gives their lengths.
-pub(super) fn partition_keys(
+pub(crate) fn partition_keys(
     records: &[u64],
     parts: usize,
     key: impl Fn(u64) -> u64 + Sync,

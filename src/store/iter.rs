@@ -19,8 +19,7 @@ pub struct Iter<'a> {
 
 impl<'a> Iter<'a> {
     pub(super) fn new(segments: &'a [Segment]) -> Self {
-        let cursor = |segment| Cursor { segment, next_block: 0, keys: Vec::new(), at: 0 };
-        Self { cursors: segments.iter().map(cursor).collect(), ready: Vec::new(), at: 0 }
+        Self { cursors: segments.iter().map(Cursor::new).collect(), ready: Vec::new(), at: 0 }
     }
 
     /// Brings more fingerprints; `None` at the end.
@@ -74,14 +73,18 @@ impl Iterator for Iter<'_> {
 }
 
 /// A place in the identity table of a segment, whose keys are the fingerprints.
-struct Cursor<'a> {
+pub(super) struct Cursor<'a> {
     segment: &'a Segment,
     next_block: u64,
     keys: Vec<u64>,
     at: usize,
 }
 
-impl Cursor<'_> {
+impl<'a> Cursor<'a> {
+    pub(super) fn new(segment: &'a Segment) -> Self {
+        Self { segment, next_block: 0, keys: Vec::new(), at: 0 }
+    }
+
     /// Decodes the next blocks into `keys`; none at the end.
     fn read(&mut self, keys: &mut Vec<u64>) -> Result<()> {
         let table = self.segment.identity();
@@ -96,7 +99,7 @@ impl Cursor<'_> {
     }
 
     /// The fingerprint at this place, `None` at the end.
-    fn peek(&mut self) -> Result<Option<u64>, Error> {
+    pub(super) fn peek(&mut self) -> Result<Option<u64>, Error> {
         if self.at == self.keys.len() {
             let mut keys = std::mem::take(&mut self.keys);
             self.at = 0;
@@ -104,6 +107,11 @@ impl Cursor<'_> {
             self.keys = keys;
         }
         Ok(self.keys.get(self.at).copied())
+    }
+
+    /// Goes on behind the fingerprint that was [peeked](Self::peek) at.
+    pub(super) fn advance(&mut self) {
+        self.at += 1;
     }
 }
 
@@ -119,7 +127,7 @@ fn merge(cursors: &mut [Cursor<'_>], merged: &mut Vec<u64>) -> Result<()> {
         // A fingerprint may stand in several segments.
         for cursor in cursors.iter_mut() {
             if cursor.peek()? == Some(least) {
-                cursor.at += 1;
+                cursor.advance();
             }
         }
         merged.push(least);

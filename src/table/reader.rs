@@ -149,8 +149,19 @@ impl Table {
     }
 
     /// The last key of block `number`, by the router.
-    pub(super) fn last_key(&self, number: u64) -> u64 {
+    pub(crate) fn last_key(&self, number: u64) -> u64 {
         LE::read_u64(&self.last_keys()[8 * number as usize..])
+    }
+
+    /// The first block that holds a key from `key` on, by the router; the number of blocks if none
+    /// does.
+    pub(crate) fn seek(&self, key: u64) -> u64 {
+        let (mut start, mut end) = (0, self.block_count());
+        while start < end {
+            let middle = start + (end - start) / 2;
+            if self.last_key(middle) < key { start = middle + 1 } else { end = middle }
+        }
+        start
     }
 
     /// The error for a rule that block `number` breaks.

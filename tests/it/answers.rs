@@ -23,14 +23,14 @@ enum Expected {
     Digest(usize, String),
 }
 
-fn directory() -> PathBuf {
+pub fn directory() -> PathBuf {
     match std::env::var_os("FPSTORE_ANSWERS") {
         Some(path) => path.into(),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"),
     }
 }
 
-fn read_u64s(path: &Path) -> Vec<u64> {
+pub fn read_u64s(path: &Path) -> Vec<u64> {
     let bytes = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     bytes.chunks_exact(8).map(|chunk| u64::from_le_bytes(chunk.try_into().unwrap())).collect()
 }

@@ -11,6 +11,7 @@ mod damage;
 mod exactness;
 mod forge;
 mod ids;
+mod join;
 mod oracle;
 mod plan;
 mod sets;

@@ -1,0 +1,380 @@
+//! Clusters: the connected components of the graph whose edges are the pairs within k, with one
+//! fingerprint of each to keep.
+
+mod graph;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use graph::{Components, Numbers, Ranks};
+
+use crate::error::{Error, Result};
+use crate::join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
+use crate::store::Store;
+
+/// The least memory that is left to the join.
+const JOIN_MEMORY: u64 = 16 << 20;
+
+/// Which fingerprint of a cluster is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Keep {
+    /// The one with the smallest id. Where ids are the numbers of lines or of documents, that is the
+    /// one that was seen first. Fingerprints without ids come behind all others, by their value.
+    #[default]
+    SmallestId,
+    /// The one with most neighbours within k; of several, by [`Keep::SmallestId`].
+    Central,
+}
+
+/// Finds the clusters of a store.
+///
+/// A cluster holds all fingerprints that are linked by pairs within k, directly or over others: so its
+/// ends may be further apart than k. This *chaining* grows with k; [`max_cluster`](Self::max_cluster)
+/// counts clusters that look like it.
+///
+/// Memory per distinct fingerprint, where there are fewer than 2^32: 13.5 bytes while pairs come in
+/// (17.5 with [`Keep::Central`]), besides those of the join ([`Join`]: 16); then, at most, 20
+/// bytes (24), and for each cluster 16 more while ids are read. [`memory`](Self::memory) bounds it.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::{Clustering, Packer, Store};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("store");
+/// // Two near duplicates, one of them twice, and another document.
+/// Packer::new().pack_with_ids(&path, [(0b1011, 2), (0b1111, 0), (0b1011, 1), (u64::MAX, 3)])?;
+///
+/// let store = Store::open(&path)?;
+/// let clusters = Clustering::new(&store, 3).run()?;
+/// let kept: Vec<u64> = clusters.iter().filter(|at| at.kept()).map(|at| at.fingerprint).collect();
+/// assert_eq!(kept, [0b1111, u64::MAX]);
+/// let summary = clusters.summary();
+/// assert_eq!((summary.documents, summary.exact_duplicates, summary.near_duplicates), (4, 1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Clustering<'a> {
+    store: &'a Store,
+    join: Join<'a>,
+    keep: Keep,
+    max_cluster: u64,
+    memory: Option<u64>,
+}
+
+/// The clusters of a store, from [`Clustering::run`].
+pub struct Clusters {
+    fingerprints: Vec<u64>,
+    /// For each fingerprint the number of its cluster.
+    numbers: Numbers,
+    /// For each cluster its size, and the rank of the fingerprint that is kept.
+    sizes: Numbers,
+    kept: Numbers,
+    summary: ClusterSummary,
+}
+
+/// A fingerprint and its cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clustered {
+    /// The fingerprint.
+    pub fingerprint: u64,
+    /// The number of its cluster, from 0 on, in the order of the least fingerprints of clusters. A
+    /// fingerprint without near ones is a cluster as well.
+    pub cluster: u64,
+    /// The fingerprint of the cluster that is kept.
+    pub representative: u64,
+}
+
+impl Clustered {
+    /// Whether this fingerprint is the one that is kept.
+    pub fn kept(&self) -> bool {
+        self.fingerprint == self.representative
+    }
+}
+
+/// What [`Clusters`] hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClusterSummary {
+    /// Distinct fingerprints.
+    pub fingerprints: u64,
+    /// Documents: ids, and fingerprints that have none.
+    pub documents: u64,
+    /// Documents but one of each fingerprint.
+    pub exact_duplicates: u64,
+    /// Fingerprints that are not kept.
+    pub near_duplicates: u64,
+    /// Clusters, those of one fingerprint included: the number of fingerprints that are kept.
+    pub clusters: u64,
+    /// Pairs within k.
+    pub pairs: u64,
+    /// For each size, in fingerprints, the number of clusters that have it.
+    pub sizes: BTreeMap<u64, u64>,
+    /// Clusters larger than [`Clustering::max_cluster`].
+    pub oversized: u64,
+}
+
+impl<'a> Clustering<'a> {
+    /// Clusters of fingerprints within Hamming distance `k`; over 64 is 64.
+    pub fn new(store: &'a Store, k: u32) -> Self {
+        let join = store.self_join(k);
+        Self { store, join, keep: Keep::default(), max_cluster: u64::MAX, memory: None }
+    }
+
+    /// Which fingerprint of a cluster is kept.
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = keep;
+        self
+    }
+
+    /// The number of fingerprints from which on a cluster counts as
+    /// [oversized](ClusterSummary::oversized), if it has more.
+    pub fn max_cluster(mut self, fingerprints: u64) -> Self {
+        self.max_cluster = fingerprints;
+        self
+    }
+
+    /// Number of threads of the join; see [`Join::threads`].
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.join = self.join.threads(threads);
+        self
+    }
+
+    /// The most bytes of memory; see [`Join::memory`]. What the clusters do not take is for the join,
+    /// 16 MiB at least.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// A flag that stops with [`Error::Cancelled`] soon after it is set.
+    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
+        self.join = self.join.cancel(cancel);
+        self
+    }
+
+    /// A function that is told how far the join has come, from any thread.
+    pub fn on_progress(mut self, progress: impl Fn(JoinProgress) + Send + Sync + 'static) -> Self {
+        self.join = self.join.on_progress(progress);
+        self
+    }
+
+    /// Joins the store with itself and finds the clusters. They do not depend on the number of threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Join::run`]; [`Error::InvalidOption`] also where the memory is not enough for the clusters.
+    pub fn run(self) -> Result<Clusters> {
+        let mut join = self.join.clone();
+        if let Some(memory) = self.memory {
+            let needed = self.bytes().saturating_add(JOIN_MEMORY);
+            let rest = memory.checked_sub(self.bytes()).filter(|&rest| rest >= JOIN_MEMORY);
+            join = join.memory(rest.ok_or_else(|| Error::InvalidOption {
+                option: "memory",
+                value: memory.to_string(),
+                expected: format!("clusters of {} fingerprints need {needed}", self.store.len()),
+            })?);
+        }
+        // Refused before anything is read.
+        join.range()?;
+        let mut graph = Graph::new(&self)?;
+        let mut result = Ok(());
+        let summary: JoinSummary = join.run(|event| {
+            if let JoinEvent::Pairs(pairs) = event {
+                result = pairs.iter().try_for_each(|&pair| graph.add(pair));
+            }
+            match result {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        })?;
+        result?;
+        debug_assert_eq!(summary.pairs, graph.pairs);
+        graph.finish(&self)
+    }
+
+    /// As [`Self::run`], with pairs that a join has found before, for instance in
+    /// [shards](Join::shard); any that come again do not change the clusters.
+    ///
+    /// # Errors
+    ///
+    /// Those of `pairs`; [`Error::InvalidOption`] for a pair whose fingerprints are not stored;
+    /// [`Error::Corrupt`] if a block of an identity table is damaged.
+    pub fn of_pairs(self, pairs: impl IntoIterator<Item = Result<Pair>>) -> Result<Clusters> {
+        let mut graph = Graph::new(&self)?;
+        for pair in pairs {
+            graph.add(pair?)?;
+        }
+        graph.finish(&self)
+    }
+
+    /// Bytes that clusters take while pairs come in.
+    fn bytes(&self) -> u64 {
+        let degrees = if self.keep == Keep::Central { 4 } else { 0 };
+        let per_rank = if self.store.len() < u64::from(u32::MAX) { 5 } else { 9 };
+        // Eight for the fingerprint, and one for the directory.
+        self.store.len().saturating_mul(9 + per_rank + degrees)
+    }
+}
+
+/// Pairs, as they come in.
+struct Graph {
+    ranks: Ranks,
+    components: Components,
+    /// How many pairs each fingerprint is in.
+    degrees: Option<Vec<u32>>,
+    pairs: u64,
+}
+
+impl Graph {
+    fn new(options: &Clustering<'_>) -> Result<Self> {
+        let expected = usize::try_from(options.store.len()).unwrap_or(0);
+        let mut fingerprints = Vec::with_capacity(expected);
+        options.store.iter().try_for_each(|next| {
+            fingerprints.push(next?);
+            Ok::<(), Error>(())
+        })?;
+        let count = fingerprints.len();
+        Ok(Self {
+            ranks: Ranks::new(fingerprints),
+            components: Components::new(count),
+            degrees: (options.keep == Keep::Central).then(|| vec![0; count]),
+            pairs: 0,
+        })
+    }
+
+    fn add(&mut self, pair: Pair) -> Result<()> {
+        let rank = |fingerprint| {
+            self.ranks.get(fingerprint).ok_or_else(|| Error::InvalidOption {
+                option: "pairs",
+                value: format!("{fingerprint:016x}"),
+                expected: "this fingerprint is not stored; give pairs of the same store".into(),
+            })
+        };
+        let (one, other) = (rank(pair.a)?, rank(pair.b)?);
+        self.components.unite(one, other);
+        if let Some(degrees) = &mut self.degrees {
+            for rank in [one, other] {
+                degrees[rank] = degrees[rank].saturating_add(1);
+            }
+        }
+        self.pairs += 1;
+        Ok(())
+    }
+
+    fn finish(self, options: &Clustering<'_>) -> Result<Clusters> {
+        let Self { ranks, components, degrees, pairs } = self;
+        let fingerprints = ranks.into_fingerprints();
+        let (numbers, count) = components.numbered();
+        let bound = fingerprints.len() + 1;
+        let (mut sizes, mut kept) = (Numbers::zeros(count, bound), Numbers::zeros(count, bound));
+        let mut documents = 0u64;
+        {
+            let degree = |rank: usize| degrees.as_ref().map_or(0, |degrees| degrees[rank]);
+            let mut choice = Choice { ids: Vec::new(), kept: &mut kept, sizes: &mut sizes };
+            choice.ids.resize(if options.store.has_ids() { count } else { 0 }, None);
+            if options.store.has_ids() {
+                for (rank, next) in options.store.iter_with_ids().enumerate() {
+                    let mut ids = next?.1;
+                    let first = ids.next().transpose()?;
+                    // What stands in several segments counts once.
+                    let more = ids.try_fold(0u64, |count, id| id.map(|_| count + 1))?;
+                    documents += more + 1;
+                    choice.offer(&numbers, rank, first, degree);
+                }
+            } else {
+                documents = fingerprints.len() as u64;
+                (0..fingerprints.len()).for_each(|rank| choice.offer(&numbers, rank, None, degree));
+            }
+        }
+        let mut summary = ClusterSummary {
+            fingerprints: fingerprints.len() as u64,
+            documents,
+            exact_duplicates: documents - fingerprints.len() as u64,
+            near_duplicates: (fingerprints.len() - count) as u64,
+            clusters: count as u64,
+            pairs,
+            ..ClusterSummary::default()
+        };
+        for size in (0..count).filter_map(|cluster| sizes.get(cluster)) {
+            *summary.sizes.entry(size as u64).or_default() += 1;
+        }
+        let oversized = summary.sizes.iter().filter(|&(&size, _)| size > options.max_cluster);
+        summary.oversized = oversized.map(|(_, count)| count).sum();
+        Ok(Clusters { fingerprints, numbers, sizes, kept, summary })
+    }
+}
+
+/// Chooses what is kept.
+struct Choice<'a> {
+    /// For each cluster the smallest id of what is kept; empty where there are no ids.
+    ids: Vec<Option<u64>>,
+    kept: &'a mut Numbers,
+    sizes: &'a mut Numbers,
+}
+
+impl Choice<'_> {
+    /// Offers the next fingerprint, in ascending order.
+    fn offer(
+        &mut self,
+        numbers: &Numbers,
+        rank: usize,
+        id: Option<u64>,
+        degree: impl Fn(usize) -> u32,
+    ) {
+        // A store that changes while it is read could have more; its files do not change.
+        let Some(cluster) = numbers.get(rank) else { return };
+        let (Some(size), Some(kept)) = (self.sizes.get(cluster), self.kept.get(cluster)) else {
+            return;
+        };
+        self.sizes.set(cluster, size + 1);
+        // More pairs, then a smaller id, then a smaller fingerprint, which came before.
+        let order = |rank, id: Option<u64>| (std::cmp::Reverse(degree(rank)), id.is_none(), id);
+        let known = self.ids.get(cluster).copied().flatten();
+        if size == 0 || order(rank, id) < order(kept, known) {
+            self.kept.set(cluster, rank);
+            if let Some(known) = self.ids.get_mut(cluster) {
+                *known = id;
+            }
+        }
+    }
+}
+
+impl Clusters {
+    /// All fingerprints in ascending order, with their clusters.
+    pub fn iter(&self) -> impl Iterator<Item = Clustered> + '_ {
+        (0..self.fingerprints.len()).filter_map(|rank| self.at(rank))
+    }
+
+    /// The cluster of a fingerprint; `None` if it is not stored. Takes O(log n) time.
+    pub fn get(&self, fingerprint: u64) -> Option<Clustered> {
+        self.at(self.fingerprints.binary_search(&fingerprint).ok()?)
+    }
+
+    /// The number of fingerprints of a cluster; `None` if there is no such cluster.
+    pub fn size(&self, cluster: u64) -> Option<u64> {
+        self.sizes.get(usize::try_from(cluster).ok()?).map(|size| size as u64)
+    }
+
+    /// Counts of documents and clusters.
+    pub fn summary(&self) -> &ClusterSummary {
+        &self.summary
+    }
+
+    fn at(&self, rank: usize) -> Option<Clustered> {
+        let cluster = self.numbers.get(rank)?;
+        let representative = *self.fingerprints.get(self.kept.get(cluster)?)?;
+        let fingerprint = *self.fingerprints.get(rank)?;
+        Some(Clustered { fingerprint, cluster: cluster as u64, representative })
+    }
+}
+
+impl std::fmt::Debug for Clusters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Clusters").field("summary", &self.summary).finish_non_exhaustive()
+    }
+}

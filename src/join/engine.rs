@@ -1,0 +1,502 @@
+//! Finds all pairs within k of sets in memory: splits them by parts of their bits until groups are
+//! small, and compares all of a group.
+//!
+//! A group has one side, whose fingerprints are compared with each other, or two. It stands in
+//! memory twice: a split writes its fingerprints, part by part in new order, from one place to the
+//! other, and groups of groups use the place that is free. So a join takes 16 bytes per fingerprint,
+//! however the set is distributed.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+
+use rayon::prelude::*;
+
+use super::Pair;
+use super::compare::Kernel;
+use super::digit::Digit;
+use super::plan::{Part, Plan, Scope, Size, flips, plan, small_keys};
+use crate::sort;
+
+/// Fingerprints from which a group is split with all threads.
+const PARALLEL_KEYS: usize = 1 << 16;
+/// Most bits of a digit by which such a group is split, and by which others are.
+const PARALLEL_BITS: u32 = 11;
+const CACHED_BITS: u32 = 8;
+/// Fingerprints of a group into which a large one is split, as a power of two.
+const CACHED_KEYS: u32 = 11;
+/// Comparisons from which all threads share in them.
+const PARALLEL_PAIRS: f64 = 1e8;
+/// Fingerprints of the left side that one task compares then.
+const ROWS: usize = 1 << 10;
+/// Groups whose neighbours one task visits.
+const VISITED: usize = 1 << 8;
+/// Pairs that are handed on together.
+const BATCH: usize = 1 << 12;
+
+/// The fingerprints of the sides of a group, and as much room.
+pub(super) struct Group<'a, const SIDES: usize> {
+    pub(super) data: [&'a mut [u64]; SIDES],
+    pub(super) room: [&'a mut [u64]; SIDES],
+}
+
+impl<const SIDES: usize> Group<'_, SIDES> {
+    fn lengths(&self) -> [usize; SIDES] {
+        self.data.each_ref().map(|side| side.len())
+    }
+}
+
+/// What goes to the caller of a join.
+pub(super) enum Message {
+    /// Pairs that were found.
+    Pairs(Vec<Pair>),
+    /// All pairs of this range were sent; it has so many fingerprints.
+    Range { range: RangeInclusive<u64>, fingerprints: u64 },
+}
+
+/// Where pairs go, and what stops a join.
+pub(super) struct Output {
+    messages: SyncSender<Message>,
+    /// Whether nobody takes messages any more.
+    stop: AtomicBool,
+    cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Output {
+    pub(super) fn new(messages: SyncSender<Message>, cancel: Option<Arc<AtomicBool>>) -> Self {
+        Self { messages, stop: AtomicBool::new(false), cancel }
+    }
+
+    /// Sends a message, unless the join is to stop.
+    pub(super) fn send(&self, message: Message) {
+        if !self.stopped() && self.messages.send(message).is_err() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the join is to stop.
+    pub(super) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+            || self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+    }
+}
+
+/// The pairs that a task has found and not handed on.
+struct Found<'a> {
+    output: &'a Output,
+    pairs: Vec<Pair>,
+}
+
+impl<'a> Found<'a> {
+    fn new(output: &'a Output) -> Self {
+        Self { output, pairs: Vec::new() }
+    }
+
+    #[inline]
+    fn push(&mut self, a: u64, b: u64) {
+        if self.pairs.len() == BATCH {
+            self.flush();
+        }
+        self.pairs.push(Pair { a, b, distance: (a ^ b).count_ones() });
+    }
+
+    fn flush(&mut self) {
+        if !self.pairs.is_empty() {
+            self.output.send(Message::Pairs(std::mem::take(&mut self.pairs)));
+        }
+    }
+}
+
+impl Drop for Found<'_> {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+/// Joins within one radius.
+pub(super) struct Engine<'a> {
+    pub(super) k: u32,
+    pub(super) kernel: Kernel,
+    /// Whether both fingerprints of a pair are of one set: then the smaller one comes first.
+    pub(super) one_set: bool,
+    pub(super) output: &'a Output,
+    /// Is told of thousandths of fingerprints that are done.
+    pub(super) progress: &'a (dyn Fn(u64) + Sync),
+}
+
+impl Engine<'_> {
+    /// Hands on all pairs of a group within k: of its side, or of its two sides. Runs in the
+    /// current pool of threads. The fingerprints of each side are left in `data`, in another order.
+    pub(super) fn join<const SIDES: usize>(&self, mut group: Group<'_, SIDES>) {
+        let scope = Scope { weight: 1.0, ..Scope::default() };
+        self.visit(&scope, 0, &mut group, &mut Found::new(self.output));
+    }
+
+    fn done(&self, scope: &Scope, keys: usize) {
+        if scope.weight > 0.0 {
+            (self.progress)((keys as f64 * scope.weight * 1000.0) as u64);
+        }
+    }
+
+    /// Joins a group whose fingerprints agree in the part of its scope but for the bits `pending`.
+    /// Tells whether it has written to its room; its fingerprints are left in `data`.
+    fn visit<const SIDES: usize>(
+        &self,
+        scope: &Scope,
+        pending: u64,
+        group: &mut Group<'_, SIDES>,
+        found: &mut Found<'_>,
+    ) -> bool {
+        let size = Size::new(group.lengths());
+        if self.output.stopped() {
+            return false;
+        }
+        if size.is_small(self.kernel.pair_cost()) {
+            self.compare(scope, group, found);
+            return false;
+        }
+        if pending != 0 {
+            let Group { data, room } = group;
+            if self.split(scope, pending, data, room, found) {
+                copy(room, data);
+            }
+            return true;
+        }
+        let varying = varying(&group.data);
+        match plan(scope, self.k, varying, size, self.kernel.pair_cost()) {
+            Plan::Nothing => {
+                self.done(scope, size.keys as usize);
+                false
+            }
+            Plan::Compare => {
+                self.compare(scope, group, found);
+                self.done(scope, size.keys as usize);
+                false
+            }
+            Plan::Split(parts) => {
+                self.split_by_parts(scope, &parts, group, found);
+                true
+            }
+        }
+    }
+
+    fn split_by_parts<const SIDES: usize>(
+        &self,
+        scope: &Scope,
+        parts: &[Part],
+        group: &mut Group<'_, SIDES>,
+        found: &mut Found<'_>,
+    ) {
+        let Group { data, room } = group;
+        let mut in_room = false;
+        for (number, part) in parts.iter().enumerate() {
+            let mut inner = scope.under(parts, number);
+            inner.weight = scope.weight / parts.len() as f64;
+            let (from, to) =
+                if in_room { (&mut *room, &mut *data) } else { (&mut *data, &mut *room) };
+            if part.most == 0 {
+                in_room ^= self.split(&inner, part.mask, from, to, found);
+            } else {
+                self.join_neighbours(&inner, *part, from, to);
+            }
+        }
+        if in_room {
+            copy(room, data);
+        }
+    }
+
+    /// Splits a group by the next bits of a part into groups in `to`, and joins these. Tells whether
+    /// that has written to `from`; then its fingerprints are left in `to` only.
+    fn split<const SIDES: usize>(
+        &self,
+        scope: &Scope,
+        part: u64,
+        from: &mut [&mut [u64]; SIDES],
+        to: &mut [&mut [u64]; SIDES],
+        found: &mut Found<'_>,
+    ) -> bool {
+        let longest = from.iter().map(|side| side.len()).max().unwrap_or(0);
+        if longest >= PARALLEL_KEYS {
+            return self.split_by_all(scope, part, from, to);
+        }
+        // Groups small enough to be compared, unless the part ends before.
+        let keys = longest as f64 / small_keys(self.kernel.pair_cost());
+        let bits = (keys.log2() + 2.0).clamp(1.0, f64::from(CACHED_BITS)) as u32;
+        let digit = Digit::of(part, bits);
+        let pending = part & !digit.mask();
+        let mut ends = [[0u32; 1 << CACHED_BITS]; SIDES];
+        for ((from, to), ends) in from.iter().zip(to.iter_mut()).zip(&mut ends) {
+            scatter(from, to, &digit, ends);
+        }
+        let (mut from, mut to) = (reborrow(from), reborrow(to));
+        let mut starts = [0; SIDES];
+        let mut written = false;
+        for number in 0..1usize << digit.bits() {
+            let ends = ends.each_ref().map(|ends| ends[number]);
+            let starts = std::mem::replace(&mut starts, ends);
+            let lengths = std::array::from_fn(|side| (ends[side] - starts[side]) as usize);
+            let mut group = Group { data: take(&mut to, lengths), room: take(&mut from, lengths) };
+            if has_pairs(lengths) {
+                written |= self.visit(scope, pending, &mut group, found);
+            }
+        }
+        written
+    }
+
+    /// As [`Self::split`], with all threads.
+    fn split_by_all<const SIDES: usize>(
+        &self,
+        scope: &Scope,
+        part: u64,
+        from: &mut [&mut [u64]; SIDES],
+        to: &mut [&mut [u64]; SIDES],
+    ) -> bool {
+        let longest = from.iter().map(|side| side.len()).max().unwrap_or(0);
+        let bits = longest.ilog2().saturating_sub(CACHED_KEYS).clamp(1, PARALLEL_BITS);
+        let digit = Digit::of(part, bits);
+        let pending = part & !digit.mask();
+        let lengths: [Vec<usize>; SIDES] =
+            std::array::from_fn(|side| distribute(from[side], to[side], &digit));
+        let (mut from, mut to) = (reborrow(from), reborrow(to));
+        let groups = (0..1usize << digit.bits()).map(|number| {
+            let lengths = std::array::from_fn(|side| lengths[side][number]);
+            Group { data: take(&mut to, lengths), room: take(&mut from, lengths) }
+        });
+        let groups: Vec<_> = groups.collect();
+        let inner = Scope { weight: 0.0, ..scope.clone() };
+        let written = AtomicBool::new(false);
+        let join = |found: &mut Found<'_>, mut group: Group<'_, SIDES>| {
+            let lengths = group.lengths();
+            if has_pairs(lengths) && self.visit(&inner, pending, &mut group, found) {
+                written.store(true, Ordering::Relaxed);
+            }
+            self.done(scope, lengths.iter().sum());
+        };
+        let groups = groups.into_par_iter().with_max_len(1);
+        groups.for_each_init(|| Found::new(self.output), join);
+        written.into_inner()
+    }
+
+    /// Joins fingerprints that differ in at most as many bits of a part as its threshold says.
+    /// Leaves those of the group in `from`.
+    fn join_neighbours<const SIDES: usize>(
+        &self,
+        scope: &Scope,
+        part: Part,
+        from: &mut [&mut [u64]; SIDES],
+        to: &mut [&mut [u64]; SIDES],
+    ) {
+        let keys = from.iter().map(|side| side.len()).sum();
+        let digit = Digit::of(part.mask, part.mask.count_ones());
+        let starts: [Vec<usize>; SIDES] =
+            std::array::from_fn(|side| sort_by_digit(from[side], to[side], &digit));
+        let sides: [&[u64]; SIDES] = from.each_ref().map(|side| &**side);
+        let of_value = |side: usize, value: usize| {
+            sides[side].get(starts[side][value]..starts[side][value + 1]).unwrap_or_default()
+        };
+        let flips = flips(digit.bits(), part.most);
+        let visit = |found: &mut Found<'_>, values: std::ops::Range<usize>| {
+            for value in values {
+                let left = of_value(0, value);
+                if left.is_empty() || self.output.stopped() {
+                    continue;
+                }
+                if SIDES == 1 {
+                    self.compare_sides(scope, [left], found);
+                }
+                for flip in &flips {
+                    let other = value ^ *flip as usize;
+                    if SIDES == 2 || other > value {
+                        let right = of_value(SIDES - 1, other);
+                        if !right.is_empty() {
+                            self.compare_sides(scope, [left, right], found);
+                        }
+                    }
+                }
+            }
+        };
+        let values = 1usize << digit.bits();
+        let pieces = (0..values).step_by(VISITED).map(|start| start..values.min(start + VISITED));
+        let pieces: Vec<_> = pieces.collect();
+        pieces.into_par_iter().for_each_init(|| Found::new(self.output), visit);
+        self.done(scope, keys);
+    }
+
+    /// Compares all of a group.
+    fn compare<const SIDES: usize>(
+        &self,
+        scope: &Scope,
+        group: &Group<'_, SIDES>,
+        found: &mut Found<'_>,
+    ) {
+        let sides = group.data.each_ref().map(|side| &**side);
+        if Size::new(group.lengths()).pairs < PARALLEL_PAIRS {
+            return self.compare_sides(scope, sides, found);
+        }
+        let left = sides[0];
+        let rows = |found: &mut Found<'_>, start: usize| {
+            let (end, mut rest) = (left.len().min(start + ROWS), sides[SIDES - 1]);
+            let rows = &left[start..end];
+            if SIDES == 1 {
+                self.compare_sides(scope, [rows], found);
+                rest = &left[end..];
+            }
+            if !self.output.stopped() {
+                self.compare_sides(scope, [rows, rest], found);
+            }
+        };
+        let starts: Vec<usize> = (0..left.len()).step_by(ROWS).collect();
+        starts.into_par_iter().for_each_init(|| Found::new(self.output), rows);
+    }
+
+    /// Compares all of one list, or of two with each other.
+    #[inline]
+    fn compare_sides<const SIDES: usize>(
+        &self,
+        scope: &Scope,
+        sides: [&[u64]; SIDES],
+        found: &mut Found<'_>,
+    ) {
+        let push = |one: u64, other: u64| {
+            if !scope.admits(one ^ other) {
+                return;
+            }
+            if self.one_set {
+                found.push(one.min(other), one.max(other));
+            } else {
+                found.push(one, other);
+            }
+        };
+        match sides[..] {
+            [only] => self.kernel.within(only, self.k, push),
+            [left, right] => self.kernel.between(left, right, self.k, push),
+            _ => {}
+        }
+    }
+}
+
+fn has_pairs<const SIDES: usize>(lengths: [usize; SIDES]) -> bool {
+    match lengths[..] {
+        [only] => only > 1,
+        _ => lengths.iter().all(|&length| length > 0),
+    }
+}
+
+fn reborrow<'a, const SIDES: usize>(sides: &'a mut [&mut [u64]; SIDES]) -> [&'a mut [u64]; SIDES] {
+    sides.each_mut().map(|side| &mut **side)
+}
+
+/// Takes so many fingerprints from the front of each side.
+#[inline]
+fn take<'a, const SIDES: usize>(
+    sides: &mut [&'a mut [u64]; SIDES],
+    lengths: [usize; SIDES],
+) -> [&'a mut [u64]; SIDES] {
+    let mut lengths = lengths.into_iter();
+    sides.each_mut().map(|side| {
+        let length = lengths.next().unwrap_or(0);
+        let (front, rest) = std::mem::take(side).split_at_mut(length);
+        *side = rest;
+        front
+    })
+}
+
+fn copy<const SIDES: usize>(from: &[&mut [u64]; SIDES], to: &mut [&mut [u64]; SIDES]) {
+    for (from, to) in from.iter().zip(to) {
+        to.copy_from_slice(from);
+    }
+}
+
+/// The bits that are not the same in all fingerprints of all sides.
+fn varying<const SIDES: usize>(sides: &[&mut [u64]; SIDES]) -> u64 {
+    let Some(&one) = sides.iter().find_map(|side| side.first()) else { return 0 };
+    let all = sides.iter().flat_map(|side| side.iter());
+    all.fold(0, |varying, fingerprint| varying | fingerprint ^ one)
+}
+
+/// Writes `from` to `to` in the order of a digit, with one thread. Gives where each value ends.
+fn scatter(from: &[u64], to: &mut [u64], digit: &Digit, ends: &mut [u32; 1 << CACHED_BITS]) {
+    match digit.only_run() {
+        Some((rotation, mask)) => {
+            scatter_by(from, to, |fp| (fp.rotate_right(rotation) & mask) as usize, ends);
+        }
+        None => scatter_by(from, to, |fp| digit.get(fp), ends),
+    }
+}
+
+#[inline(always)]
+fn scatter_by(
+    from: &[u64],
+    to: &mut [u64],
+    digit: impl Fn(u64) -> usize,
+    ends: &mut [u32; 1 << CACHED_BITS],
+) {
+    const VALUES: usize = 1 << CACHED_BITS;
+    for &fingerprint in from {
+        ends[digit(fingerprint) % VALUES] += 1;
+    }
+    let mut sum = 0;
+    for end in ends.iter_mut() {
+        sum += std::mem::replace(end, sum);
+    }
+    // What was the start of a value becomes its end.
+    for &fingerprint in from {
+        let at = &mut ends[digit(fingerprint) % VALUES];
+        to[*at as usize] = fingerprint;
+        *at += 1;
+    }
+}
+
+/// Writes `from` to `to` in the order of a digit, with all threads. Gives the number of each value.
+fn distribute(from: &[u64], to: &mut [u64], digit: &Digit) -> Vec<usize> {
+    let values = 1 << digit.bits();
+    match digit.only_run() {
+        Some((rotation, mask)) => sort::partition_keys(
+            from,
+            values,
+            |fp| fp,
+            |fp| (fp.rotate_right(rotation) & mask) as usize,
+            to,
+        ),
+        None => sort::partition_keys(from, values, |fp| fp, |fp| digit.get(*fp), to),
+    }
+}
+
+/// Sorts `data` by a digit, with the help of `room`. Gives where each value starts, and the end.
+fn sort_by_digit(data: &mut [u64], room: &mut [u64], digit: &Digit) -> Vec<usize> {
+    let values = 1usize << digit.bits();
+    let high = digit.bits().min(PARALLEL_BITS);
+    let low = digit.bits() - high;
+    let lengths = sort::partition_keys(data, 1 << high, |fp| fp, |fp| digit.get(*fp) >> low, room);
+    let (mut data, mut room) = ([data], [room]);
+    let mut parts = Vec::with_capacity(lengths.len());
+    for &length in &lengths {
+        parts.push((take(&mut room, [length]), take(&mut data, [length])));
+    }
+    let mask = (1 << low) - 1;
+    let counts = parts.into_par_iter().map(|([from], [to])| {
+        let mut ends = vec![0usize; 1 << low];
+        from.iter().for_each(|fp| ends[digit.get(*fp) & mask] += 1);
+        let counts = ends.clone();
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += std::mem::replace(end, sum);
+        }
+        for &fingerprint in &*from {
+            let at = &mut ends[digit.get(fingerprint) & mask];
+            to[*at] = fingerprint;
+            *at += 1;
+        }
+        counts
+    });
+    let counts: Vec<Vec<usize>> = counts.collect();
+    let mut starts = Vec::with_capacity(values + 1);
+    let mut sum = 0;
+    for count in counts.into_iter().flatten() {
+        starts.push(sum);
+        sum += count;
+    }
+    starts.push(sum);
+    starts
+}

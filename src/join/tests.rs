@@ -1,0 +1,177 @@
+//! Joins of stores with several segments, in ranges and shards, against brute force.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::search::tests::store_of_segments;
+use crate::store::Store;
+
+/// Fingerprints near a few centres, and some anywhere.
+fn set(count: usize, seed: u64, centres: u64) -> Vec<u64> {
+    let random = |i: u64| crate::set_sum::term(seed ^ i << 12) as u64;
+    let near = |i: u64| {
+        let centre = random((1 << 40) + random(i) % centres);
+        // Up to six flips.
+        (0..random(i) >> 32 & 7).fold(centre, |fp, flip| fp ^ 1 << (random(i) >> (8 * flip) & 63))
+    };
+    (0..count as u64).map(|i| if i % 3 == 0 { random(i) } else { near(i) }).collect()
+}
+
+fn brute_force(a: &BTreeSet<u64>, b: Option<&BTreeSet<u64>>, k: u32) -> Vec<Pair> {
+    let pair = |a: u64, b: u64| Pair { a, b, distance: (a ^ b).count_ones() };
+    let of_a = |&one: &u64| {
+        let others = b.unwrap_or(a).iter().filter(move |&&other| b.is_some() || one < other);
+        others.map(move |&other| pair(one, other)).filter(|pair| pair.distance <= k)
+    };
+    a.iter().flat_map(of_a).collect()
+}
+
+/// The pairs of a join, sorted; checks that ranges follow each other and hold their pairs.
+fn run(join: &Join<'_>) -> Vec<Pair> {
+    let range = join.range().unwrap();
+    let (mut pairs, mut of_range) = (Vec::new(), Vec::new());
+    let mut next = range.as_ref().map(|range| *range.start());
+    let mut events = 0;
+    let summary = join.run(|event| {
+        match event {
+            JoinEvent::Pairs(some) => of_range.extend_from_slice(some),
+            JoinEvent::Range(done) => {
+                assert_eq!(Some(*done.start()), next);
+                assert!(of_range.iter().all(|pair: &Pair| done.contains(&pair.a)));
+                next = done.end().checked_add(1);
+                pairs.append(&mut of_range);
+                events += 1;
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    let summary = summary.unwrap();
+    assert!(of_range.is_empty() && !summary.stopped);
+    assert_eq!(next, range.and_then(|range| range.end().checked_add(1)));
+    assert_eq!((summary.pairs, summary.ranges), (pairs.len() as u64, events));
+    pairs.sort_unstable();
+    pairs
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn ranges_and_shards_give_each_pair_once(
+        counts in (0usize..700, 0usize..500, 0usize..500), seed in any::<u64>(), centres in 1u64..30,
+        k in prop_oneof![4 => 0u32..8, 1 => 8u32..=64], capacity in 2usize..2000,
+        shards in 1u64..8, threads in 1usize..4, start in any::<u64>(),
+    ) {
+        let temporary = tempfile::tempdir().unwrap();
+        let first = set(counts.0, seed, centres);
+        // Some stand in both segments.
+        let mut second = set(counts.1, seed + 1, centres);
+        second.extend(first.iter().step_by(5));
+        let other = set(counts.2, seed, centres);
+        let one = store_of_segments(&temporary.path().join("one"), &[&first, &second]);
+        let other_store = store_of_segments(&temporary.path().join("other"), &[&other]);
+        let all: BTreeSet<u64> = first.into_iter().chain(second).collect();
+        let other: BTreeSet<u64> = other.into_iter().collect();
+        type Joins<'a> = [(&'a Store, Option<&'a BTreeSet<u64>>); 2];
+        let joins: Joins<'_> = [(&one, None), (&other_store, Some(&other))];
+        for (store, side) in joins {
+            let join = match side {
+                None => one.self_join(k),
+                Some(_) => one.join(store, k),
+            };
+            let expected = brute_force(&all, side, k);
+            let join = Join { capacity: Some(capacity), ..join.threads(threads) };
+            let whole = run(&join);
+            prop_assert_eq!(&whole, &expected);
+            let of_shards = (0..shards).flat_map(|shard| run(&join.clone().shard(shard, shards)));
+            let mut of_shards: Vec<Pair> = of_shards.collect();
+            // Each is sorted, and the shards follow each other.
+            prop_assert!(of_shards.is_sorted());
+            of_shards.sort_unstable();
+            prop_assert_eq!(&of_shards, &expected);
+            let resumed = run(&join.clone().start(start));
+            let behind = expected.iter().filter(|pair| pair.a >= start);
+            prop_assert!(resumed.iter().eq(behind));
+        }
+    }
+}
+
+#[test]
+fn empty_stores_and_the_ends_of_the_space_are_joined() {
+    let temporary = tempfile::tempdir().unwrap();
+    let empty = store_of_segments(&temporary.path().join("empty"), &[&[], &[]]);
+    let none = store_of_segments(&temporary.path().join("none"), &[]);
+    let ends = store_of_segments(&temporary.path().join("ends"), &[&[0, u64::MAX], &[u64::MAX, 1]]);
+    for store in [&empty, &none] {
+        assert_eq!(run(&store.self_join(64)), []);
+        assert_eq!(run(&store.join(&ends, 64)), []);
+        assert_eq!(run(&ends.join(store, 64)), []);
+    }
+    let pair = |a, b, distance| Pair { a, b, distance };
+    let expected = [pair(0, 1, 1), pair(0, u64::MAX, 64), pair(1, u64::MAX, 63)];
+    for capacity in [2, 3, 1 << 20] {
+        let join = Join { capacity: Some(capacity), ..ends.self_join(64) };
+        assert_eq!(run(&join), expected);
+        let join = Join { capacity: Some(capacity), ..ends.join(&ends, 0) };
+        assert_eq!(run(&join), [pair(0, 0, 0), pair(1, 1, 0), pair(u64::MAX, u64::MAX, 0)]);
+    }
+    assert_eq!(ends.self_join(3).start(u64::MAX).range().unwrap(), Some(u64::MAX..=u64::MAX));
+}
+
+#[test]
+fn a_join_stops_when_its_caller_does() {
+    let temporary = tempfile::tempdir().unwrap();
+    let set = set(3000, 1, 2);
+    let store = store_of_segments(&temporary.path().join("store"), &[&set]);
+    let mut taken = 0;
+    let summary = store.self_join(12).run(|event| {
+        taken += usize::from(matches!(event, JoinEvent::Pairs(_)));
+        ControlFlow::Break(())
+    });
+    let summary = summary.unwrap();
+    assert!(summary.stopped && taken == 1 && summary.ranges == 0, "{summary:?}");
+    let cancel = Arc::new(AtomicBool::new(false));
+    let cancelled = store.self_join(12).cancel(cancel.clone()).run(|_| {
+        cancel.store(true, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(cancelled, Err(Error::Cancelled)), "{cancelled:?}");
+}
+
+#[test]
+fn options_that_cannot_be_are_refused() {
+    let temporary = tempfile::tempdir().unwrap();
+    let store = store_of_segments(&temporary.path().join("store"), &[&[1]]);
+    let join = store.self_join(3);
+    for (join, named) in [
+        (join.clone().shard(2, 2), "shard"),
+        (join.clone().shard(0, 0), "shard"),
+        (join.clone().memory(1000), "memory"),
+        (join.clone().threads(5000), "threads"),
+    ] {
+        match join.run(|_| ControlFlow::Continue(())) {
+            Err(Error::InvalidOption { option, .. }) => assert_eq!(option, named),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn progress_ascends_to_the_number_of_fingerprints() {
+    let temporary = tempfile::tempdir().unwrap();
+    let set: BTreeSet<u64> = set(3000, 1, 2).into_iter().collect();
+    let list: Vec<u64> = set.iter().copied().collect();
+    let store = store_of_segments(&temporary.path().join("store"), &[&list]);
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let tell = told.clone();
+    let join = store.self_join(3).threads(1).on_progress(move |at| tell.lock().unwrap().push(at));
+    let join = Join { capacity: Some(1000), ..join };
+    join.run(|_| ControlFlow::Continue(())).unwrap();
+    let told = told.lock().unwrap();
+    assert!(told.is_sorted_by_key(|at| at.done), "{told:?}");
+    let last = told.last().unwrap();
+    assert_eq!((last.done, last.total), (set.len() as u64, set.len() as u64));
+    assert!(told.iter().all(|at| at.done <= at.total));
+}
