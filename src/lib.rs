@@ -12,6 +12,7 @@
 //!   [`iter`](Store::iter), [`stats`](Store::stats) and [`verify`](Store::verify) from any number
 //!   of threads;
 //! * [`Searcher`] is for many queries from one thread: it keeps its buffers;
+//! * [`Batch`] is for many queries at once;
 //! * [`Join`] gives all pairs of near fingerprints of a store, or of two, and [`Clustering`] the
 //!   clusters that these form, with one fingerprint of each to keep;
 //! * [`Planner`] predicts size and latency of every design, and recommends one;
@@ -68,6 +69,7 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target");
 
+mod batch;
 mod block;
 mod calibrate;
 mod clusters;
@@ -89,6 +91,7 @@ mod sort;
 mod store;
 mod table;
 
+pub use batch::{Batch, BatchPlan, BatchSummary};
 pub use calibrate::CalibrationGap;
 pub use clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
 pub use design::Design;

@@ -54,6 +54,8 @@ pub struct Searcher<'a> {
     counts_bytes: bool,
     /// Whether the last search seems to have waited for the disk.
     cold: bool,
+    /// Whether one match is enough.
+    any: bool,
 }
 
 /// A table that a search descends.
@@ -105,6 +107,7 @@ impl<'a> Searcher<'a> {
             work: SearchWork::default(),
             counts_bytes: false,
             cold: false,
+            any: false,
         }
     }
 
@@ -116,6 +119,19 @@ impl<'a> Searcher<'a> {
     /// [`Error::Corrupt`](crate::Error::Corrupt) if a block that is needed is damaged.
     pub fn search(&mut self, fingerprint: u64, k: u32) -> Result<&[Match]> {
         self.search_with(fingerprint, k, false)
+    }
+
+    /// Whether any stored fingerprint is within `k` of `fingerprint`; `k` over 64 is 64. Looks into one
+    /// table after the other, and ends with the first match.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::search`].
+    pub fn any_within(&mut self, fingerprint: u64, k: u32) -> Result<bool> {
+        self.any = true;
+        let found = self.search_with(fingerprint, k, false).map(|matches| !matches.is_empty());
+        self.any = false;
+        found
     }
 
     /// As [`Self::search`], reading every column of one table instead of descending. The answer is
@@ -154,6 +170,9 @@ impl<'a> Searcher<'a> {
             self.search_candidates(segment, k)?;
             if self.counts_bytes {
                 self.work.bytes_touched += self.scanned_bytes(segment);
+            }
+            if self.any && !self.matches.is_empty() {
+                break;
             }
         }
         let warm = WARM + WARM_BLOCK * u32::try_from(self.work.blocks_scanned).unwrap_or(u32::MAX);
@@ -250,8 +269,12 @@ impl<'a> Searcher<'a> {
                     survived,
                 )?;
                 start = end;
-                if self.survivors.len() >= GATHERED {
+                if self.survivors.len() >= GATHERED || self.any {
                     looked_into = self.look_into_survivors(segment, k, earlier, looked_into)?;
+                    if self.any && self.matches.len() > earlier {
+                        self.work.blocks_scanned += start as u64;
+                        return Ok(());
+                    }
                 }
             }
         }

@@ -12,7 +12,7 @@ const TILE: usize = 1024;
 
 /// How fingerprints are compared.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kernel {
+pub(crate) enum Kernel {
     Scalar,
     #[cfg(target_arch = "x86_64")]
     Avx2(x86::Avx2),
@@ -22,7 +22,7 @@ pub(super) enum Kernel {
 
 impl Kernel {
     /// The fastest kernel that the CPU has.
-    pub(super) fn best() -> Self {
+    pub(crate) fn best() -> Self {
         Self::all().pop().unwrap_or(Self::Scalar)
     }
 
@@ -39,7 +39,7 @@ impl Kernel {
     }
 
     /// Nanoseconds per pair that is compared, as measured on one machine.
-    pub(super) fn pair_cost(self) -> f64 {
+    pub(crate) fn pair_cost(self) -> f64 {
         match self {
             Self::Scalar => 0.6,
             #[cfg(target_arch = "x86_64")]
@@ -70,7 +70,7 @@ impl Kernel {
     /// Calls `found` with each fingerprint of `left` and each of `right` that differ in at most `k`
     /// bits.
     #[inline]
-    pub(super) fn between(
+    pub(crate) fn between(
         self,
         left: &[u64],
         right: &[u64],

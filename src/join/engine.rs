@@ -6,17 +6,19 @@
 //! other, and groups of groups use the place that is free. So a join takes 16 bytes per fingerprint,
 //! however the set is distributed.
 
-use std::ops::RangeInclusive;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{self, SyncSender};
 
+use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::Pair;
 use super::compare::Kernel;
 use super::digit::Digit;
 use super::plan::{Part, Plan, Scope, Size, flips, plan, small_keys};
+use crate::error::{Error, Result};
 use crate::sort;
 
 /// Fingerprints from which a group is split with all threads.
@@ -32,6 +34,8 @@ const PARALLEL_PAIRS: f64 = 1e8;
 const ROWS: usize = 1 << 10;
 /// Groups whose neighbours one task visits.
 const VISITED: usize = 1 << 8;
+/// Messages on their way to the caller.
+const QUEUED: usize = 16;
 /// Pairs that are handed on together.
 const BATCH: usize = 1 << 12;
 
@@ -48,7 +52,7 @@ impl<const SIDES: usize> Group<'_, SIDES> {
 }
 
 /// What goes to the caller of a join.
-pub(super) enum Message {
+pub(crate) enum Message {
     /// Pairs that were found.
     Pairs(Vec<Pair>),
     /// All pairs of this range were sent; it has so many fingerprints.
@@ -56,7 +60,7 @@ pub(super) enum Message {
 }
 
 /// Where pairs go, and what stops a join.
-pub(super) struct Output {
+pub(crate) struct Output {
     messages: SyncSender<Message>,
     /// Whether nobody takes messages any more.
     stop: AtomicBool,
@@ -64,8 +68,31 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn new(messages: SyncSender<Message>, cancel: Option<Arc<AtomicBool>>) -> Self {
-        Self { messages, stop: AtomicBool::new(false), cancel }
+    /// Runs `work` with all threads of `pool`, and hands its messages to `take` on this thread until
+    /// `take` breaks or the work has ended.
+    ///
+    /// # Errors
+    ///
+    /// Those of the work; [`Error::Cancelled`] if `cancel` was set.
+    pub(crate) fn run<T: Send>(
+        pool: &ThreadPool,
+        cancel: Option<Arc<AtomicBool>>,
+        work: impl FnOnce(&Output) -> Result<T> + Send,
+        mut take: impl FnMut(Message) -> ControlFlow<()>,
+    ) -> Result<T> {
+        let (messages, receiver) = mpsc::sync_channel(QUEUED);
+        let output = Self { messages, stop: AtomicBool::new(false), cancel: cancel.clone() };
+        let done = std::thread::scope(|scope| {
+            // The output goes when the work has ended: then the receiver ends as well.
+            let work = scope.spawn(move || pool.install(|| work(&output)));
+            let _ = receiver.into_iter().try_for_each(&mut take);
+            work.join()
+        });
+        let done = done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        match cancel {
+            Some(cancel) if cancel.load(Ordering::Relaxed) => Err(Error::Cancelled),
+            _ => Ok(done),
+        }
     }
 
     /// Sends a message, unless the join is to stop.
@@ -76,25 +103,25 @@ impl Output {
     }
 
     /// Whether the join is to stop.
-    pub(super) fn stopped(&self) -> bool {
+    pub(crate) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
             || self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
     }
 }
 
 /// The pairs that a task has found and not handed on.
-struct Found<'a> {
+pub(crate) struct Found<'a> {
     output: &'a Output,
     pairs: Vec<Pair>,
 }
 
 impl<'a> Found<'a> {
-    fn new(output: &'a Output) -> Self {
+    pub(crate) fn new(output: &'a Output) -> Self {
         Self { output, pairs: Vec::new() }
     }
 
     #[inline]
-    fn push(&mut self, a: u64, b: u64) {
+    pub(crate) fn push(&mut self, a: u64, b: u64) {
         if self.pairs.len() == BATCH {
             self.flush();
         }

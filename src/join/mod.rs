@@ -21,11 +21,14 @@ use std::fmt;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver};
 
-use compare::Kernel;
-use engine::{Engine, Group, Message, Output};
-use read::Scan;
+pub(crate) use compare::Kernel;
+pub(crate) use engine::{Found, Message, Output};
+pub(crate) use plan::flips;
+use rayon::ThreadPool;
+pub(crate) use read::Scan;
+
+use engine::{Engine, Group};
 
 use crate::error::{Error, Result};
 use crate::segment::Segment;
@@ -39,10 +42,10 @@ const FIXED_BYTES: u64 = 10 << 20;
 const THREAD_BYTES: u64 = 1 << 20;
 /// Bytes per fingerprint in memory: it stands there twice, and splits need some more.
 const FINGERPRINT_BYTES: u64 = 18;
+/// Nanoseconds for reading a fingerprint.
+const READ_COST: f64 = 2.5;
 /// Fingerprints that are in memory in any case.
 const LEAST_CAPACITY: usize = 1 << 14;
-/// Messages on their way to the caller.
-const QUEUED: usize = 16;
 
 /// Two fingerprints near each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -241,33 +244,31 @@ impl<'a> Join<'a> {
         mut sink: impl FnMut(JoinEvent<'_>) -> ControlFlow<()>,
     ) -> Result<JoinSummary> {
         let range = self.range()?;
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
-        let pool = pool.map_err(|error| Error::InvalidOption {
-            option: "threads",
-            value: self.threads.to_string(),
-            expected: format!("the system cannot start them ({error})"),
-        })?;
-        let (messages, receiver) = mpsc::sync_channel(QUEUED);
-        let output = Output::new(messages, self.cancel.clone());
+        let pool = pool(self.threads)?;
         let mut summary = JoinSummary::default();
-        let work = std::thread::scope(|scope| {
-            let work = scope.spawn(|| {
-                // Gone when the work is, so that the receiver ends.
-                let work = Work { join: self, output, reading: AtomicU64::new(0) };
-                match range {
-                    Some(range) => pool.install(|| work.run(*range.start(), *range.end())),
-                    None => Ok(()),
+        let work = |output: &Output| {
+            let work = Work { join: self, output, reading: AtomicU64::new(0) };
+            if let Some(range) = range {
+                work.run(*range.start(), *range.end())?;
+            }
+            Ok(work.reading.into_inner())
+        };
+        let read = Output::run(&pool, self.cancel.clone(), work, |message| {
+            let flow = match message {
+                Message::Pairs(pairs) => {
+                    summary.pairs += pairs.len() as u64;
+                    sink(JoinEvent::Pairs(&pairs))
                 }
-                .map(|()| work.reading.into_inner())
-            });
-            deliver(receiver, &mut sink, &mut summary);
-            work.join()
-        });
-        summary.read = work.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        match &self.cancel {
-            Some(cancel) if cancel.load(Ordering::Relaxed) => Err(Error::Cancelled),
-            _ => Ok(summary),
-        }
+                Message::Range { range, fingerprints } => {
+                    summary.ranges += 1;
+                    summary.fingerprints += fingerprints;
+                    sink(JoinEvent::Range(range))
+                }
+            };
+            summary.stopped |= flow.is_break();
+            flow
+        })?;
+        Ok(JoinSummary { read, ..summary })
     }
 
     fn check_options(&self) -> Result<()> {
@@ -278,9 +279,6 @@ impl<'a> Join<'a> {
                 expected: expected.to_string(),
             })
         };
-        if self.threads > MAX_THREADS {
-            return invalid("threads", self.threads as u64, "there are at most 1024");
-        }
         if let Some(memory) = self.memory.filter(|&memory| memory < MIN_MEMORY) {
             return invalid("memory", memory, "it is at least 16 MiB (16777216)");
         }
@@ -293,36 +291,56 @@ impl<'a> Join<'a> {
     }
 }
 
-/// Hands messages to the sink until it breaks or they end.
-fn deliver(
-    messages: Receiver<Message>,
-    sink: &mut impl FnMut(JoinEvent<'_>) -> ControlFlow<()>,
-    summary: &mut JoinSummary,
-) {
-    for message in messages {
-        let flow = match message {
-            Message::Pairs(pairs) => {
-                summary.pairs += pairs.len() as u64;
-                sink(JoinEvent::Pairs(&pairs))
-            }
-            Message::Range { range, fingerprints } => {
-                summary.ranges += 1;
-                summary.fingerprints += fingerprints;
-                sink(JoinEvent::Range(range))
-            }
-        };
-        if flow.is_break() {
-            summary.stopped = true;
-            return;
-        }
+/// A pool of so many threads; 0 stands for the number of cores.
+pub(crate) fn pool(threads: usize) -> Result<ThreadPool> {
+    let invalid =
+        |expected| Error::InvalidOption { option: "threads", value: threads.to_string(), expected };
+    if threads > MAX_THREADS {
+        return Err(invalid("there are at most 1024".to_string()));
     }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|error| invalid(format!("the system cannot start them ({error})")))
 }
 
 /// A join that runs, in a pool of threads.
 struct Work<'a> {
     join: &'a Join<'a>,
-    output: Output,
+    output: &'a Output,
     reading: AtomicU64,
+}
+
+/// Joins `queries`, in any order, with all fingerprints of some segments from the first to the last,
+/// which are read in pieces of `piece`; runs in the current pool. The pairs have the query first.
+pub(crate) fn stream(
+    output: &Output,
+    queries: Vec<u64>,
+    segments: &[Segment],
+    k: u32,
+    piece: usize,
+) -> Result<()> {
+    let engine = Engine { k, kernel: Kernel::best(), one_set: false, output, progress: &|_| {} };
+    let mut side = Side { room: vec![0; queries.len()], data: queries };
+    let mut pieces = Side::default();
+    let mut scan = Scan::new(segments, 0);
+    loop {
+        let more = pieces.read(&mut scan, u64::MAX, piece, segments_len(segments))?;
+        let data: [&mut [u64]; 2] = [&mut side.data, &mut pieces.data];
+        engine.join(Group { data, room: [&mut side.room, &mut pieces.room] });
+        if !more || output.stopped() {
+            return Ok(());
+        }
+    }
+}
+
+/// The predicted time of [`stream`] with so many queries and fingerprints, in nanoseconds of one thread.
+pub(crate) fn stream_cost(queries: u64, fingerprints: u64, piece: u64, k: u32) -> f64 {
+    let pieces = fingerprints.div_ceil(piece.max(1)).max(1);
+    let of_piece = fingerprints.div_ceil(pieces);
+    let [queries, of_piece] = [queries, of_piece].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    let size = plan::Size::new([queries, of_piece]);
+    let pair_cost = Kernel::best().pair_cost();
+    let join = plan::predict(&plan::Scope::default(), k, u64::MAX, size, pair_cost);
+    READ_COST * fingerprints as f64 + pieces as f64 * join
 }
 
 /// Fingerprints in memory, and as much room.
@@ -508,7 +526,7 @@ impl Steps<'_> {
             k: work.join.k,
             kernel: Kernel::best(),
             one_set: work.join.b.is_none(),
-            output: &work.output,
+            output: work.output,
             progress: &tell,
         };
         join(&engine);

@@ -132,15 +132,26 @@ pub(super) fn small_keys(pair_cost: f64) -> f64 {
 /// The plan with the least predicted work for a group in which the bits `varying` are not the same
 /// everywhere. `pair_cost` is the time to compare a pair, in nanoseconds.
 pub(super) fn plan(scope: &Scope, k: u32, varying: u64, size: Size, pair_cost: f64) -> Plan {
+    best(scope, k, varying, size, pair_cost).1
+}
+
+/// The predicted work of [`plan`], in nanoseconds, for uniform fingerprints.
+pub(super) fn predict(scope: &Scope, k: u32, varying: u64, size: Size, pair_cost: f64) -> f64 {
+    best(scope, k, varying, size, pair_cost).0
+}
+
+fn best(scope: &Scope, k: u32, varying: u64, size: Size, pair_cost: f64) -> (f64, Plan) {
     let free = varying & !scope.equal;
     if scope.budget(k, free, 0).is_none() {
-        return Plan::Nothing;
+        return (0.0, Plan::Nothing);
     }
     let constrained = scope.differ.iter().fold(0, |all, &(mask, _)| all | mask);
     let mut best = (size.pairs * pair_cost, Plan::Compare);
     let single = scope.differ.iter().map(|&(mask, _)| mask & free);
     for bits in [free & !constrained, free].into_iter().chain(single) {
-        let Some(budget) = scope.budget(k, free, bits) else { return Plan::Nothing };
+        let Some(budget) = scope.budget(k, free, bits) else {
+            return (0.0, Plan::Nothing);
+        };
         let width = bits.count_ones();
         for parts in 1..=(budget + 1).min(width) {
             let parts = cut(bits, parts, budget, size);
@@ -150,7 +161,7 @@ pub(super) fn plan(scope: &Scope, k: u32, varying: u64, size: Size, pair_cost: f
             }
         }
     }
-    best.1
+    best
 }
 
 /// Cuts `bits` into `parts` parts with thresholds that cover `budget`, those with more bits for more.
@@ -189,7 +200,7 @@ fn binomial(n: u32, k: u32) -> f64 {
 }
 
 /// All differences of up to `most` of `bits` bits, none first.
-pub(super) fn flips(bits: u32, most: u32) -> Vec<u32> {
+pub(crate) fn flips(bits: u32, most: u32) -> Vec<u32> {
     let mut flips = vec![0u32];
     let mut start = 0;
     for _ in 0..most.min(bits) {

@@ -9,7 +9,7 @@ mod spill;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use memory::{partition_keys, scratch_records, sort_permuted};
+pub(crate) use memory::{partition_keys, scratch_records, sort_lists, sort_permuted};
 pub(crate) use parts::{Buffers, Counts, Parts};
 pub(crate) use runs::{Runs, Sorted, Sorter};
 pub(crate) use spill::{Create, Extent, Spill, pieces, read, write};

@@ -28,6 +28,7 @@ pub use pack::{PackSummary, Packer};
 pub use progress::{PackTimes, Phase, Progress};
 pub use session::PackSession;
 
+use crate::batch::Batch;
 use crate::design::Design;
 use crate::error::{Corruption, Error, Result};
 use crate::format::{IdMapTag, MANIFEST_NAME, Manifest};
@@ -203,6 +204,22 @@ impl Store {
     /// A searcher for one thread, which allocates nothing per query once its buffers have grown.
     pub fn searcher(&self) -> Searcher<'_> {
         Searcher::new(&self.segments)
+    }
+
+    /// Searches for many fingerprints at once: for each of `queries` what [`Self::search`] gives. `k`
+    /// over 64 is 64. [`Batch::run`] starts it.
+    pub fn search_batch<'a>(&'a self, queries: &'a [u64], k: u32) -> Batch<'a> {
+        Batch::new(&self.segments, queries, k)
+    }
+
+    /// Whether any fingerprint within Hamming distance `k` of `fingerprint` is stored. Takes less time
+    /// than a search where there is one: it ends with the first that it finds.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::search`].
+    pub fn any_within(&self, fingerprint: u64, k: u32) -> Result<bool> {
+        self.searcher().any_within(fingerprint, k)
     }
 
     /// All pairs of stored fingerprints within Hamming distance `k` of each other, each once, the smaller

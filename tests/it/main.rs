@@ -7,6 +7,7 @@
 
 mod annotated;
 mod answers;
+mod batch;
 mod damage;
 mod exactness;
 mod forge;

@@ -8,11 +8,11 @@ use std::arch::x86_64::*;
 
 /// AVX2: 4 fingerprints at a time, bits counted by a look-up per half byte.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::join) struct Avx2(());
+pub(crate) struct Avx2(());
 
 /// AVX-512 with VPOPCNTQ: 8 fingerprints with 4 others at a time, tails by masks.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::join) struct Avx512(());
+pub(crate) struct Avx512(());
 
 /// Fingerprints of the left list that are compared together.
 const ROWS: usize = 4;

@@ -1,0 +1,463 @@
+//! Many searches at once (section 3.3 of the paper).
+//!
+//! Three plans, of which the one with the least predicted work is taken: *search* asks one query after
+//! the other; *[probe]* brings the queries into the order of each table and reads the table once, in
+//! order; *stream* builds tables of the queries in memory and reads the identity table past them, as the
+//! paper does for a batch, by the engine of joins.
+
+mod probe;
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::design::descent::DescentModel;
+use crate::error::{Error, Result};
+use crate::join::{self, Message, Output, Pair};
+use crate::search::{Match, Searcher};
+use crate::segment::Segment;
+use crate::sort;
+
+/// The least memory that a batch can be held to.
+const MIN_MEMORY: u64 = 16 << 20;
+/// Bytes that a batch takes besides queries and matches.
+const FIXED_BYTES: u64 = 10 << 20;
+/// Bytes per query: sorted with its number, and twice in memory in a stream.
+const QUERY_BYTES: u64 = 72;
+/// Bytes per match: in the order found, and in that of the queries.
+const MATCH_BYTES: u64 = 48;
+/// Bytes per fingerprint of the store that is in memory in a stream.
+const STREAM_BYTES: u64 = 18;
+/// Queries after which the caller is told how far the batch is.
+const TOLD: u64 = 1 << 12;
+/// Queries that one task searches.
+const TASK: usize = 64;
+/// Nanoseconds of a search: per block that is scanned, and per block where all are.
+const SCANNED_COST: f64 = 110.0;
+const STREAMED_COST: f64 = 15.0;
+/// Fingerprints that a stream holds where memory is not bounded.
+const STREAMED: u64 = 1 << 24;
+
+/// How a [`Batch`] is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BatchPlan {
+    /// One query after the other, as [`Searcher::search`] does; best for few.
+    Search,
+    /// Each table is read once, with the queries in its order. Blocks that no query needs are left
+    /// out.
+    Probe,
+    /// The identity table is read once, past tables of the queries in memory. Reads the disk in
+    /// order, and needs no other table.
+    Stream,
+}
+
+/// What a batch has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BatchSummary {
+    /// Queries that were answered.
+    pub queries: u64,
+    /// Matches handed on.
+    pub matches: u64,
+    /// Pieces of queries that were answered together, as the memory allowed.
+    pub pieces: u64,
+    /// The plan of the last piece; `None` if there was none.
+    pub plan: Option<BatchPlan>,
+    /// Whether the caller has stopped it.
+    pub stopped: bool,
+}
+
+/// Many searches within one radius, from [`Store::search_batch`](crate::Store::search_batch).
+///
+/// Time, by `cargo bench --bench batch`: some 1 us per query and thread for a million queries at k = 3 on
+/// 2^26 fingerprints. Memory: 72 bytes per query, 48 per match, and those of a piece of the store; or
+/// what [`memory`](Self::memory) allows.
+///
+/// # Examples
+///
+/// ```
+/// use std::ops::ControlFlow;
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("store");
+/// fpstore::Packer::new().pack(&path, [0b1011, 0b0011, u64::MAX])?;
+///
+/// let store = fpstore::Store::open(&path)?;
+/// let queries = [u64::MAX, 0, 0b1011];
+/// let mut counts = Vec::new();
+/// store.search_batch(&queries, 1).run(|number, matches| {
+///     assert_eq!(number, counts.len());
+///     counts.push(matches.len());
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(counts, [1, 0, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Batch<'a> {
+    segments: &'a [Segment],
+    queries: &'a [u64],
+    k: u32,
+    plan: Option<BatchPlan>,
+    threads: usize,
+    memory: Option<u64>,
+    ordered: bool,
+    limit: usize,
+    cancel: Option<Arc<AtomicBool>>,
+    progress: Arc<dyn Fn(u64) + Send + Sync>,
+}
+
+impl fmt::Debug for Batch<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch")
+            .field("queries", &self.queries.len())
+            .field("k", &self.k)
+            .field("plan", &self.plan)
+            .field("threads", &self.threads)
+            .field("memory", &self.memory)
+            .field("ordered", &self.ordered)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Batch<'a> {
+    pub(crate) fn new(segments: &'a [Segment], queries: &'a [u64], k: u32) -> Self {
+        Self {
+            segments,
+            queries,
+            k: k.min(64),
+            plan: None,
+            threads: 0,
+            memory: None,
+            ordered: true,
+            limit: usize::MAX,
+            cancel: None,
+            progress: Arc::new(|_| {}),
+        }
+    }
+
+    /// The plan; by default the one with the least [predicted](Self::predicted) time. Where a store
+    /// cannot probe within this radius, it streams.
+    pub fn plan(mut self, plan: BatchPlan) -> Self {
+        self.plan = Some(plan);
+        self
+    }
+
+    /// Number of threads, up to 1024; 0 stands for the number of cores.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// The most bytes of memory that the batch takes, from 16 MiB on, besides the queries themselves.
+    /// Where not all fits, the queries are answered in several pieces, one query at least.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
+    /// Whether answers come in the order of the queries; that is so by default. Else they come in any
+    /// order, and pieces hold queries that are near each other, which read fewer blocks.
+    pub fn ordered(mut self, ordered: bool) -> Self {
+        self.ordered = ordered;
+        self
+    }
+
+    /// The most matches that are handed on for a query: the nearest ones.
+    pub fn limit(mut self, matches: usize) -> Self {
+        self.limit = matches;
+        self
+    }
+
+    /// A flag that stops the batch with [`Error::Cancelled`] soon after it is set.
+    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
+        self.cancel = Some(cancel);
+        self
+    }
+
+    /// A function that is told how many queries are answered.
+    pub fn on_progress(mut self, progress: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        self.progress = Arc::new(progress);
+        self
+    }
+
+    /// The predicted time of a plan for so many queries at once, in nanoseconds of one thread; `None` if the store cannot follow it.
+    pub fn predicted(&self, plan: BatchPlan, queries: u64) -> Option<f64> {
+        let count = self.segments.iter().fold(0u64, |sum, part| sum.saturating_add(part.count()));
+        match plan {
+            BatchPlan::Search => Some(queries as f64 * self.search_cost()),
+            BatchPlan::Probe => probe::cost(self.segments, queries, self.k),
+            BatchPlan::Stream => Some(join::stream_cost(queries, count, self.streamed(), self.k)),
+        }
+    }
+
+    /// The predicted time of a single search.
+    fn search_cost(&self) -> f64 {
+        let of_segment = |segment: &Segment| {
+            let blocks = segment.identity().block_count();
+            match segment.design().thresholds_in(self.k, &DescentModel::new(blocks)) {
+                Some((_, scanned)) => (scanned * SCANNED_COST).min(blocks as f64 * STREAMED_COST),
+                None => blocks as f64 * STREAMED_COST,
+            }
+        };
+        self.segments.iter().map(of_segment).sum()
+    }
+
+    /// Fingerprints of the store that a stream holds.
+    fn streamed(&self) -> u64 {
+        match self.memory {
+            Some(memory) => (memory.saturating_sub(FIXED_BYTES) / 2 / STREAM_BYTES).max(1 << 12),
+            None => STREAMED,
+        }
+    }
+
+    /// Answers all queries. `sink` is called once for each, on the thread of the caller, with its
+    /// number and its matches by distance, then by value. Where the sink breaks, the batch ends soon
+    /// and well.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] before anything else; [`Error::Corrupt`] if a block that is needed is
+    /// damaged; [`Error::Cancelled`] if it was [asked to stop](Self::cancel).
+    pub fn run(
+        &self,
+        mut sink: impl FnMut(usize, &[Match]) -> ControlFlow<()>,
+    ) -> Result<BatchSummary> {
+        if let Some(memory) = self.memory.filter(|&memory| memory < MIN_MEMORY) {
+            return Err(Error::InvalidOption {
+                option: "memory",
+                value: memory.to_string(),
+                expected: "it is at least 16 MiB (16777216)".to_string(),
+            });
+        }
+        let pool = join::pool(self.threads)?;
+        let mut run = Run { batch: self, pool, summary: BatchSummary::default(), sink: &mut sink };
+        let numbered = |queries: &[u64], first: usize| {
+            let queries = queries.iter().enumerate();
+            queries.map(|(i, &query)| [query, (first + i) as u64]).collect::<Vec<_>>()
+        };
+        // Whole pieces are planned by their size, which their plan decides.
+        let plan = run.choose(self.queries.len());
+        let size = run.piece_queries(plan);
+        let flow = if self.ordered {
+            let pieces = self.queries.chunks(size).enumerate();
+            let mut pieces = pieces.map(|(i, queries)| numbered(queries, i * size));
+            pieces.try_fold(ControlFlow::Continue(()), |flow, piece| match flow {
+                ControlFlow::Continue(()) => run.answer(plan, piece),
+                broken => Ok(broken),
+            })
+        } else {
+            let mut all = numbered(self.queries, 0);
+            run.pool.install(|| all.par_sort_unstable());
+            all.chunks(size).try_fold(ControlFlow::Continue(()), |flow, piece| match flow {
+                ControlFlow::Continue(()) => run.answer(plan, piece.to_vec()),
+                broken => Ok(broken),
+            })
+        };
+        run.summary.stopped = flow?.is_break();
+        Ok(run.summary)
+    }
+}
+
+/// A batch that runs.
+struct Run<'a, F> {
+    batch: &'a Batch<'a>,
+    pool: ThreadPool,
+    summary: BatchSummary,
+    sink: &'a mut F,
+}
+
+/// A query and its number among all.
+type Query = [u64; 2];
+
+impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
+    /// The plan for so many queries.
+    fn choose(&self, queries: usize) -> BatchPlan {
+        let batch = self.batch;
+        if let Some(plan) = batch.plan {
+            return plan;
+        }
+        let plans = [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream];
+        let predicted = plans.map(|plan| {
+            // Pieces are no cheaper than they are alone.
+            let piece = queries.min(self.piece_queries(plan)).max(1);
+            let time = batch.predicted(plan, piece as u64).unwrap_or(f64::INFINITY);
+            (plan, time * queries as f64 / piece as f64)
+        });
+        let best = predicted.into_iter().min_by(|one, other| one.1.total_cmp(&other.1));
+        best.map_or(BatchPlan::Search, |(plan, _)| plan)
+    }
+
+    /// Queries that are answered together.
+    fn piece_queries(&self, plan: BatchPlan) -> usize {
+        let batch = self.batch;
+        let bytes = match plan {
+            BatchPlan::Probe => QUERY_BYTES + probe::query_bytes(batch.segments, batch.k),
+            _ => QUERY_BYTES,
+        };
+        // Probes with many visits are bounded in any case.
+        let memory =
+            batch.memory.unwrap_or(if bytes > 4 * QUERY_BYTES { 2 << 30 } else { u64::MAX });
+        let pieces = memory.saturating_sub(FIXED_BYTES) / 4 / bytes;
+        usize::try_from(pieces).unwrap_or(usize::MAX).max(1)
+    }
+
+    /// Matches that may be in memory.
+    fn most_matches(&self) -> usize {
+        let Some(memory) = self.batch.memory else { return usize::MAX };
+        usize::try_from(memory.saturating_sub(FIXED_BYTES) / 4 / MATCH_BYTES).unwrap_or(usize::MAX)
+    }
+
+    /// Answers a piece.
+    fn answer(&mut self, plan: BatchPlan, queries: Vec<Query>) -> Result<ControlFlow<()>> {
+        self.summary.plan = Some(plan);
+        if plan == BatchPlan::Search {
+            self.summary.pieces += 1;
+            return self.search(&queries);
+        }
+        let mut sorted = vec![[0; 2]; queries.len()];
+        self.pool.install(|| sort::sort_lists(&[&queries], &mut sorted));
+        let mut distinct: Vec<u64> = sorted.iter().map(|&[query, _]| query).collect();
+        distinct.dedup();
+        let Some(mut pairs) = self.find(plan, &distinct)? else {
+            // More matches than fit: each half has fewer. A single query has all in memory.
+            drop((sorted, distinct));
+            let (one, other) = queries.split_at(queries.len() / 2);
+            let (one, other) = (one.to_vec(), other.to_vec());
+            drop(queries);
+            return match self.answer(plan, one)? {
+                ControlFlow::Continue(()) => self.answer(plan, other),
+                broken => Ok(broken),
+            };
+        };
+        self.summary.pieces += 1;
+        let order = |pair: &Pair| (pair.a, pair.distance, pair.b);
+        self.pool.install(|| pairs.par_sort_unstable_by_key(order));
+        // What stands in several segments is found in each.
+        pairs.dedup();
+        let matches: Vec<Match> = pairs
+            .iter()
+            .map(|pair| Match { fingerprint: pair.b, distance: pair.distance })
+            .collect();
+        // For each query, in sorted order, where its matches are.
+        let mut at = 0;
+        let of_query = distinct.iter().map(|&query| {
+            let start = at;
+            at += pairs[at..].iter().take_while(|pair| pair.a == query).count();
+            start..at
+        });
+        let of_query: Vec<_> = of_query.collect();
+        drop(pairs);
+        if !self.batch.ordered {
+            let mut rank = 0;
+            for &[query, number] in &sorted {
+                rank += usize::from(distinct[rank] != query);
+                let flow = self.deliver(number, &matches[of_query[rank].clone()]);
+                if flow.is_break() {
+                    return Ok(flow);
+                }
+            }
+            return Ok(ControlFlow::Continue(()));
+        }
+        let first = queries.first().map_or(0, |&[_, number]| number);
+        let mut ranks = vec![0usize; queries.len()];
+        let mut rank = 0;
+        for &[query, number] in &sorted {
+            rank += usize::from(distinct[rank] != query);
+            ranks[(number - first) as usize] = rank;
+        }
+        for (number, rank) in (first..).zip(ranks) {
+            let flow = self.deliver(number, &matches[of_query[rank].clone()]);
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// All pairs of a query and a match, in any order; `None` if there are more than fit.
+    fn find(&self, plan: BatchPlan, queries: &[u64]) -> Result<Option<Vec<Pair>>> {
+        let batch = self.batch;
+        let most = if queries.len() > 1 { self.most_matches() } else { usize::MAX };
+        let mut pairs: Vec<Pair> = Vec::new();
+        let mut too_many = false;
+        let work = |output: &Output| {
+            let probed = plan == BatchPlan::Probe
+                && probe::can_probe(batch.segments, batch.k)
+                && probe::probe(output, queries, batch.segments, batch.k).map(|()| true)?;
+            if !probed {
+                let piece = usize::try_from(batch.streamed()).unwrap_or(usize::MAX);
+                join::stream(output, queries.to_vec(), batch.segments, batch.k, piece)?;
+            }
+            Ok(())
+        };
+        Output::run(&self.pool, batch.cancel.clone(), work, |message| {
+            if let Message::Pairs(some) = message {
+                too_many = some.len() > most.saturating_sub(pairs.len());
+                if !too_many {
+                    pairs.extend(some);
+                }
+            }
+            if too_many { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok((!too_many).then_some(pairs))
+    }
+
+    /// Answers queries one by one, some at a time.
+    fn search(&mut self, queries: &[Query]) -> Result<ControlFlow<()>> {
+        let batch = self.batch;
+        let together = TASK * self.pool.current_num_threads();
+        for queries in queries.chunks(together) {
+            if batch.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+                return Err(Error::Cancelled);
+            }
+            let search = |searcher: &mut Searcher<'_>, queries: &[Query]| {
+                let (mut matches, mut ends) = (Vec::new(), Vec::with_capacity(queries.len()));
+                for &[query, _] in queries {
+                    let found = searcher.search(query, batch.k)?;
+                    matches.extend_from_slice(&found[..found.len().min(batch.limit)]);
+                    ends.push(matches.len());
+                }
+                Ok((matches, ends))
+            };
+            type Answers = Vec<(Vec<Match>, Vec<usize>)>;
+            let answers: Result<Answers> = self.pool.install(|| {
+                let tasks = queries.par_chunks(TASK);
+                tasks.map_init(|| Searcher::new(batch.segments), search).collect()
+            });
+            let mut numbers = queries.iter().map(|&[_, number]| number);
+            for (matches, ends) in answers? {
+                let mut start = 0;
+                for (end, number) in ends.into_iter().zip(&mut numbers) {
+                    let flow = self.deliver(number, &matches[start..end]);
+                    if flow.is_break() {
+                        return Ok(flow);
+                    }
+                    start = end;
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Hands an answer to the caller.
+    fn deliver(&mut self, number: u64, matches: &[Match]) -> ControlFlow<()> {
+        let matches = &matches[..matches.len().min(self.batch.limit)];
+        self.summary.queries += 1;
+        self.summary.matches += matches.len() as u64;
+        if self.summary.queries.is_multiple_of(TOLD) || self.summary.queries == self.all() {
+            (self.batch.progress)(self.summary.queries);
+        }
+        (self.sink)(number as usize, matches)
+    }
+
+    fn all(&self) -> u64 {
+        self.batch.queries.len() as u64
+    }
+}

@@ -1,0 +1,167 @@
+//! Batches of searches against brute force, by every plan.
+
+use std::ops::ControlFlow;
+
+use fpstore::{Batch, BatchPlan, BatchSummary, Design, Match, Packer, Store};
+use proptest::prelude::*;
+
+use crate::sets::{Random, brute_force, clustered, sorted};
+
+const PLANS: [Option<BatchPlan>; 4] =
+    [None, Some(BatchPlan::Search), Some(BatchPlan::Probe), Some(BatchPlan::Stream)];
+
+/// The answers to all queries, each of which is given once.
+fn run(batch: &Batch<'_>, queries: usize) -> (Vec<Vec<Match>>, BatchSummary) {
+    let mut answers: Vec<Option<Vec<Match>>> = vec![None; queries];
+    let summary = batch.run(|number, matches| {
+        assert!(answers[number].replace(matches.to_vec()).is_none(), "{number} comes again");
+        ControlFlow::Continue(())
+    });
+    let answers = answers.into_iter().map(|answer| answer.expect("each is answered"));
+    (answers.collect(), summary.unwrap())
+}
+
+fn with_plan(batch: Batch<'_>, plan: Option<BatchPlan>) -> Batch<'_> {
+    match plan {
+        Some(plan) => batch.plan(plan),
+        None => batch,
+    }
+}
+
+/// Stored ones, near ones, others, and some again.
+fn queries(set: &[u64], count: usize, k: u32, random: &mut Random) -> Vec<u64> {
+    let mut queries: Vec<u64> = Vec::new();
+    for i in 0..count {
+        let again = queries.get(i / 2).copied();
+        queries.push(match (set.len(), i % 5) {
+            (0, _) | (_, 0) => random.next(),
+            (_, 1) => again.unwrap_or(0),
+            (len, _) => {
+                let stored = set[random.next() as usize % len];
+                let flips = random.next() as u32 % (k.min(63) + 2);
+                random.flip(stored, flips)
+            }
+        });
+    }
+    queries
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn batches_are_exact(
+        count in 0usize..1500, asked in 0usize..200, seed in any::<u64>(), shift in 0u32..56,
+        design in prop::sample::select(Design::NAMES), size in 8u32..=13,
+        k in prop_oneof![6 => 0u32..=8, 1 => 9u32..=70], threads in 0usize..4, limit in 0usize..20,
+    ) {
+        let mut set = clustered(count, seed);
+        set[count - count / 3..].iter_mut().for_each(|fp| *fp >>= shift);
+        let set = sorted(&set);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store");
+        let design = Design::named(design).unwrap();
+        Packer::new().design(design).block_bytes(1 << size).pack(&path, &set).unwrap();
+        let store = Store::open(&path).unwrap();
+        let queries = queries(&set, asked, k, &mut Random(seed));
+        let expected: Vec<_> = queries.iter().map(|&query| brute_force(&set, query, k)).collect();
+        let mut searcher = store.searcher();
+        for (&query, near) in queries.iter().zip(&expected) {
+            prop_assert_eq!(searcher.any_within(query, k).unwrap(), !near.is_empty());
+            prop_assert_eq!(searcher.search(query, k).unwrap(), &near[..]);
+        }
+        for plan in PLANS {
+            // Probing is for radii at which tables have few neighbours.
+            if plan == Some(BatchPlan::Probe)
+                && store.search_batch(&queries, k).predicted(BatchPlan::Probe, 200) > Some(1e9)
+            {
+                continue;
+            }
+            let batch = with_plan(store.search_batch(&queries, k).threads(threads), plan);
+            let (found, summary) = run(&batch, queries.len());
+            prop_assert_eq!(&found, &expected, "{:?}", plan);
+            prop_assert_eq!(summary.queries as usize, queries.len());
+            prop_assert_eq!(summary.matches as usize, expected.iter().map(Vec::len).sum::<usize>());
+            // In order, and no more than the nearest.
+            let mut next = 0;
+            batch.clone().limit(limit).run(|number, matches| {
+                assert_eq!(number, next);
+                assert_eq!(matches, &expected[number][..limit.min(expected[number].len())]);
+                next += 1;
+                ControlFlow::Continue(())
+            }).unwrap();
+            prop_assert_eq!(next, queries.len());
+            prop_assert_eq!(&run(&batch.ordered(false), queries.len()).0, &expected);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_into_memory_is_answered_in_pieces() {
+    let mut random = Random(9);
+    // Every query has thousands of matches.
+    let centre = random.next();
+    let set: Vec<u64> = (0..6000).map(|i| random.flip(centre, i % 3)).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let design = Design::named("quarters").unwrap();
+    Packer::new().design(design).pack(&path, &set).unwrap();
+    let set = sorted(&set);
+    let store = Store::open(&path).unwrap();
+    let near: Vec<u64> = (0..40).map(|i| random.flip(centre, i % 4)).collect();
+    let expected: Vec<_> = near.iter().map(|&query| brute_force(&set, query, 5)).collect();
+    let far: Vec<u64> = (0..50_000).map(|_| random.next()).collect();
+    for plan in [BatchPlan::Probe, BatchPlan::Stream] {
+        for ordered in [true, false] {
+            let batch = store.search_batch(&near, 5).plan(plan).memory(16 << 20).ordered(ordered);
+            let (found, summary) = run(&batch, near.len());
+            assert!(found == expected, "{plan:?}");
+            assert!(summary.pieces > 1, "{summary:?}");
+        }
+        let batch = store.search_batch(&far, 5).plan(plan).memory(16 << 20);
+        let (found, summary) = run(&batch, far.len());
+        assert!(found.iter().all(Vec::is_empty) && summary.pieces > 1, "{summary:?}");
+    }
+}
+
+#[test]
+fn a_batch_stops_when_its_caller_does() {
+    let set = sorted(&clustered(5000, 4));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    Packer::new().pack(&path, &set).unwrap();
+    let store = Store::open(&path).unwrap();
+    for plan in PLANS {
+        let mut answered = 0;
+        let batch = with_plan(store.search_batch(&set, 3), plan);
+        let summary = batch.run(|number, _| {
+            answered = number + 1;
+            if answered == 70 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        let summary = summary.unwrap();
+        assert_eq!((answered, summary.queries, summary.stopped), (70, 70, true), "{plan:?}");
+        let cancel = std::sync::Arc::new(true.into());
+        let cancelled = batch.cancel(cancel).run(|_, _| ControlFlow::Continue(()));
+        assert!(matches!(cancelled, Err(fpstore::Error::Cancelled)), "{plan:?}: {cancelled:?}");
+    }
+    let refused = store.search_batch(&set, 3).memory(5).run(|_, _| ControlFlow::Continue(()));
+    assert!(refused.unwrap_err().to_string().contains("16 MiB"));
+}
+
+#[test]
+fn few_queries_are_searched_and_many_are_not() {
+    let mut random = Random(1);
+    let set: Vec<u64> = (0..1 << 18).map(|_| random.next()).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let design = Design::named("quarters").unwrap();
+    Packer::new().design(design).block_bytes(512).pack(&path, &set).unwrap();
+    let store = Store::open(&path).unwrap();
+    let batch = |queries| {
+        let found = store.search_batch(queries, 3).run(|_, _| ControlFlow::Continue(()));
+        found.unwrap().plan
+    };
+    assert_eq!(batch(&set[..4]), Some(BatchPlan::Search));
+    assert_ne!(batch(&set), Some(BatchPlan::Search));
+    assert_eq!(batch(&[]), None);
+}
