@@ -1,9 +1,9 @@
 //! Many searches at once (section 3.3 of the paper).
 //!
-//! Three plans, of which the one with the least predicted work is taken: *search* asks one query after
-//! the other; *[probe]* brings the queries into the order of each table and reads the table once, in
-//! order; *stream* builds tables of the queries in memory and reads the identity table past them, as the
-//! paper does for a batch, by the engine of joins.
+//! Three plans, of which the one with the least predicted work is taken: *search* asks one query
+//! after the other; *[probe]* brings the queries into the order of each table and reads the table
+//! once, in order; *stream* builds tables of the queries in memory and reads the identity table
+//! past them, as the paper does for a batch, by the engine of joins.
 
 mod probe;
 
@@ -74,9 +74,9 @@ pub struct BatchSummary {
 
 /// Many searches within one radius, from [`Store::search_batch`](crate::Store::search_batch).
 ///
-/// Time, by `cargo bench --bench batch`: some 1 us per query and thread for a million queries at k = 3 on
-/// 2^26 fingerprints. Memory: 72 bytes per query, 48 per match, and those of a piece of the store; or
-/// what [`memory`](Self::memory) allows.
+/// Time, by `cargo bench --bench batch`: some 1.4 us of a thread per query for a million queries at
+/// k = 3 on 2^26 fingerprints in `quarters`. Memory: 72 bytes per query, 48 per match, and those of
+/// a piece of the store; or what [`memory`](Self::memory) allows.
 ///
 /// # Examples
 ///
@@ -155,15 +155,16 @@ impl<'a> Batch<'a> {
         self
     }
 
-    /// The most bytes of memory that the batch takes, from 16 MiB on, besides the queries themselves.
-    /// Where not all fits, the queries are answered in several pieces, one query at least.
+    /// The most bytes of memory that the batch takes, from 16 MiB on, besides the queries
+    /// themselves. Where not all fits, the queries are answered in several pieces, one query at
+    /// least.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
     }
 
-    /// Whether answers come in the order of the queries; that is so by default. Else they come in any
-    /// order, and pieces hold queries that are near each other, which read fewer blocks.
+    /// Whether answers come in the order of the queries; that is so by default. Else they come in
+    /// any order, and pieces hold queries that are near each other, which read fewer blocks.
     pub fn ordered(mut self, ordered: bool) -> Self {
         self.ordered = ordered;
         self
@@ -187,7 +188,8 @@ impl<'a> Batch<'a> {
         self
     }
 
-    /// The predicted time of a plan for so many queries at once, in nanoseconds of one thread; `None` if the store cannot follow it.
+    /// The predicted time of a plan for so many queries at once, in nanoseconds of one thread;
+    /// `None` if the store cannot follow it.
     pub fn predicted(&self, plan: BatchPlan, queries: u64) -> Option<f64> {
         let count = self.segments.iter().fold(0u64, |sum, part| sum.saturating_add(part.count()));
         match plan {
@@ -218,13 +220,13 @@ impl<'a> Batch<'a> {
     }
 
     /// Answers all queries. `sink` is called once for each, on the thread of the caller, with its
-    /// number and its matches by distance, then by value. Where the sink breaks, the batch ends soon
-    /// and well.
+    /// number and its matches by distance, then by value. Where the sink breaks, the batch ends
+    /// soon and well.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] before anything else; [`Error::Corrupt`] if a block that is needed is
-    /// damaged; [`Error::Cancelled`] if it was [asked to stop](Self::cancel).
+    /// [`Error::InvalidOption`] before anything else; [`Error::Corrupt`] if a block that is needed
+    /// is damaged; [`Error::Cancelled`] if it was [asked to stop](Self::cancel).
     pub fn run(
         &self,
         mut sink: impl FnMut(usize, &[Match]) -> ControlFlow<()>,

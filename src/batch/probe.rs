@@ -1,9 +1,11 @@
-//! Brings the queries into the order of each table and reads the blocks of the table once, in order.
+//! Brings the queries into the order of each table and reads the blocks of the table once, in
+//! order.
 //!
-//! A query visits the keys that begin like it: with its own prefix, the top of the table, and where the
-//! threshold τ is over zero with each that differs from it in up to τ bits. Queries that visit the same
-//! prefix are compared with its keys together. A match is handed on from the first table in whose top
-//! it differs from the query in at most the threshold, so that it comes once per segment.
+//! A query visits the keys that begin like it: with its own prefix, the top of the table, and where
+//! the threshold τ is over zero with each that differs from it in up to τ bits. Queries that visit
+//! the same prefix are compared with its keys together. A match is handed on from the first table
+//! in whose top it differs from the query in at most the threshold, so that it comes once per
+//! segment.
 
 use std::ops::Range;
 
@@ -100,8 +102,8 @@ pub(super) fn can_probe(segments: &[Segment], k: u32) -> bool {
     segments.iter().all(|segment| segment.thresholds(k).is_some())
 }
 
-/// Finds all that is within `k` of `queries`, which ascend strictly, in the tables of those segments
-/// that [can be probed](can_probe). Runs in the current pool of threads.
+/// Finds all that is within `k` of `queries`, which ascend strictly, in the tables of those
+/// segments that [can be probed](can_probe). Runs in the current pool of threads.
 pub(super) fn probe(output: &Output, queries: &[u64], segments: &[Segment], k: u32) -> Result<()> {
     for segment in segments {
         let tables = Probed::of(segment, k).unwrap_or_default();
@@ -264,8 +266,8 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The number of leading keys for which `holds` does; none holds behind one that does not. Takes time
-/// logarithmic in that number.
+/// The number of leading keys for which `holds` does; none holds behind one that does not. Takes
+/// time logarithmic in that number.
 fn gallop(keys: &[u64], holds: impl Fn(u64) -> bool) -> usize {
     let mut end = 1;
     while end < keys.len() && holds(keys[end - 1]) {

@@ -1,5 +1,5 @@
-//! The graph whose edges are the pairs of a join: which fingerprints hang together, and with how many
-//! others each is paired.
+//! The graph whose edges are the pairs of a join: which fingerprints hang together, and with how
+//! many others each is paired.
 
 use petgraph::graph::IndexType;
 use petgraph::unionfind::UnionFind;

@@ -21,8 +21,9 @@ const JOIN_MEMORY: u64 = 16 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Keep {
-    /// The one with the smallest id. Where ids are the numbers of lines or of documents, that is the
-    /// one that was seen first. Fingerprints without ids come behind all others, by their value.
+    /// The one with the smallest id. Where ids are the numbers of lines or of documents, that is
+    /// the one that was seen first. Fingerprints without ids come behind all others, by their
+    /// value.
     #[default]
     SmallestId,
     /// The one with most neighbours within k; of several, by [`Keep::SmallestId`].
@@ -31,9 +32,9 @@ pub enum Keep {
 
 /// Finds the clusters of a store.
 ///
-/// A cluster holds all fingerprints that are linked by pairs within k, directly or over others: so its
-/// ends may be further apart than k. This *chaining* grows with k; [`max_cluster`](Self::max_cluster)
-/// counts clusters that look like it.
+/// A cluster holds all fingerprints that are linked by pairs within k, directly or over others: so
+/// its ends may be further apart than k. This *chaining* grows with k;
+/// [`max_cluster`](Self::max_cluster) counts clusters that look like it.
 ///
 /// Memory per distinct fingerprint, where there are fewer than 2^32: 13.5 bytes while pairs come in
 /// (17.5 with [`Keep::Central`]), besides those of the join ([`Join`]: 16); then, at most, 20
@@ -144,8 +145,8 @@ impl<'a> Clustering<'a> {
         self
     }
 
-    /// The most bytes of memory; see [`Join::memory`]. What the clusters do not take is for the join,
-    /// 16 MiB at least.
+    /// The most bytes of memory; see [`Join::memory`]. What the clusters do not take is for the
+    /// join, 16 MiB at least.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
@@ -163,11 +164,13 @@ impl<'a> Clustering<'a> {
         self
     }
 
-    /// Joins the store with itself and finds the clusters. They do not depend on the number of threads.
+    /// Joins the store with itself and finds the clusters. They do not depend on the number of
+    /// threads.
     ///
     /// # Errors
     ///
-    /// As [`Join::run`]; [`Error::InvalidOption`] also where the memory is not enough for the clusters.
+    /// As [`Join::run`]; [`Error::InvalidOption`] also where the memory is not enough for the
+    /// clusters.
     pub fn run(self) -> Result<Clusters> {
         let mut join = self.join.clone();
         if let Some(memory) = self.memory {

@@ -17,8 +17,8 @@ impl<'a> IdCursor<'a> {
         Self { column, start: 0 }
     }
 
-    /// The numbers of the ids of the next fingerprint in the order of the identity table; goes on to
-    /// the one after it. Reads the marks in order.
+    /// The numbers of the ids of the next fingerprint in the order of the identity table; goes on
+    /// to the one after it. Reads the marks in order.
     pub(crate) fn advance(&mut self) -> Result<(&'a IdColumn, Range<u64>)> {
         let start = self.start;
         self.start = self.column.next_start(start)?;

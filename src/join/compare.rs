@@ -45,7 +45,7 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(_) => 0.3,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => 0.1,
+            Self::Avx512(_) => 0.07,
         }
     }
 

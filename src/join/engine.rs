@@ -3,8 +3,8 @@
 //!
 //! A group has one side, whose fingerprints are compared with each other, or two. It stands in
 //! memory twice: a split writes its fingerprints, part by part in new order, from one place to the
-//! other, and groups of groups use the place that is free. So a join takes 16 bytes per fingerprint,
-//! however the set is distributed.
+//! other, and groups of groups use the place that is free. So a join takes 16 bytes per
+//! fingerprint, however the set is distributed.
 
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
@@ -68,8 +68,8 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Runs `work` with all threads of `pool`, and hands its messages to `take` on this thread until
-    /// `take` breaks or the work has ended.
+    /// Runs `work` with all threads of `pool`, and hands its messages to `take` on this thread
+    /// until `take` breaks or the work has ended.
     ///
     /// # Errors
     ///
@@ -233,8 +233,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Splits a group by the next bits of a part into groups in `to`, and joins these. Tells whether
-    /// that has written to `from`; then its fingerprints are left in `to` only.
+    /// Splits a group by the next bits of a part into groups in `to`, and joins these. Tells
+    /// whether that has written to `from`; then its fingerprints are left in `to` only.
     fn split<const SIDES: usize>(
         &self,
         scope: &Scope,

@@ -2,9 +2,9 @@
 //! bits first.
 //!
 //! The parts play the role of the tables of a design. With e bits that may differ in m disjoint
-//! parts with thresholds τ, where the τ + 1 add up to e + 1, every pair differs in at most τ bits of
-//! some part. It is looked for under the first such part only, so it is found once, and nothing has
-//! to be remembered. With τ = 0 only groups that agree in the part are joined; with τ > 0 also
+//! parts with thresholds τ, where the τ + 1 add up to e + 1, every pair differs in at most τ bits
+//! of some part. It is looked for under the first such part only, so it is found once, and nothing
+//! has to be remembered. With τ = 0 only groups that agree in the part are joined; with τ > 0 also
 //! groups whose parts differ in up to τ bits.
 //!
 //! What is known from the parts on the way lowers e: a pair that was not to be found under an
@@ -164,7 +164,8 @@ fn best(scope: &Scope, k: u32, varying: u64, size: Size, pair_cost: f64) -> (f64
     best
 }
 
-/// Cuts `bits` into `parts` parts with thresholds that cover `budget`, those with more bits for more.
+/// Cuts `bits` into `parts` parts with thresholds that cover `budget`, those with more bits for
+/// more.
 fn cut(bits: u64, parts: u32, budget: u32, size: Size) -> Vec<Part> {
     let (width, sum) = (bits.count_ones(), budget + 1);
     let mut rest = bits;

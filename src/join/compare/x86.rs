@@ -6,11 +6,14 @@
 
 use std::arch::x86_64::*;
 
+use super::TILE;
+
 /// AVX2: 4 fingerprints at a time, bits counted by a look-up per half byte.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx2(());
 
-/// AVX-512 with VPOPCNTQ: 8 fingerprints with 4 others at a time, tails by masks.
+/// AVX-512 with VPOPCNTQ: 8 fingerprints, or 16 folded ones, with 4 others at a time, tails by
+/// masks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx512(());
 
@@ -18,6 +21,14 @@ pub(crate) struct Avx512(());
 const ROWS: usize = 4;
 /// Fingerprints in a register of 512 bits.
 const LANES: usize = 8;
+/// Folded ones.
+const FOLDED_LANES: usize = 16;
+/// The largest radius at which folded fingerprints are compared first: few pairs get through.
+const MAX_FOLDED_K: u32 = 7;
+/// Fingerprints of a short tile.
+const SHORT: usize = 256;
+/// Fingerprints for which folding them is worth while.
+const MIN_FOLDED: usize = 64;
 
 impl Avx2 {
     /// `None` if the CPU lacks AVX2 or POPCNT.
@@ -165,8 +176,83 @@ fn rows_avx512(
     }
 }
 
+/// Fingerprints whose halves are laid over each other by exclusive or. Two folded ones differ in no
+/// more bits than the fingerprints do, since folding the difference can only cancel bits.
+struct Folded<const ROOM: usize>([u32; ROOM]);
+
+impl<const ROOM: usize> Folded<ROOM> {
+    #[inline]
+    fn new(tile: &[u64]) -> Self {
+        let mut folded = [0; ROOM];
+        for (folded, &fingerprint) in folded.iter_mut().zip(tile) {
+            *folded = fold(fingerprint);
+        }
+        Self(folded)
+    }
+}
+
+#[inline(always)]
+fn fold(fingerprint: u64) -> u32 {
+    (fingerprint ^ fingerprint >> 32) as u32
+}
+
+/// As [`rows_avx512`], by way of what `others` are folded to.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn rows_folded(
+    rows: [u64; ROWS],
+    others: &[u64],
+    folded: &[u32],
+    k: u32,
+    found: &mut impl FnMut(u64, u64),
+) {
+    let limit = _mm512_set1_epi32(k as i32);
+    let broadcast = rows.map(|row| _mm512_set1_epi32(fold(row) as i32));
+    let (mut at, count) = (0, others.len().min(folded.len()));
+    while at < count {
+        let lanes = FOLDED_LANES.min(count - at);
+        let mask = u16::MAX >> (FOLDED_LANES - lanes);
+        // SAFETY: the load touches only the lanes of the mask, which lie in the slice, and needs no
+        // alignment.
+        let bits = unsafe { _mm512_maskz_loadu_epi32(mask, folded.as_ptr().add(at).cast()) };
+        let distances = broadcast.map(|row| _mm512_popcnt_epi32(_mm512_xor_si512(row, bits)));
+        let least = _mm512_min_epu32(
+            _mm512_min_epu32(distances[0], distances[1]),
+            _mm512_min_epu32(distances[2], distances[3]),
+        );
+        if _mm512_mask_cmple_epu32_mask(mask, least, limit) != 0 {
+            for (row, distance) in rows.into_iter().zip(distances) {
+                let mut near = u32::from(_mm512_mask_cmple_epu32_mask(mask, distance, limit));
+                while near != 0 {
+                    let other = others[at + near.trailing_zeros() as usize];
+                    if (row ^ other).count_ones() <= k {
+                        found(row, other);
+                    }
+                    near &= near - 1;
+                }
+            }
+        }
+        at += FOLDED_LANES;
+    }
+}
+
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 fn within_avx512(list: &[u64], k: u32, found: &mut impl FnMut(u64, u64)) {
+    match list.len() {
+        MIN_FOLDED..=SHORT if k <= MAX_FOLDED_K => {
+            within_by(list, &Folded::<SHORT>::new(list).0, k, found);
+        }
+        MIN_FOLDED..=TILE if k <= MAX_FOLDED_K => {
+            within_by(list, &Folded::<TILE>::new(list).0, k, found);
+        }
+        _ => within_by(list, &[], k, found),
+    }
+}
+
+/// As [`within_avx512`], by way of what the list is folded to, if it is.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn within_by(list: &[u64], folded: &[u32], k: u32, found: &mut impl FnMut(u64, u64)) {
     let limit = _mm512_set1_epi64(i64::from(k));
     for start in (0..list.len()).step_by(ROWS) {
         // The rows with each other and with what shares their register: lanes behind each row.
@@ -183,17 +269,46 @@ fn within_avx512(list: &[u64], k: u32, found: &mut impl FnMut(u64, u64)) {
         }
         if let Some(others) = list.get(start + LANES..).filter(|others| !others.is_empty()) {
             let rows = std::array::from_fn(|row| list[start + row]);
-            rows_avx512(rows, others, limit, found);
+            match folded.get(start + LANES..) {
+                Some(folded) => rows_folded(rows, others, folded, k, found),
+                None => rows_avx512(rows, others, limit, found),
+            }
         }
     }
 }
 
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 fn between_avx512(left: &[u64], right: &[u64], k: u32, found: &mut impl FnMut(u64, u64)) {
+    match right.len() {
+        MIN_FOLDED..=SHORT if k <= MAX_FOLDED_K && left.len() >= ROWS => {
+            between_by(left, right, &Folded::<SHORT>::new(right).0, k, found);
+        }
+        MIN_FOLDED..=TILE if k <= MAX_FOLDED_K && left.len() >= ROWS => {
+            between_by(left, right, &Folded::<TILE>::new(right).0, k, found);
+        }
+        _ => between_by(left, right, &[], k, found),
+    }
+}
+
+/// As [`between_avx512`], by way of what the right list is folded to, if it is.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn between_by(
+    left: &[u64],
+    right: &[u64],
+    folded: &[u32],
+    k: u32,
+    found: &mut impl FnMut(u64, u64),
+) {
     let limit = _mm512_set1_epi64(i64::from(k));
     let mut groups = left.chunks_exact(ROWS);
     for rows in &mut groups {
-        rows_avx512(std::array::from_fn(|row| rows[row]), right, limit, found);
+        let rows = std::array::from_fn(|row| rows[row]);
+        if folded.is_empty() {
+            rows_avx512(rows, right, limit, found);
+        } else {
+            rows_folded(rows, right, folded, k, found);
+        }
     }
     for &one in groups.remainder() {
         let this = _mm512_set1_epi64(one as i64);
