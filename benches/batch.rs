@@ -1,9 +1,9 @@
 //! A million queries at once, by every plan, beside single calls: microseconds per query, with one
 //! thread and with two.
 //!
-//! `cargo bench --bench batch [-- EXPONENT [QUERIES [DESIGN [BLOCK_BYTES]]]]`; without arguments 2^26
-//! uniform fingerprints, 2^20 queries at k = 3, half of them near duplicates, `quarters`, blocks of
-//! 512 bytes. With `--test` a small set. All answers are compared.
+//! `cargo bench --bench batch [-- EXPONENT [QUERIES [DESIGN [BLOCK_BYTES]]]]`; without arguments
+//! 2^26 uniform fingerprints, 2^20 queries at k = 3, half of them near duplicates, `quarters`,
+//! blocks of 512 bytes. With `--test` a small set. All answers are compared.
 
 #![allow(missing_docs)]
 
