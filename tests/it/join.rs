@@ -149,9 +149,11 @@ fn large_sets() -> Vec<(&'static str, Vec<u64>)> {
     let rare = |fp: &u64| {
         fp & (fp.rotate_left(17) | 0xFFFF_FFFF) | 1 << 63 | u64::from(!fp.is_multiple_of(50)) << 40
     };
-    let skewed = uniform.iter().map(rare).collect();
+    // Enough for all threads; brute force inside of groups takes long on these.
+    let near = |i: usize| if i % 10 == 9 { uniform[i - 1] ^ 0b1001 } else { uniform[i] };
+    let skewed = (0..80_000).map(|i| rare(&near(i))).collect();
     // Everything of interest in 34 bits, spread over the word.
-    let narrow = uniform.iter().map(|fp| fp & 0x5555_0000_FFF0_55F5).collect();
+    let narrow = uniform[..80_000].iter().map(|fp| fp & 0x5555_0000_FFF0_55F5).collect();
     vec![("planted", planted), ("skewed", skewed), ("narrow", narrow)]
 }
 
@@ -162,7 +164,7 @@ fn large_sets_have_the_pairs_that_the_pigeonhole_principle_finds() {
     for (name, set) in large_sets() {
         let set = sorted(&set);
         let store = store(&directory, name, &single, &set);
-        for (k, threads) in [(0, 1), (1, 2), (3, 2)] {
+        for (k, threads) in [(1, 1), (3, 2)] {
             let expected = pigeonhole(&set, k);
             assert!(k < 3 || !expected.is_empty(), "{name}");
             let (found, _) = run(store.self_join(k).threads(threads));
