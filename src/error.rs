@@ -293,8 +293,8 @@ pub enum Corruption {
     /// The stream holds bits that are no code.
     #[error("[BLK-3] key {key} of block {block} has no valid code")]
     InvalidCode { block: u64, key: u32 },
-    /// The stream runs past the end of its block.
-    #[error("[BLK-4] key {key} of block {block} runs past the end of the block")]
+    /// Codes and raw bits of a block run into each other.
+    #[error("[BLK-4] codes and raw bits of block {block} run into each other at key {key}")]
     StreamOverrun { block: u64, key: u32 },
     /// A class is not that of the step it codes.
     #[error("[BLK-5] the class of key {key} of block {block} does not fit the key before it")]

@@ -5,6 +5,8 @@
 
 use super::candidate::Candidate;
 use super::lanes::{self, LANES, Lane, Place, Streams};
+use super::plain;
+use super::runs::Runs;
 use super::scan::{self, Kernel, Reading};
 use super::symbols::{Symbol, Symbols};
 use crate::error::Corruption;
@@ -21,6 +23,10 @@ pub(crate) struct BlockReader {
     pub(super) codec: Codec,
     pub(super) geometry: Geometry,
     pub(super) symbols: Symbols,
+    /// Where the kernel can decode by them, and they are worth it.
+    pub(super) runs: Option<Runs>,
+    /// The share of the codes in the bits of a stream, in 256ths.
+    code_share: usize,
     pub(super) kernel: Kernel,
 }
 
@@ -37,7 +43,15 @@ pub(crate) struct BlockView<'a> {
 impl BlockReader {
     pub(crate) fn new(codec: Codec, geometry: Geometry, code_lengths: &[u8]) -> Self {
         let symbols = Symbols::new(code_lengths, geometry.middle_bits());
-        Self { codec, geometry, symbols, kernel: Kernel::best() }
+        let code_share = symbols.code_share();
+        let kernel = Kernel::Scalar;
+        Self { codec, geometry, symbols, runs: None, code_share, kernel }.with(Kernel::best())
+    }
+
+    /// The reader with another kernel.
+    pub(super) fn with(self, kernel: Kernel) -> Self {
+        let runs = if kernel.has_runs() { Runs::new(&self.symbols) } else { None };
+        Self { runs, kernel, ..self }
     }
 
     /// Reads the header of block `number`; `bytes` holds the block and [`OVERHANG`] bytes more.
@@ -101,9 +115,12 @@ impl BlockReader {
         let differs = low(self.column(block), planes, number) ^ query & low_mask;
         let near = differs.count_ones() <= budget;
         if near {
-            let stream = &block.bytes[self.geometry.stream_at(block.keys)..];
+            let stream = self.stream_bytes(block);
             let share = stream.len() as u64 * u64::from(number) / u64::from(block.keys);
-            mapped::prefetch(&stream[..stream.len().min(share as usize)]);
+            let share = stream.len().min(share as usize);
+            let codes = share * self.code_share / 256;
+            mapped::prefetch(&stream[..codes]);
+            mapped::prefetch(&stream[stream.len() - (share - codes)..]);
         }
         near
     }
@@ -177,57 +194,73 @@ impl BlockReader {
         let mut rest = &mut keys[..];
         let mut groups = blocks.chunks_exact(LANES);
         for group in &mut groups {
-            let lanes = std::array::from_fn(|lane| {
+            let mut lanes: [_; LANES] = std::array::from_fn(|lane| {
                 let (offset, block) = &group[lane];
                 let (keys, behind) = std::mem::take(&mut rest).split_at_mut(block.keys as usize);
                 rest = behind;
                 keys[0] = block.first;
-                Lane {
-                    column: self.column(block),
-                    keys,
-                    at: 8 * (offset + self.geometry.stream_at(block.keys)),
-                    end: 8 * (offset + self.geometry.block_bytes as usize),
-                }
+                let stream_at = 8 * (offset + self.geometry.stream_at(block.keys));
+                let end = 8 * (offset + self.geometry.block_bytes as usize);
+                let place = Place::new(stream_at, end, self.middle(block.first));
+                Lane { column: self.column(block), keys, place }
             });
             let behind = group[LANES - 1].0 + self.geometry.block_bytes as usize;
             let next = &bytes[behind.min(bytes.len())..];
             let next = &next[..next.len().min(LANES * self.geometry.block_bytes as usize)];
-            if !self.decode_group(bytes, next, lanes) {
-                rest = &mut keys[..];
-                return self.decode_one_by_one(blocks, rest);
+            let streams = self.streams(bytes, next);
+            if !self.symbols.is_complete() || !self.kernel.decode(&streams, &mut lanes) {
+                return self.decode_one_by_one(blocks, keys);
             }
         }
         self.decode_one_by_one(groups.remainder(), rest)
     }
 
-    /// Decodes blocks together; false if that cannot be done.
-    fn decode_group(&self, bytes: &[u8], next: &[u8], mut lanes: [Lane<'_>; LANES]) -> bool {
-        let Self { codec, ref geometry, ref symbols, kernel } = *self;
-        let streams = Streams { codec, geometry, symbols, bytes, next };
-        symbols.is_complete() && kernel.decode(&streams, &mut lanes)
+    fn streams<'a>(&'a self, bytes: &'a [u8], next: &'a [u8]) -> Streams<'a> {
+        let Self { codec, ref geometry, ref symbols, ref runs, .. } = *self;
+        Streams { codec, geometry, symbols, runs: runs.as_ref(), bytes, next }
     }
 
-    /// Decodes blocks one after the other, key by key, and finds the first key that is broken.
+    /// Decodes blocks one after the other.
     fn decode_one_by_one(
         &self,
         blocks: &[(usize, BlockView<'_>)],
         mut keys: &mut [u64],
     ) -> Result<(), Corruption> {
         for (_, block) in blocks {
-            let (out, rest) = keys.split_at_mut(block.keys as usize);
+            let (of_block, rest) = keys.split_at_mut(block.keys as usize);
             keys = rest;
-            out[0] = block.first;
-            let mut stream = self.stream(block);
-            for (key, number) in out[1..].iter_mut().zip(1..) {
-                stream.advance_to(number)?;
-                *key = stream.key();
-            }
+            self.decode_block(block, of_block).map_err(|(_, corruption)| corruption)?;
         }
         Ok(())
     }
 
+    /// Decodes a block into `keys`, and gives the place behind its last key.
+    ///
+    /// # Errors
+    ///
+    /// The first of [BLK-3] to [BLK-5] that a key breaks, and the number of this key.
+    fn decode_block(
+        &self,
+        block: &BlockView<'_>,
+        keys: &mut [u64],
+    ) -> Result<Place, (usize, Corruption)> {
+        keys[0] = block.first;
+        let mut stream = self.stream(block);
+        let mut lane = Lane { column: stream.column, keys, place: stream.place };
+        let streams = self.streams(block.bytes, &[]);
+        if self.symbols.is_complete() && self.kernel.decode_one(&streams, &mut lane) {
+            return Ok(lane.place);
+        }
+        // Key by key, to find the first that is broken.
+        for (number, key) in keys.iter_mut().enumerate().skip(1) {
+            stream.advance().map_err(|corruption| (number, corruption))?;
+            *key = stream.key();
+        }
+        Ok(stream.place)
+    }
+
     /// Decodes a whole block and checks what a query need not: the order of its keys [BLK-6], and
-    /// that nothing but zeros follows them [BLK-9], which comes last.
+    /// that nothing but zeros stands between codes and raw bits [BLK-9], which comes last.
     ///
     /// # Errors
     ///
@@ -237,30 +270,43 @@ impl BlockReader {
         block: &BlockView<'_>,
         keys: &mut Vec<u64>,
     ) -> Result<(), Corruption> {
-        let mut stream = self.stream(block);
-        keys.clear();
-        keys.push(block.first);
-        let mut decoded = Ok(());
-        for number in 1..block.keys {
-            decoded = stream.advance_to(number);
-            if decoded.is_err() {
-                break;
-            }
-            keys.push(stream.key());
+        keys.resize(block.keys as usize, 0);
+        let decoded = self.decode_block(block, keys);
+        if let Err((broken, _)) = decoded {
+            keys.truncate(broken);
         }
         if let Some(at) = keys.windows(2).position(|pair| pair[0] >= pair[1]) {
             return Err(Corruption::KeyOrder { block: block.number, key: at as u32 + 1 });
         }
-        decoded?;
-        let end = stream.at;
-        let rest = &block.bytes[end / 8..self.geometry.block_bytes as usize];
-        let dirty = match rest.split_first() {
-            Some((partial, padding)) => {
-                partial >> (end % 8) != 0 || padding.iter().any(|&b| b != 0)
-            }
-            None => false,
+        let end = decoded.map_err(|(_, corruption)| corruption)?;
+        if self.is_padded(block, &end) {
+            Ok(())
+        } else {
+            Err(Corruption::BlockPadding { block: block.number })
+        }
+    }
+
+    /// Whether the bits between the last code and the last raw bits of a block are zero.
+    fn is_padded(&self, block: &BlockView<'_>, end: &Place) -> bool {
+        let (start, end) = (end.codes, end.raws_end());
+        let bit_range = |byte: usize| {
+            // The bits of the byte that lie in the padding.
+            let from = start.saturating_sub(8 * byte).min(8);
+            let to = end.saturating_sub(8 * byte).min(8);
+            (1u32 << to) - (1u32 << from.min(to))
         };
-        if dirty { Err(Corruption::BlockPadding { block: block.number }) } else { Ok(()) }
+        let first = start / 8;
+        let bytes = block.bytes.get(first..end.div_ceil(8)).unwrap_or_default();
+        bytes.iter().zip(first..).all(|(&bits, byte)| u32::from(bits) & bit_range(byte) == 0)
+    }
+
+    fn middle(&self, key: u64) -> u64 {
+        key >> self.geometry.low_bits
+    }
+
+    /// The bytes of the stream.
+    fn stream_bytes<'a>(&self, block: &BlockView<'a>) -> &'a [u8] {
+        &block.bytes[self.geometry.stream_at(block.keys)..self.geometry.block_bytes as usize]
     }
 
     fn column<'a>(&self, block: &BlockView<'a>) -> &'a [u8] {
@@ -268,14 +314,15 @@ impl BlockReader {
     }
 
     fn stream<'a>(&'a self, block: &BlockView<'a>) -> Stream<'a> {
+        let start = 8 * self.geometry.stream_at(block.keys);
+        let end = 8 * self.geometry.block_bytes as usize;
         Stream {
             reader: self,
             bytes: block.bytes,
             block: block.number,
             column: self.column(block),
-            at: 8 * self.geometry.stream_at(block.keys),
             key: 0,
-            middle: block.first >> self.geometry.low_bits,
+            place: Place::new(start, end, self.middle(block.first)),
         }
     }
 }
@@ -297,76 +344,70 @@ struct Stream<'a> {
     bytes: &'a [u8],
     block: u64,
     column: &'a [u8],
-    /// Bits from the start of the block.
-    at: usize,
-    /// Number of the key in the block, and its middle.
+    /// Number of the key in the block.
     key: u32,
-    middle: u64,
+    /// In bits from the start of the block.
+    place: Place,
 }
 
 impl Stream<'_> {
     /// The key at this place, which is not the first.
     fn key(&self) -> u64 {
         let geometry = &self.reader.geometry;
-        self.middle << geometry.low_bits | low(self.column, geometry.planes(), self.key)
+        self.place.middle << geometry.low_bits | low(self.column, geometry.planes(), self.key)
     }
 
     /// Moves on to key number `key`, which is not before this one.
     fn advance_to(&mut self, key: u32) -> Result<(), Corruption> {
-        let BlockReader { codec, ref geometry, ref symbols, kernel } = *self.reader;
-        if symbols.is_complete() && self.key < key {
-            let streams = Streams { codec, geometry, symbols, bytes: self.bytes, next: &[] };
-            let mut place = Place { at: self.at, middle: self.middle };
-            let end = 8 * geometry.block_bytes as usize;
-            if kernel.skip(&streams, &mut place, (key - self.key) as usize, end) {
-                (self.at, self.middle, self.key) = (place.at, place.middle, key);
+        let reader = self.reader;
+        if reader.symbols.is_complete() && self.key < key {
+            let mut place = self.place;
+            let keys = (key - self.key) as usize;
+            if reader.kernel.skip(&reader.streams(self.bytes, &[]), &mut place, keys) {
+                (self.place, self.key) = (place, key);
                 return Ok(());
             }
         }
         // Key by key, to find the first that is broken.
-        match (self.reader.codec, lanes::is_wide(self.reader.geometry.middle_bits())) {
-            (Codec::Xor, false) => self.advance::<true, false>(key),
-            (Codec::Xor, true) => self.advance::<true, true>(key),
-            (Codec::Gap, false) => self.advance::<false, false>(key),
-            (Codec::Gap, true) => self.advance::<false, true>(key),
-        }
-    }
-
-    #[inline(always)]
-    fn advance<const XOR: bool, const WIDE: bool>(&mut self, key: u32) -> Result<(), Corruption> {
-        let middle_bits = self.reader.geometry.middle_bits();
-        let end = 8 * self.reader.geometry.block_bytes as usize;
         while self.key < key {
-            let window = lanes::load(self.bytes, self.at);
-            let symbol = self.reader.symbols.find(window);
-            let next = self.at + symbol.total_bits();
-            if symbol.total_bits() == 0 || next > end {
-                return Err(self.broken(symbol, end));
-            }
-            let raw = lanes::raw::<WIDE>(self.bytes, self.at, window, symbol);
-            let u = self.middle;
-            let (v, fits) = if XOR {
-                (symbol.after_xor(u, raw), symbol.contradiction(u) == 0)
-            } else {
-                let v = symbol.after_gap(u, raw);
-                (v, v >= u && v >> (middle_bits - 1) <= 1)
-            };
-            if !fits {
-                let (block, key) = (self.block, self.key + 1);
-                return Err(Corruption::ImpossibleClass { block, key });
-            }
-            (self.middle, self.at) = (v, next);
-            self.key += 1;
+            self.advance()?;
         }
         Ok(())
     }
 
-    /// Why the bits at this place are no key.
+    /// Moves on by one key.
+    fn advance(&mut self) -> Result<(), Corruption> {
+        let BlockReader { codec, ref geometry, ref symbols, .. } = *self.reader;
+        let Place { codes, raws, middle: u } = self.place;
+        let symbol = symbols.find(lanes::load(self.bytes, codes));
+        let codes_end = codes + symbol.code_bits();
+        // Codes and raw bits so far lie inside the block.
+        let room = self.place.raws_end() - codes;
+        if symbol.code_bits() == 0 || symbol.code_bits() + symbol.raw_bits() > room {
+            return Err(self.broken(symbol, room));
+        }
+        let raw = plain::raw::<true>(self.bytes, raws, symbol);
+        let (middle, fits) = match codec {
+            Codec::Xor => (symbol.after_xor(u, raw), symbol.contradiction(u) == 0),
+            Codec::Gap => {
+                let v = symbol.after_gap(u, raw);
+                (v, v >= u && v >> (geometry.middle_bits() - 1) <= 1)
+            }
+        };
+        if !fits {
+            return Err(Corruption::ImpossibleClass { block: self.block, key: self.key + 1 });
+        }
+        let raws = raws.wrapping_sub(symbol.raw_bits());
+        self.place = Place { codes: codes_end, raws, middle };
+        self.key += 1;
+        Ok(())
+    }
+
+    /// Why the bits at this place, with `room` of them up to the raw bits, are no key.
     #[cold]
-    fn broken(&self, symbol: Symbol, end: usize) -> Corruption {
+    fn broken(&self, symbol: Symbol, room: usize) -> Corruption {
         let (block, key) = (self.block, self.key + 1);
-        let no_code = symbol.total_bits() == 0;
-        if no_code && (self.at < end || self.reader.symbols.is_empty()) {
+        if symbol.code_bits() == 0 && (room > 0 || self.reader.symbols.is_empty()) {
             Corruption::InvalidCode { block, key }
         } else {
             Corruption::StreamOverrun { block, key }

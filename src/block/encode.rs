@@ -8,15 +8,15 @@ use crate::profile::{self, Coding};
 
 /// At least the number of classes; a power of two, so that no index needs a check.
 const CLASSES: usize = 128;
-/// Bits of a code and its raw bits that fit a word beside 7 bits that are pending.
-const NARROW_BITS: u8 = 56;
+/// Raw bits that fit a word beside 7 bits that are pending.
+const NARROW_BITS: u32 = 56;
 
 /// Encodes the blocks of one table.
 pub(crate) struct BlockWriter {
     codec: Codec,
     geometry: Geometry,
     symbols: [Symbol; CLASSES],
-    /// Whether some symbol has more than [`NARROW_BITS`] bits.
+    /// Whether some symbol has more than [`NARROW_BITS`] raw bits.
     is_wide: bool,
     header_crc: u32,
 }
@@ -24,9 +24,9 @@ pub(crate) struct BlockWriter {
 /// What is written for a key of some class.
 #[derive(Clone, Copy, Default)]
 struct Symbol {
-    raw_mask: u64,
     code: u16,
     code_bits: u8,
+    raw_bits: u8,
     /// Bits of the code and of the raw bits.
     total_bits: u8,
 }
@@ -39,15 +39,11 @@ impl BlockWriter {
         for (class, (symbol, code)) in symbols.iter_mut().zip(codes).enumerate() {
             if code.length > 0 {
                 let raw_bits = profile::raw_bits(class, geometry.low_bits) as u8;
-                *symbol = Symbol {
-                    raw_mask: (1 << raw_bits) - 1,
-                    code: code.bits,
-                    code_bits: code.length,
-                    total_bits: code.length + raw_bits,
-                };
+                let (code, code_bits) = (code.bits, code.length);
+                *symbol = Symbol { code, code_bits, raw_bits, total_bits: code_bits + raw_bits };
             }
         }
-        let is_wide = symbols.iter().any(|symbol| symbol.total_bits > NARROW_BITS);
+        let is_wide = symbols.iter().any(|symbol| u32::from(symbol.raw_bits) > NARROW_BITS);
         Self { codec: coding.codec, geometry, symbols, is_wide, header_crc }
     }
 
@@ -91,60 +87,38 @@ impl BlockWriter {
         }
         let at = geometry.stream_at(count);
         let steps = keys.windows(2).map(|pair| (pair[0] >> low_bits, pair[1] >> low_bits));
+        let out_stream = &mut out[at..];
         match (self.codec, self.is_wide) {
-            (Codec::Xor, false) => self.stream(steps, |_, v| v, &mut out[at..]),
-            (Codec::Gap, false) => self.stream(steps, |u, v| v - u, &mut out[at..]),
-            (Codec::Xor, true) => self.wide_stream(steps, |_, v| v, &mut out[at..]),
-            (Codec::Gap, true) => self.wide_stream(steps, |u, v| v - u, &mut out[at..]),
+            (Codec::Xor, false) => self.stream::<false>(steps, |_, v| v, out_stream),
+            (Codec::Gap, false) => self.stream::<false>(steps, |u, v| v - u, out_stream),
+            (Codec::Xor, true) => self.stream::<true>(steps, |_, v| v, out_stream),
+            (Codec::Gap, true) => self.stream::<true>(steps, |u, v| v - u, out_stream),
         }
         let crc = geometry.block_crc(self.header_crc, number, out);
         LE::write_u32(out, crc);
     }
 
-    /// Writes the stream of symbols that have at most [`NARROW_BITS`] bits each.
+    /// Writes the stream. `WIDE`: some symbols have more than [`NARROW_BITS`] raw bits.
     #[inline(always)]
-    fn stream(
+    fn stream<const WIDE: bool>(
         &self,
         steps: impl Iterator<Item = (u64, u64)>,
         raw: impl Fn(u64, u64) -> u64,
         out: &mut [u8],
     ) {
-        // Bits that are not yet at `at`, and stand above those of the byte there.
-        let (mut at, mut pending, mut pending_bits) = (0, 0u64, 0u32);
+        let mut ends = Ends::new(out);
         for (u, v) in steps {
             let symbol = self.symbol(u, v);
-            let value = raw(u, v) & symbol.raw_mask;
-            pending |= (value << symbol.code_bits | u64::from(symbol.code)) << pending_bits;
-            pending_bits += u32::from(symbol.total_bits);
-            // Writes ahead, without a branch that depends on the keys.
-            match out.get_mut(at..at + 8) {
-                Some(out) => LE::write_u64(out, pending),
-                None => {
-                    let rest = out.len() - at;
-                    out[at..].copy_from_slice(&pending.to_le_bytes()[..rest]);
-                }
+            let (value, raw_bits) = (raw(u, v), u32::from(symbol.raw_bits));
+            ends.put_code(symbol);
+            if WIDE && raw_bits > NARROW_BITS {
+                ends.put_raw(value >> 32, raw_bits - 32);
+                ends.put_raw(value, 32);
+            } else {
+                ends.put_raw(value, raw_bits);
             }
-            at += (pending_bits / 8) as usize;
-            pending >>= pending_bits & !7;
-            pending_bits %= 8;
         }
-    }
-
-    /// Writes the stream of symbols of any length.
-    fn wide_stream(
-        &self,
-        steps: impl Iterator<Item = (u64, u64)>,
-        raw: impl Fn(u64, u64) -> u64,
-        out: &mut [u8],
-    ) {
-        let mut stream = BitWriter::new(out);
-        for (u, v) in steps {
-            let symbol = self.symbol(u, v);
-            let raw_bits = u32::from(symbol.total_bits - symbol.code_bits);
-            stream.put(u64::from(symbol.code), u32::from(symbol.code_bits));
-            stream.put(raw(u, v) & symbol.raw_mask, raw_bits);
-        }
-        stream.finish();
+        ends.finish();
     }
 
     #[inline(always)]
@@ -154,36 +128,71 @@ impl BlockWriter {
     }
 }
 
-/// Writes a stream whose bits are numbered from the least significant of its first byte.
-struct BitWriter<'a> {
+/// Writes codes from the start of a stream onward, and raw bits from its end backward.
+struct Ends<'a> {
     out: &'a mut [u8],
-    at: usize,
-    pending: u64,
-    pending_bits: u32,
+    /// The byte of `out` that the next code goes to.
+    start: usize,
+    /// Bits of codes from there on, in the order of the stream.
+    codes: u64,
+    code_bits: u32,
+    /// The end of the stream, behind some bytes that are written ahead. On its own, so that what is
+    /// written ahead from one end does not reach what was written from the other.
+    raw_bytes: Vec<u8>,
+    /// Where the bytes end that raw bits go to.
+    end: usize,
+    /// Raw bits up to there, in the order of the stream: the first are most significant.
+    raws: u64,
+    raw_bits: u32,
 }
 
-impl<'a> BitWriter<'a> {
+impl<'a> Ends<'a> {
+    /// `out` is zero.
     fn new(out: &'a mut [u8]) -> Self {
-        Self { out, at: 0, pending: 0, pending_bits: 0 }
+        let end = out.len() + size_of::<u64>();
+        let raw_bytes = vec![0; end];
+        Self { out, start: 0, codes: 0, code_bits: 0, raw_bytes, end, raws: 0, raw_bits: 0 }
     }
 
-    /// Appends the `bits` least significant bits of `value`, which has no others; at most 63.
+    /// Appends a code.
     #[inline(always)]
-    fn put(&mut self, value: u64, bits: u32) {
-        self.pending |= value << self.pending_bits;
-        self.pending_bits += bits;
-        if self.pending_bits >= 64 {
-            LE::write_u64(&mut self.out[self.at..], self.pending);
-            self.at += 8;
-            self.pending_bits -= 64;
-            // What did not fit. Some bits were pending, or 63 could not have filled the word, so
-            // the shift is less than 64.
-            self.pending = value >> (bits - self.pending_bits);
+    fn put_code(&mut self, symbol: Symbol) {
+        self.codes |= u64::from(symbol.code) << self.code_bits;
+        self.code_bits += u32::from(symbol.code_bits);
+        // Writes ahead, without a branch that depends on the keys.
+        match self.out.get_mut(self.start..self.start + 8) {
+            Some(out) => LE::write_u64(out, self.codes),
+            None => {
+                let rest = self.out.len() - self.start;
+                self.out[self.start..].copy_from_slice(&self.codes.to_le_bytes()[..rest]);
+            }
         }
+        self.start += (self.code_bits / 8) as usize;
+        self.codes >>= self.code_bits & !7;
+        self.code_bits %= 8;
     }
 
+    /// Appends the `bits` least significant bits of `value`, at most [`NARROW_BITS`].
+    #[inline(always)]
+    fn put_raw(&mut self, value: u64, bits: u32) {
+        self.raws |= (value << 1 << (63 - bits)) >> self.raw_bits;
+        self.raw_bits += bits;
+        LE::write_u64(&mut self.raw_bytes[self.end - 8..self.end], self.raws);
+        self.end -= (self.raw_bits / 8) as usize;
+        self.raws <<= self.raw_bits & !7;
+        self.raw_bits %= 8;
+    }
+
+    /// Puts the raw bits into their place.
     fn finish(self) {
-        let bytes = self.pending_bits.div_ceil(8) as usize;
-        self.out[self.at..][..bytes].copy_from_slice(&self.pending.to_le_bytes()[..bytes]);
+        let raw_bytes = &self.raw_bytes[self.end - self.raw_bits.div_ceil(8) as usize..];
+        let at = self.out.len() - raw_bytes.len();
+        if let (Some((first, rest)), [out, behind @ ..]) =
+            (raw_bytes.split_first(), &mut self.out[at..])
+        {
+            // The last code may end in this byte.
+            *out |= first;
+            behind.copy_from_slice(rest);
+        }
     }
 }

@@ -7,9 +7,15 @@
 mod candidate;
 mod decode;
 mod encode;
+mod join;
 mod lanes;
+mod plain;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+mod runs;
 mod scan;
 mod symbols;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
 
 pub(crate) use candidate::Candidate;
 pub(crate) use decode::{BlockReader, BlockView, OVERHANG};

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::lanes::LANES;
 use super::scan::Kernel;
 use super::*;
 use crate::error::Corruption;
@@ -90,7 +91,7 @@ proptest! {
         for coding in codings(&keys) {
             let encoded = encode(&keys, &coding, 1 << size);
             for kernel in Kernel::all() {
-                let reader = BlockReader { kernel, ..reader(&coding, 1 << size) };
+                let reader = reader(&coding, 1 << size).with(kernel);
                 // As in a file: one block behind the other, and something behind the last.
                 let mut file: Vec<u8> =
                     encoded.iter().flat_map(|(bytes, _)| &bytes[..1 << size]).copied().collect();
@@ -213,7 +214,7 @@ proptest! {
                     bytes[at.index(length)] = *byte;
                 }
                 for kernel in Kernel::all() {
-                    let reader = BlockReader { kernel, ..reader(&coding, 1 << size) };
+                    let reader = reader(&coding, 1 << size).with(kernel);
                     let Ok(block) = reader.view(0, &bytes) else { continue };
                     let (mut decoded, mut strict) = (Vec::new(), Vec::new());
                     let survivors = sift(&reader, &bytes, 0, (3, 3), Reading::Parts).unwrap();
@@ -254,6 +255,31 @@ fn the_largest_block_holds_more_than_half_a_million_consecutive_keys() {
     let block = reader.view(0, &blocks[0].0).unwrap();
     reader.decode(&blocks[0].0, &[(0, block)], &mut decoded).unwrap();
     assert_eq!(decoded, keys[..blocks[0].1]);
+}
+
+/// Sums of gaps that leave their bits, by 2^64 or less, and end where a sound one may.
+#[test]
+fn gaps_that_leave_their_bits_are_refused() {
+    let long = [0, 3 << 62, (3 << 62) + 1];
+    let short: Vec<u64> = (0..40).map(|i| i << 10).chain([1 << 40]).collect();
+    for (keys, low_bits, first, broken) in
+        [(&long[..], 0, 3 << 62, 1), (&short, 0, u64::MAX - 9, 1), (&short, 8, u64::MAX, 1)]
+    {
+        let coding = Profile::new(keys).choose(Some(Codec::Gap), Some(low_bits)).unwrap();
+        for kernel in Kernel::all() {
+            let reader = reader(&coding, 1024).with(kernel);
+            let (mut bytes, count) = encode(keys, &coding, 1024).remove(0);
+            assert_eq!(count, keys.len());
+            bytes[6..14].copy_from_slice(&u64::to_le_bytes(first));
+            let block = reader.view(5, &bytes).unwrap();
+            let expected = Err(Corruption::ImpossibleClass { block: 5, key: broken });
+            let mut decoded = Vec::new();
+            assert_eq!(reader.decode(&bytes, &[(0, block)], &mut decoded), expected);
+            assert_eq!(reader.decode(&bytes, &[(0, block); LANES], &mut decoded), expected);
+            let last = [count as u32 - 1];
+            assert_eq!(reader.matches(&block, 0, 64, &last, |_, _| ()), expected);
+        }
+    }
 }
 
 #[test]

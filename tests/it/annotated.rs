@@ -82,43 +82,40 @@ fn dump() -> String {
     dump.part(4096 - 64, "padding");
     dump.fields("block");
     dump.part(keys.len() - 1, "column, plane 0: the low bytes of keys 1 to 4");
+    let end = 4096 + table.block_bytes as usize;
     let stream_at = dump.at;
+    let bit = |i: usize| char::from(b'0' + (file[stream_at + i / 8] >> (i % 8) & 1));
     let codes = canonical_codes(&table.code_lengths);
     let mut lines = Vec::new();
-    let mut position = 0;
+    let (mut code_start, mut raw_end) = (0, 8 * (end - stream_at));
     for (index, pair) in keys.windows(2).enumerate() {
         let (u, v) = (pair[0] >> low_bits, pair[1] >> low_bits);
         let class = ((u ^ v).leading_zeros() - low_bits) as usize;
         let (&(length, code), _) = codes.iter().find(|(_, found)| **found == class).unwrap();
         let raw_bits = (64 - low_bits as usize).saturating_sub(1 + class);
         let width = usize::from(length);
-        let bit = |i: usize| {
-            let at = position + i;
-            char::from(b'0' + (file[stream_at + at / 8] >> (at % 8) & 1))
-        };
-        let (code_bits, raw): (String, String) =
-            ((0..width).map(bit).collect(), (width..width + raw_bits).map(bit).collect());
+        let code_bits: String = (code_start..code_start + width).map(bit).collect();
+        let raw: String = (raw_end - raw_bits..raw_end).map(bit).collect();
         assert_eq!(code_bits, format!("{code:0width$b}"));
-        let what = if raw_bits == 0 && u == v { "equal" } else { "" };
-        lines.push(
-            format!(
-                "        key {}: code {code_bits} (class {class}) {what}{raw}  -> 0x{:X}",
-                index + 1,
-                pair[1]
-            )
-            .replace(") 0", "), bits 0")
-            .replace(") 1", "), bits 1")
-            .replace(") equal", ", equal)"),
-        );
-        position += width + raw_bits;
+        let what = match (u == v, raw_bits) {
+            (true, _) => format!("(class {class}, equal)"),
+            (false, 0) => format!("(class {class})"),
+            (false, _) => format!("(class {class}), raw bits {raw}"),
+        };
+        let key = pair[1];
+        lines.push(format!("        key {}: code {code_bits} {what}  -> 0x{key:X}", index + 1));
+        code_start += width;
+        raw_end -= raw_bits;
     }
-    dump.part(position.div_ceil(8), &format!("stream, {position} bits"));
+    let (code_bytes, raw_at) = (code_start.div_ceil(8), stream_at + raw_end / 8);
+    dump.part(code_bytes, &format!("stream: {code_start} bits of codes"));
     for line in lines {
         dump.text += &line;
         dump.text.push('\n');
     }
-    let end = 4096 + table.block_bytes as usize;
-    dump.part(end - dump.at, "padding");
+    dump.part(raw_at - dump.at, "stream: zeros");
+    let raw_bits = 8 * (end - stream_at) - raw_end;
+    dump.part(end - raw_at, &format!("stream: {raw_bits} raw bits, those of key 1 last"));
     dump.part(8, "router: the last key of block 0");
     let classes = table.code_lengths.len();
     let used: Vec<_> = (0..classes).filter(|&class| table.code_lengths[class] > 0).collect();

@@ -10,7 +10,8 @@
 //! Each kernel compiles the whole loop over the blocks of a table for its instructions, and stands
 //! beside [`scalar`], its oracle. The fastest that the CPU has is chosen when a table is opened.
 
-use super::lanes::{LANES, Lane, Place, Streams};
+use super::join::Bytewise;
+use super::lanes::{self, LANES, Lane, Place, Streams};
 use crate::error::Corruption;
 
 mod scalar;
@@ -19,6 +20,8 @@ mod sieve;
 mod x86;
 
 pub(super) use sieve::Sieve;
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86::Avx2;
 
 /// The number of planes that lets at most 1 in 300 random keys through at this budget, or all of
 /// them.
@@ -117,31 +120,41 @@ impl Kernel {
         }
     }
 
-    /// Moves on in a stream; see [`Streams::skip`].
-    pub(super) fn skip(
-        self,
-        streams: &Streams<'_>,
-        place: &mut Place,
-        keys: usize,
-        end: usize,
-    ) -> bool {
+    /// Whether the kernel can decode by runs.
+    pub(super) fn has_runs(self) -> bool {
+        !matches!(self, Self::Scalar)
+    }
+
+    /// Moves on in a stream; see [`lanes::skip`].
+    pub(super) fn skip(self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
         match self {
-            Self::Scalar => streams.skip(place, keys, end),
+            Self::Scalar => lanes::skip(streams, place, keys),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2(kernel) => kernel.skip(streams, place, keys, end),
+            Self::Avx2(kernel) => kernel.skip(streams, place, keys),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(kernel) => kernel.avx2().skip(streams, place, keys, end),
+            Self::Avx512(kernel) => kernel.avx2().skip(streams, place, keys),
         }
     }
 
-    /// Decodes some blocks at once; see [`Streams::decode`].
+    /// Decodes some blocks at once; see [`lanes::decode`].
     pub(super) fn decode(self, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
         match self {
-            Self::Scalar => streams.decode(lanes),
+            Self::Scalar => lanes::decode(streams, Bytewise, lanes),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(kernel) => kernel.decode(streams, lanes),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(kernel) => kernel.avx2().decode(streams, lanes),
+        }
+    }
+
+    /// Decodes one block; see [`lanes::decode_one`].
+    pub(super) fn decode_one(self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
+        match self {
+            Self::Scalar => lanes::decode_one(streams, Bytewise, lane),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(kernel) => kernel.decode_one(streams, lane),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(kernel) => kernel.avx2().decode_one(streams, lane),
         }
     }
 }

@@ -7,6 +7,7 @@
 use std::arch::x86_64::*;
 
 use super::super::lanes::{LANES, Lane, Place, Streams};
+use super::super::vectors;
 use super::{Column, Compare, MAX_PLANES, Sieve, bytes_of, scalar};
 use crate::error::Corruption;
 
@@ -19,11 +20,12 @@ pub(in crate::block) struct Avx2(());
 pub(in crate::block) struct Avx512(());
 
 impl Avx2 {
-    /// `None` if the CPU lacks AVX2, BMI1, BMI2 or POPCNT.
+    /// `None` if the CPU lacks AVX2, BMI1, BMI2, LZCNT or POPCNT.
     pub(super) fn new() -> Option<Self> {
         let has = is_x86_feature_detected!("avx2")
             && is_x86_feature_detected!("bmi1")
             && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt");
         has.then_some(Self(()))
     }
@@ -39,20 +41,22 @@ impl Avx2 {
         unsafe { sift_avx2(self, sieve, ahead, survived) }
     }
 
-    pub(super) fn skip(
-        self,
-        streams: &Streams<'_>,
-        place: &mut Place,
-        keys: usize,
-        end: usize,
-    ) -> bool {
-        // SAFETY: a value of this type exists only where `new` found AVX2, BMI1 and BMI2.
-        unsafe { skip_avx2(streams, place, keys, end) }
+    /// [`vectors::skip`], compiled for these instructions.
+    pub(super) fn skip(self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
+        // SAFETY: a value of this type exists only where `new` found AVX2, BMI1, BMI2 and LZCNT.
+        unsafe { skip_avx2(self, streams, place, keys) }
     }
 
+    /// [`vectors::decode`], compiled for these instructions.
     pub(super) fn decode(self, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
-        // SAFETY: a value of this type exists only where `new` found AVX2 and BMI2.
-        unsafe { decode_avx2(streams, lanes) }
+        // SAFETY: a value of this type exists only where `new` found AVX2, BMI1, BMI2 and LZCNT.
+        unsafe { decode_avx2(self, streams, lanes) }
+    }
+
+    /// [`vectors::decode_one`], compiled for these instructions.
+    pub(super) fn decode_one(self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
+        // SAFETY: a value of this type exists only where `new` found AVX2, BMI1, BMI2 and LZCNT.
+        unsafe { decode_one_avx2(self, streams, lane) }
     }
 }
 
@@ -81,16 +85,19 @@ impl Avx512 {
     }
 }
 
-/// [`Streams::skip`], compiled for these instructions.
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn skip_avx2(streams: &Streams<'_>, place: &mut Place, keys: usize, end: usize) -> bool {
-    streams.skip(place, keys, end)
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn skip_avx2(kernel: Avx2, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
+    vectors::skip(kernel, streams, place, keys)
 }
 
-/// [`Streams::decode`], compiled for these instructions.
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn decode_avx2(streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
-    streams.decode(lanes)
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn decode_avx2(kernel: Avx2, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
+    vectors::decode(kernel, streams, lanes)
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn decode_one_avx2(kernel: Avx2, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
+    vectors::decode_one(kernel, streams, lane)
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]

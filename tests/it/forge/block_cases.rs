@@ -53,7 +53,7 @@ fn streams() -> Vec<Case> {
             f.set(Place::Block(0, 0), "first_key", 0);
             set_block(f, 0, "key_count", 1938);
         }),
-        case("bad-blk-04-bits", "BLK-4", Steps, "The block has bits for 322 keys of 6 bits, and 4 bits: the last of 324 keys has its code inside and its bits outside.", |f| {
+        case("bad-blk-04-bits", "BLK-4", Steps, "The block has bits for 322 keys of 6 bits, and 4 bits: the last of 324 keys has room for its code, and not for its raw bits.", |f| {
             set_block(f, 0, "key_count", 324);
         }),
         case("bad-blk-05-beyond-64-bits", "BLK-5", Top, "A gap leads from the greatest key to 2^64.", |f| {
@@ -97,14 +97,22 @@ fn keys() -> Vec<Case> {
             f.set_entry(0, Router, 0, entry - 1);
             f.reseal(0);
         }),
-        case("bad-blk-09-bit-after-last-key", "BLK-9", Steps, "The stream bit after the last key is 1.", |f| {
-            // Seven keys of 6 bits: 42 bits.
-            f.stream(0, 0)[5] |= 1 << 2;
+        case("bad-blk-09-bit-after-last-code", "BLK-9", Steps, "The stream bit after the last code is 1.", |f| {
+            // Seven codes of 1 bit.
+            f.stream(0, 0)[0] |= 1 << 7;
             f.reseal(0);
         }),
-        case("bad-blk-09-last-byte", "BLK-9", Blocks, "The last bit of the last block is 1.", |f| {
+        case("bad-blk-09-bit-before-last-raw-bits", "BLK-9", Steps, "The stream bit before the raw bits of the last key is 1.", |f| {
+            // Seven times 5 raw bits: 35 from the end on.
+            let stream = f.stream(0, 0);
+            stream[stream.len() - 5] |= 1 << 4;
+            f.reseal(0);
+        }),
+        case("bad-blk-09-middle-byte", "BLK-9", Blocks, "A byte between codes and raw bits of the last block is not zero.", |f| {
             let last = f.get(Place::Footer(0), "block_count") as usize - 1;
-            *f.block(0, last).last_mut().expect("a block has bytes") |= 0x80;
+            let stream = f.stream(0, last);
+            let zeros = (0..stream.len()).filter(|&at| stream[at] == 0).collect::<Vec<_>>();
+            stream[zeros[zeros.len() / 2]] = 0x80;
             f.reseal(0);
         }),
         case("bad-blk-05-class-not-of-delta", "BLK-5", Two, "With `xor`, the class of a key says that the first bit that differs is bit 0, which is 1 in the key before it too.", |f| {

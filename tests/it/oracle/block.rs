@@ -57,19 +57,20 @@ pub fn read_block(
     let middle_bits = 64 - usize::from(shape.low_bits);
     let mut keys = vec![first_key];
     let mut key_before = first_key;
-    let mut position = 0;
+    // Codes up to `position`, raw bits from `raw_start` on.
+    let (mut position, mut raw_start) = (0, stream.len());
     for index in 0..others {
         let at = |what: &str| at(format!("key {}: {what}", index + 1));
-        let class = read_class(stream, &mut position, &codes)
+        let class = read_class(&stream[..raw_start], &mut position, &codes)
             .map_err(|e| Rejection { detail: at(&e.detail), ..e })?;
         let before = u128::from(key_before >> shape.low_bits);
         let mut middle = before;
         if class < middle_bits {
             let r = middle_bits - 1 - class;
-            let bits = stream.get(position..position + r);
-            require(bits.is_some(), "BLK-4", || at("its bits run past the block"))?;
-            let rest = bits.filter(|_| r > 0).map_or(0, |bits| bits.load_le::<u64>());
-            position += r;
+            require(r <= raw_start - position, "BLK-4", || at("its raw bits run into the codes"))?;
+            let bits = &stream[raw_start - r..raw_start];
+            let rest = if r > 0 { bits.load_le::<u64>() } else { 0 };
+            raw_start -= r;
             require(shape.codec != 1 || before >> r & 1 == 0, "BLK-5", || {
                 at(&format!("class {class}, where the middle before is {before:#x}"))
             })?;
@@ -84,7 +85,7 @@ pub fn read_block(
         keys.push(key);
         key_before = key;
     }
-    Ok(PlainBlock { keys, padding_is_zero: stream[position..].not_any() })
+    Ok(PlainBlock { keys, padding_is_zero: stream[position..raw_start].not_any() })
 }
 
 /// Section 6: the class of each code, by its length and bits.
@@ -102,9 +103,10 @@ pub fn canonical_codes(lengths: &[u8]) -> BTreeMap<(u8, u32), usize> {
     codes
 }
 
-/// The class whose code starts at `position`, which moves past it.
+/// The class whose code starts at `position`, which moves past it. `codes_part` ends before the
+/// raw bits.
 fn read_class(
-    stream: &BitSlice<u8, Lsb0>,
+    codes_part: &BitSlice<u8, Lsb0>,
     position: &mut usize,
     codes: &BTreeMap<(u8, u32), usize>,
 ) -> Checked<usize> {
@@ -115,8 +117,8 @@ fn read_class(
             return Ok(class);
         }
         require(length < longest, "BLK-3", || format!("{code:b} is no code"))?;
-        let bit = stream.get(*position).as_deref().copied();
-        require(bit.is_some(), "BLK-4", || "its code runs past the block".to_owned())?;
+        let bit = codes_part.get(*position).as_deref().copied();
+        require(bit.is_some(), "BLK-4", || "its code runs into the raw bits".to_owned())?;
         code = code << 1 | u32::from(bit == Some(true));
         length += 1;
         *position += 1;
