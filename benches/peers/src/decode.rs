@@ -97,9 +97,7 @@ impl Sequence for Monotone {
 impl Sequence for Store {
     /// The one place that decides how a store is read in order.
     fn for_each(&self, mut each: impl FnMut(u64)) {
-        for fingerprint in self.iter() {
-            each(fingerprint.expect("the store is sound"));
-        }
+        self.iter().for_each(|fingerprint| each(fingerprint.expect("the store is sound")));
     }
 }
 
