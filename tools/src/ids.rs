@@ -1,15 +1,18 @@
-//! How `query` and `dump` print ids.
+//! How ids are printed.
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use fpstore::Store;
+use fpstore::{Ids, Store};
 
 use crate::failure::Failure;
 use crate::id_map::{IdMap, MapReader};
+use crate::output::Output;
 
 /// Bytes of ids after which they are passed on.
 const FLUSH_BYTES: usize = 1 << 16;
+/// More ids of one fingerprint than these are read while they are printed, and not kept.
+pub const KEPT_IDS: u64 = 256;
 
 /// Which ids are printed, and as what.
 #[derive(clap::Args)]
@@ -17,7 +20,7 @@ const FLUSH_BYTES: usize = 1 << 16;
 pub struct IdOutputArgs {
     /// Print at most N ids of each fingerprint
     #[arg(long, value_name = "N")]
-    limit_ids: Option<u64>,
+    pub limit_ids: Option<u64>,
 
     /// Print the strings that `pack` kept in this file, instead of their numbers
     #[arg(long, value_name = "FILE")]
@@ -74,7 +77,18 @@ impl<'a> IdPrinter<'a> {
         to: &mut Vec<u8>,
         pass_on: PassOn<'_>,
     ) -> Result<(), Failure> {
-        let mut ids = self.store.ids(fingerprint)?;
+        let ids = self.store.ids(fingerprint)?;
+        self.print_ids(ids, shape, to, pass_on)
+    }
+
+    /// Writes these ids, which are those of one fingerprint.
+    pub fn print_ids(
+        &mut self,
+        mut ids: Ids<'_>,
+        shape: IdShape,
+        to: &mut Vec<u8>,
+        pass_on: PassOn<'_>,
+    ) -> Result<(), Failure> {
         if shape == IdShape::Json {
             to.extend_from_slice(b"\"ids\":[");
         }
@@ -104,7 +118,8 @@ impl<'a> IdPrinter<'a> {
         Ok(())
     }
 
-    fn print_one(&mut self, id: u64, shape: IdShape, to: &mut Vec<u8>) -> Result<(), Failure> {
+    /// Writes one id.
+    pub fn print_one(&mut self, id: u64, shape: IdShape, to: &mut Vec<u8>) -> Result<(), Failure> {
         match (&mut self.strings, shape) {
             (None, IdShape::Tsv) => write!(to, "{id}").map_err(Failure::Output),
             (None, IdShape::Json) => write!(to, "\"{id}\"").map_err(Failure::Output),
@@ -117,6 +132,61 @@ impl<'a> IdPrinter<'a> {
                 serde_json::to_writer(to, text).map_err(|error| Failure::Output(error.into()))
             }
         }
+    }
+}
+
+/// Text with ids in it, of which those that are many are read only when it is printed.
+#[derive(Default)]
+pub struct Parts {
+    parts: Vec<Part>,
+    /// What follows them.
+    pub text: Vec<u8>,
+}
+
+enum Part {
+    Text(Vec<u8>),
+    /// The ids of a fingerprint, by the printer of this number.
+    Ids(usize, u64),
+}
+
+impl Parts {
+    /// Appends the ids of a fingerprint by `printer`, which has this number among those that print.
+    pub fn ids(
+        &mut self,
+        printer: &mut IdPrinter<'_>,
+        number: usize,
+        fingerprint: u64,
+        shape: IdShape,
+    ) -> Result<(), Failure> {
+        if printer.count(fingerprint)? > KEPT_IDS {
+            self.parts.push(Part::Text(std::mem::take(&mut self.text)));
+            self.parts.push(Part::Ids(number, fingerprint));
+            return Ok(());
+        }
+        printer.print(fingerprint, shape, &mut self.text, &mut |_| Ok(()))
+    }
+
+    /// Prints all of it.
+    pub fn print(
+        self,
+        output: &mut Output,
+        shape: IdShape,
+        printers: &mut [IdPrinter<'_>],
+    ) -> Result<(), Failure> {
+        for part in self.parts {
+            match part {
+                Part::Text(text) => output.bytes(&text)?,
+                Part::Ids(number, fingerprint) => {
+                    if let Some(printer) = printers.get_mut(number) {
+                        let (mut text, mut pass_on) =
+                            (Vec::new(), |text: &mut Vec<u8>| output.take(text));
+                        printer.print(fingerprint, shape, &mut text, &mut pass_on)?;
+                        output.bytes(&text)?;
+                    }
+                }
+            }
+        }
+        output.bytes(&self.text)
     }
 }
 

@@ -219,3 +219,59 @@ fn every_format_of_a_query_file_gives_the_same_answers() {
         }
     }
 }
+
+#[test]
+fn every_plan_prints_the_same_as_single_queries() {
+    let scratch = Scratch::new();
+    let set = fingerprints(26, 5000);
+    scratch.pack("store", &set, "--ids line");
+    let mut queries = fingerprints(26, 9000);
+    Random(27).shuffle(&mut queries);
+    // Some come again.
+    queries.extend_from_within(..500);
+    scratch.write("queries", raw(&queries));
+    for k in [0, 3, 7] {
+        for shape in ["tsv", "json", "count"] {
+            let options = format!("--output {shape} -k {k} --format u64le");
+            // A pipe is answered query by query.
+            let line = format!("query store --from - {options}");
+            let expected = scratch.run_with(&line, &raw(&queries)).ends_with_code(0).stdout;
+            for plan in ["auto", "single", "probe", "stream"] {
+                for memory in ["", "--memory 16MiB"] {
+                    let line =
+                        format!("query store --from queries {options} --plan {plan} {memory}");
+                    assert!(scratch.run(&line).succeeds().stdout == expected, "{line}");
+                }
+            }
+        }
+        let no_ids = format!("query store --from queries -k {k} --no-ids --plan probe");
+        assert!(scratch.run(&no_ids).succeeds().stdout == tsv(&set, &queries, k), "k = {k}");
+    }
+}
+
+#[test]
+fn more_queries_than_fit_are_answered_in_pieces_and_in_order() {
+    let scratch = Scratch::new();
+    let set = fingerprints(28, 2000);
+    scratch.pack("store", &set, "");
+    // A sixteenth of 16 MiB holds 131,072 of them.
+    let mut random = Random(29);
+    let queries: Vec<u64> = (0..300_000).map(|i| set[i % 2000] ^ random.below(2)).collect();
+    scratch.write("queries", raw(&queries));
+    let line = "query store --from queries --memory 16MiB --output count -k 0";
+    let stored: std::collections::HashSet<u64> = set.iter().copied().collect();
+    let count = |query: &u64| format!("{query:016x}\t{}\n", u8::from(stored.contains(query)));
+    let expected: String = queries.iter().map(count).collect();
+    for plan in ["auto", "stream"] {
+        assert!(scratch.run(&format!("{line} --plan {plan}")).succeeds().stdout == expected);
+    }
+}
+
+#[test]
+fn a_plan_is_for_files() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[10], "");
+    scratch.run_without_reading("query store --from - --plan probe").fails_with(
+        "query: a pipe is answered line by line; leave --plan out, or give --from a file",
+    );
+}

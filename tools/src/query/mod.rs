@@ -1,0 +1,303 @@
+//! `fpstore query`: which stored fingerprints lie within distance k of each of these?
+
+mod answers;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use fpstore::{BatchPlan, Store};
+use rayon::prelude::*;
+
+use answers::{Answers, Printer};
+
+use crate::failure::Failure;
+use crate::ids::IdOutputArgs;
+use crate::input::{InputArgs, Records, Skipped, Source};
+use crate::memory::{self, Size};
+
+/// Queries from a pipe that are answered together: so few that none waits long for the others.
+const LIVE_QUERIES: usize = 64;
+/// Queries among the arguments that are answered together.
+const CHUNK_QUERIES: usize = 4096;
+/// The share of memory that queries of a file take before they are answered.
+const QUERY_SHARE: u64 = 16;
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore query photos.fps 8f3ac41e09b7d265 0x1f
+  fpstore query photos.fps --from new.txt -k 6 > pairs.tsv
+  hasher photo.jpg | fpstore query photos.fps --from - --output json
+  fpstore query photos.fps --from new.parquet --fingerprint-column phash
+  fpstore query photos.fps 8f3ac41e09b7d265 -k 0 > /dev/null && echo known
+  fpstore query pages.fps 8f3ac41e09b7d265 --limit-ids 10 --id-map pages.ids
+  fpstore query photos.fps --from millions.u64 --memory 1GiB --output count
+
+Output, in the order of the queries:
+  tsv    a row for each match: query, match, distance, separated by tabs;
+         ordered by distance, then by value; none for a query without a match;
+         where the store has ids, a fourth field: those of the match,
+         ascending, separated by commas, `...` at the end if there are more
+         than --limit-ids
+  count  a row for each query: query, number of matches
+  json   an object for each query, on a line of its own:
+{\"query\":\"8f3ac41e09b7d265\",\"matches\":[{\"fingerprint\":\"8f3ac41e09b7d264\",\"distance\":1}]}
+         with ids each match has also \"ids\":[\"0\",\"17\"], which are strings,
+         and \"more_ids\":true if there are more than --limit-ids
+
+With --id-map the strings are printed that `pack --id-map` kept; in tsv with
+\\t, \\n, \\r, \\, and \\\\ for tab, line ends, comma and backslash.
+
+Fingerprints are printed in 16 lower-case hexadecimal digits. `fpstore --help`
+explains the formats in which they are read.
+
+Queries from a pipe are answered line by line, as soon as each is there; auto
+then judges the format from what the first read brings. Those of a file are
+answered together, by the plan that is predicted to take the least time, or by
+  single  one query after the other
+  probe   each table is read once, with the queries in its order
+  stream  the first table is read once, past tables of the queries in memory
+The output is the same. What does not fit into SIZE is answered in several
+pieces, one behind the other, so that nothing needs to be spilled.
+
+Exit codes: 0 if something matched, 1 if nothing did, 2 on an error. If the
+reader of the output goes away, query ends without a message, with the exit
+code of what matched so far.";
+
+/// Finds all stored fingerprints within a Hamming distance
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP, allow_negative_numbers = true)]
+pub struct Args {
+    /// The directory that `fpstore pack` wrote
+    store: PathBuf,
+
+    /// Fingerprints to look for, hexadecimal or decimal
+    #[arg(value_name = "FP")]
+    fingerprints: Vec<String>,
+
+    /// Read fingerprints to look for from a file; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+
+    /// The greatest distance of a match; over 64 is 64 [default: the radius that the store was
+    /// packed for]
+    #[arg(short = 'k', value_name = "K")]
+    radius: Option<u32>,
+
+    /// What to print
+    #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
+    #[arg(value_name = "tsv|json|count")]
+    output: Shape,
+
+    /// Threads to use, up to 1024; 0 for all cores
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(value_name = "N")]
+    threads: u16,
+
+    /// How the queries of a file are answered
+    #[arg(
+        long,
+        value_enum,
+        default_value = "auto",
+        hide_possible_values = true,
+        requires = "from"
+    )]
+    #[arg(value_name = "auto|single|probe|stream")]
+    plan: PlanArg,
+
+    /// The most memory that the queries of a file take [default: a quarter of what there is]
+    #[arg(long, value_name = "SIZE", requires = "from")]
+    memory: Option<Size>,
+
+    /// Print no ids
+    #[arg(long, help_heading = "Ids", conflicts_with_all = ["limit_ids", "id_map"])]
+    no_ids: bool,
+
+    #[command(flatten)]
+    id_output: IdOutputArgs,
+
+    #[command(flatten)]
+    reading: InputArgs,
+}
+
+/// What is printed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Shape {
+    Tsv,
+    Json,
+    Count,
+}
+
+/// How the queries of a file are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PlanArg {
+    Auto,
+    Single,
+    Probe,
+    Stream,
+}
+
+/// Answers all queries, and gives the exit code that says whether something matched.
+pub fn run(args: Args) -> Result<ExitCode, Failure> {
+    if args.fingerprints.is_empty() && args.from.is_none() {
+        let message = "query: no fingerprints to look for; name some after STORE, or give --from \
+                       FILE (--from - for standard input)";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    let queries = arguments(&args)?;
+    let store = Store::open(&args.store)?;
+    let source = match &args.from {
+        Some(path) => Some(Source::follow(path, &args.reading)?),
+        None => None,
+    };
+    if args.plan != PlanArg::Auto && source.as_ref().is_some_and(Source::is_live) {
+        let message = "query: a pipe is answered line by line; leave --plan out, or give --from a \
+                       file";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    let map = args.id_output.open_map(&store)?;
+    let ids = Some(&args.id_output).filter(|_| store.has_ids() && !args.no_ids);
+    let printer = Printer::new(&store, map.as_ref(), ids, args.output, args.threads.into())?;
+    let radius = args.radius.unwrap_or(store.radius());
+    let mut asker = Asker { store: &store, radius, args: &args, printer };
+    match asker.answer_all(queries, source) {
+        Ok(()) | Err(Failure::ClosedPipe) if asker.printer.matched => Ok(ExitCode::SUCCESS),
+        Ok(()) | Err(Failure::ClosedPipe) => Ok(ExitCode::from(1)),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// The fingerprints among the arguments, all of which must be sound.
+fn arguments(args: &Args) -> Result<Vec<u64>, Failure> {
+    if args.fingerprints.is_empty() {
+        return Ok(Vec::new());
+    }
+    if args.reading.is_raw() {
+        let message = "argument 1: --format u64le is for bytes in a file; give --from FILE, or \
+                       --format hex or dec for arguments";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    let mut queries = Records::default();
+    let mut source = Source::arguments(&args.fingerprints, &args.reading)?;
+    while source.read(&mut queries)? {}
+    Ok(queries.fingerprints)
+}
+
+struct Asker<'a> {
+    store: &'a Store,
+    radius: u32,
+    args: &'a Args,
+    printer: Printer<'a>,
+}
+
+impl Asker<'_> {
+    fn answer_all(&mut self, arguments: Vec<u64>, source: Option<Source>) -> Result<(), Failure> {
+        self.answer(&arguments, false)?;
+        match source {
+            Some(source) if source.is_live() => self.answer_pipe(source),
+            Some(source) => self.answer_file(source),
+            None => Ok(()),
+        }
+    }
+
+    fn answer_pipe(&mut self, mut source: Source) -> Result<(), Failure> {
+        let (mut queries, mut skipped) = (Records::default(), Skipped::default());
+        loop {
+            queries.clear();
+            let more = source.read(&mut queries);
+            // What stands before a fault is answered.
+            self.answer(&queries.fingerprints, true)?;
+            skipped.tell(&mut queries);
+            if !more? {
+                skipped.tell_count(queries.next_number());
+                return Ok(());
+            }
+        }
+    }
+
+    /// Answers queries one by one, some at a time.
+    fn answer(&mut self, queries: &[u64], live: bool) -> Result<(), Failure> {
+        let together = if live { LIVE_QUERIES } else { CHUNK_QUERIES };
+        let (store, radius) = (self.store, self.radius);
+        let mut answers = Answers::default();
+        for queries in queries.chunks(together) {
+            let found: Vec<_> = self.printer.pool.install(|| {
+                let queries = queries.par_iter();
+                let search = |searcher: &mut fpstore::Searcher<'_>, &query: &u64| {
+                    searcher.search(query, radius).map(<[_]>::to_vec)
+                };
+                queries.map_init(|| store.searcher(), search).collect()
+            });
+            for (&query, matches) in queries.iter().zip(found) {
+                match matches {
+                    Ok(matches) => answers.push(query, &matches),
+                    Err(error) => {
+                        // What stands before a fault is answered.
+                        self.printer.print(&mut answers)?;
+                        return Err(error.into());
+                    }
+                }
+                if answers.are_many() {
+                    self.printer.print(&mut answers)?;
+                }
+            }
+            self.printer.print(&mut answers)?;
+            if live {
+                self.printer.flush()?;
+            }
+        }
+        // The last flush finds out whether all of it could be written.
+        self.printer.flush()
+    }
+
+    /// Answers the queries of a file together, as many at once as the memory allows.
+    fn answer_file(&mut self, mut source: Source) -> Result<(), Failure> {
+        let limit = self.args.memory.map_or_else(memory::default_limit, |size| size.0);
+        let most = usize::try_from(limit / QUERY_SHARE / 8).unwrap_or(usize::MAX);
+        let (mut queries, mut skipped) = (Records::default(), Skipped::default());
+        loop {
+            queries.clear();
+            let more = loop {
+                let more = source.read(&mut queries);
+                skipped.tell(&mut queries);
+                if !matches!(more, Ok(true)) || queries.fingerprints.len() >= most {
+                    break more;
+                }
+            };
+            // What stands before a fault is answered.
+            self.answer_batch(&queries.fingerprints, limit)?;
+            if !more? {
+                skipped.tell_count(queries.next_number());
+                return Ok(());
+            }
+        }
+    }
+
+    fn answer_batch(&mut self, queries: &[u64], limit: u64) -> Result<(), Failure> {
+        let rest = limit.saturating_sub(limit / QUERY_SHARE).max(limit.min(memory::LEAST));
+        let mut batch = self.store.search_batch(queries, self.radius);
+        batch = batch.threads(self.args.threads.into()).memory(rest);
+        batch = match self.args.plan {
+            PlanArg::Auto => batch,
+            PlanArg::Single => batch.plan(BatchPlan::Search),
+            PlanArg::Probe => batch.plan(BatchPlan::Probe),
+            PlanArg::Stream => batch.plan(BatchPlan::Stream),
+        };
+        let (mut answers, mut result) = (Answers::default(), Ok(()));
+        let printer = &mut self.printer;
+        let ran = batch.run(|number, matches| {
+            answers.push(queries[number], matches);
+            if answers.are_many() {
+                result = printer.print(&mut answers);
+            }
+            if result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        result?;
+        // What stands before a fault is answered.
+        printer.print(&mut answers)?;
+        printer.flush()?;
+        ran?;
+        Ok(())
+    }
+}
