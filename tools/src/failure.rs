@@ -1,6 +1,7 @@
 //! Why the tool ends with an error, each as one line.
 
 use std::io;
+use std::path::PathBuf;
 
 use crate::id_map::MapError;
 use crate::input::InputError;
@@ -23,6 +24,26 @@ pub enum Failure {
     /// The reader of standard output has closed it: an end, not an error.
     #[error("standard output was closed")]
     ClosedPipe,
+    /// A file of results or of pairs does not do what it should.
+    #[error("{}: cannot {action} it: {source}; {}", .path.display(), remedy(source))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What cannot be done with it.
+        action: &'static str,
+        /// The words of the system.
+        source: io::Error,
+    },
+    /// A file of pairs holds something else.
+    #[error("{name}: {place}: {what}")]
+    Pairs {
+        /// The file, or standard input.
+        name: String,
+        /// The line or the byte.
+        place: String,
+        /// What is wrong there, and what to do.
+        what: String,
+    },
     /// A signal stopped it.
     #[error("stopped by {}; nothing was changed", signal_name(*.0))]
     Signal(i32),
@@ -34,7 +55,19 @@ pub enum Failure {
     Usage(String),
 }
 
-fn signal_name(signal: i32) -> &'static str {
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free space there, or name another place"
+        }
+        io::ErrorKind::NotFound => "name one that is there",
+        io::ErrorKind::PermissionDenied => "allow it, or name another place",
+        _ => "look at the disk, or name another place",
+    }
+}
+
+/// The name of a signal that stops the tool.
+pub fn signal_name(signal: i32) -> &'static str {
     if signal == 2 { "SIGINT" } else { "SIGTERM" }
 }
 

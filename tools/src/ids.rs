@@ -69,6 +69,24 @@ impl<'a> IdPrinter<'a> {
         Ok(self.store.ids(fingerprint)?.len().min(self.limit))
     }
 
+    /// Whether strings are printed.
+    #[cfg(feature = "parquet")]
+    pub fn has_strings(&self) -> bool {
+        self.strings.is_some()
+    }
+
+    /// Gives each id of a fingerprint that is to be printed, and where to look for its string.
+    #[cfg(feature = "parquet")]
+    pub fn each(
+        &mut self,
+        fingerprint: u64,
+        mut take: impl FnMut(u64, Option<&mut MapReader<'a>>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        let mut ids = self.store.ids(fingerprint)?.take(limit);
+        ids.try_for_each(|id| take(id?, self.strings.as_mut()))
+    }
+
     /// Writes the ids of a fingerprint.
     pub fn print(
         &mut self,

@@ -1,4 +1,4 @@
-//! Stops a pack cleanly on SIGINT and SIGTERM.
+//! Stops commands cleanly on SIGINT and SIGTERM.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -84,6 +84,69 @@ impl Interruptible {
     /// Signals do what they always do.
     #[cfg(not(unix))]
     pub fn watch(&self, _last_words: impl Fn(i32) + Send + Sync + 'static) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Ends the process on a signal, at once and cleanly: whoever commits a result is either before it
+/// or behind it.
+#[derive(Clone, Default)]
+pub struct Stopper {
+    committed: Arc<Mutex<bool>>,
+}
+
+impl Stopper {
+    /// Makes the result of the process what it is to be; signals wait for that, and come too late
+    /// then.
+    pub fn commit<T, E>(&self, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        let mut committed = self.committed.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = work();
+        *committed = result.is_ok();
+        result
+    }
+
+    /// From now on a signal ends the process with the code 128 + the number of the signal, after
+    /// `last_words`, unless the result is committed. A second signal ends it in any case.
+    #[cfg(unix)]
+    pub fn watch(
+        &self,
+        last_words: impl Fn(i32) + Send + Sync + 'static,
+    ) -> Result<(), crate::failure::Failure> {
+        use std::thread;
+
+        use signal_hook::consts::{SIGINT, SIGTERM};
+
+        let signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]);
+        let mut signals = signals.map_err(|error| {
+            crate::failure::Failure::System(format!("cannot watch for signals: {error}"))
+        })?;
+        let (this, last_words) = (self.clone(), Arc::new(last_words));
+        thread::spawn(move || {
+            for (number, signal) in signals.forever().enumerate() {
+                let code = 128 + signal;
+                if number > 0 {
+                    std::process::exit(code);
+                }
+                let (this, last_words) = (this.clone(), last_words.clone());
+                thread::spawn(move || {
+                    let committed = this.committed.lock().unwrap_or_else(PoisonError::into_inner);
+                    if !*committed {
+                        last_words(signal);
+                        // Nobody can commit meanwhile.
+                        std::process::exit(code);
+                    }
+                });
+            }
+        });
+        Ok(())
+    }
+
+    /// Signals do what they always do.
+    #[cfg(not(unix))]
+    pub fn watch(
+        &self,
+        _last_words: impl Fn(i32) + Send + Sync + 'static,
+    ) -> Result<(), crate::failure::Failure> {
         Ok(())
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! `main` maps the outcome of a subcommand to an exit code: 0 for success (for `query`: something
 //! matched), 1 for a query without a match and for a comparison of benchmarks that found something
-//! slower, 2 for an error, 130 and 143 for a pack or a benchmark that SIGINT or SIGTERM stopped. Results go to standard output;
-//! progress and the one line of an error go to standard error.
+//! slower, 2 for an error, 130 and 143 for a command that SIGINT or SIGTERM stopped. Results go to
+//! standard output; progress and the one line of an error go to standard error.
 
 mod bench;
 mod cli;
@@ -14,14 +14,18 @@ mod id_map;
 mod ids;
 mod input;
 mod interrupt;
+mod join;
 mod memory;
+mod merge_pairs;
 mod output;
 mod pack;
+mod pairs;
 mod plan;
 mod progress;
 mod query;
 mod report;
 mod stat;
+mod target;
 mod verify;
 
 use std::io::{self, Write};

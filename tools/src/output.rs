@@ -1,26 +1,56 @@
-//! Standard output: buffered, with a closed pipe told apart from other failures.
+//! Where results go: standard output or a file, buffered, with a closed pipe told apart from other
+//! failures.
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Buffered standard output. Dropping it passes on what was written, and cannot tell whether that
-/// worked; `flush` can.
+/// Bytes that are written together.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// A buffered output. Dropping it passes on what was written, and cannot tell whether that worked;
+/// `flush` can.
 pub struct Output {
-    to: BufWriter<StdoutLock<'static>>,
+    to: BufWriter<Box<dyn Write>>,
+    /// The file, for messages; `None` stands for standard output.
+    path: Option<PathBuf>,
+    written: u64,
 }
 
 impl Output {
     /// Locks standard output until the value is dropped.
     pub fn stdout() -> Self {
-        Self { to: BufWriter::with_capacity(1 << 16, io::stdout().lock()) }
+        Self::new(Box::new(io::stdout().lock()), None)
+    }
+
+    /// Writes to a file, from where it stands; `path` is for messages.
+    pub fn file(file: File, path: &Path) -> Self {
+        Self::new(Box::new(file), Some(path.to_path_buf()))
+    }
+
+    fn new(to: Box<dyn Write>, path: Option<PathBuf>) -> Self {
+        Self { to: BufWriter::with_capacity(BUFFER_BYTES, to), path, written: 0 }
+    }
+
+    /// Counts so many bytes as written before.
+    pub fn behind(self, bytes: u64) -> Self {
+        Self { written: bytes, ..self }
+    }
+
+    /// Bytes that were written so far, passed on or not.
+    pub fn written(&self) -> u64 {
+        self.written
     }
 
     /// Writes `bytes`, sooner or later.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.to.write_all(bytes).map_err(failure)
+        let result = self.to.write_all(bytes);
+        self.written += bytes.len() as u64;
+        result.map_err(|error| self.failure(error))
     }
 
     /// As [`Self::bytes`], and empties `bytes`.
@@ -38,20 +68,22 @@ impl Output {
 
     /// Writes `value` as JSON on one line.
     pub fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
-        let line = serde_json::to_string(value).map_err(|e| Failure::Output(e.into()))?;
+        let line = serde_json::to_string(value).map_err(|error| self.failure(error.into()))?;
         self.line(&line)
     }
 
     /// Passes on everything that was written.
     pub fn flush(&mut self) -> Result<(), Failure> {
-        self.to.flush().map_err(failure)
+        let result = self.to.flush();
+        result.map_err(|error| self.failure(error))
     }
-}
 
-fn failure(error: io::Error) -> Failure {
-    match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-        _ => Failure::Output(error),
+    fn failure(&self, source: io::Error) -> Failure {
+        match &self.path {
+            Some(path) => Failure::File { path: path.clone(), action: "write", source },
+            None if source.kind() == io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            None => Failure::Output(source),
+        }
     }
 }
 

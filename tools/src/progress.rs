@@ -1,6 +1,7 @@
-//! How far `pack` is: a bar on standard error, if that is a terminal, or lines of JSON.
+//! How far a command is: a bar on standard error, if that is a terminal, or lines of JSON.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,11 +23,21 @@ pub enum Mode {
     None,
 }
 
-/// What is shown of all phases of a pack.
+impl Mode {
+    /// What is shown by a command that writes rows to a file or to standard output: no bar where
+    /// these stand on the terminal.
+    pub fn beside_rows(given: Option<Self>, quiet: bool, to_file: bool) -> Self {
+        let is_free = !quiet && (to_file || !io::stdout().is_terminal());
+        given.unwrap_or(if is_free { Mode::Auto } else { Mode::None })
+    }
+}
+
+/// What is shown of all phases of a command.
 #[derive(Clone)]
 pub struct Progress {
     bar: ProgressBar,
     json: bool,
+    found: Arc<Found>,
     state: Arc<Mutex<State>>,
 }
 
@@ -47,6 +58,26 @@ struct Reading {
     written: u64,
 }
 
+/// What a join has found.
+#[derive(Default)]
+struct Found {
+    pairs: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// A phase, and how far it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// What is being done, in one word.
+    pub phase: &'static str,
+    /// What is counted: `fingerprints` or `pairs`.
+    pub unit: &'static str,
+    /// How many are done.
+    pub done: u64,
+    /// Of how many.
+    pub total: u64,
+}
+
 /// A line of JSON.
 #[derive(Serialize)]
 struct Line<'a> {
@@ -54,7 +85,13 @@ struct Line<'a> {
     /// Fingerprints done in this phase, counted once per table, or ids.
     done: u64,
     total: Option<u64>,
-    fingerprints_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprints_per_second: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pairs_per_second: Option<f64>,
+    /// Pairs that a join has found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pairs: Option<u64>,
     /// Bytes of input, in the phase that reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_read: Option<u64>,
@@ -73,7 +110,8 @@ impl Progress {
         let start = Instant::now();
         let phase = (String::new(), start, None);
         let state = State { start, phase, work: None, read: Reading::default() };
-        Self { bar, json: mode == Mode::Json, state: Arc::new(Mutex::new(state)) }
+        let (json, state) = (mode == Mode::Json, Arc::new(Mutex::new(state)));
+        Self { bar, json, found: Arc::default(), state }
     }
 
     /// Starts the phase of reading `bytes` of input, or an unknown number of them.
@@ -118,7 +156,9 @@ impl Progress {
                     phase: &phase,
                     done: progress.done,
                     total: Some(progress.total).filter(|&total| total > 0),
-                    fingerprints_per_second: rate(progress.done, phase_seconds),
+                    fingerprints_per_second: Some(rate(progress.done, phase_seconds)),
+                    pairs_per_second: None,
+                    pairs: None,
                     bytes_read: None,
                     bytes_written: progress.bytes_written,
                     seconds: (now - state.start).as_secs_f64(),
@@ -145,6 +185,54 @@ impl Progress {
             state.set_pos(progress.done);
         });
         self.bar.set_message(format!("{} written{left}", HumanBytes(progress.bytes_written)));
+        if is_new {
+            self.bar.set_prefix(phase);
+        }
+    }
+
+    /// Tells that so many pairs are found, and written in so many bytes.
+    pub fn found(&self, pairs: u64, bytes: u64) {
+        self.found.pairs.store(pairs, Relaxed);
+        self.found.bytes.store(bytes, Relaxed);
+    }
+
+    /// Shows how far a phase is that is no phase of a pack.
+    pub fn step(&self, step: Step) {
+        let Step { phase, unit, done, total } = step;
+        let (pairs, bytes) = (self.found.pairs.load(Relaxed), self.found.bytes.load(Relaxed));
+        if self.json {
+            let mut state = self.state();
+            let now = Instant::now();
+            let Some(seconds) = state.is_due(phase, now, done == total) else { return };
+            let rate = Some(rate(done, seconds));
+            write_line(&Line {
+                phase,
+                done,
+                total: Some(total).filter(|&total| total > 0),
+                fingerprints_per_second: rate.filter(|_| unit == "fingerprints"),
+                pairs_per_second: rate.filter(|_| unit == "pairs"),
+                pairs: Some(pairs),
+                bytes_read: None,
+                bytes_written: bytes,
+                seconds: (now - state.start).as_secs_f64(),
+                seconds_left: seconds_left(Duration::from_secs_f64(seconds), done, total),
+            });
+            return;
+        }
+        let is_new = self.bar.prefix() != phase;
+        if is_new {
+            self.style(&format!(
+                "{phase:6} [{{wide_bar}}] {{human_pos}}/{{human_len}} {unit}, {{msg}}, {{eta}} left"
+            ));
+            self.bar.enable_steady_tick(Duration::from_millis(100));
+            self.bar.reset_elapsed();
+            self.bar.reset_eta();
+        }
+        self.bar.update(|state| {
+            state.set_len(total);
+            state.set_pos(done);
+        });
+        self.bar.set_message(format!("{pairs} pairs, {} written", HumanBytes(bytes)));
         if is_new {
             self.bar.set_prefix(phase);
         }
@@ -193,7 +281,9 @@ impl State {
                 phase: "read",
                 done: fingerprints,
                 total: None,
-                fingerprints_per_second: rate(fingerprints, phase_seconds),
+                fingerprints_per_second: Some(rate(fingerprints, phase_seconds)),
+                pairs_per_second: None,
+                pairs: None,
                 bytes_read: Some(bytes),
                 bytes_written: written,
                 seconds: (now - self.start).as_secs_f64(),

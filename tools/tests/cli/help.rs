@@ -4,8 +4,18 @@ use std::process::Command;
 
 use crate::Scratch;
 
-const SUBCOMMANDS: [&str; 8] =
-    ["plan", "pack", "query", "stat", "verify", "dump", "bench", "completions"];
+const SUBCOMMANDS: [&str; 10] = [
+    "plan",
+    "pack",
+    "query",
+    "join",
+    "merge-pairs",
+    "stat",
+    "verify",
+    "dump",
+    "bench",
+    "completions",
+];
 
 #[test]
 fn the_help_answers_with_examples_formats_and_exit_codes() {

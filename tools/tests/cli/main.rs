@@ -12,6 +12,7 @@ mod help;
 mod id_map;
 mod ids;
 mod inputs;
+mod join;
 mod maintenance;
 mod oracle;
 mod pack;

@@ -233,6 +233,7 @@ fn a_reader_that_goes_away_ends_the_tool_quietly() {
     // Every query matches itself.
     for line in [
         "dump store",
+        "join store -k 12 --quiet",
         "query store --from queries -k 0",
         "query store --from queries -k 0 --output count",
         "query store --from queries -k 0 --output json",

@@ -1,0 +1,190 @@
+//! What a join has done, so that another process can go on with it.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use fpstore::Store;
+use serde::{Deserialize, Serialize};
+
+use super::Args;
+use crate::failure::Failure;
+use crate::target::{Target, beside, failure, sync_directory};
+
+/// What the name of a journal has behind that of the output.
+pub const SUFFIX: &str = ".resume";
+const VERSION: u32 = 1;
+
+/// What is noted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Notes {
+    version: u32,
+    of: Of,
+    /// The least `a` whose pairs are not written, as 16 hexadecimal digits; `None` if all are.
+    next: Option<String>,
+    done: Done,
+}
+
+/// The join: another one cannot go on with the output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Of {
+    /// Of each store the length and the CRC of the manifest, which names the checksums of all
+    /// files.
+    stores: Vec<(u64, u32)>,
+    k: u32,
+    shard: (u64, u64),
+    output: String,
+    /// Whether ids are written, how many at most, and with which maps.
+    ids: (bool, Option<u64>, Vec<Option<PathBuf>>),
+}
+
+/// What is done.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Done {
+    /// Pairs written.
+    pub pairs: u64,
+    /// Ranges.
+    pub ranges: u64,
+    /// Bytes of the output.
+    pub bytes: u64,
+}
+
+/// The journal of a join: a file only where it is to be resumed.
+pub struct Journal {
+    path: Option<PathBuf>,
+    notes: Notes,
+    /// What is done.
+    pub done: Done,
+}
+
+impl Of {
+    fn new(args: &Args, k: u32, stores: [Option<&Store>; 2]) -> Result<Self, Failure> {
+        Ok(Self {
+            stores: match args.resume {
+                true => stores.into_iter().flatten().map(tag).collect::<Result<_, _>>()?,
+                false => Vec::new(),
+            },
+            k,
+            shard: (args.shard.index, args.shard.count),
+            output: format!("{:?}", args.output),
+            ids: (
+                args.ids,
+                args.id_output.limit_ids,
+                vec![args.id_output.id_map.clone(), args.id_map_b.clone()],
+            ),
+        })
+    }
+}
+
+impl Journal {
+    /// The journal of this join if its output is whole and in its place: what a process leaves that
+    /// is killed in its last moment.
+    pub fn of_whole(
+        args: &Args,
+        k: u32,
+        stores: [Option<&Store>; 2],
+    ) -> Result<Option<Self>, Failure> {
+        let Some(to) = args.target.to.as_ref().filter(|to| args.resume && to.exists()) else {
+            return Ok(None);
+        };
+        let path = beside(to, SUFFIX);
+        let text = if path.exists() { fs::read(&path).ok() } else { None };
+        let notes = text.and_then(|text| serde_json::from_slice::<Notes>(&text).ok());
+        let of = Of::new(args, k, stores)?;
+        let is_whole = |notes: &Notes| notes.next.is_none() && notes.of == of;
+        let notes = notes.filter(is_whole).filter(|_| !beside(to, ".part").exists());
+        Ok(notes.map(|notes| Self { path: Some(path), done: notes.done, notes }))
+    }
+
+    /// Starts a journal, or reads that of the join that is to be resumed.
+    pub fn open(
+        args: &Args,
+        k: u32,
+        stores: [Option<&Store>; 2],
+        target: Option<&mut Target>,
+    ) -> Result<Self, Failure> {
+        let path = args.target.to.as_ref().map(|path| beside(path, SUFFIX));
+        let of = Of::new(args, k, stores)?;
+        let notes = Notes { version: VERSION, of, next: Some(hex(0)), done: Done::default() };
+        let journal = Self { path, done: notes.done, notes };
+        let (Some(path), Some(target)) = (&journal.path, target) else { return Ok(journal) };
+        if !args.resume {
+            // The old one was given up.
+            journal.remove()?;
+            return Ok(journal);
+        }
+        target.keep(true);
+        if !path.exists() {
+            return Ok(journal);
+        }
+        let fault = |what: &str| {
+            let (path, part) = (path.display(), target.part().display());
+            Err(Failure::Usage(format!("{path}: {what}, or remove it and {part} to start again")))
+        };
+        let text = fs::read(path).map_err(failure(path, "read"))?;
+        let Ok(notes) = serde_json::from_slice::<Notes>(&text) else {
+            return fault("is no note of a join; name another output");
+        };
+        if notes.version != VERSION {
+            return fault("was written by another version of fpstore; go on with that one");
+        }
+        let (was, is) = (&notes.of, &journal.notes.of);
+        if was.stores != is.stores {
+            return fault("notes what a join of other stores has done; go on with those");
+        }
+        if was != is {
+            return fault(
+                "notes what a join with other options (-k, --shard, --output, ids) has done; give \
+                 the same",
+            );
+        }
+        if target.len()? < notes.done.bytes {
+            return fault("says that more is written than there is; bring the file back");
+        }
+        Ok(Self { path: journal.path, done: notes.done, notes })
+    }
+
+    /// The least `a` whose pairs are not written.
+    pub fn start(&self) -> Option<u64> {
+        let next = self.notes.next.as_ref()?;
+        // What is no number cannot be gone on with, so that all is done again.
+        Some(u64::from_str_radix(next, 16).unwrap_or(0))
+    }
+
+    /// Notes that all pairs up to `end` are written, and durable.
+    pub fn note(&mut self, end: u64) -> Result<(), Failure> {
+        let Some(path) = &self.path else { return Ok(()) };
+        self.notes.next = end.checked_add(1).map(hex);
+        self.notes.done = self.done;
+        let new = beside(path, ".new");
+        let fail = failure(&new, "write");
+        let text = serde_json::to_vec(&self.notes).map_err(|error| fail(error.into()))?;
+        let mut file = fs::File::create(&new).map_err(&fail)?;
+        file.write_all(&text).and_then(|()| file.sync_all()).map_err(&fail)?;
+        fs::rename(&new, path).map_err(failure(&new, "rename"))?;
+        sync_directory(path)
+    }
+
+    /// Removes the file, if there is one.
+    pub fn remove(&self) -> Result<(), Failure> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let _ = fs::remove_file(beside(path, ".new"));
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(failure(path, "remove")(error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn hex(fingerprint: u64) -> String {
+    format!("{fingerprint:016x}")
+}
+
+/// Length and CRC of the manifest of a store.
+fn tag(store: &Store) -> Result<(u64, u32), Failure> {
+    let path = store.path().join("manifest.fps");
+    let bytes = fs::read(&path).map_err(failure(&path, "read"))?;
+    Ok((bytes.len() as u64, crc32fast::hash(&bytes)))
+}

@@ -1,0 +1,376 @@
+//! `fpstore join`: all pairs within distance k, of one store or of two.
+
+mod journal;
+mod rows;
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use fpstore::{Join, JoinEvent, Store};
+
+use journal::Journal;
+use rows::{Rows, Sides};
+
+use crate::failure::{Failure, signal_name};
+use crate::id_map::IdMap;
+use crate::ids::IdOutputArgs;
+use crate::interrupt::Stopper;
+use crate::memory::{self, Size};
+use crate::pairs::PairFormat;
+use crate::progress::{Mode, Progress, Step};
+use crate::target::{Target, TargetArgs, beside};
+
+/// What ids take, at most, while they are printed.
+const IDS_BYTES: u64 = 16 << 20;
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore join pages.fps > pairs.tsv             pairs within one store
+  fpstore join pages.fps -k 6 --to pairs.tsv     another distance, into a file
+  fpstore join new.fps pages.fps                 which new ones are known?
+  fpstore join pages.fps --ids --id-map pages.ids
+  fpstore join pages.fps --to pairs.tsv --resume --memory 1GiB
+  for i in 0 1 2 3; do                           four machines, or processes
+    fpstore join pages.fps --shard $i/4 --to pairs-$i.tsv &
+  done; wait; fpstore merge-pairs pairs-?.tsv --to pairs.tsv
+
+Output, a row for each pair of distinct fingerprints, each pair once. In a join
+of one store with itself a < b; in a join of two, a is of the first store, b of
+the second, and equal ones are pairs as well. The order of rows is left open;
+`merge-pairs` sorts them.
+  tsv      a, b, distance, separated by tabs; with --ids two more fields: the
+           ids of a and those of b, written as `fpstore query --help` says
+  u64le    a and b as raw little-endian integers of 8 bytes, without ids
+  parquet  columns a, b (UInt64), distance (UInt8); with --ids lists a_ids and
+           b_ids of UInt64, or of strings with --id-map; needs --to
+
+Memory: 16 bytes per fingerprint of both stores, and some 20 MiB. What does not
+fit into SIZE is joined range by range of a; with r ranges the store is read
+some r / 2 times. No pair is held back.
+
+Shards: --shard I/N gives those pairs whose a lies in the range with number I,
+from 0 to N - 1, of N ranges. They depend on the store alone, so that any machine
+with a copy of it can take one. The first has most work.
+
+FILE appears when it is whole; until then it is FILE.part, which goes if the
+join is stopped or fails. With --resume it stays, and FILE.resume notes each
+range that is done: the same command goes on behind the last one, after SIGINT,
+SIGTERM, kill -9 or a full disk. --memory decides how large ranges are, and may
+differ from run to run; where all fits into it there is one range.
+
+Exit codes: 0 if it is done, also where there are no pairs; 2 on an error; 130
+and 143 if SIGINT or SIGTERM stopped it. A reader of the output that goes away
+ends it with 0.";
+
+/// Finds all pairs of fingerprints within a Hamming distance, of one store or of two
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// The store whose fingerprints are paired
+    #[arg(value_name = "A")]
+    store: PathBuf,
+
+    /// The store that they are paired with [default: A itself]
+    #[arg(value_name = "B")]
+    other: Option<PathBuf>,
+
+    /// The greatest distance of a pair; over 64 is 64 [default: the radius that A was packed for]
+    #[arg(short = 'k', value_name = "K")]
+    radius: Option<u32>,
+
+    /// What to write
+    #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
+    #[arg(value_name = "tsv|u64le|parquet")]
+    output: Shape,
+
+    #[command(flatten)]
+    target: TargetArgs,
+
+    /// Note in FILE.resume what is done, and go on where this command was stopped
+    #[arg(long, requires = "to")]
+    resume: bool,
+
+    /// Join one of N shards only; I counts from 0
+    #[arg(long, value_name = "I/N", default_value = "0/1", hide_default_value = true)]
+    shard: Shard,
+
+    /// Threads to use, up to 1024; 0 for all cores
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(value_name = "N")]
+    threads: u16,
+
+    /// The most memory to take, such as 4GiB [default: a quarter of what there is]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+
+    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
+    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    progress: Option<Mode>,
+
+    /// No progress but that of --progress, and no summary on standard error
+    #[arg(long)]
+    quiet: bool,
+
+    /// Write the ids of both fingerprints as well
+    #[arg(long, help_heading = "Ids")]
+    ids: bool,
+
+    #[command(flatten)]
+    id_output: IdOutputArgs,
+
+    /// The same for store B
+    #[arg(long, value_name = "FILE", help_heading = "Ids", requires = "other")]
+    id_map_b: Option<PathBuf>,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Shape {
+    Tsv,
+    U64le,
+    Parquet,
+}
+
+impl Shape {
+    /// The format of rows, where there are rows.
+    fn rows(self) -> Option<PairFormat> {
+        match self {
+            Shape::Tsv => Some(PairFormat::Tsv),
+            Shape::U64le => Some(PairFormat::U64le),
+            Shape::Parquet => None,
+        }
+    }
+}
+
+/// One of several shards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shard {
+    index: u64,
+    count: u64,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let shard = text.split_once('/').and_then(|(index, count)| {
+            Some(Self { index: index.parse().ok()?, count: count.parse().ok()? })
+        });
+        match shard {
+            Some(shard) if shard.index < shard.count => Ok(shard),
+            Some(Shard { count: 0, .. }) => Err("there is at least one shard".to_string()),
+            Some(Shard { count, .. }) => {
+                Err(format!("{count} shards have the numbers 0 to {}", count - 1))
+            }
+            None => Err("a shard is its number and that of all, such as 0/4".to_string()),
+        }
+    }
+}
+
+/// Joins, and writes the pairs.
+pub fn run(args: Args) -> Result<(), Failure> {
+    let start = Instant::now();
+    let ids = args.ids || args.id_output.id_map.is_some() || args.id_map_b.is_some();
+    check(&args, ids)?;
+    let a = Store::open(&args.store)?;
+    let b = args.other.as_ref().map(Store::open).transpose()?;
+    for store in [Some(&a), b.as_ref()].into_iter().flatten() {
+        if ids && !store.has_ids() {
+            let path = store.path().display();
+            return Err(Failure::Usage(format!("{path}: has no ids; leave --ids out")));
+        }
+    }
+    let map_a = args.id_output.open_map(&a)?;
+    let map_b = match (&args.id_map_b, &b) {
+        (Some(path), Some(b)) => Some(IdMap::of_store(path, b)?),
+        _ => None,
+    };
+    let radius = args.radius.unwrap_or(a.radius()).min(64);
+    let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
+    let for_ids = if ids { IDS_BYTES } else { 0 };
+    let join = match &b {
+        Some(b) => a.join(b, radius),
+        None => a.self_join(radius),
+    };
+    // Less than the least is refused.
+    let join = join
+        .memory(limit.saturating_sub(for_ids).max(limit.min(memory::LEAST)))
+        .threads(args.threads.into())
+        .shard(args.shard.index, args.shard.count);
+    join.range()?;
+
+    let stores = [Some(&a), b.as_ref()];
+    if let Some(journal) = Journal::of_whole(&args, radius, stores)? {
+        journal.remove()?;
+        if !args.quiet {
+            eprintln!("fpstore: {} pairs within {radius}, all of them before", journal.done.pairs);
+        }
+        return Ok(());
+    }
+    let mut target = claim(&args)?;
+    let journal = Journal::open(&args, radius, stores, target.as_mut())?;
+    let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
+    let progress = Progress::new(mode);
+    let stopper = Stopper::default();
+    stopper.watch(last_words(&args, target.as_ref(), &progress))?;
+
+    let sides = ids.then(|| Sides {
+        stores: [&a, b.as_ref().unwrap_or(&a)],
+        maps: [map_a.as_ref(), if b.is_some() { map_b.as_ref() } else { map_a.as_ref() }],
+        args: &args.id_output,
+    });
+    let rows = Rows::new(args.output, target.as_ref(), &journal, sides, args.threads.into())?;
+    let before = journal.done.pairs;
+    let written = write(&args, join, rows, journal, target.as_ref(), &progress);
+    progress.finish();
+    let (journal, fingerprints) = written?;
+    stopper.commit(|| {
+        if let Some(target) = target {
+            target.commit()?;
+        }
+        journal.remove()
+    })?;
+    if !args.quiet {
+        let shard = match args.shard {
+            Shard { count: 1, .. } => String::new(),
+            Shard { index, count } => format!(" in shard {index}/{count}"),
+        };
+        let resumed = match args.resume && before > 0 {
+            true => format!(", {before} of them before"),
+            false => String::new(),
+        };
+        let s = if journal.done.ranges == 1 { "" } else { "s" };
+        eprintln!(
+            "fpstore: {} pairs within {radius}{shard}{resumed}; {fingerprints} fingerprints joined, \
+             {} range{s}, {:.2} seconds",
+            journal.done.pairs,
+            journal.done.ranges,
+            start.elapsed().as_secs_f64(),
+        );
+    }
+    Ok(())
+}
+
+/// Finds options that do not go together.
+fn check(args: &Args, ids: bool) -> Result<(), Failure> {
+    let message = match args.output {
+        Shape::U64le if ids => {
+            "join: --output u64le has no room for ids; give --output tsv or parquet"
+        }
+        Shape::Parquet if args.target.to.is_none() => {
+            "join: --output parquet goes to a file; give --to FILE"
+        }
+        Shape::Parquet if args.resume => {
+            "join: a file of Parquet cannot be gone on with; give --output tsv or u64le with \
+             --resume, or several --shard"
+        }
+        #[cfg(not(feature = "parquet"))]
+        Shape::Parquet => {
+            "join: this fpstore was built without Parquet; give --output tsv or u64le"
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::Usage(message.to_string()))
+}
+
+/// Claims the file of the output, if one is given. What a stopped join noted is not lost by
+/// accident.
+fn claim(args: &Args) -> Result<Option<Target>, Failure> {
+    let Some(path) = &args.target.to else { return Ok(None) };
+    let journal = beside(path, journal::SUFFIX);
+    if !args.resume && !args.target.force && journal.exists() {
+        return Err(Failure::Usage(format!(
+            "{}: notes what a stopped join has done; give --resume to go on with it, or --force to \
+             start again",
+            journal.display()
+        )));
+    }
+    args.target.claim()
+}
+
+/// What is done and told if a signal ends the join.
+fn last_words(
+    args: &Args,
+    target: Option<&Target>,
+    progress: &Progress,
+) -> impl Fn(i32) + Send + Sync + 'static {
+    let (progress, resume) = (progress.clone(), args.resume);
+    let part = target.map(|target| target.part().to_path_buf());
+    move |signal| {
+        progress.finish();
+        let rest = match &part {
+            Some(_) if resume => "give the same command again to go on",
+            Some(part) => {
+                // Destructors do not run.
+                let _ = fs::remove_file(part);
+                "nothing was changed"
+            }
+            None => "the output is not whole",
+        };
+        eprintln!("fpstore: stopped by {}; {rest}", signal_name(signal));
+    }
+}
+
+/// Runs the join; gives what is done in the end, and the number of fingerprints that were joined
+/// now.
+fn write(
+    args: &Args,
+    join: Join<'_>,
+    mut rows: Rows<'_>,
+    mut journal: Journal,
+    target: Option<&Target>,
+    progress: &Progress,
+) -> Result<(Journal, u64), Failure> {
+    let Some(start) = journal.start() else { return Ok((journal, 0)) };
+    let told = progress.clone();
+    let join = join.start(start).on_progress(move |at| {
+        let (done, total) = (at.done, at.total);
+        told.step(Step { phase: "join", unit: "fingerprints", done, total });
+    });
+    let mut failure = None;
+    let mut pairs = journal.done.pairs;
+    let summary = join.run(|event| {
+        let result = match event {
+            JoinEvent::Pairs(some) => {
+                pairs += some.len() as u64;
+                let result = rows.push(some);
+                progress.found(pairs, rows.written());
+                result
+            }
+            JoinEvent::Range(range) => {
+                journal.done.pairs = pairs;
+                note(args, &mut journal, *range.end(), &mut rows, target)
+            }
+            _ => Ok(()),
+        };
+        failure = result.err();
+        if failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let fingerprints = summary?.fingerprints;
+    journal.done.pairs = pairs;
+    progress.found(pairs, rows.finish()?);
+    Ok((journal, fingerprints))
+}
+
+/// Notes that all pairs up to `end` are written, if that is wanted.
+fn note(
+    args: &Args,
+    journal: &mut Journal,
+    end: u64,
+    rows: &mut Rows<'_>,
+    target: Option<&Target>,
+) -> Result<(), Failure> {
+    journal.done.ranges += 1;
+    let Some(target) = target.filter(|_| args.resume) else { return Ok(()) };
+    rows.flush()?;
+    target.sync()?;
+    journal.done.bytes = rows.written();
+    journal.note(end)
+}

@@ -1,0 +1,244 @@
+//! The rows of pairs, as they are written.
+
+use std::collections::HashMap;
+
+use fpstore::{Pair, Store};
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::Shape;
+use super::journal::Journal;
+use crate::failure::Failure;
+use crate::id_map::IdMap;
+use crate::ids::{IdOutputArgs, IdPrinter, IdShape, KEPT_IDS};
+use crate::output::Output;
+use crate::pairs::{self, PairFormat};
+use crate::target::Target;
+
+/// Pairs whose ids are read together, and the least that one task looks up.
+const TOGETHER: usize = 512;
+const TASK: usize = 32;
+/// Bytes of ids after which they are forgotten, and those of an entry without its text.
+const CACHE_BYTES: usize = 8 << 20;
+const ENTRY_BYTES: usize = 64;
+
+/// The stores of both fingerprints of a pair, and how their ids are printed.
+#[derive(Clone, Copy)]
+pub struct Sides<'a> {
+    /// The stores.
+    pub stores: [&'a Store; 2],
+    /// The maps of their ids.
+    pub maps: [Option<&'a IdMap>; 2],
+    /// Which ids are printed.
+    pub args: &'a IdOutputArgs,
+}
+
+impl<'a> Sides<'a> {
+    /// A printer of the ids of one side.
+    fn printer(&self, side: usize) -> IdPrinter<'a> {
+        IdPrinter::new(self.stores[side], self.maps[side], self.args)
+    }
+
+    /// A printer for each side.
+    fn printers(&self) -> [IdPrinter<'a>; 2] {
+        [0, 1].map(|side| self.printer(side))
+    }
+}
+
+/// Writes pairs.
+pub enum Rows<'a> {
+    /// As rows of fixed fields.
+    Plain(PairFormat, Output, Vec<u8>),
+    /// As TSV with ids.
+    Ids(Box<WithIds<'a>>),
+    /// As Parquet.
+    #[cfg(feature = "parquet")]
+    Parquet(Box<pairs::parquet::PairWriter<'a>>),
+}
+
+/// Writes rows with ids.
+pub struct WithIds<'a> {
+    output: Output,
+    sides: Sides<'a>,
+    printers: [IdPrinter<'a>; 2],
+    caches: [Cache; 2],
+    pool: ThreadPool,
+}
+
+impl<'a> Rows<'a> {
+    /// Goes on behind what is written already, to the target or to standard output.
+    pub fn new(
+        shape: Shape,
+        target: Option<&Target>,
+        journal: &Journal,
+        sides: Option<Sides<'a>>,
+        threads: usize,
+    ) -> Result<Self, Failure> {
+        let output = || {
+            Ok::<_, Failure>(match target {
+                Some(target) => {
+                    let bytes = journal.done.bytes;
+                    Output::file(target.file(bytes)?, target.part()).behind(bytes)
+                }
+                None => Output::stdout(),
+            })
+        };
+        match (shape.rows(), sides, target) {
+            (Some(format), None, _) => Ok(Rows::Plain(format, output()?, Vec::new())),
+            (Some(_), Some(sides), _) => {
+                let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+                let pool = pool.map_err(|error| {
+                    Failure::Usage(format!("--threads: cannot start them: {error}; give fewer"))
+                })?;
+                let (output, printers) = (output()?, sides.printers());
+                let caches = Default::default();
+                Ok(Rows::Ids(Box::new(WithIds { output, sides, printers, caches, pool })))
+            }
+            #[cfg(feature = "parquet")]
+            (None, sides, Some(target)) => {
+                let printers = sides.map_or(Vec::new(), |sides| sides.printers().into());
+                let writer = pairs::parquet::PairWriter::new(target.file(0)?, printers)?;
+                Ok(Rows::Parquet(Box::new(writer)))
+            }
+            // Refused before.
+            _ => Err(Failure::Usage("join: --output parquet goes to a file; give --to".into())),
+        }
+    }
+
+    /// Writes pairs, sooner or later.
+    pub fn push(&mut self, pairs: &[Pair]) -> Result<(), Failure> {
+        match self {
+            Rows::Plain(format, output, text) => {
+                for pair in pairs {
+                    pairs::push(text, *format, pair.a, pair.b);
+                    if *format == PairFormat::Tsv {
+                        text.push(b'\n');
+                    }
+                }
+                output.take(text)
+            }
+            Rows::Ids(rows) => pairs.chunks(TOGETHER).try_for_each(|pairs| rows.push(pairs)),
+            #[cfg(feature = "parquet")]
+            Rows::Parquet(writer) => pairs.iter().try_for_each(|pair| writer.push(pair.a, pair.b)),
+        }
+    }
+
+    /// Bytes that were written.
+    pub fn written(&self) -> u64 {
+        match self {
+            Rows::Plain(_, output, _) => output.written(),
+            Rows::Ids(rows) => rows.output.written(),
+            #[cfg(feature = "parquet")]
+            Rows::Parquet(writer) => writer.written(),
+        }
+    }
+
+    /// Passes on everything that was written.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        match self {
+            Rows::Plain(_, output, _) => output.flush(),
+            Rows::Ids(rows) => rows.output.flush(),
+            #[cfg(feature = "parquet")]
+            Rows::Parquet(_) => Ok(()),
+        }
+    }
+
+    /// Writes what is left, and gives the number of all bytes.
+    pub fn finish(mut self) -> Result<u64, Failure> {
+        self.flush()?;
+        match self {
+            #[cfg(feature = "parquet")]
+            Rows::Parquet(writer) => writer.finish(),
+            rows => Ok(rows.written()),
+        }
+    }
+}
+
+/// What is printed as the ids of fingerprints of a store. In a cluster each of them comes often.
+#[derive(Default)]
+struct Cache {
+    /// `None` for those that have more ids than are kept.
+    texts: HashMap<u64, Option<Vec<u8>>>,
+    bytes: usize,
+}
+
+impl Cache {
+    fn get(&self, fingerprint: u64) -> Option<&[u8]> {
+        self.texts.get(&fingerprint)?.as_deref()
+    }
+
+    fn insert(&mut self, fingerprint: u64, text: Option<Vec<u8>>) {
+        self.bytes += ENTRY_BYTES + text.as_ref().map_or(0, Vec::len);
+        self.texts.insert(fingerprint, text);
+    }
+}
+
+impl WithIds<'_> {
+    fn push(&mut self, pairs: &[Pair]) -> Result<(), Failure> {
+        let fingerprints = |of: fn(&Pair) -> u64| pairs.iter().map(of);
+        if self.is_one_store() {
+            self.look_up(0, fingerprints(|pair| pair.a).chain(fingerprints(|pair| pair.b)))?;
+        } else {
+            self.look_up(0, fingerprints(|pair| pair.a))?;
+            self.look_up(1, fingerprints(|pair| pair.b))?;
+        }
+        let sides = if self.is_one_store() { [0, 0] } else { [0, 1] };
+        let Self { output, printers, caches, .. } = self;
+        let mut row = Vec::new();
+        for pair in pairs {
+            pairs::push(&mut row, PairFormat::Tsv, pair.a, pair.b);
+            for (side, fingerprint) in sides.into_iter().zip([pair.a, pair.b]) {
+                row.push(b'\t');
+                match caches[side].get(fingerprint) {
+                    Some(text) => row.extend_from_slice(text),
+                    None => {
+                        let mut pass_on = |text: &mut Vec<u8>| output.take(text);
+                        let printer = &mut printers[side];
+                        printer.print(fingerprint, IdShape::Tsv, &mut row, &mut pass_on)?;
+                    }
+                }
+            }
+            row.push(b'\n');
+            output.take(&mut row)?;
+        }
+        Ok(())
+    }
+
+    fn is_one_store(&self) -> bool {
+        let [a, b] = self.sides.stores;
+        std::ptr::eq(a, b)
+    }
+
+    /// Puts the ids of those fingerprints into the cache that are not there.
+    fn look_up(
+        &mut self,
+        side: usize,
+        fingerprints: impl Iterator<Item = u64>,
+    ) -> Result<(), Failure> {
+        let cache = &mut self.caches[side];
+        if cache.bytes > CACHE_BYTES {
+            *cache = Cache::default();
+        }
+        let mut missing: Vec<u64> =
+            fingerprints.filter(|fingerprint| !cache.texts.contains_key(fingerprint)).collect();
+        missing.sort_unstable();
+        missing.dedup();
+        let sides = self.sides;
+        let text = |printer: &mut IdPrinter<'_>, &fingerprint: &u64| {
+            if printer.count(fingerprint)? > KEPT_IDS {
+                return Ok(None);
+            }
+            let mut text = Vec::new();
+            printer.print(fingerprint, IdShape::Tsv, &mut text, &mut |_| Ok(()))?;
+            Ok(Some(text))
+        };
+        let texts: Vec<Result<Option<Vec<u8>>, Failure>> = self.pool.install(|| {
+            let missing = missing.par_iter().with_min_len(TASK);
+            missing.map_init(|| sides.printer(side), text).collect()
+        });
+        for (fingerprint, text) in missing.into_iter().zip(texts) {
+            cache.insert(fingerprint, text?);
+        }
+        Ok(())
+    }
+}
