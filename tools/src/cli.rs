@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{bench, completions, dump, join, merge_pairs, pack, plan, query, stat, verify};
+use crate::{bench, completions, dedup, dump, join, merge_pairs, pack, plan, query, stat, verify};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -19,6 +19,7 @@ Examples:
   fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
   fpstore query pages.fps 8f3ac41e09b7d265 --id-map pages.ids     their urls
   fpstore bench hashes.txt --output report       bytes against latency, measured
+  fpstore dedup pages.fps --id-map pages.ids     near duplicates, which to keep
   fpstore join pages.fps --to pairs.tsv          all pairs within the distance
 
 Formats of inputs (--format):
@@ -48,7 +49,7 @@ Exit codes:
   0  done; `query`: something matched
   1  `query`: nothing matched; `bench compare`: something got slower
   2  an error, told in one line on standard error; or wrong usage
-  130, 143  `pack`, `join`, `merge-pairs`, `bench`: stopped by SIGINT or
+  130, 143  `pack`, `join`, `merge-pairs`, `dedup`, `bench`: stopped by SIGINT or
             SIGTERM, nothing was changed";
 
 /// Keeps 64-bit fingerprints compressed, and finds exactly those within Hamming distance k
@@ -67,6 +68,7 @@ enum Command {
     Query(query::Args),
     Join(join::Args),
     MergePairs(merge_pairs::Args),
+    Dedup(dedup::Args),
     Stat(stat::Args),
     Verify(verify::Args),
     Dump(dump::Args),
@@ -83,6 +85,7 @@ impl Cli {
             Command::Query(args) => query::run(args),
             Command::Join(args) => join::run(args).map(|()| ExitCode::SUCCESS),
             Command::MergePairs(args) => merge_pairs::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Dedup(args) => dedup::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Stat(args) => stat::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Verify(args) => verify::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Dump(args) => dump::run(&args).map(|()| ExitCode::SUCCESS),

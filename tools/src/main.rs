@@ -8,6 +8,7 @@
 mod bench;
 mod cli;
 mod completions;
+mod dedup;
 mod dump;
 mod failure;
 mod id_map;

@@ -4,12 +4,13 @@ use std::process::Command;
 
 use crate::Scratch;
 
-const SUBCOMMANDS: [&str; 10] = [
+const SUBCOMMANDS: [&str; 11] = [
     "plan",
     "pack",
     "query",
     "join",
     "merge-pairs",
+    "dedup",
     "stat",
     "verify",
     "dump",

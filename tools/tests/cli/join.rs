@@ -430,4 +430,11 @@ fn the_heaviest_cluster_of_three_flips_ends_and_says_what_it_did() {
     let words = "fpstore: 11986528 pairs within 3; 43745 fingerprints joined, ";
     assert!(ran.ends_with_code(0).stderr.starts_with(words));
     assert_eq!(fs::metadata(scratch.path("pairs")).unwrap().len(), 16 * 11_986_528);
+    let ran = scratch.run("dedup store -k 3 --keep central --memory 20MiB").ends_with_code(0);
+    assert_eq!(ran.stdout.lines().filter(|line| line.ends_with("\tkeep")).count(), 1);
+    let kept = ran.stdout.lines().find(|line| line.ends_with("\tkeep")).unwrap();
+    assert!(kept.starts_with(&format!("{centre:016x}\t")), "{kept}");
+    for part in [" 200000 ", " 156255 ", " 43744 ", "number 0 has 43745"] {
+        assert!(ran.stderr.contains(part), "no {part:?} in {}", ran.stderr);
+    }
 }

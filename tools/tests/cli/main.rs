@@ -6,6 +6,7 @@ mod bench;
 mod broken_files;
 mod browser;
 mod crash;
+mod dedup;
 mod external;
 mod formats;
 mod help;

@@ -233,6 +233,7 @@ fn a_reader_that_goes_away_ends_the_tool_quietly() {
     // Every query matches itself.
     for line in [
         "dump store",
+        "dedup store --quiet",
         "join store -k 12 --quiet",
         "query store --from queries -k 0",
         "query store --from queries -k 0 --output count",
@@ -256,6 +257,7 @@ fn output_closed_from_the_start_is_no_error() {
     for line in [
         "query store 0x1",
         "dump store",
+        "dedup store --quiet",
         "stat store",
         "stat store --json",
         "verify store",
@@ -279,6 +281,7 @@ fn output_that_takes_no_more_is_an_error() {
         "query store 0x1",
         "dump store",
         "dump store --output u64le",
+        "dedup store --quiet",
         "stat store",
         "verify store",
         "completions bash",

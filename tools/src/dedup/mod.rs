@@ -1,0 +1,242 @@
+//! `fpstore dedup`: which documents are near duplicates of each other, and which one to keep?
+
+mod rows;
+mod summary;
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use fpstore::{Clustering, Clusters, Keep, Pair, Store};
+
+use crate::failure::{Failure, signal_name};
+use crate::ids::IdOutputArgs;
+use crate::interrupt::Stopper;
+use crate::memory::{self, Size};
+use crate::pairs::PairReader;
+use crate::progress::{Mode, Progress, Step};
+use crate::target::{self, TargetArgs};
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
+  fpstore dedup pages.fps --id-map pages.ids > clusters.tsv
+  fpstore dedup pages.fps --id-map pages.ids --per id |
+      awk -F '\\t' '$5 == \"keep\" {print $2}' > urls-to-keep
+  fpstore dedup pages.fps -k 6 --keep central --output json --to clusters.jsonl
+  fpstore dedup pages.fps --pairs pairs.tsv      pairs that were joined before
+
+A cluster holds all fingerprints that are linked by pairs within K, directly or
+over others. One fingerprint of each is kept, the representative:
+  smallest-id  the one with the smallest id; without ids, the smallest one
+  first        the one that was packed first: of ids by `pack --ids line` or
+               --id-map, which count the records, the smallest
+  central      the one with most neighbours within K; of several, by smallest-id
+
+Output, ascending by fingerprint, those without near ones included:
+  tsv   fingerprint, ids, cluster, representative, keep or drop, separated by
+        tabs; ids as `fpstore query --help` says, none if the store has none;
+        clusters have numbers from 0 on
+  json  an object on each line, which does not fit on one here:
+{\"fingerprint\":\"8f3ac41e09b7d264\",\"ids\":[\"0\",\"17\"],\"cluster\":0,
+\"representative\":\"8f3ac41e09b7d264\",\"keep\":true}
+
+Several ids of one fingerprint are exact duplicates. `keep` then means to keep
+one of these documents, the first id, and to drop the others. --per id says so
+document by document: a row for each id, in which ids is just that one,
+representative the id of the document that is kept instead, and just one row of
+each cluster says keep.
+
+The summary on standard error counts documents (ids, or fingerprints where there
+are none), exact duplicates (documents but one of each fingerprint), near
+duplicates (fingerprints that are dropped), and clusters by size. Clusters of
+more than N fingerprints are named in a warning: where one leads to the next,
+the ends of such a chain may have nothing in common; a smaller K helps.
+
+--pairs takes pairs that `join` wrote as tsv or u64le, all shards of the store
+with itself, at K or more; those further apart are left out.
+
+Memory: some 32 bytes per fingerprint, 36 with --keep central, and 20 MiB. SIZE
+bounds what the join takes of it, which then takes longer; the clusters alone
+need 20 bytes per fingerprint (24), and with ids up to 16 per cluster.
+
+Exit codes: 0 if it is done, 2 on an error, 130 and 143 if SIGINT or SIGTERM
+stopped it. A reader of the output that goes away ends it with 0.";
+
+/// Finds clusters of near duplicates, and says which documents to keep
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// The directory that `fpstore pack` wrote
+    store: PathBuf,
+
+    /// The distance of near duplicates; over 64 is 64 [default: the radius that the store was
+    /// packed for]
+    #[arg(short = 'k', value_name = "K")]
+    radius: Option<u32>,
+
+    /// Which fingerprint of a cluster is kept
+    #[arg(long, value_enum, default_value = "smallest-id", hide_possible_values = true)]
+    #[arg(value_name = "smallest-id|first|central")]
+    keep: KeepArg,
+
+    /// What to write
+    #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
+    #[arg(value_name = "tsv|json")]
+    output: Shape,
+
+    /// What has a row of its own
+    #[arg(long, value_enum, default_value = "fingerprint", hide_possible_values = true)]
+    #[arg(value_name = "fingerprint|id")]
+    per: Per,
+
+    /// Warn of clusters of more fingerprints than these
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    max_cluster: u64,
+
+    /// Take the pairs from these files, and join nothing; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pairs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    target: TargetArgs,
+
+    /// Threads to use, up to 1024; 0 for all cores
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    #[arg(value_name = "N")]
+    threads: u16,
+
+    /// The most memory to take, such as 4GiB [default: a quarter of what there is]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+
+    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
+    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    progress: Option<Mode>,
+
+    /// No progress but that of --progress, and no summary; warnings stay
+    #[arg(long)]
+    quiet: bool,
+
+    #[command(flatten)]
+    id_output: IdOutputArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum KeepArg {
+    SmallestId,
+    First,
+    Central,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Shape {
+    Tsv,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Per {
+    Fingerprint,
+    Id,
+}
+
+/// Finds the clusters, and writes them.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let store = Store::open(&args.store)?;
+    check(args, &store)?;
+    let map = args.id_output.open_map(&store)?;
+    let target = args.target.claim()?;
+    let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
+    let (progress, stopper) = (Progress::new(mode), Stopper::default());
+    stopper.watch({
+        let (progress, target) = (progress.clone(), target.as_ref());
+        let part = target.map(|target| target.part().to_path_buf());
+        move |signal| {
+            progress.finish();
+            // Destructors do not run.
+            let rest = part.as_ref().map_or("the output is not whole", |part| {
+                let _ = fs::remove_file(part);
+                "nothing was changed"
+            });
+            eprintln!("fpstore: stopped by {}; {rest}", signal_name(signal));
+        }
+    })?;
+    let clusters = clusters(args, &store, &progress);
+    let written = clusters.and_then(|clusters| {
+        let mut output = target::output(target.as_ref())?;
+        rows::write(args, &store, map.as_ref(), &clusters, &mut output, &progress)?;
+        output.flush()?;
+        Ok(clusters)
+    });
+    progress.finish();
+    let clusters = written?;
+    stopper.commit(|| target.map_or(Ok(()), |target| target.commit()))?;
+    summary::tell(args, &clusters);
+    Ok(())
+}
+
+/// Finds options that do not fit the store.
+fn check(args: &Args, store: &Store) -> Result<(), Failure> {
+    let what = match (store.has_ids(), args.per, args.keep) {
+        (false, Per::Id, _) => "has no ids; leave --per id out",
+        (false, _, KeepArg::First) => {
+            "has no ids, so that nobody knows what came first; pack it with --ids line"
+        }
+        (true, Per::Id, _) if args.id_output.limit_ids.is_some() => {
+            "--limit-ids is for rows of several ids; leave it out with --per id"
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::Usage(format!("{}: {what}", store.path().display())))
+}
+
+fn clusters(args: &Args, store: &Store, progress: &Progress) -> Result<Clusters, Failure> {
+    let radius = args.radius.unwrap_or(store.radius()).min(64);
+    let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
+    let told = progress.clone();
+    let clustering = Clustering::new(store, radius)
+        .keep(match args.keep {
+            KeepArg::Central => Keep::Central,
+            KeepArg::SmallestId | KeepArg::First => Keep::SmallestId,
+        })
+        .max_cluster(args.max_cluster)
+        .threads(args.threads.into())
+        .memory(limit)
+        .on_progress(move |at| {
+            let (done, total) = (at.done, at.total);
+            told.step(Step { phase: "join", unit: "fingerprints", done, total });
+        });
+    if args.pairs.is_empty() {
+        return Ok(clustering.run()?);
+    }
+    let mut readers = Vec::new();
+    for path in &args.pairs {
+        readers.push(PairReader::open(path, None)?);
+    }
+    let mut readers = readers.into_iter();
+    let mut reader = readers.next();
+    let mut failure = None;
+    let pairs = std::iter::from_fn(|| {
+        loop {
+            match reader.as_mut()?.next() {
+                Ok(Some(row)) => {
+                    let distance = crate::pairs::distance(row.a, row.b);
+                    if distance <= radius && distance > 0 {
+                        return Some(Ok(Pair { a: row.a, b: row.b, distance }));
+                    }
+                }
+                Ok(None) => reader = readers.next(),
+                Err(error) => {
+                    failure = Some(error);
+                    return None;
+                }
+            }
+        }
+    });
+    let clusters = clustering.of_pairs(pairs);
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(clusters?),
+    }
+}
