@@ -46,6 +46,8 @@ pub struct Searcher<'a> {
     candidates: Vec<Candidate>,
     reading: Reading,
     numbers: Vec<u32>,
+    /// Keys of a block that is decoded whole.
+    decoded: Vec<u64>,
     survivors: Vec<Survivor>,
     matches: Vec<Match>,
     /// Keys of matches in the order of the table at hand.
@@ -101,6 +103,7 @@ impl<'a> Searcher<'a> {
             candidates: Vec::new(),
             reading: Reading::Parts,
             numbers: Vec::new(),
+            decoded: Vec::new(),
             survivors: Vec::new(),
             matches: Vec::new(),
             known: Vec::new(),
@@ -343,7 +346,8 @@ impl<'a> Searcher<'a> {
                 matches.push(Match { fingerprint: permutation.fingerprint(key), distance });
             };
             let block = self.candidates[candidate as usize].block;
-            let (known, numbers) = (&self.known, &mut self.numbers);
+            let known = &self.known;
+            let numbers = (&mut self.numbers, &mut self.decoded);
             let decoded = of_segment.matches(block, query, k, known, numbers, found)?;
             self.work.blocks_decoded += u64::from(decoded);
             if decoded && self.counts_bytes {

@@ -107,10 +107,11 @@ impl BlockReader {
         budget: u32,
         number: u32,
     ) -> bool {
-        if number == 0 {
+        let planes = self.geometry.planes();
+        // Without a column every key comes here, and the block is decoded whole.
+        if number == 0 || planes == 0 {
             return true;
         }
-        let planes = self.geometry.planes();
         let low_mask = (1 << self.geometry.low_bits) - 1;
         let differs = low(self.column(block), planes, number) ^ query & low_mask;
         let near = differs.count_ones() <= budget;
@@ -153,19 +154,37 @@ impl BlockReader {
     }
 
     /// Calls `found` with number and key of each of the `survivors`, whose numbers ascend, that is
-    /// within `k` of `query`. Decodes no further than the last of them.
+    /// within `k` of `query`. Decodes no further than the last of them; the whole block into `keys`,
+    /// which is scratch space, where they are many, as they are without a column.
     ///
     /// # Errors
     ///
-    /// The first of [BLK-3] to [BLK-5] that a key up to there breaks.
+    /// The first of [BLK-3] to [BLK-5] that a key up to the last survivor breaks.
     pub(crate) fn matches(
         &self,
         block: &BlockView<'_>,
         query: u64,
         k: u32,
         survivors: &[u32],
+        keys: &mut Vec<u64>,
         mut found: impl FnMut(u32, u64),
     ) -> Result<(), Corruption> {
+        /// So many keys are decoded in the time that it takes to go on to one survivor.
+        const KEYS_PER_STEP: usize = 16;
+        if survivors.len() * KEYS_PER_STEP > block.keys as usize && survivors.len() > 1 {
+            keys.resize(block.keys as usize, 0);
+            // A broken key may stand behind the last survivor.
+            if self.decode_block(block, keys).is_ok() {
+                for &number in survivors {
+                    if let Some(&key) = keys.get(number as usize)
+                        && (key ^ query).count_ones() <= k
+                    {
+                        found(number, key);
+                    }
+                }
+                return Ok(());
+            }
+        }
         let mut stream = self.stream(block);
         for &number in survivors {
             stream.advance_to(number)?;

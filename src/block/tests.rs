@@ -132,7 +132,7 @@ proptest! {
                 let near = |key: &u64| (key ^ query).count_ones() <= k;
                 let expected: Vec<u64> = inside.iter().copied().step_by(step).filter(near).collect();
                 let mut found = Vec::new();
-                reader.matches(&block, query, k, &survivors, |_, key| found.push(key)).unwrap();
+                reader.matches(&block, query, k, &survivors, &mut vec![7; 3], |_, key| found.push(key)).unwrap();
                 prop_assert_eq!(found, expected, "{:?}", coding);
             }
         }
@@ -225,7 +225,7 @@ proptest! {
                     let whole = reader.decode(&bytes, &[(0, block); 5], &mut decoded);
                     let all: Vec<u32> = (0..block.keys).collect();
                     let mut one_by_one = Vec::new();
-                    let by_key = reader.matches(&block, 0, 64, &all, |_, key| one_by_one.push(key));
+                    let by_key = reader.matches(&block, 0, 64, &all, &mut Vec::new(), |_, key| one_by_one.push(key));
                     // Both ways to decode agree on keys and on errors.
                     prop_assert_eq!(&whole, &by_key);
                     if whole.is_ok() {
@@ -277,7 +277,7 @@ fn gaps_that_leave_their_bits_are_refused() {
             assert_eq!(reader.decode(&bytes, &[(0, block)], &mut decoded), expected);
             assert_eq!(reader.decode(&bytes, &[(0, block); LANES], &mut decoded), expected);
             let last = [count as u32 - 1];
-            assert_eq!(reader.matches(&block, 0, 64, &last, |_, _| ()), expected);
+            assert_eq!(reader.matches(&block, 0, 64, &last, &mut Vec::new(), |_, _| ()), expected);
         }
     }
 }

@@ -312,7 +312,7 @@ impl Table {
         query: u64,
         k: u32,
         known: &[u64],
-        survivors: &mut Vec<u32>,
+        (survivors, scratch): (&mut Vec<u32>, &mut Vec<u64>),
         mut found: impl FnMut(u64),
     ) -> Result<bool> {
         let number = u64::from(block);
@@ -323,7 +323,7 @@ impl Table {
             self.blocks.drop_known(&block, known, holds, survivors);
         }
         self.blocks
-            .matches(&block, query, k, survivors, |_, key| found(key))
+            .matches(&block, query, k, survivors, scratch, |_, key| found(key))
             .map_err(|corruption| self.block_error(number, corruption))?;
         Ok(survivors.last().is_some_and(|&last| last > 0))
     }
@@ -355,7 +355,9 @@ impl Table {
         let number = u64::from(block);
         let mut at = None;
         self.blocks
-            .matches(&self.block(number)?, key, 0, &may_be, |number, _| at = Some(number))
+            .matches(&self.block(number)?, key, 0, &may_be, &mut Vec::new(), |number, _| {
+                at = Some(number);
+            })
             .map_err(|corruption| self.block_error(number, corruption))?;
         Ok(at.map(|at| (number, u64::from(at))))
     }
