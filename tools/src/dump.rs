@@ -67,16 +67,28 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let map = args.id_output.open_map(&store)?;
     let mut printer = ids.then(|| IdPrinter::new(&store, map.as_ref(), &args.id_output));
     let (mut output, mut text) = (Output::stdout(), Vec::new());
-    for fingerprint in store.iter() {
-        let fingerprint = fingerprint?;
+    let (mut plain, mut with_ids) = match ids {
+        true => (None, Some(store.iter_with_ids())),
+        false => (Some(store.iter()), None),
+    };
+    let mut next = || match (&mut plain, &mut with_ids) {
+        (Some(plain), _) => plain.next().map(|next| next.map(|fingerprint| (fingerprint, None))),
+        (None, Some(with_ids)) => {
+            with_ids.next().map(|next| next.map(|(fingerprint, ids)| (fingerprint, Some(ids))))
+        }
+        (None, None) => None,
+    };
+    while let Some(next) = next() {
+        let (fingerprint, mut ids) = next?;
         let digits = hex(fingerprint);
-        let mut print_ids = |text: &mut Vec<u8>, before: &[u8], shape| match &mut printer {
-            Some(printer) => {
-                text.extend_from_slice(before);
-                printer.print(fingerprint, shape, text, &mut |text| output.take(text))
-            }
-            None => Ok(()),
-        };
+        let mut print_ids =
+            |text: &mut Vec<u8>, before: &[u8], shape| match (&mut printer, ids.take()) {
+                (Some(printer), Some(ids)) => {
+                    text.extend_from_slice(before);
+                    printer.print_ids(ids, shape, text, &mut |text| output.take(text))
+                }
+                _ => Ok(()),
+            };
         match args.output {
             Shape::Hex => {
                 text.extend_from_slice(&digits);
