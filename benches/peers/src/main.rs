@@ -97,6 +97,10 @@ struct Arguments {
     #[arg(long, default_value = "20000", value_parser = data::parse_count)]
     queries: usize,
 
+    /// Ask in ascending order, as a batch may
+    #[arg(long)]
+    sorted: bool,
+
     /// Radii for which fpstore is compared with brute force, besides the comparison at 3
     #[arg(long, value_delimiter = ',', default_value = "3")]
     k: Vec<u32>,
@@ -158,7 +162,10 @@ fn run(arguments: &Arguments) -> Result<()> {
         return Err(format!("the set needs {LEAST_COUNT} distinct fingerprints at least").into());
     }
     engines::drop_repeated(&mut kinds, set.len());
-    let queries = data::queries(&set, arguments.queries);
+    let mut queries = data::queries(&set, arguments.queries);
+    if arguments.sorted {
+        queries.sort_unstable();
+    }
     let directory = tempfile::tempdir_in(&arguments.directory)?;
     let mut csv = Csv::create(arguments.csv.as_deref(), set.len())?;
     let mut json =
