@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::PackSession;
 
+use crate::failure::Failure;
+
 /// A session that may be taken away by a signal.
 #[derive(Clone, Default)]
 pub struct Interruptible {
@@ -50,41 +52,19 @@ impl Interruptible {
 
     /// From now on a signal stops the session, removes what it wrote, and ends the process with the
     /// code 128 + the number of the signal, after `last_words`. A second signal ends it at once.
-    #[cfg(unix)]
-    pub fn watch(&self, last_words: impl Fn(i32) + Send + Sync + 'static) -> std::io::Result<()> {
-        use std::thread;
-
-        use signal_hook::consts::{SIGINT, SIGTERM};
-
-        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-        let (this, last_words) = (self.clone(), Arc::new(last_words));
-        thread::spawn(move || {
-            for (number, signal) in signals.forever().enumerate() {
-                let code = 128 + signal;
-                if number > 0 {
-                    std::process::exit(code);
-                }
-                this.signal.store(signal, Ordering::SeqCst);
-                this.cancel.store(true, Ordering::SeqCst);
-                let (this, last_words) = (this.clone(), last_words.clone());
-                thread::spawn(move || {
-                    // A read of the input may last; the session is free meanwhile.
-                    let session = this.lock().take();
-                    if session.is_some() && !this.ending.swap(true, Ordering::SeqCst) {
-                        drop(session);
-                        last_words(signal);
-                        std::process::exit(code);
-                    }
-                });
+    pub fn watch(&self, last_words: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
+        let this = self.clone();
+        on_signal(move |signal| {
+            this.signal.store(signal, Ordering::SeqCst);
+            this.cancel.store(true, Ordering::SeqCst);
+            // A read of the input may last; the session is free meanwhile.
+            let session = this.lock().take();
+            if session.is_some() && !this.ending.swap(true, Ordering::SeqCst) {
+                drop(session);
+                last_words(signal);
+                std::process::exit(128 + signal);
             }
-        });
-        Ok(())
-    }
-
-    /// Signals do what they always do.
-    #[cfg(not(unix))]
-    pub fn watch(&self, _last_words: impl Fn(i32) + Send + Sync + 'static) -> std::io::Result<()> {
-        Ok(())
+        })
     }
 }
 
@@ -107,46 +87,45 @@ impl Stopper {
 
     /// From now on a signal ends the process with the code 128 + the number of the signal, after
     /// `last_words`, unless the result is committed. A second signal ends it in any case.
-    #[cfg(unix)]
-    pub fn watch(
-        &self,
-        last_words: impl Fn(i32) + Send + Sync + 'static,
-    ) -> Result<(), crate::failure::Failure> {
-        use std::thread;
-
-        use signal_hook::consts::{SIGINT, SIGTERM};
-
-        let signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]);
-        let mut signals = signals.map_err(|error| {
-            crate::failure::Failure::System(format!("cannot watch for signals: {error}"))
-        })?;
-        let (this, last_words) = (self.clone(), Arc::new(last_words));
-        thread::spawn(move || {
-            for (number, signal) in signals.forever().enumerate() {
-                let code = 128 + signal;
-                if number > 0 {
-                    std::process::exit(code);
-                }
-                let (this, last_words) = (this.clone(), last_words.clone());
-                thread::spawn(move || {
-                    let committed = this.committed.lock().unwrap_or_else(PoisonError::into_inner);
-                    if !*committed {
-                        last_words(signal);
-                        // Nobody can commit meanwhile.
-                        std::process::exit(code);
-                    }
-                });
+    pub fn watch(&self, last_words: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
+        let this = self.clone();
+        on_signal(move |signal| {
+            let committed = this.committed.lock().unwrap_or_else(PoisonError::into_inner);
+            if !*committed {
+                last_words(signal);
+                // Nobody can commit meanwhile.
+                std::process::exit(128 + signal);
             }
-        });
-        Ok(())
+        })
     }
+}
 
-    /// Signals do what they always do.
-    #[cfg(not(unix))]
-    pub fn watch(
-        &self,
-        _last_words: impl Fn(i32) + Send + Sync + 'static,
-    ) -> Result<(), crate::failure::Failure> {
-        Ok(())
-    }
+/// From now on the first SIGINT or SIGTERM is handed to `act`, on a thread of its own, and the
+/// second ends the process.
+#[cfg(unix)]
+fn on_signal(act: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
+    use std::thread;
+
+    use signal_hook::consts::{SIGINT, SIGTERM};
+
+    let signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]);
+    let mut signals =
+        signals.map_err(|error| Failure::System(format!("cannot watch for signals: {error}")))?;
+    let act = Arc::new(act);
+    thread::spawn(move || {
+        for (number, signal) in signals.forever().enumerate() {
+            if number > 0 {
+                std::process::exit(128 + signal);
+            }
+            let act = act.clone();
+            thread::spawn(move || act(signal));
+        }
+    });
+    Ok(())
+}
+
+/// Signals do what they always do.
+#[cfg(not(unix))]
+fn on_signal(_act: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
+    Ok(())
 }

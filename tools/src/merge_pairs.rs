@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::failure::{Failure, signal_name};
+use crate::failure::Failure;
 use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
@@ -87,19 +87,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let target = args.target.claim()?;
     let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
-    stopper.watch({
-        let (progress, target) = (progress.clone(), target.as_ref());
-        let part = target.map(|target| target.part().to_path_buf());
-        move |signal| {
-            progress.finish();
-            // Destructors do not run.
-            let rest = part.as_ref().map_or("the output is not whole", |part| {
-                let _ = fs::remove_file(part);
-                "nothing was changed"
-            });
-            eprintln!("fpstore: stopped by {}; {rest}", signal_name(signal));
-        }
-    })?;
+    target::watch(&stopper, &progress, target.as_ref())?;
     let mut sorter = Sorter::new(limit, &temporary_directory(args));
     let read = read(args, &mut sorter, &progress);
     let merged = read.and_then(|(rows, format)| {

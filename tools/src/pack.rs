@@ -237,13 +237,12 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let mut handing = Handing::new(mode, &args.output, args.force)?;
     work.set(packer.start(&args.output)?);
     let (bar, pending) = (progress.clone(), handing.pending());
-    let watched = work.watch(move |signal| {
+    work.watch(move |signal| {
         bar.finish();
         // Destructors do not run.
         pending.iter().for_each(|path| drop(fs::remove_file(path)));
         eprintln!("fpstore: {}", Failure::Signal(signal).line());
-    });
-    watched.map_err(|error| Failure::System(format!("cannot watch for signals: {error}")))?;
+    })?;
     let read = read_all(&args, inputs.bytes, &progress, &work, &mut handing);
     let result = read.and_then(|skipped| {
         let place = handing.finish(&work)?;

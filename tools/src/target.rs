@@ -5,8 +5,10 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, signal_name};
+use crate::interrupt::Stopper;
 use crate::output::Output;
+use crate::progress::Progress;
 
 /// Where results go.
 #[derive(clap::Args)]
@@ -125,6 +127,30 @@ pub fn output(target: Option<&Target>) -> Result<Output, Failure> {
     Ok(match target {
         Some(target) => Output::file(target.file(0)?, target.part()),
         None => Output::stdout(),
+    })
+}
+
+/// From now on a signal ends the process, and removes what was written to the target, unless it is
+/// to be kept.
+pub fn watch(
+    stopper: &Stopper,
+    progress: &Progress,
+    target: Option<&Target>,
+) -> Result<(), Failure> {
+    let progress = progress.clone();
+    let part = target.map(|target| (target.part().to_path_buf(), target.keep));
+    stopper.watch(move |signal| {
+        progress.finish();
+        let rest = match &part {
+            Some((_, true)) => "give the same command again to go on",
+            Some((part, false)) => {
+                // Destructors do not run.
+                let _ = fs::remove_file(part);
+                "nothing was changed"
+            }
+            None => "the output is not whole",
+        };
+        eprintln!("fpstore: stopped by {}; {rest}", signal_name(signal));
     })
 }
 

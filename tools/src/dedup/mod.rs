@@ -3,13 +3,12 @@
 mod rows;
 mod summary;
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use fpstore::{Clustering, Clusters, Keep, Pair, Store};
 
-use crate::failure::{Failure, signal_name};
+use crate::failure::Failure;
 use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
@@ -149,19 +148,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let target = args.target.claim()?;
     let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
-    stopper.watch({
-        let (progress, target) = (progress.clone(), target.as_ref());
-        let part = target.map(|target| target.part().to_path_buf());
-        move |signal| {
-            progress.finish();
-            // Destructors do not run.
-            let rest = part.as_ref().map_or("the output is not whole", |part| {
-                let _ = fs::remove_file(part);
-                "nothing was changed"
-            });
-            eprintln!("fpstore: stopped by {}; {rest}", signal_name(signal));
-        }
-    })?;
+    target::watch(&stopper, &progress, target.as_ref())?;
     let clusters = clusters(args, &store, &progress);
     let written = clusters.and_then(|clusters| {
         let mut output = target::output(target.as_ref())?;

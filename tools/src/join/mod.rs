@@ -3,7 +3,6 @@
 mod journal;
 mod rows;
 
-use std::fs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -15,14 +14,14 @@ use fpstore::{Join, JoinEvent, Store};
 use journal::Journal;
 use rows::{Rows, Sides};
 
-use crate::failure::{Failure, signal_name};
+use crate::failure::Failure;
 use crate::id_map::IdMap;
 use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::pairs::PairFormat;
 use crate::progress::{Mode, Progress, Step};
-use crate::target::{Target, TargetArgs, beside};
+use crate::target::{self, Target, TargetArgs, beside};
 
 /// What ids take, at most, while they are printed.
 const IDS_BYTES: u64 = 16 << 20;
@@ -216,7 +215,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
     let progress = Progress::new(mode);
     let stopper = Stopper::default();
-    stopper.watch(last_words(&args, target.as_ref(), &progress))?;
+    target::watch(&stopper, &progress, target.as_ref())?;
 
     let sides = ids.then(|| Sides {
         stores: [&a, b.as_ref().unwrap_or(&a)],
@@ -290,29 +289,6 @@ fn claim(args: &Args) -> Result<Option<Target>, Failure> {
         )));
     }
     args.target.claim()
-}
-
-/// What is done and told if a signal ends the join.
-fn last_words(
-    args: &Args,
-    target: Option<&Target>,
-    progress: &Progress,
-) -> impl Fn(i32) + Send + Sync + 'static {
-    let (progress, resume) = (progress.clone(), args.resume);
-    let part = target.map(|target| target.part().to_path_buf());
-    move |signal| {
-        progress.finish();
-        let rest = match &part {
-            Some(_) if resume => "give the same command again to go on",
-            Some(part) => {
-                // Destructors do not run.
-                let _ = fs::remove_file(part);
-                "nothing was changed"
-            }
-            None => "the output is not whole",
-        };
-        eprintln!("fpstore: stopped by {}; {rest}", signal_name(signal));
-    }
 }
 
 /// Runs the join; gives what is done in the end, and the number of fingerprints that were joined
