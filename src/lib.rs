@@ -37,12 +37,14 @@
 //! # How a fingerprint travels
 //!
 //! Packing sorts the set, in runs on the disk where it is large, and for each table of the design
-//! permutes the bits of every fingerprint, sorts by those that came to the top, and cuts the sorted *keys* into *blocks* of fixed size. A block holds its first key
-//! in full, the low bits of the others as a column of bytes, and for what remains of each a Huffman
-//! code and some raw bits. The last key of every block goes into the *router*.
+//! permutes the bits of every fingerprint, sorts by those that came to the top, and cuts the sorted
+//! *keys* into *blocks* of fixed size. A block holds its first key in full, the low bits of the
+//! others as a column of bytes, and for what remains of each a Huffman code and some raw bits. The
+//! last key of every block goes into the *router*.
 //!
-//! A fingerprint may come with ids, any number of them, of 64 bits each. They are stored once, in the order of
-//! the fingerprints, in a file of their own ([`Packer::pack_with_ids`], [`Store::ids`]).
+//! A fingerprint may come with ids, any number of them, of 64 bits each. They are stored once, in
+//! the order of the fingerprints, in a file of their own ([`Packer::pack_with_ids`],
+//! [`Store::ids`]).
 //!
 //! A search permutes the query for each table, descends the router to the blocks that can hold
 //! matches, compares the columns of these blocks with the query, decodes the few blocks in which
@@ -52,8 +54,8 @@
 //!
 //! # Memory
 //!
-//! An open store takes 8 bytes per block of mapped router, and half a byte per block of heap. With
-//! blocks of 1024 bytes, which hold some 200 keys, that is 0.04 byte per fingerprint and table. A
+//! An open store takes 8 bytes per block of mapped router, and up to 3 bytes per block of heap. With
+//! blocks of 1024 bytes, which hold some 200 keys, that is 0.055 byte per fingerprint and table. A
 //! [`Packer`] takes 16 bytes per fingerprint, or what [`Packer::memory`] allows: then it sorts in
 //! temporary files, of up to 16 bytes per fingerprint. With ids both are twice as much.
 //!
