@@ -131,6 +131,19 @@ mod tests {
         lengths
     }
 
+    /// As section 13 of the specification says.
+    #[test]
+    fn a_look_up_finds_more_than_three_keys_of_a_large_uniform_set() {
+        let profile = crate::profile::Profile::uniform(1 << 24);
+        let coding = profile.choose(Some(crate::format::Codec::Gap), None).unwrap();
+        let symbols = Symbols::new(&coding.code_lengths, 64 - coding.low_bits);
+        let runs = Runs::new(&symbols).unwrap();
+        let keys: usize = runs.0.iter().map(|run| run.keys()).sum();
+        let mean = keys as f64 / ENTRIES as f64;
+        println!("{mean:.2} keys per look-up");
+        assert!((mean - 3.6).abs() < 0.05, "{mean}");
+    }
+
     #[test]
     fn a_run_is_the_symbols_that_its_bits_start_with() {
         for first in 0..65 {
