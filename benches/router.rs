@@ -15,7 +15,7 @@ mod mapped;
 mod block {
     pub(crate) use super::candidate::Candidate;
 }
-#[path = "../src/router.rs"]
+#[path = "../src/router/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod router;
 #[path = "../tests/it/sets.rs"]

@@ -196,9 +196,11 @@ impl Prediction {
         let store_bytes = number * self.size.file_bytes + manifest_bytes(number);
         let router_bytes = number * router_bytes(self.size.blocks);
         let missing = |bytes: f64| 1.0 - (c.cache_bytes / bytes.max(1.0)).min(1.0);
-        // A search reads directories, tags, headers and columns, so these are what the cache holds.
+        // A search reads directories, headers and columns, so these are what the cache holds.
         let header = geometry.column_at() as f64;
-        let hot = number as f64 * self.size.blocks as f64 * (column + header.max(64.0) + 3.0);
+        let directory = router::heap_bytes(self.size.blocks) as f64;
+        let hot = self.size.blocks as f64 * (column + header.max(64.0)) + directory;
+        let hot = number as f64 * hot;
         let dram = missing(if scans { hot / number as f64 } else { hot });
         let paths = if scans { 0.0 } else { (blocks - searched).max(0.0) };
         let warm_ns = c.query_ns
@@ -246,7 +248,7 @@ fn manifest_bytes(tables: u64) -> u64 {
     fixed as u64 + tables * table_entry::END as u64
 }
 
-/// Bytes that the router of a table of so many blocks takes: the last keys, directory and tags, and
+/// Bytes that the router of a table of so many blocks takes: the last keys, the directory, and
 /// the bitmap of blocks that were checked.
 fn router_bytes(blocks: u64) -> u64 {
     8 * blocks + router::heap_bytes(blocks) + blocks.div_ceil(8)

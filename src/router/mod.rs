@@ -10,42 +10,43 @@
 //! The descent ends where the low column begins. The scan of the column counts the bits of the
 //! column, so a flip of such a bit must not be subtracted from the budget before.
 //!
-//! In memory stand, for each of the 2^D prefixes of D bits, the first block that can hold it (the
-//! *directory*), and for each block the 16 bits of its last key behind these D (its *tag*). D is 2
-//! less than the logarithm of the number of blocks: 4 to 8 blocks of uniform keys share a prefix,
-//! and directory and tags take 2.5 to 3 bytes per block, so that they stay in the cache where the
-//! last keys, of 8 bytes, would not. Last keys are read only where tags are equal.
+//! In memory stands a *directory*: for each of the 2^D prefixes of D bits a line of 64 bytes, which
+//! a CPU fetches at once, with the first block that can hold the prefix, and for each block whose
+//! last key begins with it the 15 bits of that key behind these D (its *tag*). D is such that 12.5
+//! to 25 blocks of uniform keys share a line, which has room for 28; so a block takes 2.6 to 5.1
+//! bytes. The tags of a prefix with more blocks stand elsewhere, and take 2 bytes each besides. Last
+//! keys, in the file, are read only where tags are equal.
 //!
-//! A descent has two steps. [`Router::probe`] lists the prefixes that the budget reaches, from the
-//! directory alone, and asks for their tags ahead; [`Router::descend`] goes on below them. So a
-//! search has the tags of all its tables on their way at once, where a walk from the root would
-//! wait for one after the other.
+//! A descent has two steps. [`Router::probe`] lists the prefixes that the budget reaches, and asks
+//! for their lines ahead; [`Router::descend`] goes on below them. So a search has the lines of all
+//! its tables on their way at once, where a walk from the root would wait for one after the other.
 //!
 //! The paper finds the block by interpolation search. Measured by `cargo bench --bench router` (AMD
 //! EPYC, one core, last keys in the cache), per look-up of one key:
 //!
 //! | last keys | directory | interpolation | binary search |
 //! | --- | --- | --- | --- |
-//! | 86,038 (2^24 uniform fingerprints, 195 a block) | 8.1 ns | 12.0 ns | 25.5 ns |
-//! | 327 (63,707 real ones) | 6.6 ns | 25.2 ns | 9.2 ns |
+//! | 86,038 (2^24 uniform fingerprints, 195 a block) | 8.0 ns | 11.7 ns | 25.5 ns |
+//! | 327 (63,707 real ones) | 8.5 ns | 22.9 ns | 9.0 ns |
 //!
 //! So the directory stays: it is 1.5 times as fast on uniform keys, and does not suffer from skew.
 
-use byteorder::{ByteOrder, LittleEndian as LE};
+mod line;
 
 use crate::block::Candidate;
 use crate::mapped;
 
-/// Directory and tags of the last keys of a table. The keys themselves stay in the file.
+use line::{Crowded, Line, tag};
+
+/// The directory of the last keys of a table. The keys themselves stay in the file.
 #[derive(Debug)]
 pub(crate) struct Router {
     blocks: u32,
     directory_bits: u32,
-    /// For each prefix of `directory_bits` bits the first block whose last key is not below it;
-    /// then `blocks`.
-    directory: Vec<u32>,
-    /// For each block the bits of its last key behind the prefix.
-    tags: Vec<u16>,
+    /// For each prefix of `directory_bits` bits its blocks; then none from `blocks` on.
+    directory: Vec<Line>,
+    /// The tags of prefixes whose line has no room for them.
+    crowded: Crowded,
 }
 
 /// How far a descent may stray from the query.
@@ -62,15 +63,21 @@ pub(crate) struct Budget {
 }
 
 /// A prefix that the budget reaches: the keys that begin with the first `depth` bits of `path` (its
-/// other bits are zero) differ from the query in `spent` of these bits, and lie in the blocks
-/// `low..=high`.
+/// other bits are zero) differ from the query in `spent` of these bits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
     path: u64,
-    low: u32,
-    high: u32,
     depth: u32,
     spent: u32,
+}
+
+/// A [`Probe`], or a part of it, and its blocks.
+#[derive(Clone, Copy, Debug)]
+struct Branch {
+    probe: Probe,
+    /// The blocks `low..=high` can hold it.
+    low: u32,
+    high: u32,
 }
 
 impl Router {
@@ -80,28 +87,31 @@ impl Router {
         let blocks = (last_keys.len() / 8) as u32;
         let directory_bits = directory_bits(blocks.into());
         let mut directory = Vec::with_capacity((1 << directory_bits) + 1);
-        for (block, last) in last_keys.chunks_exact(8).map(LE::read_u64).enumerate() {
-            // Every prefix up to that of this key, and not yet listed, begins here.
-            let prefix = prefix(last, directory_bits);
-            while directory.len() as u64 <= prefix {
-                directory.push(block as u32);
-            }
+        let mut crowded = Crowded::default();
+        let mut rest = last_keys.as_chunks::<8>().0;
+        for of_line in 0..1u64 << directory_bits {
+            let of = |last: &[u8; 8]| prefix(u64::from_le_bytes(*last), directory_bits);
+            let count = rest.iter().take_while(|last| of(last) == of_line).count();
+            let (here, behind) = rest.split_at(count);
+            let first = blocks - rest.len() as u32;
+            let tags = here.iter().map(|last| tag(u64::from_le_bytes(*last), directory_bits));
+            directory.push(Line::new(first, tags, &mut crowded));
+            rest = behind;
         }
-        directory.resize((1 << directory_bits) + 1, blocks);
-        let tags = last_keys.chunks_exact(8).map(|last| tag(LE::read_u64(last), directory_bits));
-        Self { blocks, directory_bits, directory, tags: tags.collect() }
+        directory.push(Line::new(blocks, [].into_iter(), &mut crowded));
+        Self { blocks, directory_bits, directory, crowded }
     }
 
     /// Bytes of heap.
     pub(crate) fn heap_bytes(&self) -> u64 {
-        heap_bytes(self.blocks.into())
+        heap_bytes(self.blocks.into()) + self.crowded.heap_bytes()
     }
 
     /// The first block whose last key is `key` or more: the only one that can hold `key`. `None` if
     /// all keys are less.
     pub(crate) fn find(&self, last_keys: &[u8], key: u64) -> Option<u32> {
-        let [low, high] = self.slots(prefix(key, self.directory_bits), self.directory_bits);
-        let block = self.first_not_below(last_keys, key, low, high);
+        let line = &self.directory[prefix(key, self.directory_bits) as usize];
+        let block = self.first_not_below(line, last_keys, key, line.first, line.behind());
         (block < self.blocks).then_some(block)
     }
 
@@ -111,41 +121,26 @@ impl Router {
     #[inline(always)]
     fn slots(&self, prefix: u64, bits: u32) -> [u32; 2] {
         let rest = self.directory_bits - bits;
-        [prefix, prefix + 1].map(|prefix| self.directory[(prefix << rest) as usize])
+        [prefix, prefix + 1].map(|prefix| self.directory[(prefix << rest) as usize].first)
     }
 
-    /// Appends the prefixes within `budget` of `query`, ascending, and asks for the tags of their
-    /// blocks. Reads only the directory; at most one prefix for each of its entries.
+    /// Appends the prefixes within `budget` of `query`, ascending, and asks for their lines of the
+    /// directory: at most one prefix for each line.
     pub(crate) fn probe(&self, query: u64, budget: Budget, out: &mut Vec<Probe>) {
         Prober { router: self, query, budget }.visit(out, 0, 0, 0);
     }
 
-    /// The first block of `from..to` whose last key is `key` or more, else `to`. The blocks before
-    /// `to` have the prefix of `key`.
-    #[inline]
-    fn first_not_below(&self, last_keys: &[u8], key: u64, from: u32, to: u32) -> u32 {
-        /// Tags that are compared one after the other.
-        const FEW: u32 = 16;
+    /// The first block of `from..to` whose last key is `key` or more, else `to`. The key has the
+    /// prefix of the line, and the blocks are among those of the line.
+    #[inline(always)]
+    fn first_not_below(&self, line: &Line, last_keys: &[u8], key: u64, from: u32, to: u32) -> u32 {
         let tag = tag(key, self.directory_bits);
-        let (mut low, mut high) = (from, to);
-        while high - low > FEW {
-            let middle = low + (high - low) / 2;
-            if self.tags[middle as usize] < tag {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        // Without a branch that the CPU could miss.
-        let few = &self.tags[low as usize..high as usize];
-        low += few.iter().map(|&of_block| u32::from(of_block < tag)).sum::<u32>();
-        if low == to || self.tags[low as usize] != tag {
+        let low = (line.first + line.below(tag, &self.crowded)).clamp(from, to);
+        if low == to || line.tag(low, &self.crowded) != tag {
             return low;
         }
-        // Blocks whose last keys begin alike.
-        let same = self.tags[low as usize..to as usize].partition_point(|&other| other == tag);
-        let last_keys = last_keys[8 * low as usize..][..8 * same].as_chunks::<8>().0;
-        low + last_keys.partition_point(|last| u64::from_le_bytes(*last) < key) as u32
+        let behind = line.first + line.below(tag + 1, &self.crowded);
+        low + below(key, &last_keys[8 * low as usize..8 * behind.min(to) as usize])
     }
 
     /// [`Self::probe`] and [`Self::descend`] at once, without a limit.
@@ -176,11 +171,21 @@ impl Router {
     ) -> bool {
         let start = out.len();
         let limit = start.saturating_add(limit);
-        let mut descent = Descent { router: self, last_keys, query, budget, behind: 0, start };
         for &probe in probes {
-            let [_, behind] = self.slots(prefix(probe.path, probe.depth), probe.depth);
-            descent.behind = behind;
-            descent.visit(out, probe);
+            let prefix = prefix(probe.path, probe.depth);
+            let whole = probe.depth < self.directory_bits;
+            let line = &self.directory[prefix as usize];
+            let [low, behind] =
+                if whole { self.slots(prefix, probe.depth) } else { [line.first, line.behind()] };
+            if low < self.blocks {
+                let high = behind.min(self.blocks - 1);
+                let descent = Descent { router: self, last_keys, query, budget, line, start };
+                if whole {
+                    descent.emit(out, low, high, probe.spent);
+                } else {
+                    descent.visit(out, Branch { probe, low, high });
+                }
+            }
             if out.len() > limit {
                 return false;
             }
@@ -189,14 +194,14 @@ impl Router {
     }
 }
 
-/// Bytes of heap that the router of so many blocks takes.
+/// Bytes of heap that the router of so many blocks of uniform keys takes.
 pub(crate) fn heap_bytes(blocks: u64) -> u64 {
-    4 * ((1 << directory_bits(blocks)) + 1) + 2 * blocks
+    size_of::<Line>() as u64 * ((1 << directory_bits(blocks)) + 1)
 }
 
-/// Bits of a prefix of the directory.
+/// Bits of a prefix of the directory: 25 blocks have the same, or half of that.
 fn directory_bits(blocks: u64) -> u32 {
-    blocks.max(1).ilog2().saturating_sub(2)
+    (2 * blocks / 25).max(1).ilog2()
 }
 
 /// The first `bits` bits of `key` as a number.
@@ -204,10 +209,12 @@ fn prefix(key: u64, bits: u32) -> u64 {
     key.checked_shr(64 - bits).unwrap_or(0)
 }
 
-/// The 16 bits of `key` behind the first `bits`.
-#[inline(always)]
-fn tag(key: u64, bits: u32) -> u16 {
-    (key << bits >> 48) as u16
+/// How many of some last keys, which have the tag of `key`, are less than it.
+#[cold]
+#[inline(never)]
+fn below(key: u64, last_keys: &[u8]) -> u32 {
+    let last_keys = last_keys.as_chunks::<8>().0;
+    last_keys.partition_point(|last| u64::from_le_bytes(*last) < key) as u32
 }
 
 impl Budget {
@@ -251,7 +258,8 @@ impl Prober<'_> {
     fn visit(&self, out: &mut Vec<Probe>, depth: u32, prefix: u64, spent: u32) {
         let bits = self.router.directory_bits;
         if depth == bits {
-            return self.emit(out, depth, prefix, spent);
+            mapped::prefetch_one(&self.router.directory, prefix as usize);
+            return emit(out, depth, prefix, spent);
         }
         if self.budget.left(depth, spent) == 0 {
             let end = self.budget.end_of_path(depth, spent).min(bits);
@@ -261,26 +269,18 @@ impl Prober<'_> {
         if depth >= self.budget.top_bits {
             let [low, high] = self.router.slots(prefix, depth);
             if self.budget.takes_all(depth, spent, low, high) {
-                return self.emit(out, depth, prefix, spent);
+                return emit(out, depth, prefix, spent);
             }
         }
         let bit = self.query >> (63 - depth) & 1;
         self.visit(out, depth + 1, prefix << 1, spent + bit as u32);
         self.visit(out, depth + 1, prefix << 1 | 1, spent + 1 - bit as u32);
     }
+}
 
-    #[inline(always)]
-    fn emit(&self, out: &mut Vec<Probe>, depth: u32, prefix: u64, spent: u32) {
-        let [low, high] = self.router.slots(prefix, depth);
-        if low < self.router.blocks {
-            let high = high.min(self.router.blocks - 1);
-            if !self.budget.takes_all(depth, spent, low, high) {
-                mapped::prefetch_one(&self.router.tags, low as usize);
-            }
-            let path = prefix.checked_shl(64 - depth).unwrap_or(0);
-            out.push(Probe { path, low, high, depth, spent });
-        }
-    }
+#[inline(always)]
+fn emit(out: &mut Vec<Probe>, depth: u32, prefix: u64, spent: u32) {
+    out.push(Probe { path: prefix.checked_shl(64 - depth).unwrap_or(0), depth, spent });
 }
 
 /// A walk down the trie of last keys, below the directory.
@@ -289,15 +289,15 @@ struct Descent<'a> {
     last_keys: &'a [u8],
     query: u64,
     budget: Budget,
-    /// The first block whose last key lies behind the prefix of the directory.
-    behind: u32,
+    /// The line of the directory.
+    line: &'a Line,
     /// Length of the output before the walk.
     start: usize,
 }
 
 impl Descent<'_> {
-    fn visit(&self, out: &mut Vec<Candidate>, probe: Probe) {
-        let Probe { path, low, high, depth, spent } = probe;
+    fn visit(&self, out: &mut Vec<Candidate>, branch: Branch) {
+        let Branch { probe: Probe { path, depth, spent }, low, high } = branch;
         let budget = self.budget;
         if low == high || depth >= budget.middle_bits || budget.takes_all(depth, spent, low, high) {
             return self.emit(out, low, high, spent);
@@ -313,17 +313,18 @@ impl Descent<'_> {
                 return;
             }
             let high = self.first_not_below(path | below, low, high).min(high);
-            return self.visit(out, Probe { path, low, high, depth: end, spent });
+            return self.visit(out, Branch { probe: Probe { path, depth: end, spent }, low, high });
         }
         let one = 1u64 << (63 - depth);
         // The first block with a key that has a 1 here. It may hold keys with a 0 as well.
         let split = self.first_not_below(path | one, low, high);
         let one_spent = u32::from(self.query & one == 0);
         let (depth, zero_spent) = (depth + 1, spent + 1 - one_spent);
-        self.visit(out, Probe { path, low, high: split.min(high), depth, spent: zero_spent });
+        let zero = Probe { path, depth, spent: zero_spent };
+        self.visit(out, Branch { probe: zero, low, high: split.min(high) });
         if split <= high {
-            let (path, spent) = (path | one, spent + one_spent);
-            self.visit(out, Probe { path, low: split, high, depth, spent });
+            let one = Probe { path: path | one, depth, spent: spent + one_spent };
+            self.visit(out, Branch { probe: one, low: split, high });
         }
     }
 
@@ -331,8 +332,8 @@ impl Descent<'_> {
     #[inline(always)]
     fn first_not_below(&self, key: u64, low: u32, high: u32) -> u32 {
         // The last key of the block behind the prefix is greater than all keys that begin with it.
-        let to = (high + 1).min(self.behind);
-        self.router.first_not_below(self.last_keys, key, low, to)
+        let to = (high + 1).min(self.line.behind());
+        self.router.first_not_below(self.line, self.last_keys, key, low, to)
     }
 
     /// Appends blocks. The walk goes from left to right, so only the last one can be there already.
