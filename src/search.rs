@@ -9,6 +9,10 @@ use crate::segment::Segment;
 
 /// Blocks of all tables together that are asked for ahead of the scan.
 const AHEAD: usize = 8;
+/// Blocks of all tables together whose pages are asked for before the first is scanned.
+const PAGES_AHEAD: usize = 64;
+/// Bytes of a page, as far as is known here.
+const PAGE_BYTES: usize = 4096;
 
 /// Survivors of the first planes that are gathered before they are looked into. The bytes that this
 /// takes are on their way meanwhile.
@@ -210,13 +214,10 @@ impl<'a> Searcher<'a> {
             if !table.descend(query, k, threshold, probes, limit, &mut self.candidates) {
                 return false;
             }
-            // The first blocks come while the other tables are descended.
-            for &candidate in self.candidates[start..].iter().take(AHEAD.saturating_sub(start)) {
-                table.prefetch_block(candidate);
-            }
             probes_start = probes_end;
             descended.candidates_end = self.candidates.len();
         }
+        self.prefetch_first(segment);
         // Where blocks are not in memory, all of them are on their way together.
         let mut start = 0;
         for &Descended { number, candidates_end, .. } in &self.tables {
@@ -224,6 +225,32 @@ impl<'a> Searcher<'a> {
             start = candidates_end;
         }
         true
+    }
+
+    /// Asks for the first candidates. Where the CPU has to look up the address of a page, a request
+    /// holds up all that follows, but several go on together if one comes right after the other; so
+    /// the first line of each page comes before all else.
+    fn prefetch_first(&self, segment: &Segment) {
+        let mut start = 0;
+        for &Descended { number, candidates_end, .. } in &self.tables {
+            let table = &segment.tables()[number];
+            let first = &self.candidates[start..candidates_end.min(PAGES_AHEAD).max(start)];
+            let mut last_page = None;
+            for &candidate in first {
+                let page = table.block_offset(candidate) / PAGE_BYTES;
+                if last_page.replace(page) != Some(page) {
+                    table.prefetch_header(candidate);
+                }
+            }
+            start = candidates_end;
+        }
+        let mut start = 0;
+        for &Descended { number, candidates_end, .. } in &self.tables {
+            for &candidate in &self.candidates[start..candidates_end.min(AHEAD).max(start)] {
+                segment.tables()[number].prefetch_block(candidate);
+            }
+            start = candidates_end;
+        }
     }
 
     /// Makes every block of the identity table a candidate.

@@ -230,6 +230,18 @@ impl Table {
         mapped::prefetch(&self.bytes[at.start..(at.start + bytes).min(at.end)]);
     }
 
+    /// Where a block starts in the file.
+    #[inline]
+    pub(crate) fn block_offset(&self, candidate: Candidate) -> usize {
+        self.geometry.block(u64::from(candidate.block)).start
+    }
+
+    /// Asks for the header of a block.
+    #[inline]
+    pub(crate) fn prefetch_header(&self, candidate: Candidate) {
+        mapped::prefetch_one(&self.bytes, self.block_offset(candidate));
+    }
+
     /// Bytes of a block that [`Self::sift`] reads: the header, and of the average block as much of the
     /// column as is compared.
     #[inline]
