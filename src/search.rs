@@ -24,6 +24,9 @@ const SIFTED: usize = 64;
 /// A search that takes longer than this has waited for the disk: a fixed time, and one per block.
 const WARM: Duration = Duration::from_micros(40);
 const WARM_BLOCK: Duration = Duration::from_micros(1);
+/// Of so many searches that did not wait for the disk, one is timed: a clock takes as long as some
+/// blocks.
+const TIMED: u32 = 16;
 
 /// Matches of other tables that a survivor is compared with.
 const MAX_KNOWN: usize = 8;
@@ -58,8 +61,10 @@ pub struct Searcher<'a> {
     known: Vec<u64>,
     work: SearchWork,
     counts_bytes: bool,
-    /// Whether the last search seems to have waited for the disk.
+    /// Whether the last search that was timed seems to have waited for the disk.
     cold: bool,
+    /// Searches until one is timed.
+    untimed: u32,
     /// Whether one match is enough.
     any: bool,
 }
@@ -114,6 +119,7 @@ impl<'a> Searcher<'a> {
             work: SearchWork::default(),
             counts_bytes: false,
             cold: false,
+            untimed: 0,
             any: false,
         }
     }
@@ -169,7 +175,7 @@ impl<'a> Searcher<'a> {
         self.numbers.clear();
         self.survivors.clear();
         self.work = SearchWork::default();
-        let start = Instant::now();
+        let start = (self.cold || self.untimed == 0).then(Instant::now);
         for segment in self.segments {
             if by_scan || !self.descend(segment, fingerprint, k) {
                 self.plan_scan(segment, fingerprint, k);
@@ -182,8 +188,11 @@ impl<'a> Searcher<'a> {
                 break;
             }
         }
-        let warm = WARM + WARM_BLOCK * u32::try_from(self.work.blocks_scanned).unwrap_or(u32::MAX);
-        self.cold = start.elapsed() > warm;
+        self.untimed = self.untimed.checked_sub(1).unwrap_or(TIMED - 1);
+        if let Some(start) = start {
+            let blocks = u32::try_from(self.work.blocks_scanned).unwrap_or(u32::MAX);
+            self.cold = start.elapsed() > WARM + WARM_BLOCK * blocks;
+        }
         self.matches.sort_unstable_by_key(|found| (found.distance, found.fingerprint));
         self.matches.dedup();
         Ok(&self.matches)
