@@ -283,6 +283,9 @@ fn emit(out: &mut Vec<Probe>, depth: u32, prefix: u64, spent: u32) {
     out.push(Probe { path: prefix.checked_shl(64 - depth).unwrap_or(0), depth, spent });
 }
 
+/// Blocks of a branch behind the top at most that are looked at one by one.
+const MAX_EACH: u32 = 64;
+
 /// A walk down the trie of last keys, below the directory.
 struct Descent<'a> {
     router: &'a Router,
@@ -299,7 +302,7 @@ impl Descent<'_> {
     fn visit(&self, out: &mut Vec<Candidate>, branch: Branch) {
         let Branch { probe: Probe { path, depth, spent }, low, high } = branch;
         let budget = self.budget;
-        if low == high || depth >= budget.middle_bits || budget.takes_all(depth, spent, low, high) {
+        if low == high || depth >= budget.middle_bits {
             return self.emit(out, low, high, spent);
         }
         if budget.left(depth, spent) == 0 {
@@ -314,6 +317,9 @@ impl Descent<'_> {
             }
             let high = self.first_not_below(path | below, low, high).min(high);
             return self.visit(out, Branch { probe: Probe { path, depth: end, spent }, low, high });
+        }
+        if depth >= budget.top_bits && high - low < MAX_EACH {
+            return self.emit_each(out, branch);
         }
         let one = 1u64 << (63 - depth);
         // The first block with a key that has a 1 here. It may hold keys with a 0 as well.
@@ -334,6 +340,30 @@ impl Descent<'_> {
         // The last key of the block behind the prefix is greater than all keys that begin with it.
         let to = (high + 1).min(self.line.behind());
         self.router.first_not_below(self.line, self.last_keys, key, low, to)
+    }
+
+    /// Appends those blocks of a branch that are within the budget, each with what is left by the
+    /// bits that its tag and that of the block before it have in common, as all its keys do.
+    #[inline(always)]
+    fn emit_each(&self, out: &mut Vec<Candidate>, branch: Branch) {
+        let Branch { probe: Probe { path, depth, spent }, low, high } = branch;
+        let tag = |key| tag(key, self.router.directory_bits);
+        // Of a tag, the bits behind the path and above the column.
+        let open = u64::MAX >> depth & !u64::MAX.checked_shr(self.budget.middle_bits).unwrap_or(0);
+        let (open, query) = (tag(open), tag(self.query));
+        let (mut from, last) = (tag(path), tag(path | u64::MAX >> depth));
+        for block in low..=high {
+            let in_line = block < self.line.behind();
+            let to =
+                if in_line { last.min(self.line.tag(block, &self.router.crowded)) } else { last };
+            // Ones from the first bit on that differs.
+            let apart = u32::MAX.checked_shr((from ^ to).leading_zeros() + 16).unwrap_or(0) as u16;
+            let flips = ((from ^ query) & open & !apart).count_ones();
+            if spent + flips <= self.budget.k {
+                self.emit(out, block, block, spent + flips);
+            }
+            from = to;
+        }
     }
 
     /// Appends blocks. The walk goes from left to right, so only the last one can be there already.
