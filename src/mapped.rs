@@ -10,6 +10,9 @@ use std::ops::{Deref, Range};
 
 use memmap2::Mmap;
 
+/// Bytes of a line of the cache.
+const LINE_BYTES: usize = 64;
+
 /// What [`prefetch`] asks for at most.
 const MAX_PREFETCH_BYTES: usize = 8192;
 
@@ -59,7 +62,6 @@ pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        const LINE_BYTES: usize = 64;
         let length = bytes.len().min(MAX_PREFETCH_BYTES);
         let start = bytes.as_ptr().cast::<i8>();
         // From the middle of a line on, the last byte may lie in one line more.
@@ -71,6 +73,21 @@ pub(crate) fn prefetch(bytes: &[u8]) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (bytes, MAX_PREFETCH_BYTES);
+}
+
+/// Asks the CPU to bring `length` bytes from offset `start` of `bytes` on, where a line begins, into
+/// its cache. Has no other effect, even behind the end of `bytes`.
+#[inline(always)]
+pub(crate) fn prefetch_lines(bytes: &[u8], start: usize, length: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for offset in (0..length).step_by(LINE_BYTES) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let line = bytes.as_ptr().wrapping_add(start + offset);
+        // SAFETY: every x86-64 CPU has the instruction, and it takes any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (bytes, start, length);
 }
 
 /// Asks the CPU to bring `items[at]` into its cache, if there is one. Has no other effect.

@@ -225,9 +225,8 @@ impl Table {
     /// Asks for what [`Self::sift`] will read of a block, as far as the average block tells.
     #[inline]
     pub(crate) fn prefetch_block(&self, candidate: Candidate) {
-        let at = self.geometry.block(u64::from(candidate.block));
-        let bytes = self.scanned_bytes(candidate) as usize;
-        mapped::prefetch(&self.bytes[at.start..(at.start + bytes).min(at.end)]);
+        let length = self.scanned_bytes(candidate) as usize;
+        mapped::prefetch_lines(&self.bytes, self.block_offset(candidate), length);
     }
 
     /// Where a block starts in the file.
