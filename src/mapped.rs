@@ -59,16 +59,35 @@ impl Bytes {
 /// would drive out what it has. Has no other effect.
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8]) {
+    prefetch_into::<true>(bytes);
+}
+
+/// As [`prefetch`], into the second-level cache: for bytes that are needed so much later that in
+/// the first level they would drive out what is needed before.
+#[inline]
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+pub(crate) fn prefetch_early(bytes: &[u8]) {
+    prefetch_into::<false>(bytes);
+}
+
+#[inline(always)]
+fn prefetch_into<const FIRST_LEVEL: bool>(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
         let length = bytes.len().min(MAX_PREFETCH_BYTES);
         let start = bytes.as_ptr().cast::<i8>();
         // From the middle of a line on, the last byte may lie in one line more.
         let misaligned = start.addr() % LINE_BYTES;
         for offset in (0..length + misaligned).step_by(LINE_BYTES) {
             // SAFETY: every x86-64 CPU has the instruction, and it takes any address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset)) };
+            unsafe {
+                if FIRST_LEVEL {
+                    _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset));
+                } else {
+                    _mm_prefetch::<_MM_HINT_T1>(start.wrapping_add(offset));
+                }
+            };
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -5,6 +5,7 @@
 
 use super::candidate::Candidate;
 use super::lanes::{self, LANES, Lane, Place, Streams};
+use super::narrow::NarrowRuns;
 use super::plain;
 use super::runs::Runs;
 use super::scan::{self, Kernel, Reading};
@@ -25,6 +26,7 @@ pub(crate) struct BlockReader {
     pub(super) symbols: Symbols,
     /// Where the kernel can decode by them, and they are worth it.
     pub(super) runs: Option<Runs>,
+    pub(super) narrow_runs: Option<NarrowRuns>,
     /// The share of the codes in the bits of a stream, in 256ths.
     code_share: usize,
     pub(super) kernel: Kernel,
@@ -45,13 +47,17 @@ impl BlockReader {
         let symbols = Symbols::new(code_lengths, geometry.middle_bits());
         let code_share = symbols.code_share();
         let kernel = Kernel::Scalar;
-        Self { codec, geometry, symbols, runs: None, code_share, kernel }.with(Kernel::best())
+        Self { codec, geometry, symbols, runs: None, narrow_runs: None, code_share, kernel }
+            .with(Kernel::best())
     }
 
     /// The reader with another kernel.
     pub(super) fn with(self, kernel: Kernel) -> Self {
         let runs = if kernel.has_runs() { Runs::new(&self.symbols) } else { None };
-        Self { runs, kernel, ..self }
+        let narrow_runs = (kernel.has_narrow_runs() && self.codec == Codec::Gap)
+            .then(|| NarrowRuns::new(&self.symbols))
+            .flatten();
+        Self { runs, narrow_runs, kernel, ..self }
     }
 
     /// Reads the header of block `number`; `bytes` holds the block and [`OVERHANG`] bytes more.
@@ -235,8 +241,9 @@ impl BlockReader {
     }
 
     fn streams<'a>(&'a self, bytes: &'a [u8], next: &'a [u8]) -> Streams<'a> {
-        let Self { codec, ref geometry, ref symbols, ref runs, .. } = *self;
-        Streams { codec, geometry, symbols, runs: runs.as_ref(), bytes, next }
+        let Self { codec, ref geometry, ref symbols, ref runs, ref narrow_runs, .. } = *self;
+        let (runs, narrow_runs) = (runs.as_ref(), narrow_runs.as_ref());
+        Streams { codec, geometry, symbols, runs, narrow_runs, bytes, next }
     }
 
     /// Decodes blocks one after the other.

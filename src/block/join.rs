@@ -1,6 +1,6 @@
 //! Joins middles with their low parts from the column of a block.
 
-use super::lanes::{CHUNK, Lane, Streams};
+use super::lanes::{Lane, Streams};
 
 /// Keys that are joined at a time.
 pub(super) const JOINED: usize = 16;
@@ -10,7 +10,6 @@ pub(super) trait Join: Copy {
     /// Entries `at` and behind of the planes are the low parts.
     fn join<const PLANES: usize>(
         self,
-        middles: &[u64; JOINED],
         planes: &[&[u8]; PLANES],
         at: usize,
         keys: &mut [u64; JOINED],
@@ -25,13 +24,12 @@ impl Join for Bytewise {
     #[inline(always)]
     fn join<const PLANES: usize>(
         self,
-        middles: &[u64; JOINED],
         planes: &[&[u8]; PLANES],
         at: usize,
         keys: &mut [u64; JOINED],
     ) {
-        for (i, (key, middle)) in keys.iter_mut().zip(middles).enumerate() {
-            *key = joined(*middle, planes, at + i);
+        for (i, key) in keys.iter_mut().enumerate() {
+            *key = joined(*key, planes, at + i);
         }
     }
 }
@@ -43,49 +41,34 @@ fn joined<const PLANES: usize>(middle: u64, planes: &[&[u8]; PLANES], i: usize) 
 }
 
 impl Lane<'_> {
-    /// Joins the first `count` of some middles with their low parts to the keys from number `from`
-    /// on. May change the keys behind them.
+    /// Joins the middles of all keys but the first, which stand in their places, with their low
+    /// parts.
     #[inline(always)]
-    pub(super) fn fill(
-        &mut self,
-        streams: &Streams<'_>,
-        join: impl Join,
-        middles: &[u64; CHUNK],
-        count: usize,
-        from: usize,
-    ) {
+    pub(super) fn fill(&mut self, streams: &Streams<'_>, join: impl Join) {
         match streams.geometry.planes() {
-            0 => self.keys[from..from + count].copy_from_slice(&middles[..count]),
-            1 => self.fill_planes::<1>(join, middles, count, from),
-            2 => self.fill_planes::<2>(join, middles, count, from),
-            3 => self.fill_planes::<3>(join, middles, count, from),
-            _ => self.fill_planes::<4>(join, middles, count, from),
+            0 => (),
+            1 => self.fill_planes::<1>(join),
+            2 => self.fill_planes::<2>(join),
+            3 => self.fill_planes::<3>(join),
+            _ => self.fill_planes::<4>(join),
         }
     }
 
     #[inline(always)]
-    fn fill_planes<const PLANES: usize>(
-        &mut self,
-        join: impl Join,
-        middles: &[u64; CHUNK],
-        count: usize,
-        from: usize,
-    ) {
-        let others = self.keys.len() - 1;
+    fn fill_planes<const PLANES: usize>(&mut self, join: impl Join) {
+        let keys = &mut self.keys[1..];
         let mut planes: [&[u8]; PLANES] = [&[]; PLANES];
         for (plane, bytes) in planes.iter_mut().enumerate() {
-            *bytes = &self.column[plane * others..][from - 1..others];
+            *bytes = &self.column[plane * keys.len()..][..keys.len()];
         }
-        let keys = &mut self.keys[from..];
+        let (chunks, rest) = keys.as_chunks_mut::<JOINED>();
         let mut at = 0;
-        // What is joined too many is overwritten later.
-        for middles in middles.as_chunks::<JOINED>().0.iter().take(count.div_ceil(JOINED)) {
-            let Some(keys) = keys[at..].first_chunk_mut::<JOINED>() else { break };
-            join.join(middles, &planes, at, keys);
+        for keys in chunks {
+            join.join(&planes, at, keys);
             at += JOINED;
         }
-        for i in at..count {
-            keys[i] = joined(middles[i], &planes, i);
+        for (i, key) in rest.iter_mut().enumerate() {
+            *key = joined(*key, &planes, at + i);
         }
     }
 }

@@ -7,9 +7,12 @@
 //! checked once per block: whether codes and raw bits have run into each other, and whether the
 //! last middle still has its bits.
 
+use std::slice::Chunks;
+
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::join::Join;
+use super::narrow::NarrowRuns;
 use super::plain::Plain;
 use super::runs::Runs;
 use super::symbols::Symbols;
@@ -17,13 +20,16 @@ use crate::format::{Codec, Geometry};
 use crate::mapped;
 
 /// Blocks that are decoded together.
-pub(super) const LANES: usize = 2;
+pub(super) const LANES: usize = 4;
+/// Blocks that are decoded together where each takes many registers.
+const PAIR: usize = 2;
 /// Bits that a load at any bit of a byte is sure to bring.
 pub(super) const LOAD_BITS: usize = 57;
-/// Middles that each lane decodes before they are joined with their low parts.
-pub(super) const CHUNK: usize = 64;
 /// Codes that one load of codes is sure to bring: 5 times 11 bits.
 pub(super) const LOADED_CODES: usize = 5;
+/// Keys of one look-up of any [`Step`] at most.
+const MAX_KEYS: usize = 8;
+
 /// A block that is being decoded.
 pub(super) struct Lane<'a> {
     pub(super) column: &'a [u8],
@@ -106,6 +112,9 @@ pub(super) struct Streams<'a> {
     /// Their runs, if a kernel shall decode by them.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     pub(super) runs: Option<&'a Runs>,
+    /// Their narrow runs, if a kernel shall decode by them.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    pub(super) narrow_runs: Option<&'a NarrowRuns>,
     /// What the blocks stand in.
     pub(super) bytes: &'a [u8],
     /// What will be decoded next, and is asked for meanwhile.
@@ -116,7 +125,7 @@ pub(super) struct Streams<'a> {
 pub(super) trait Step {
     /// Look-ups that one load of codes serves.
     const LOOK_UPS: usize;
-    /// Keys of one look-up at most.
+    /// Keys of one look-up at most, no more than [`MAX_KEYS`].
     const KEYS: usize;
 
     /// A place in registers.
@@ -133,7 +142,7 @@ pub(super) trait Step {
 
     /// Decodes the middles of one look-up, puts them into `out` from `at` on, and gives their number:
     /// at least 1, at most [`Self::KEYS`]. May change `out` behind them.
-    fn look_up(&self, state: &mut Self::State, out: &mut [u64; CHUNK], at: usize) -> usize;
+    fn look_up(&self, state: &mut Self::State, out: &mut [u64], at: usize) -> usize;
 
     /// Decodes one middle.
     fn one(&self, state: &mut Self::State) -> u64;
@@ -198,40 +207,55 @@ pub(super) fn decode_by<S: Step>(
     streams: &Streams<'_>,
     lanes: &mut [Lane<'_>; LANES],
 ) -> bool {
+    // What comes next is asked for in small parts: a CPU has few requests under way.
+    let shortest = lanes.iter().map(|lane| lane.keys.len()).min().unwrap_or(0);
+    let refills = (LANES / PAIR * shortest / (S::KEYS * S::LOOK_UPS)).max(1);
+    let mut next = streams.next.chunks(streams.next.len() / refills + 1);
+    let mut sound = true;
+    for pair in lanes.as_chunks_mut::<PAIR>().0 {
+        sound &= decode_pair(step, join, streams, pair, &mut next);
+    }
+    sound
+}
+
+/// [`decode_by`] of two lanes. Asks for some of `next` meanwhile.
+#[inline(always)]
+fn decode_pair<S: Step>(
+    step: &S,
+    join: impl Join,
+    streams: &Streams<'_>,
+    lanes: &mut [Lane<'_>; PAIR],
+    next: &mut Chunks<'_, u8>,
+) -> bool {
     let [a, b] = &*lanes;
     let mut states = [step.state(a.place), step.state(b.place)];
     let lengths = [a.keys.len(), b.keys.len()];
-    let longest = lengths.iter().fold(0, |longest, &length| length.max(longest));
-    let mut next = streams.next.chunks(streams.next.len() / longest.div_ceil(CHUNK) + 1);
     // The next key of each lane.
-    let mut from = [1; LANES];
-    let mut middles = [[0; CHUNK]; LANES];
+    let mut from = [1; PAIR];
     loop {
         let left = lengths.iter().zip(&from).map(|(length, from)| length - from);
-        let refills = left.fold(CHUNK, usize::min) / (S::KEYS * S::LOOK_UPS);
+        let refills = left.fold(usize::MAX, usize::min) / (S::KEYS * S::LOOK_UPS);
         if refills == 0 {
             break;
         }
-        mapped::prefetch(next.next().unwrap_or_default());
         // In variables of their own, the places of all lanes stay in registers.
         let [mut a, mut b] = states;
-        let [ma, mb] = &mut middles;
-        let [mut na, mut nb] = [0; LANES];
+        let [mut na, mut nb] = from;
+        let [la, lb] = lanes;
+        let (ka, kb) = (&mut *la.keys, &mut *lb.keys);
         for _ in 0..refills {
+            mapped::prefetch(next.next().unwrap_or_default());
             step.refill(&mut a);
             step.refill(&mut b);
             for _ in 0..S::LOOK_UPS {
-                na += step.look_up(&mut a, ma, na);
-                nb += step.look_up(&mut b, mb, nb);
+                na += step.look_up(&mut a, ka, na);
+                nb += step.look_up(&mut b, kb, nb);
             }
             step.drain(&mut a);
             step.drain(&mut b);
         }
         states = [a, b];
-        for (lane, count) in [na, nb].into_iter().enumerate() {
-            lanes[lane].fill(streams, join, &middles[lane], count, from[lane]);
-            from[lane] += count;
-        }
+        from = [na, nb];
     }
     let mut sound = true;
     for (lane, from) in from.into_iter().enumerate() {
@@ -261,28 +285,23 @@ fn finish<S: Step>(
     lane: &mut Lane<'_>,
     mut from: usize,
 ) -> bool {
-    let mut middles = [0; CHUNK];
-    while from < lane.keys.len() {
-        let count = CHUNK.min(lane.keys.len() - from);
-        let mut done = 0;
-        while count - done >= S::KEYS * S::LOOK_UPS {
-            step.refill(&mut state);
-            for _ in 0..S::LOOK_UPS {
-                done += step.look_up(&mut state, &mut middles, done);
-            }
-            step.drain(&mut state);
+    let keys = &mut *lane.keys;
+    while keys.len() - from >= S::KEYS * S::LOOK_UPS {
+        step.refill(&mut state);
+        for _ in 0..S::LOOK_UPS {
+            from += step.look_up(&mut state, keys, from);
         }
-        while count - done >= S::KEYS {
-            step.refill(&mut state);
-            done += step.look_up(&mut state, &mut middles, done);
-            step.drain(&mut state);
-        }
-        for middle in &mut middles[done..count] {
-            *middle = step.one(&mut state);
-        }
-        lane.fill(streams, join, &middles, count, from);
-        from += count;
+        step.drain(&mut state);
     }
+    while keys.len() - from >= S::KEYS {
+        step.refill(&mut state);
+        from += step.look_up(&mut state, keys, from);
+        step.drain(&mut state);
+    }
+    for middle in &mut keys[from..] {
+        *middle = step.one(&mut state);
+    }
+    lane.fill(streams, join);
     lane.place = step.place(&state);
     !step.is_contradictory(&state) && streams.is_sound(&lane.place)
 }
@@ -296,7 +315,8 @@ pub(super) fn skip_by<S: Step>(
     keys: usize,
 ) -> bool {
     let mut state = step.state(*place);
-    let mut unused = [0; CHUNK];
+    // A look-up at 0 changes no more than its own keys.
+    let mut unused = [0; MAX_KEYS];
     let mut left = keys;
     while left >= S::KEYS * S::LOOK_UPS {
         step.refill(&mut state);

@@ -6,9 +6,13 @@
 
 mod candidate;
 mod decode;
+#[cfg(target_arch = "x86_64")]
+mod deposit;
 mod encode;
 mod join;
 mod lanes;
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+mod narrow;
 mod plain;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod runs;

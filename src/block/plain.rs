@@ -1,6 +1,6 @@
 //! Decodes key by key, with any CPU.
 
-use super::lanes::{CHUNK, LOAD_BITS, LOADED_CODES, Place, Step, Streams, load_back, used, window};
+use super::lanes::{LOAD_BITS, LOADED_CODES, Place, Step, Streams, load_back, used, window};
 use super::symbols::{Symbol, SymbolTable};
 
 /// Key by key: a load for the raw bits of each.
@@ -75,7 +75,7 @@ impl<const XOR: bool, const LONG: bool> Step for Plain<'_, XOR, LONG> {
     }
 
     #[inline(always)]
-    fn look_up(&self, state: &mut PlainState, out: &mut [u64; CHUNK], at: usize) -> usize {
+    fn look_up(&self, state: &mut PlainState, out: &mut [u64], at: usize) -> usize {
         let mut middles = [0; LOADED_CODES];
         for middle in &mut middles {
             *middle = self.next(state);

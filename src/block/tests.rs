@@ -32,6 +32,25 @@ pub(crate) fn keys() -> impl Strategy<Value = Vec<u64>> {
     })
 }
 
+/// Keys as dense that their gaps are narrow with some width of the column.
+fn dense() -> impl Strategy<Value = Vec<u64>> {
+    (any::<u64>(), 0u32..40, 100u64..2500).prop_map(|(seed, spread, count)| {
+        let mut random = seed | 1;
+        let mut next = move || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random
+        };
+        let range = count << spread;
+        let start = next() % (u64::MAX - range);
+        let mut keys: Vec<u64> = (0..count).map(|_| start + next() % range).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    })
+}
+
 fn geometry(block_bytes: u32, coding: &Coding) -> Geometry {
     Geometry { block_bytes, low_bits: coding.low_bits, block_count: 0 }
 }
@@ -87,7 +106,7 @@ fn sift(
 
 proptest! {
     #[test]
-    fn keys_come_back(keys in keys(), size in 8u32..=16) {
+    fn keys_come_back(keys in prop_oneof![keys(), dense()], size in 8u32..=16) {
         for coding in codings(&keys) {
             let encoded = encode(&keys, &coding, 1 << size);
             for kernel in Kernel::all() {
@@ -204,7 +223,7 @@ proptest! {
     /// The decoder takes any bytes: a page may come back changed after its CRC was checked.
     #[test]
     fn damaged_blocks_give_keys_or_an_error_and_never_a_panic(
-        keys in keys(), size in prop_oneof![8u32..=10, Just(14u32)],
+        keys in prop_oneof![3 => keys(), 1 => dense()], size in prop_oneof![8u32..=10, Just(14u32)],
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
     ) {
         for coding in codings(&keys) {
@@ -243,6 +262,19 @@ proptest! {
     }
 }
 
+/// The property tests above go through narrow runs where the CPU can.
+#[test]
+fn dense_sets_are_decoded_by_narrow_runs() {
+    let keys: Vec<u64> = (0..3000u64).map(|i| (i * i) << 24).collect();
+    for coding in codings(&keys) {
+        for kernel in Kernel::all() {
+            let reader = reader(&coding, 1024).with(kernel);
+            let narrow = coding.codec == Codec::Gap && coding.low_bits >= 24;
+            assert_eq!(reader.narrow_runs.is_some(), narrow && kernel.has_narrow_runs());
+        }
+    }
+}
+
 #[test]
 fn the_largest_block_holds_more_than_half_a_million_consecutive_keys() {
     let keys: Vec<u64> = (0..600_000).collect();
@@ -262,9 +294,14 @@ fn the_largest_block_holds_more_than_half_a_million_consecutive_keys() {
 fn gaps_that_leave_their_bits_are_refused() {
     let long = [0, 3 << 62, (3 << 62) + 1];
     let short: Vec<u64> = (0..40).map(|i| i << 10).chain([1 << 40]).collect();
-    for (keys, low_bits, first, broken) in
-        [(&long[..], 0, 3 << 62, 1), (&short, 0, u64::MAX - 9, 1), (&short, 8, u64::MAX, 1)]
-    {
+    let narrow: Vec<u64> = (0..40).map(|i| i << 34).collect();
+    for (keys, low_bits, first, broken) in [
+        (&long[..], 0, 3 << 62, 1),
+        (&short, 0, u64::MAX - 9, 1),
+        (&short, 8, u64::MAX, 1),
+        (&narrow, 32, u64::MAX, 1),
+        (&narrow, 32, u64::MAX - (9 << 32), 3),
+    ] {
         let coding = Profile::new(keys).choose(Some(Codec::Gap), Some(low_bits)).unwrap();
         for kernel in Kernel::all() {
             let reader = reader(&coding, 1024).with(kernel);

@@ -11,7 +11,7 @@ use std::arch::x86_64::*;
 
 use super::join::{JOINED, Join};
 use super::lanes::{
-    self, CHUNK, LANES, LOADED_CODES, Lane, Place, Step, Streams, by_shape, load_back, used, window,
+    self, LANES, LOADED_CODES, Lane, Place, Step, Streams, by_shape, load_back, used, window,
 };
 use super::plain::{Plain, PlainState};
 use super::runs::{RUN_KEYS, Run, RunTable, Runs};
@@ -133,7 +133,7 @@ impl<const XOR: bool, const LONG: bool> Step for ByRuns<'_, XOR, LONG> {
     }
 
     #[inline(always)]
-    fn look_up(&self, state: &mut State, out: &mut [u64; CHUNK], at: usize) -> usize {
+    fn look_up(&self, state: &mut State, out: &mut [u64], at: usize) -> usize {
         let run = self.runs.find(state.window);
         if LONG && run.is_none() {
             let middle = self.next(state);
@@ -196,24 +196,18 @@ impl Join for Unpack {
     #[inline(always)]
     fn join<const PLANES: usize>(
         self,
-        middles: &[u64; JOINED],
         planes: &[&[u8]; PLANES],
         at: usize,
         keys: &mut [u64; JOINED],
     ) {
         // SAFETY: a value of `Avx2` exists only where the CPU has AVX2.
-        unsafe { unpack(middles, planes, at, keys) }
+        unsafe { unpack(planes, at, keys) }
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn unpack<const PLANES: usize>(
-    middles: &[u64; JOINED],
-    planes: &[&[u8]; PLANES],
-    at: usize,
-    keys: &mut [u64; JOINED],
-) {
+fn unpack<const PLANES: usize>(planes: &[&[u8]; PLANES], at: usize, keys: &mut [u64; JOINED]) {
     let plane = |plane: usize| match planes.get(plane) {
         Some(bytes) => {
             let bytes = &bytes[at..at + JOINED];
@@ -227,15 +221,15 @@ fn unpack<const PLANES: usize>(
     let (ab, cd) = (_mm_unpacklo_epi8(a, b), _mm_unpacklo_epi8(c, d));
     let (ab_high, cd_high) = (_mm_unpackhi_epi8(a, b), _mm_unpackhi_epi8(c, d));
     let shift = _mm_cvtsi32_si128(8 * PLANES as i32);
-    let (from, to) = (middles.as_ptr(), keys.as_mut_ptr());
+    let keys = keys.as_mut_ptr();
     let join = |at: usize, low: __m128i| {
-        // SAFETY: `at` is 0, 4, 8 or 12, both arrays have 16 words, and neither load nor store
+        // SAFETY: `at` is 0, 4, 8 or 12, there are 16 keys, and neither load nor store
         // needs an alignment.
         unsafe {
-            let middles = _mm256_loadu_si256(from.add(at).cast());
+            let middles = _mm256_loadu_si256(keys.add(at).cast());
             let joined =
                 _mm256_or_si256(_mm256_sll_epi64(middles, shift), _mm256_cvtepu32_epi64(low));
-            _mm256_storeu_si256(to.add(at).cast(), joined);
+            _mm256_storeu_si256(keys.add(at).cast(), joined);
         }
     };
     join(0, _mm_unpacklo_epi16(ab, cd));

@@ -21,7 +21,7 @@ mod x86;
 
 pub(super) use sieve::Sieve;
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::Avx2;
+pub(super) use x86::{Avx2, Avx512};
 
 /// The number of planes that lets at most 1 in 300 random keys through at this budget, or all of
 /// them.
@@ -125,6 +125,14 @@ impl Kernel {
         !matches!(self, Self::Scalar)
     }
 
+    /// Whether the kernel can decode by pairs of runs.
+    pub(super) fn has_narrow_runs(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return matches!(self, Self::Avx512(_));
+        #[cfg(not(target_arch = "x86_64"))]
+        return false;
+    }
+
     /// Moves on in a stream; see [`lanes::skip`].
     pub(super) fn skip(self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
         match self {
@@ -143,7 +151,7 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(kernel) => kernel.decode(streams, lanes),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(kernel) => kernel.avx2().decode(streams, lanes),
+            Self::Avx512(kernel) => kernel.decode(streams, lanes),
         }
     }
 

@@ -7,7 +7,8 @@
 use std::arch::x86_64::*;
 
 use super::super::lanes::{LANES, Lane, Place, Streams};
-use super::super::vectors;
+use super::super::narrow::NarrowRuns;
+use super::super::{deposit, vectors};
 use super::{Column, Compare, MAX_PLANES, Sieve, bytes_of, scalar};
 use crate::error::Corruption;
 
@@ -61,9 +62,13 @@ impl Avx2 {
 }
 
 impl Avx512 {
-    /// `None` if the CPU lacks AVX-512 BW, BITALG, or what [`Avx2`] needs.
+    /// `None` if the CPU lacks AVX-512 BW, VL, BITALG, VBMI or VBMI2, or what [`Avx2`] needs.
     pub(super) fn new() -> Option<Self> {
-        let has = is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512bitalg");
+        let has = is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512bitalg")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2");
         (has && Avx2::new().is_some()).then_some(Self(()))
     }
 
@@ -77,6 +82,15 @@ impl Avx512 {
         // SAFETY: a value of this type exists only where `new` found AVX-512 BW and BITALG, and
         // what Avx2 needs.
         unsafe { sift_avx512(self, sieve, ahead, survived) }
+    }
+
+    /// [`deposit::decode`], compiled for these instructions.
+    pub(super) fn decode(self, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
+        match streams.narrow_runs {
+            // SAFETY: a value of this type exists only where `new` found all of these.
+            Some(runs) => unsafe { decode_avx512(self, streams, runs, lanes) },
+            None => self.avx2().decode(streams, lanes),
+        }
     }
 
     /// What `new` has found as well.
@@ -98,6 +112,16 @@ fn decode_avx2(kernel: Avx2, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 fn decode_one_avx2(kernel: Avx2, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
     vectors::decode_one(kernel, streams, lane)
+}
+
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn decode_avx512(
+    kernel: Avx512,
+    streams: &Streams<'_>,
+    runs: &NarrowRuns,
+    lanes: &mut [Lane<'_>; LANES],
+) -> bool {
+    deposit::decode(kernel, streams, runs, lanes)
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
