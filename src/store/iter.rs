@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::segment::Segment;
 
 /// Blocks that are decoded at a time.
-const BATCH_BLOCKS: u64 = 8;
+const BATCH_BLOCKS: u64 = 4;
 /// Fingerprints that are merged at a time from several segments.
 const BATCH_MERGED: usize = 1024;
 
