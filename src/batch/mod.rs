@@ -8,7 +8,7 @@
 mod probe;
 
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +17,8 @@ use rayon::prelude::*;
 
 use crate::design::descent::DescentModel;
 use crate::error::{Error, Result};
-use crate::join::{self, Message, Output, Pair};
+use crate::join::{self, Message, Output};
+use crate::mapped;
 use crate::search::{Match, Searcher};
 use crate::segment::Segment;
 use crate::sort;
@@ -34,6 +35,8 @@ const MATCH_BYTES: u64 = 48;
 const STREAM_BYTES: u64 = 18;
 /// Queries after which the caller is told how far the batch is.
 const TOLD: u64 = 1 << 12;
+/// How many queries before it is needed what belongs to one is asked for.
+const AHEAD: usize = 16;
 /// Queries that one task searches.
 const TASK: usize = 64;
 /// Nanoseconds of a search: per block that is scanned, and per block where all are.
@@ -278,6 +281,31 @@ struct Run<'a, F> {
 /// A query and its number among all.
 type Query = [u64; 2];
 
+/// For each of some queries, in ascending order, its number and which matches it has.
+struct Answers<'a> {
+    queries: &'a [Query],
+    /// Queries and matches, in the order of the queries; those of these queries.
+    pairs: &'a [[u64; 2]],
+    /// The matches of the query before.
+    answer: Range<usize>,
+}
+
+impl Iterator for Answers<'_> {
+    type Item = (u64, Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&[query, number], rest) = self.queries.split_first()?;
+        self.queries = rest;
+        let of_query =
+            |pairs: &[[u64; 2]]| pairs.iter().take_while(|pair| pair[0] == query).count();
+        if self.pairs[self.answer.clone()].first().is_none_or(|pair| pair[0] != query) {
+            let start = self.answer.end;
+            self.answer = start..start + of_query(&self.pairs[start..]);
+        }
+        Some((number, self.answer.clone()))
+    }
+}
+
 impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
     /// The plan for so many queries.
     fn choose(&self, queries: usize) -> BatchPlan {
@@ -327,7 +355,7 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
         self.pool.install(|| sort::sort_lists(&[&queries], &mut sorted));
         let mut distinct: Vec<u64> = sorted.iter().map(|&[query, _]| query).collect();
         distinct.dedup();
-        let Some(mut pairs) = self.find(plan, &distinct)? else {
+        let Some(pairs) = self.find(plan, &distinct)? else {
             // More matches than fit: each half has fewer. A single query has all in memory.
             drop((sorted, distinct));
             let (one, other) = queries.split_at(queries.len() / 2);
@@ -339,28 +367,28 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
             };
         };
         self.summary.pieces += 1;
-        let order = |pair: &Pair| (pair.a, pair.distance, pair.b);
-        self.pool.install(|| pairs.par_sort_unstable_by_key(order));
         // What stands in several segments is found in each.
-        pairs.dedup();
-        let matches: Vec<Match> = pairs
-            .iter()
-            .map(|pair| Match { fingerprint: pair.b, distance: pair.distance })
-            .collect();
-        // For each query, in sorted order, where its matches are.
-        let mut at = 0;
-        let of_query = distinct.iter().map(|&query| {
-            let start = at;
-            at += pairs[at..].iter().take_while(|pair| pair.a == query).count();
-            start..at
+        let mut all = vec![[0; 2]; pairs.len()];
+        self.pool.install(|| {
+            let distinct = sort::sort_lists(&[&pairs], &mut all);
+            all.truncate(distinct);
+            let of_queries = all.par_chunk_by_mut(|one, other| one[0] == other[0]);
+            of_queries.for_each(|pairs| {
+                pairs.sort_unstable_by_key(|&[query, found]| ((query ^ found).count_ones(), found));
+            });
         });
-        let of_query: Vec<_> = of_query.collect();
         drop(pairs);
+        let matches: Vec<Match> = all
+            .iter()
+            .map(|&[query, found]| Match {
+                fingerprint: found,
+                distance: (query ^ found).count_ones(),
+            })
+            .collect();
+        let of_numbers = Answers { queries: &sorted, pairs: &all, answer: 0..0 };
         if !self.batch.ordered {
-            let mut rank = 0;
-            for &[query, number] in &sorted {
-                rank += usize::from(distinct[rank] != query);
-                let flow = self.deliver(number, &matches[of_query[rank].clone()]);
+            for (number, answer) in of_numbers {
+                let flow = self.deliver(number, &matches[answer]);
                 if flow.is_break() {
                     return Ok(flow);
                 }
@@ -368,14 +396,18 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
             return Ok(ControlFlow::Continue(()));
         }
         let first = queries.first().map_or(0, |&[_, number]| number);
-        let mut ranks = vec![0usize; queries.len()];
-        let mut rank = 0;
-        for &[query, number] in &sorted {
-            rank += usize::from(distinct[rank] != query);
-            ranks[(number - first) as usize] = rank;
+        let mut answers = vec![0..0; queries.len()];
+        for (i, (number, answer)) in of_numbers.enumerate() {
+            if let Some(&[_, ahead]) = sorted.get(i + AHEAD) {
+                mapped::prefetch_one(&answers, (ahead - first) as usize);
+            }
+            answers[(number - first) as usize] = answer;
         }
-        for (number, rank) in (first..).zip(ranks) {
-            let flow = self.deliver(number, &matches[of_query[rank].clone()]);
+        for (i, (number, answer)) in (first..).zip(&answers).enumerate() {
+            if let Some(ahead) = answers.get(i + AHEAD) {
+                mapped::prefetch_one(&matches, ahead.start);
+            }
+            let flow = self.deliver(number, &matches[answer.clone()]);
             if flow.is_break() {
                 return Ok(flow);
             }
@@ -384,10 +416,10 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
     }
 
     /// All pairs of a query and a match, in any order; `None` if there are more than fit.
-    fn find(&self, plan: BatchPlan, queries: &[u64]) -> Result<Option<Vec<Pair>>> {
+    fn find(&self, plan: BatchPlan, queries: &[u64]) -> Result<Option<Vec<[u64; 2]>>> {
         let batch = self.batch;
         let most = if queries.len() > 1 { self.most_matches() } else { usize::MAX };
-        let mut pairs: Vec<Pair> = Vec::new();
+        let mut pairs = Vec::new();
         let mut too_many = false;
         let work = |output: &Output| {
             let probed = plan == BatchPlan::Probe
@@ -403,7 +435,7 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
             if let Message::Pairs(some) = message {
                 too_many = some.len() > most.saturating_sub(pairs.len());
                 if !too_many {
-                    pairs.extend(some);
+                    pairs.extend(some.iter().map(|pair| [pair.a, pair.b]));
                 }
             }
             if too_many { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
