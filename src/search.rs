@@ -438,7 +438,11 @@ pub(crate) mod tests {
     }
 
     /// A store whose segments are those that `pack` writes.
-    fn store_of_packed(path: &Path, segments: usize, pack: impl Fn(usize, &Path)) -> Store {
+    pub(crate) fn store_of_packed(
+        path: &Path,
+        segments: usize,
+        pack: impl Fn(usize, &Path),
+    ) -> Store {
         let mut whole = Manifest { radius: 3, next_segment: 1, segments: Vec::new(), id_map: None };
         fs::create_dir(path).unwrap();
         for set in 0..segments {

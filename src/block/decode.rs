@@ -42,6 +42,25 @@ pub(crate) struct BlockView<'a> {
     first: u64,
 }
 
+/// The low parts of the keys of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column<'a> {
+    /// Number of keys.
+    pub(crate) keys: u32,
+    /// The first key, whose low part is not in the planes.
+    pub(crate) first: u64,
+    /// The planes, one after the other, and what stands behind them.
+    bytes: &'a [u8],
+}
+
+impl<'a> Column<'a> {
+    /// The bytes of a plane, one for each key but the first, and what stands behind them.
+    #[inline]
+    pub(crate) fn plane(&self, plane: usize) -> &'a [u8] {
+        self.bytes.get(plane * (self.keys as usize - 1)..).unwrap_or_default()
+    }
+}
+
 impl BlockReader {
     pub(crate) fn new(codec: Codec, geometry: Geometry, code_lengths: &[u8]) -> Self {
         let symbols = Symbols::new(code_lengths, geometry.middle_bits());
@@ -324,6 +343,13 @@ impl BlockReader {
         let first = start / 8;
         let bytes = block.bytes.get(first..end.div_ceil(8)).unwrap_or_default();
         bytes.iter().zip(first..).all(|(&bits, byte)| u32::from(bits) & bit_range(byte) == 0)
+    }
+
+    /// The low parts of a block.
+    #[inline]
+    pub(crate) fn low_parts<'a>(&self, block: &BlockView<'a>) -> Column<'a> {
+        let bytes = &block.bytes[self.geometry.column_at()..];
+        Column { keys: block.keys, first: block.first, bytes }
     }
 
     fn middle(&self, key: u64) -> u64 {

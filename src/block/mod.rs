@@ -22,7 +22,7 @@ mod symbols;
 mod vectors;
 
 pub(crate) use candidate::Candidate;
-pub(crate) use decode::{BlockReader, BlockView, OVERHANG};
+pub(crate) use decode::{BlockReader, BlockView, Column, OVERHANG};
 pub(crate) use encode::BlockWriter;
 pub(crate) use scan::Reading;
 

@@ -1,0 +1,185 @@
+//! The low parts of the keys of adjacent blocks, which are compared without decoding a block.
+//!
+//! In a block with L > 0 the L least significant bits of each key but the first stand as byte
+//! planes (section 5.1 of the specification). With L = 32, they are within 3 bits of those of a
+//! query for one random key in 780,000. So nearly all blocks that hold no match are never decoded.
+
+mod compare;
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::table::Table;
+
+pub(super) use compare::Kernel;
+use compare::{CHUNK, Chunk, MAX_PLANES, Near, Shape, Task};
+
+/// Entries after which no block is added: all planes stay in the first cache.
+const ENTRIES: u32 = 4096;
+/// Of so many pairs one may pass the comparison, and so many in any case.
+const NEAR_SHARE: usize = 128;
+const MAX_NEAR: usize = 64;
+
+/// What is seen of a key that may be within k of a query.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight {
+    /// Number of the query among those that were compared.
+    pub(super) query: usize,
+    pub(super) block: u64,
+    /// Number of the key in the block.
+    pub(super) number: u32,
+    /// The key in those bits that are visible without decoding; 0 in the others.
+    pub(super) key: u64,
+    pub(super) visible: u64,
+}
+
+/// The low parts of the keys of some adjacent blocks of a table, plane by plane.
+pub(super) struct Window<'a> {
+    table: &'a Table,
+    kernel: Kernel,
+    shape: Shape,
+    budget: u8,
+    low_mask: u64,
+    /// Number of the first block.
+    start: u64,
+    blocks: Vec<Block>,
+    /// Number of entries: one for each key.
+    entries: u32,
+    /// Whole chunks; what stands behind the entries means nothing.
+    planes: [Vec<u8>; MAX_PLANES],
+    near: Vec<Near>,
+}
+
+/// A block in a window.
+#[derive(Clone, Copy)]
+struct Block {
+    /// Its first entry.
+    start: u32,
+    first: u64,
+    /// The leading bits in which all its keys agree.
+    shared: u64,
+}
+
+impl<'a> Window<'a> {
+    /// A window on a table with L > 0, for searches within `k`.
+    pub(super) fn new(table: &'a Table, kernel: Kernel, k: u32) -> Self {
+        let geometry = table.geometry();
+        Self {
+            table,
+            kernel,
+            shape: Shape::new(geometry.planes(), k),
+            budget: k as u8,
+            low_mask: (1 << geometry.low_bits) - 1,
+            start: 0,
+            blocks: Vec::new(),
+            entries: 0,
+            planes: Default::default(),
+            near: Vec::new(),
+        }
+    }
+
+    /// Moves the window to some of the `blocks` at their start, one at least, and gives these.
+    pub(super) fn load(&mut self, blocks: Range<u64>) -> Result<Range<u64>> {
+        let loaded = self.start..self.start + self.blocks.len() as u64;
+        if loaded.contains(&blocks.start) && blocks.end <= loaded.end {
+            return Ok(blocks);
+        }
+        (self.start, self.entries) = (blocks.start, 0);
+        self.blocks.clear();
+        for number in blocks.clone() {
+            if self.entries >= ENTRIES {
+                return Ok(blocks.start..number);
+            }
+            self.append(number)?;
+        }
+        Ok(blocks)
+    }
+
+    fn append(&mut self, number: u64) -> Result<()> {
+        let column = self.table.low_parts(number)?;
+        let others = column.keys as usize - 1;
+        let differs = column.first ^ self.table.last_key(number);
+        let shared = !(u64::MAX.checked_shr(differs.leading_zeros()).unwrap_or(0));
+        self.blocks.push(Block { start: self.entries, first: column.first, shared });
+        let at = self.entries as usize;
+        // Room for a copy in whole chunks.
+        let room = (at + 1 + others.next_multiple_of(CHUNK)).next_multiple_of(CHUNK);
+        let first = column.first.to_le_bytes();
+        for (plane, bytes) in self.planes.iter_mut().enumerate().take(self.shape.planes) {
+            if bytes.len() < room {
+                bytes.resize(room, 0);
+            }
+            bytes[at] = first[plane];
+            copy(column.plane(plane), others, &mut bytes[at + 1..]);
+        }
+        self.entries += column.keys;
+        Ok(())
+    }
+
+    /// Calls `seen`, in any order, with each key in the `blocks`, which are loaded, and each of
+    /// `queries`, which are given by their low bits, that may be within the radius. Gives up, and
+    /// returns false, where more pass than random keys would: low parts that are alike tell nothing.
+    pub(super) fn compare(
+        &mut self,
+        blocks: Range<u64>,
+        queries: &[u32],
+        mut seen: impl FnMut(Sight),
+    ) -> bool {
+        let of = |block: u64| self.blocks.get((block - self.start) as usize);
+        let Some(block) = of(blocks.start) else { return true };
+        let entries = block.start..of(blocks.end).map_or(self.entries, |block| block.start);
+        let first_chunk = entries.start as usize / CHUNK;
+        let chunks = first_chunk..(entries.end as usize).div_ceil(CHUNK);
+        let planes = self.planes.each_ref().map(|plane| -> &[Chunk] {
+            plane.as_chunks().0.get(chunks.clone()).unwrap_or_default()
+        });
+        self.near.clear();
+        let limit = MAX_NEAR + queries.len() * entries.len() / NEAR_SHARE;
+        let ahead = self.table.blocks_ahead(blocks.end, blocks.end - blocks.start);
+        let task = Task { queries, budget: self.budget, ahead, limit };
+        self.kernel.compare(self.shape, &planes, &task, &mut self.near);
+        if self.near.len() > limit {
+            return false;
+        }
+        let loaded = &self.blocks[(blocks.start - self.start) as usize..];
+        for near in &self.near {
+            let entry = near.entry + (first_chunk * CHUNK) as u32;
+            if !entries.contains(&entry) {
+                continue;
+            }
+            let number = loaded.partition_point(|block| block.start <= entry) - 1;
+            let block = &loaded[number];
+            let visible =
+                if entry == block.start { u64::MAX } else { block.shared | self.low_mask };
+            let low = (0..self.shape.planes).fold(0, |low, plane| {
+                low | u64::from(self.planes[plane][entry as usize]) << (8 * plane)
+            });
+            seen(Sight {
+                query: near.query as usize,
+                block: blocks.start + number as u64,
+                number: entry - block.start,
+                key: (block.first & !self.low_mask | low) & visible,
+                visible,
+            });
+        }
+        true
+    }
+}
+
+/// Nanoseconds per pair that is compared in a table with L > 0.
+pub(super) fn pair_cost(table: &Table, kernel: Kernel, k: u32) -> f64 {
+    kernel.pair_cost(Shape::new(table.geometry().planes(), k), k)
+}
+
+/// Copies the first `count` bytes; may change `to` up to the end of their chunk.
+#[inline(always)]
+fn copy(from: &[u8], count: usize, to: &mut [u8]) {
+    let whole = count.next_multiple_of(CHUNK);
+    match (from.get(..whole), to.get_mut(..whole)) {
+        (Some(from), Some(to)) => {
+            let (from, to) = (from.as_chunks::<CHUNK>().0, to.as_chunks_mut::<CHUNK>().0);
+            from.iter().zip(to).for_each(|(from, to)| *to = *from);
+        }
+        _ => to[..count].copy_from_slice(&from[..count]),
+    }
+}

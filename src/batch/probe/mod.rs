@@ -1,0 +1,301 @@
+//! Brings the queries into the order of each table and reads the blocks of the table once, in
+//! order.
+//!
+//! A query visits the keys that begin like it: with its own prefix, the top of the table, and where
+//! the threshold τ is over zero with each that differs from it in up to τ bits. Queries that visit
+//! the same prefix are compared with its keys together: by their [low parts](low), which stand in a
+//! block as they are, or [whole](whole), after all blocks were decoded, whichever is
+//! [predicted](cost) to take less time.
+//!
+//! A match is handed on from the last table in whose top it differs from the query in at most the
+//! threshold, so that it comes once per segment. The top of a later table often lies in the low
+//! parts: then no key is decoded that a later table hands on.
+
+mod cost;
+mod low;
+mod whole;
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::join::{Found, Kernel, Output, flips};
+use crate::segment::Segment;
+use crate::sort;
+use crate::table::Table;
+
+use super::low::Kernel as LowKernel;
+
+use cost::Costs;
+pub(super) use cost::cost;
+
+/// Visits of one task.
+const TASK: usize = 1 << 13;
+
+/// A table, as the queries see it.
+pub(super) struct Probed<'a> {
+    table: &'a Table,
+    /// Number of leading bits of its keys in which a visit agrees.
+    prefix_bits: u32,
+    /// In the top, how many bits may differ.
+    top: u64,
+    threshold: u32,
+}
+
+impl Probed<'_> {
+    /// The tables of a segment that a search within `k` needs; `None` where it scans.
+    fn of(segment: &Segment, k: u32) -> Option<Vec<Probed<'_>>> {
+        let thresholds = segment.thresholds(k)?.iter().zip(segment.tables());
+        let needed = thresholds.filter_map(|(threshold, table)| Some((table, (*threshold)?)));
+        let probed = |(table, threshold): (_, u32)| {
+            let table: &Table = table;
+            let bits = table.permutation().top_bits();
+            // A longer prefix holds hardly fewer keys, and has more neighbours.
+            let enough = segment.count().max(2).ilog2().max(threshold + 1);
+            let prefix_bits = if threshold == 0 { bits } else { bits.min(enough) };
+            let top = u64::MAX << (64 - bits);
+            Probed { table, prefix_bits, top: table.permutation().fingerprint(top), threshold }
+        };
+        Some(needed.map(probed).collect())
+    }
+
+    /// Prefixes that a query visits.
+    fn visits(&self) -> f64 {
+        let binomial = |flips: u32| {
+            (0..flips).fold(1.0, |n, i| n * f64::from(self.prefix_bits - i) / f64::from(i + 1))
+        };
+        (0..=self.threshold.min(self.prefix_bits)).map(binomial).sum()
+    }
+
+    /// The top, as the keys of `table` have it.
+    fn top_in(&self, table: &Table) -> Top {
+        Top { mask: table.permutation().key(self.top), threshold: self.threshold }
+    }
+}
+
+/// Bits of the keys of a table, and how many of them may differ.
+#[derive(Clone, Copy, Debug)]
+struct Top {
+    mask: u64,
+    threshold: u32,
+}
+
+impl Top {
+    /// Whether a pair with this difference is to be found by this top.
+    #[inline]
+    fn admits(&self, difference: u64) -> bool {
+        (difference & self.mask).count_ones() <= self.threshold
+    }
+}
+
+/// Bytes of memory per query.
+pub(super) fn query_bytes(segments: &[Segment], k: u32) -> u64 {
+    let tables = segments.iter().filter_map(|segment| Probed::of(segment, k)).flatten();
+    let bytes =
+        |probed: Probed<'_>| if probed.threshold == 0 { 8.0 } else { 32.0 * probed.visits() };
+    tables.map(bytes).fold(8.0, f64::max) as u64
+}
+
+/// Whether a search within `k` needs the tables of all segments, and not a scan.
+pub(super) fn can_probe(segments: &[Segment], k: u32) -> bool {
+    segments.iter().all(|segment| segment.thresholds(k).is_some())
+}
+
+/// Finds all that is within `k` of `queries`, which ascend strictly, in the tables of those
+/// segments that [can be probed](can_probe). Runs in the current pool of threads.
+pub(super) fn probe(output: &Output, queries: &[u64], segments: &[Segment], k: u32) -> Result<()> {
+    for segment in segments {
+        let by_low_parts = |probed: &Probed<'_>, tables| {
+            Costs::new(segment, probed, tables, queries.len() as f64, k).by_low_parts()
+        };
+        probe_segment(output, queries, segment, k, by_low_parts)?;
+    }
+    Ok(())
+}
+
+/// Probes one segment. `by_low_parts` tells for a table, of so many, whether the low parts of its
+/// keys are compared, if they have any.
+pub(super) fn probe_segment(
+    output: &Output,
+    queries: &[u64],
+    segment: &Segment,
+    k: u32,
+    by_low_parts: impl Fn(&Probed<'_>, usize) -> bool,
+) -> Result<()> {
+    let tables = Probed::of(segment, k).unwrap_or_default();
+    let mut keys = Vec::new();
+    for (number, probed) in tables.iter().enumerate() {
+        let has_low_parts = probed.table.geometry().low_bits > 0;
+        let later = tables[number + 1..].iter().map(|later| later.top_in(probed.table));
+        let sweep = Sweep {
+            output,
+            k,
+            probed,
+            top: probed.top_in(probed.table),
+            later: later.collect(),
+            kernel: Kernel::best(),
+            low_kernel: LowKernel::best(),
+            by_low_parts: has_low_parts && by_low_parts(probed, tables.len()),
+        };
+        sweep.run(queries, &mut keys)?;
+    }
+    Ok(())
+}
+
+/// What a query visits.
+trait Visit: Sync {
+    /// A key with the prefix that is visited.
+    fn visited(&self) -> u64;
+
+    /// The key of the query.
+    fn key(&self) -> u64;
+}
+
+/// A visit of the own prefix.
+impl Visit for u64 {
+    fn visited(&self) -> u64 {
+        *self
+    }
+
+    fn key(&self) -> u64 {
+        *self
+    }
+}
+
+/// What is visited, and the key.
+impl Visit for [u64; 2] {
+    fn visited(&self) -> u64 {
+        self[0]
+    }
+
+    fn key(&self) -> u64 {
+        self[1]
+    }
+}
+
+/// All queries in the order of one table.
+struct Sweep<'a> {
+    output: &'a Output,
+    k: u32,
+    probed: &'a Probed<'a>,
+    /// The top of the table, and those of the tables behind it, in the keys of the table.
+    top: Top,
+    later: Vec<Top>,
+    kernel: Kernel,
+    low_kernel: LowKernel,
+    /// Whether low parts are compared, and not whole keys.
+    by_low_parts: bool,
+}
+
+impl Sweep<'_> {
+    /// `keys` is scratch space.
+    fn run(&self, queries: &[u64], keys: &mut Vec<u64>) -> Result<()> {
+        let permutation = self.probed.table.permutation();
+        if self.probed.threshold == 0 {
+            keys.resize(queries.len(), 0);
+            sort::sort_permuted(queries, permutation, keys);
+            return self.visit(keys);
+        }
+        let bits = self.probed.prefix_bits;
+        let flips = flips(bits, self.probed.threshold);
+        let visits = queries.iter().flat_map(|&query| {
+            let key = permutation.key(query);
+            flips.iter().map(move |&flip| [key ^ u64::from(flip) << (64 - bits), key])
+        });
+        let visits: Vec<[u64; 2]> = visits.collect();
+        let mut sorted = vec![[0; 2]; visits.len()];
+        let distinct = sort::sort_lists(&[&visits], &mut sorted);
+        drop(visits);
+        self.visit(&sorted[..distinct])
+    }
+
+    /// Compares the keys of queries with those that begin like what they visit. The visits ascend.
+    fn visit(&self, visits: &[impl Visit]) -> Result<()> {
+        // Tasks end where prefixes do.
+        let mut tasks = Vec::new();
+        let mut start = 0;
+        while start < visits.len() {
+            let near = visits.len().min(start + TASK);
+            let last = self.prefix(visits[near - 1].visited());
+            let same = |visit: &_| self.prefix(Visit::visited(visit)) == last;
+            let end = near + visits[near..].partition_point(same);
+            tasks.push(start..end);
+            start = end;
+        }
+        let visit_all = |found: &mut Found<'_>, task: Range<usize>| {
+            let visits = &visits[task];
+            if self.by_low_parts {
+                low::visit(self, visits, found)
+            } else {
+                whole::visit(self, visits, found)
+            }
+        };
+        let tasks = tasks.into_par_iter().with_max_len(1);
+        tasks.map_init(|| Found::new(self.output), visit_all).collect()
+    }
+
+    /// The visits of each prefix.
+    fn by_prefix<'v, V: Visit>(&self, visits: &'v [V]) -> impl Iterator<Item = &'v [V]> {
+        let low_mask = self.low_mask();
+        visits.chunk_by(move |one, other| (one.visited() ^ other.visited()) & !low_mask == 0)
+    }
+
+    /// Compares keys of queries with stored ones that begin like what they visit.
+    fn compare(&self, keys: &[u64], stored: &[u64], found: &mut Found<'_>) {
+        self.kernel.between(keys, stored, self.k, |key, stored| {
+            if self.hands_on(key ^ stored) {
+                self.push(key, stored, found);
+            }
+        });
+    }
+
+    fn push(&self, key: u64, stored: u64, found: &mut Found<'_>) {
+        let permutation = self.probed.table.permutation();
+        found.push(permutation.fingerprint(key), permutation.fingerprint(stored));
+    }
+
+    /// Whether a match with this difference is handed on from this table.
+    #[inline]
+    fn hands_on(&self, difference: u64) -> bool {
+        self.may_hand_on(difference, u64::MAX)
+    }
+
+    /// Whether a match may be handed on from this table, whose difference is 0 in those bits that
+    /// are not visible.
+    #[inline]
+    fn may_hand_on(&self, difference: u64, visible: u64) -> bool {
+        let by_later = |top: &Top| top.mask & !visible == 0 && top.admits(difference);
+        self.top.admits(difference) && !self.later.iter().any(by_later)
+    }
+
+    fn low_mask(&self) -> u64 {
+        u64::MAX.checked_shr(self.probed.prefix_bits).unwrap_or(0)
+    }
+
+    fn prefix(&self, key: u64) -> u64 {
+        key & !self.low_mask()
+    }
+
+    /// The least and the greatest key with the prefix of `key`.
+    fn range(&self, key: u64) -> (u64, u64) {
+        (self.prefix(key), key | self.low_mask())
+    }
+}
+
+/// The first block from `start` on whose last key is not below `key`; the number of blocks if there
+/// is none. Takes time logarithmic in the distance.
+fn seek(table: &Table, mut start: u64, key: u64) -> u64 {
+    let blocks = table.block_count();
+    let mut step = 1;
+    while start + step <= blocks && table.last_key(start + step - 1) < key {
+        start += step;
+        step *= 2;
+    }
+    let mut end = blocks.min(start + step - 1).max(start);
+    while start < end {
+        let middle = start + (end - start) / 2;
+        if table.last_key(middle) < key { start = middle + 1 } else { end = middle }
+    }
+    start
+}
