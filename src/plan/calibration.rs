@@ -60,31 +60,31 @@ macro_rules! constants {
 
 constants! {
     /// A search, before it looks at any table.
-    query_ns = 55.0, "a search, before any table";
+    query_ns = 13.0, "a search, before any table";
     /// A table that is descended, and the way to one block.
-    table_ns = 64.0, "a table that is descended, and the way to one block";
+    table_ns = 74.0, "a table that is descended, and the way to one block";
     /// What comes on top where the router is not in the cache.
-    table_dram_ns = 220.0, "on top, from memory";
+    table_dram_ns = 200.0, "on top, from memory";
     /// The way of a descent to each further block.
-    path_ns = 37.0, "the way of a descent to each further block";
+    path_ns = 51.0, "the way of a descent to each further block";
     /// A block that is scanned, whatever its size, from the cache.
-    block_ns = 15.6, "a scanned block, from the cache";
+    block_ns = 6.6, "a scanned block, from the cache";
     /// What comes on top where it is not in the cache.
-    block_dram_ns = 21.0, "on top, from memory";
+    block_dram_ns = 9.7, "on top, from memory";
     /// A byte of a column that is scanned, from the cache.
-    column_byte_ns = 0.025, "a byte of a column, from the cache";
+    column_byte_ns = 0.027, "a byte of a column, from the cache";
     /// What comes on top where it is not in the cache.
-    column_byte_dram_ns = 0.13, "on top, from memory";
+    column_byte_dram_ns = 0.11, "on top, from memory";
     /// A block that is decoded, before its first key.
-    decode_block_ns = 70.0, "a decoded block, before its first key";
+    decode_block_ns = 76.0, "a decoded block, before its first key";
     /// A key that is decoded.
-    decode_key_ns = 3.5, "a decoded key";
+    decode_key_ns = 3.1, "a decoded key";
     /// A byte of a block whose checksum is verified, at its first touch.
     crc_byte_ns = 0.041, "a byte that is checked at its first touch";
     /// A read of a block from the disk, before its first byte.
-    cold_read_ns = 48_000.0, "a read from the disk, before its first byte";
+    cold_read_ns = 52_000.0, "a read from the disk, before its first byte";
     /// A byte that is read from the disk.
-    cold_byte_ns = 0.81, "a byte from the disk";
+    cold_byte_ns = 0.8, "a byte from the disk";
     /// Bytes of the caches that one search finds again in the next. Not measured.
     cache_bytes = 4_194_304.0, "bytes of cache that a search has for itself, not measured";
 }
