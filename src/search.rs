@@ -6,6 +6,7 @@ use crate::block::{Candidate, Reading};
 use crate::error::Result;
 use crate::router::Probe;
 use crate::segment::Segment;
+use crate::table::Table;
 
 /// Blocks of all tables together that are asked for ahead of the scan.
 const AHEAD: usize = 8;
@@ -243,14 +244,8 @@ impl<'a> Searcher<'a> {
         let mut start = 0;
         for &Descended { number, candidates_end, .. } in &self.tables {
             let table = &segment.tables()[number];
-            let first = &self.candidates[start..candidates_end.min(PAGES_AHEAD).max(start)];
-            let mut last_page = None;
-            for &candidate in first {
-                let page = table.block_offset(candidate) / PAGE_BYTES;
-                if last_page.replace(page) != Some(page) {
-                    table.prefetch_header(candidate);
-                }
-            }
+            let end = candidates_end.min(PAGES_AHEAD).max(start);
+            prefetch_pages(table, &self.candidates[start..end]);
             start = candidates_end;
         }
         let mut start = 0;
@@ -287,8 +282,16 @@ impl<'a> Searcher<'a> {
         for at in 0..self.tables.len() {
             let Descended { number, query, candidates_end, .. } = self.tables[at];
             let table = &segment.tables()[number];
+            let table_start = start;
             while start < candidates_end {
                 let end = candidates_end.min(start + SIFTED);
+                if self.reading == Reading::Parts {
+                    // The pages of the first were asked for before.
+                    let far = (end + SIFTED).min(candidates_end);
+                    let asked =
+                        if start < PAGES_AHEAD || start > table_start { end } else { start };
+                    prefetch_pages(table, &self.candidates[asked.max(PAGES_AHEAD).min(far)..far]);
+                }
                 let sifted = (&self.candidates[start..end], self.reading);
                 let asks = self.reading.asks_ahead(table.header().block_bytes);
                 let survivors = &mut self.survivors;
@@ -392,6 +395,17 @@ impl<'a> Searcher<'a> {
         }
         self.survivors.clear();
         Ok(table)
+    }
+}
+
+/// Asks for the first line of each page in which one of the candidates begins.
+fn prefetch_pages(table: &Table, candidates: &[Candidate]) {
+    let mut last_page = None;
+    for &candidate in candidates {
+        let page = table.block_offset(candidate) / PAGE_BYTES;
+        if last_page.replace(page) != Some(page) {
+            table.prefetch_header(candidate);
+        }
     }
 }
 
