@@ -6,7 +6,7 @@ pub(super) const ROOM: usize = TAGS_PER_WORD * WORDS;
 const TAGS_PER_WORD: usize = 4;
 const WORDS: usize = 7;
 /// Bits of a tag.
-const TAG_BITS: u32 = 15;
+pub(super) const TAG_BITS: u32 = 15;
 /// Bit 0 of each tag of a word.
 const ONES: u64 = 0x0001_0001_0001_0001;
 

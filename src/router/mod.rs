@@ -36,7 +36,7 @@ mod line;
 use crate::block::Candidate;
 use crate::mapped;
 
-use line::{Crowded, Line, tag};
+use line::{Crowded, Line, TAG_BITS, tag};
 
 /// The directory of the last keys of a table. The keys themselves stay in the file.
 #[derive(Debug)]
@@ -283,8 +283,10 @@ fn emit(out: &mut Vec<Probe>, depth: u32, prefix: u64, spent: u32) {
     out.push(Probe { path: prefix.checked_shl(64 - depth).unwrap_or(0), depth, spent });
 }
 
-/// Blocks of a branch behind the top at most that are looked at one by one.
+/// Blocks of a branch at most that are looked at one by one: behind the top, where nearly all are
+/// taken, and inside of it, where a walk soon leaves many out.
 const MAX_EACH: u32 = 64;
+const MAX_EACH_IN_TOP: u32 = 5;
 
 /// A walk down the trie of last keys, below the directory.
 struct Descent<'a> {
@@ -318,7 +320,14 @@ impl Descent<'_> {
             let high = self.first_not_below(path | below, low, high).min(high);
             return self.visit(out, Branch { probe: Probe { path, depth: end, spent }, low, high });
         }
-        if depth >= budget.top_bits && high - low < MAX_EACH {
+        let most = if depth >= budget.top_bits {
+            MAX_EACH
+        } else if self.router.directory_bits + TAG_BITS <= budget.top_bits {
+            MAX_EACH_IN_TOP
+        } else {
+            0
+        };
+        if high - low < most {
             return self.emit_each(out, branch);
         }
         let one = 1u64 << (63 - depth);
@@ -343,7 +352,8 @@ impl Descent<'_> {
     }
 
     /// Appends those blocks of a branch that are within the budget, each with what is left by the
-    /// bits that its tag and that of the block before it have in common, as all its keys do.
+    /// bits that its tag and that of the block before it have in common, as all its keys do. These
+    /// bits are all inside the top, or all behind it.
     #[inline(always)]
     fn emit_each(&self, out: &mut Vec<Candidate>, branch: Branch) {
         let Branch { probe: Probe { path, depth, spent }, low, high } = branch;
@@ -351,6 +361,7 @@ impl Descent<'_> {
         // Of a tag, the bits behind the path and above the column.
         let open = u64::MAX >> depth & !u64::MAX.checked_shr(self.budget.middle_bits).unwrap_or(0);
         let (open, query) = (tag(open), tag(self.query));
+        let left = self.budget.left(depth, spent);
         let (mut from, last) = (tag(path), tag(path | u64::MAX >> depth));
         for block in low..=high {
             let in_line = block < self.line.behind();
@@ -359,7 +370,7 @@ impl Descent<'_> {
             // Ones from the first bit on that differs.
             let apart = u32::MAX.checked_shr((from ^ to).leading_zeros() + 16).unwrap_or(0) as u16;
             let flips = ((from ^ query) & open & !apart).count_ones();
-            if spent + flips <= self.budget.k {
+            if flips <= left {
                 self.emit(out, block, block, spent + flips);
             }
             from = to;
