@@ -179,7 +179,8 @@ impl Store {
     }
 
     /// Bytes of heap that the open store takes (router directories and the bitmaps of checked
-    /// blocks), besides the files themselves where they are in memory.
+    /// blocks), besides the files themselves where they are in memory, and some 45 KiB per table for
+    /// its codes.
     pub fn heap_bytes(&self) -> u64 {
         let tables = self.segments.iter().flat_map(Segment::tables);
         let ids = self.segments.iter().filter_map(Segment::id_column);
