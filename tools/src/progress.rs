@@ -39,6 +39,7 @@ pub struct Progress {
     json: bool,
     found: Arc<Found>,
     state: Arc<Mutex<State>>,
+    alone: Arc<Mutex<()>>,
 }
 
 struct State {
@@ -111,7 +112,7 @@ impl Progress {
         let phase = (String::new(), start, None);
         let state = State { start, phase, work: None, read: Reading::default() };
         let (json, state) = (mode == Mode::Json, Arc::new(Mutex::new(state)));
-        Self { bar, json, found: Arc::default(), state }
+        Self { bar, json, found: Arc::default(), state, alone: Arc::default() }
     }
 
     /// Starts the phase of reading `bytes` of input, or an unknown number of them.
@@ -168,6 +169,7 @@ impl Progress {
             return;
         }
         drop(state);
+        let _alone = self.alone();
         let is_new = self.bar.prefix() != phase;
         if is_new {
             // The name stands in the style, since each other change of the bar draws it at once.
@@ -245,7 +247,14 @@ impl Progress {
 
     /// Removes the bar.
     pub fn finish(&self) {
+        let _alone = self.alone();
         self.bar.finish_and_clear();
+    }
+
+    /// Held while the bar is changed: it waits for itself where one thread starts a phase while
+    /// another one changes it.
+    fn alone(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.alone.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
