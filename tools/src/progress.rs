@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fpstore::Phase;
@@ -35,11 +35,11 @@ impl Mode {
 /// What is shown of all phases of a command.
 #[derive(Clone)]
 pub struct Progress {
-    bar: ProgressBar,
+    /// A bar waits for itself where one thread starts to tick it while another one changes it.
+    bar: Arc<Mutex<ProgressBar>>,
     json: bool,
     found: Arc<Found>,
     state: Arc<Mutex<State>>,
-    alone: Arc<Mutex<()>>,
 }
 
 struct State {
@@ -112,25 +112,26 @@ impl Progress {
         let phase = (String::new(), start, None);
         let state = State { start, phase, work: None, read: Reading::default() };
         let (json, state) = (mode == Mode::Json, Arc::new(Mutex::new(state)));
-        Self { bar, json, found: Arc::default(), state, alone: Arc::default() }
+        Self { bar: Arc::new(Mutex::new(bar)), json, found: Arc::default(), state }
     }
 
     /// Starts the phase of reading `bytes` of input, or an unknown number of them.
     pub fn start_reading(&self, bytes: Option<u64>) {
+        self.state().read.total_bytes = bytes;
+        let bar = self.bar();
         match bytes {
             Some(bytes) => {
-                self.style("read   [{wide_bar}] {bytes}/{total_bytes}, {eta} left");
-                self.bar.set_length(bytes);
+                set_style(&bar, "read   [{wide_bar}] {bytes}/{total_bytes}, {eta} left");
+                bar.set_length(bytes);
             }
-            None => self.style("read   {spinner} {bytes}, {bytes_per_sec}"),
+            None => set_style(&bar, "read   {spinner} {bytes}, {bytes_per_sec}"),
         }
-        self.state().read.total_bytes = bytes;
-        self.bar.enable_steady_tick(Duration::from_millis(100));
+        bar.enable_steady_tick(Duration::from_millis(100));
     }
 
     /// Tells that `bytes` of input have been read, and what they gave.
     pub fn read(&self, bytes: u64, fingerprints: u64) {
-        self.bar.set_position(bytes);
+        self.bar().set_position(bytes);
         if self.json {
             let mut state = self.state();
             state.read = Reading { bytes, fingerprints, ..state.read };
@@ -169,26 +170,26 @@ impl Progress {
             return;
         }
         drop(state);
-        let _alone = self.alone();
-        let is_new = self.bar.prefix() != phase;
+        let bar = self.bar();
+        let is_new = bar.prefix() != phase;
         if is_new {
             // The name stands in the style, since each other change of the bar draws it at once.
             let unit = if progress.phase == Phase::Ids { "ids" } else { "fingerprints" };
             let counts = "[{wide_bar}] {human_pos}/{human_len}";
-            self.style(&format!("{phase:6} {counts} {unit}, {{per_sec}}, {{msg}}"));
-            self.bar.reset_elapsed();
-            self.bar.reset_eta();
+            set_style(&bar, &format!("{phase:6} {counts} {unit}, {{per_sec}}, {{msg}}"));
+            bar.reset_elapsed();
+            bar.reset_eta();
         }
         let left = left.map_or(String::new(), |left| {
             format!(", {} left", indicatif::HumanDuration(Duration::from_secs_f64(left)))
         });
-        self.bar.update(|state| {
+        bar.update(|state| {
             state.set_len(progress.total);
             state.set_pos(progress.done);
         });
-        self.bar.set_message(format!("{} written{left}", HumanBytes(progress.bytes_written)));
+        bar.set_message(format!("{} written{left}", HumanBytes(progress.bytes_written)));
         if is_new {
-            self.bar.set_prefix(phase);
+            bar.set_prefix(phase);
         }
     }
 
@@ -221,50 +222,41 @@ impl Progress {
             });
             return;
         }
-        let is_new = self.bar.prefix() != phase;
+        let bar = self.bar();
+        let is_new = bar.prefix() != phase;
         if is_new {
-            self.style(&format!(
-                "{phase:6} [{{wide_bar}}] {{human_pos}}/{{human_len}} {unit}, {{msg}}, {{eta}} left"
-            ));
-            self.bar.enable_steady_tick(Duration::from_millis(100));
-            self.bar.reset_elapsed();
-            self.bar.reset_eta();
+            let counts = "[{wide_bar}] {human_pos}/{human_len}";
+            set_style(&bar, &format!("{phase:6} {counts} {unit}, {{msg}}, {{eta}} left"));
+            bar.enable_steady_tick(Duration::from_millis(100));
+            bar.reset_elapsed();
+            bar.reset_eta();
         }
-        self.bar.update(|state| {
+        bar.update(|state| {
             state.set_len(total);
             state.set_pos(done);
         });
-        self.bar.set_message(format!("{pairs} pairs, {} written", HumanBytes(bytes)));
+        bar.set_message(format!("{pairs} pairs, {} written", HumanBytes(bytes)));
         if is_new {
-            self.bar.set_prefix(phase);
+            bar.set_prefix(phase);
         }
     }
 
     /// Writes something to standard error, where the bar does not stand in its way.
     pub fn beside(&self, write: impl FnOnce()) {
-        self.bar.suspend(write);
+        self.bar().suspend(write);
     }
 
     /// Removes the bar.
     pub fn finish(&self) {
-        let _alone = self.alone();
-        self.bar.finish_and_clear();
+        self.bar().finish_and_clear();
     }
 
-    /// Held while the bar is changed: it waits for itself where one thread starts a phase while
-    /// another one changes it.
-    fn alone(&self) -> std::sync::MutexGuard<'_, ()> {
-        self.alone.lock().unwrap_or_else(PoisonError::into_inner)
+    fn bar(&self) -> MutexGuard<'_, ProgressBar> {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn style(&self, template: &str) {
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style);
-        }
     }
 }
 
@@ -303,6 +295,12 @@ impl State {
     }
 }
 
+fn set_style(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+}
+
 fn rate(done: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { done as f64 / seconds } else { 0.0 }
 }
@@ -318,5 +316,35 @@ fn write_line(line: &Line<'_>) {
         line.push(b'\n');
         // Who does not read the progress gets the store all the same.
         let _ = io::stderr().write_all(&line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    /// Threads of a join tell their steps at the same time, and phases follow each other.
+    #[test]
+    fn threads_that_change_phases_do_not_wait_for_each_other_for_ever() {
+        let progress = Progress::new(Mode::None);
+        let (sender, ended) = mpsc::channel();
+        for thread in 0..4 {
+            let (progress, sender) = (progress.clone(), sender.clone());
+            thread::spawn(move || {
+                for done in 0..2_000 {
+                    let phase = ["match", "write"][usize::from(done % 4 == thread)];
+                    progress.step(Step { phase, unit: "fingerprints", done, total: 2_000 });
+                    progress.found(done, done);
+                }
+                sender.send(()).unwrap();
+            });
+        }
+        for _ in 0..4 {
+            ended.recv_timeout(Duration::from_secs(60)).expect("a thread still waits");
+        }
+        progress.finish();
     }
 }
