@@ -93,10 +93,12 @@ impl Finder<'_> {
         (mut at, end): (usize, usize),
     ) {
         while end - at >= RUN_KEYS {
+            const ROOM: usize = REFILLS * LOADED_CODES;
             let (mut runs, mut left) = (0, end - at);
-            while left >= RUN_KEYS && runs < REFILLS * LOADED_CODES {
+            while left >= RUN_KEYS && runs < ROOM {
                 self.refill(state);
-                for _ in 0..LOADED_CODES.min(left / RUN_KEYS) {
+                // Near the end a load serves fewer, so the room need not be a multiple of them.
+                for _ in 0..LOADED_CODES.min(left / RUN_KEYS).min(ROOM - runs) {
                     let run = self.look_up(state);
                     found.runs.as_flattened_mut()[runs] = run;
                     found.raws.as_flattened_mut()[runs] = state.raws as u64;

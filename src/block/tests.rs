@@ -275,6 +275,51 @@ fn dense_sets_are_decoded_by_narrow_runs() {
     }
 }
 
+/// Where one of the blocks that are decoded side by side is short, the others go on alone; and each
+/// key is gone on to from the first.
+#[test]
+fn blocks_of_every_length_are_decoded_beside_a_short_one() {
+    const BLOCK_BYTES: usize = 2048;
+    for seed in 0..60u64 {
+        // Gaps of very different widths, so that look-ups find few keys and many.
+        let gap = |i: u64| {
+            let random = crate::set_sum::term(seed << 32 | i) as u64;
+            random << 32 >> 50 >> (random % 13)
+        };
+        let sum = |sum: &mut u64, i: u64| {
+            *sum += gap(i);
+            Some(*sum << 32 | i)
+        };
+        let keys: Vec<u64> = (0..300).scan(seed, sum).collect();
+        let coding = Profile::new(&keys).choose(Some(Codec::Gap), Some(32)).unwrap();
+        let block = |count: usize| encode(&keys[..count], &coding, BLOCK_BYTES as u32).remove(0);
+        let (short, _) = block(2);
+        for kernel in Kernel::all() {
+            let reader = reader(&coding, BLOCK_BYTES as u32).with(kernel);
+            for count in 2..=keys.len() {
+                let (long, encoded) = block(count);
+                assert_eq!(encoded, count);
+                // As in a file: a short block behind another.
+                let mut file = [&long[..BLOCK_BYTES], &short[..BLOCK_BYTES]].concat();
+                file.extend([0; OVERHANG]);
+                let view = |number: usize| {
+                    let offset = number * BLOCK_BYTES;
+                    let bytes = &file[offset..offset + BLOCK_BYTES + OVERHANG];
+                    (offset, reader.view(number as u64, bytes).unwrap())
+                };
+                let mut decoded = Vec::new();
+                reader.decode(&file, &[view(0), view(1), view(0), view(0)], &mut decoded).unwrap();
+                let (long, short) = (&keys[..count], &keys[..2]);
+                assert!(decoded == [long, short, long, long].concat(), "{kernel:?}, {count} keys");
+                let (last, mut found) = ([count as u32 - 1], Vec::new());
+                let found_key = |number, key| found.push((number, key));
+                reader.matches(&view(0).1, 0, 64, &last, &mut decoded, found_key).unwrap();
+                assert_eq!(found, [(last[0], long[count - 1])], "{kernel:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_largest_block_holds_more_than_half_a_million_consecutive_keys() {
     let keys: Vec<u64> = (0..600_000).collect();
