@@ -3,13 +3,14 @@
 //! A look-up of 11 bits gives the classes of up to 4 keys. All that a scalar loop does is to look
 //! up and to store what it finds, with the place of the raw bits. Then vectors cut the raw bits of 8
 //! runs at a time out of 64 bytes, into 16 bits for each gap, and close up the gaps; add them up, 16
-//! at a time; and join the sums with their low parts.
+//! at a time; and join the sums with their low parts. To go on to one key, it is enough to add up
+//! those before it.
 
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
-use super::lanes::{LANES, LOADED_CODES, Lane, Streams, load, used, window};
+use super::lanes::{LANES, LOADED_CODES, Lane, Place, Streams, load, used, window};
 use super::narrow::{NarrowRun, NarrowRunTable, NarrowRuns};
 use super::runs::RUN_KEYS;
 use super::scan::Avx512;
@@ -31,6 +32,11 @@ struct Found {
     runs: [[NarrowRun; LOADED_CODES]; REFILLS],
     /// The bits where the raw bits of each run start.
     raws: [[u64; LOADED_CODES]; REFILLS],
+}
+
+impl Found {
+    const NONE: Self =
+        Self { runs: [[NarrowRun(0); LOADED_CODES]; REFILLS], raws: [[0; LOADED_CODES]; REFILLS] };
 }
 
 /// The gaps of a chunk, and room to write some more.
@@ -82,6 +88,27 @@ impl Finder<'_> {
         symbol.after_gap(0, raw) as u16
     }
 
+    /// Finds runs of no more than `left` keys, some of them or up to the last 3 keys; takes these
+    /// from `left`, and gives the number of runs.
+    #[inline(always)]
+    fn find(&self, state: &mut State, found: &mut Found, left: &mut usize) -> usize {
+        const ROOM: usize = REFILLS * LOADED_CODES;
+        let mut runs = 0;
+        while *left >= RUN_KEYS && runs < ROOM {
+            self.refill(state);
+            // Near the end a load serves fewer, so the room need not be a multiple of them.
+            for _ in 0..LOADED_CODES.min(*left / RUN_KEYS).min(ROOM - runs) {
+                let run = self.look_up(state);
+                found.runs.as_flattened_mut()[runs] = run;
+                found.raws.as_flattened_mut()[runs] = state.raws as u64;
+                *left -= run.keys();
+                runs += 1;
+            }
+            self.drain(state);
+        }
+        runs
+    }
+
     /// Finds the gaps from number `at` to number `end`.
     #[inline(always)]
     fn finish(
@@ -93,20 +120,7 @@ impl Finder<'_> {
         (mut at, end): (usize, usize),
     ) {
         while end - at >= RUN_KEYS {
-            const ROOM: usize = REFILLS * LOADED_CODES;
-            let (mut runs, mut left) = (0, end - at);
-            while left >= RUN_KEYS && runs < ROOM {
-                self.refill(state);
-                // Near the end a load serves fewer, so the room need not be a multiple of them.
-                for _ in 0..LOADED_CODES.min(left / RUN_KEYS).min(ROOM - runs) {
-                    let run = self.look_up(state);
-                    found.runs.as_flattened_mut()[runs] = run;
-                    found.raws.as_flattened_mut()[runs] = state.raws as u64;
-                    left -= run.keys();
-                    runs += 1;
-                }
-                self.drain(state);
-            }
+            let runs = self.find(state, found, &mut (end - at));
             // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512.
             at = unsafe { cut(avx512, self.bytes, found, runs, gaps, at) };
         }
@@ -148,9 +162,7 @@ fn decode_by<const PLANES: usize>(
         let place = lane.place;
         State { window: 0, codes: place.codes, raws: place.raws_end() }
     });
-    let mut found = [const {
-        Found { runs: [[NarrowRun(0); LOADED_CODES]; REFILLS], raws: [[0; LOADED_CODES]; REFILLS] }
-    }; LANES];
+    let mut found = [const { Found::NONE }; LANES];
     let mut gaps = [const { Gaps([0; CHUNK + RUN_KEYS * CUT]) }; LANES];
     // The next key of each lane.
     let mut from = [1; LANES];
@@ -208,6 +220,36 @@ fn decode_by<const PLANES: usize>(
     states.iter().all(|state| state.codes as isize <= state.raws as isize) && sound
 }
 
+/// [`lanes::skip`](super::lanes::skip), by narrow runs.
+#[inline(always)]
+pub(super) fn skip(
+    avx512: Avx512,
+    streams: &Streams<'_>,
+    runs: &NarrowRuns,
+    place: &mut Place,
+    keys: usize,
+) -> bool {
+    let (bytes, runs, symbols) = (streams.bytes, runs.table(), streams.symbols.table());
+    let finder = Finder { bytes, runs, symbols };
+    let mut state = State { window: 0, codes: place.codes, raws: place.raws_end() };
+    let (mut found, mut left) = (Found::NONE, keys);
+    let mut sum = 0;
+    while left >= RUN_KEYS {
+        let runs = finder.find(&mut state, &mut found, &mut left);
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512.
+        sum += unsafe { add_up(avx512, bytes, &found, runs) };
+    }
+    finder.refill(&mut state);
+    for _ in 0..left {
+        sum += u64::from(finder.one(&mut state));
+    }
+    finder.drain(&mut state);
+    // A block has too few keys for the sum to wrap.
+    let (middle, wraps) = place.middle.overflowing_add(sum);
+    *place = Place::new(state.codes, state.raws, middle);
+    !wraps && streams.is_sound(place)
+}
+
 /// Puts the gaps of the first `count` runs to `at` and behind; gives the place behind the last. May
 /// change the gaps behind it.
 #[inline]
@@ -220,6 +262,38 @@ fn cut(
     gaps: &mut Gaps,
     mut at: usize,
 ) -> usize {
+    for start in (0..count).step_by(CUT) {
+        let Some(out) = gaps.0.get_mut(at..at + RUN_KEYS * CUT) else { break };
+        let (found, is_key) = cut_some(bytes, found, start, count);
+        let found = _mm512_maskz_compress_epi16(is_key, found);
+        // SAFETY: the slice has 64 bytes, and the store needs no alignment.
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), found) };
+        at += is_key.count_ones() as usize;
+    }
+    at
+}
+
+/// The sum of the gaps of the first `count` runs.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
+fn add_up(_avx512: Avx512, bytes: &[u8], found: &Found, count: usize) -> u64 {
+    let even = _mm512_set1_epi32(0xFFFF);
+    let mut sums = _mm512_setzero_si512();
+    for start in (0..count).step_by(CUT) {
+        let (found, is_key) = cut_some(bytes, found, start, count);
+        let found = _mm512_maskz_mov_epi16(is_key, found);
+        sums = _mm512_add_epi32(sums, _mm512_and_si512(found, even));
+        sums = _mm512_add_epi32(sums, _mm512_srli_epi32::<16>(found));
+    }
+    // Each of the 16 sums has no more than 2 gaps of each of 5 groups of 8 runs.
+    u64::from(_mm512_reduce_add_epi32(sums) as u32)
+}
+
+/// The gaps of up to [`CUT`] runs from number `start` on, out of the first `count`, in 16 bits each,
+/// and where one stands.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
+fn cut_some(bytes: &[u8], found: &Found, start: usize, count: usize) -> (__m512i, u32) {
     /// Bytes before the one where the raw bits of the first run start: those of 7 other runs may
     /// take 7 times 57 bits.
     const BEFORE: usize = 55;
@@ -235,49 +309,41 @@ fn cut(
     let flag = |flag: u8| _mm512_set1_epi16(flag.into());
     let (differs, is_key) = (flag(NarrowRun::DIFFERS), flag(NarrowRun::IS_KEY));
     let (runs, raws) = (found.runs.as_flattened(), found.raws.as_flattened());
-    for start in (0..count).step_by(CUT) {
-        let (Some(runs), Some(raws)) =
-            (runs[start..].first_chunk::<CUT>(), raws[start..].first_chunk::<CUT>())
-        else {
-            break;
-        };
-        let Some(out) = gaps.0.get_mut(at..at + RUN_KEYS * CUT) else { break };
-        let first = (raws[0] as usize / 8).wrapping_sub(BEFORE);
-        let loaded = match bytes.get(first..first.wrapping_add(64)) {
-            // SAFETY: the slice has 64 bytes, and the load needs no alignment.
-            Some(bytes) => unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) },
-            None => {
-                let edge = at_edge(bytes, first);
-                // SAFETY: the array has 64 bytes, and the load needs no alignment.
-                unsafe { _mm512_loadu_si512(edge.as_ptr().cast()) }
-            }
-        };
-        // SAFETY: both arrays have 64 bytes, and the loads need no alignment.
-        let (runs, raws) = unsafe {
-            let runs = _mm512_loadu_si512(runs.as_ptr().cast());
-            (runs, _mm512_loadu_si512(raws.as_ptr().cast()))
-        };
-        // From the first of the loaded bits on.
-        let raws = _mm512_sub_epi64(raws, _mm512_set1_epi64(8i64.wrapping_mul(first as i64)));
-        // The 8 bytes that each run starts in.
-        let order = _mm512_add_epi8(_mm512_multishift_epi64_epi8(all(3), raws), each_byte);
-        let words = _mm512_permutexvar_epi8(order, loaded);
-        // (raws & 7) | back, in each byte.
-        let raws = _mm512_multishift_epi64_epi8(all(0), raws);
-        let starts = _mm512_ternarylogic_epi64::<0b1111_1000>(back, raws, all(7));
-        let starts = _mm512_add_epi8(starts, _mm512_multishift_epi64_epi8(behind, runs));
-        let words = _mm512_multishift_epi64_epi8(starts, words);
-        let keys = _mm512_multishift_epi64_epi8(key, runs);
-        let differs = _mm512_test_epi16_mask(keys, differs);
-        let is_key = _mm512_test_epi16_mask(keys, is_key);
-        let is_key = is_key & u32::MAX >> (RUN_KEYS * CUT.saturating_sub(count - start));
-        let found = _mm512_maskz_shldv_epi16(differs, _mm512_set1_epi16(1), words, keys);
-        let found = _mm512_maskz_compress_epi16(is_key, found);
-        // SAFETY: the slice has 64 bytes, and the store needs no alignment.
-        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), found) };
-        at += is_key.count_ones() as usize;
-    }
-    at
+    let (Some(runs), Some(raws)) =
+        (runs[start..].first_chunk::<CUT>(), raws[start..].first_chunk::<CUT>())
+    else {
+        return (_mm512_setzero_si512(), 0);
+    };
+    let first = (raws[0] as usize / 8).wrapping_sub(BEFORE);
+    let loaded = match bytes.get(first..first.wrapping_add(64)) {
+        // SAFETY: the slice has 64 bytes, and the load needs no alignment.
+        Some(bytes) => unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) },
+        None => {
+            let edge = at_edge(bytes, first);
+            // SAFETY: the array has 64 bytes, and the load needs no alignment.
+            unsafe { _mm512_loadu_si512(edge.as_ptr().cast()) }
+        }
+    };
+    // SAFETY: both arrays have 64 bytes, and the loads need no alignment.
+    let (runs, raws) = unsafe {
+        let runs = _mm512_loadu_si512(runs.as_ptr().cast());
+        (runs, _mm512_loadu_si512(raws.as_ptr().cast()))
+    };
+    // From the first of the loaded bits on.
+    let raws = _mm512_sub_epi64(raws, _mm512_set1_epi64(8i64.wrapping_mul(first as i64)));
+    // The 8 bytes that each run starts in.
+    let order = _mm512_add_epi8(_mm512_multishift_epi64_epi8(all(3), raws), each_byte);
+    let words = _mm512_permutexvar_epi8(order, loaded);
+    // (raws & 7) | back, in each byte.
+    let raws = _mm512_multishift_epi64_epi8(all(0), raws);
+    let starts = _mm512_ternarylogic_epi64::<0b1111_1000>(back, raws, all(7));
+    let starts = _mm512_add_epi8(starts, _mm512_multishift_epi64_epi8(behind, runs));
+    let words = _mm512_multishift_epi64_epi8(starts, words);
+    let keys = _mm512_multishift_epi64_epi8(key, runs);
+    let differs = _mm512_test_epi16_mask(keys, differs);
+    let is_key = _mm512_test_epi16_mask(keys, is_key);
+    let is_key = is_key & u32::MAX >> (RUN_KEYS * CUT.saturating_sub(count - start));
+    (_mm512_maskz_shldv_epi16(differs, _mm512_set1_epi16(1), words, keys), is_key)
 }
 
 /// 64 bytes from number `first` on, where some of them are outside of `bytes`; those are 0.

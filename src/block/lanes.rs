@@ -341,7 +341,7 @@ impl Streams<'_> {
     /// Whether codes and raw bits have not run into each other, and the middle has its bits. Gaps
     /// add up, so one that leaves them shows in the last.
     #[inline(always)]
-    fn is_sound(&self, place: &Place) -> bool {
+    pub(super) fn is_sound(&self, place: &Place) -> bool {
         place.is_sound() && place.middle.leading_zeros() >= self.geometry.low_bits
     }
 }

@@ -247,6 +247,14 @@ proptest! {
                     let by_key = reader.matches(&block, 0, 64, &all, &mut Vec::new(), |_, key| one_by_one.push(key));
                     // Both ways to decode agree on keys and on errors.
                     prop_assert_eq!(&whole, &by_key);
+                    // So does going on to one key.
+                    for number in (0..block.keys).step_by(1 + block.keys as usize / 20) {
+                        let mut found = None;
+                        let result = reader.matches(&block, 0, 64, &[number], &mut Vec::new(), |_, key| found = Some(key));
+                        let expected = one_by_one.get(number as usize);
+                        prop_assert_eq!(found.as_ref(), expected);
+                        prop_assert_eq!(&result, if expected.is_some() { &Ok(()) } else { &by_key });
+                    }
                     if whole.is_ok() {
                         prop_assert_eq!(decoded.len(), 5 * one_by_one.len());
                         prop_assert!(decoded.chunks(one_by_one.len()).all(|keys| keys == one_by_one));

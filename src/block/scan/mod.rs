@@ -125,7 +125,7 @@ impl Kernel {
         !matches!(self, Self::Scalar)
     }
 
-    /// Whether the kernel can decode by pairs of runs.
+    /// Whether the kernel can decode by narrow runs.
     pub(super) fn has_narrow_runs(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         return matches!(self, Self::Avx512(_));
@@ -140,7 +140,7 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(kernel) => kernel.skip(streams, place, keys),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(kernel) => kernel.avx2().skip(streams, place, keys),
+            Self::Avx512(kernel) => kernel.skip(streams, place, keys),
         }
     }
 

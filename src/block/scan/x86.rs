@@ -84,6 +84,15 @@ impl Avx512 {
         unsafe { sift_avx512(self, sieve, ahead, survived) }
     }
 
+    /// [`deposit::skip`], compiled for these instructions.
+    pub(super) fn skip(self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
+        match streams.narrow_runs {
+            // SAFETY: a value of this type exists only where `new` found all of these.
+            Some(runs) => unsafe { skip_avx512(self, streams, runs, place, keys) },
+            None => self.avx2().skip(streams, place, keys),
+        }
+    }
+
     /// [`deposit::decode`], compiled for these instructions.
     pub(super) fn decode(self, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
         match streams.narrow_runs {
@@ -112,6 +121,17 @@ fn decode_avx2(kernel: Avx2, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
 fn decode_one_avx2(kernel: Avx2, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
     vectors::decode_one(kernel, streams, lane)
+}
+
+#[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn skip_avx512(
+    kernel: Avx512,
+    streams: &Streams<'_>,
+    runs: &NarrowRuns,
+    place: &mut Place,
+    keys: usize,
+) -> bool {
+    deposit::skip(kernel, streams, runs, place, keys)
 }
 
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
