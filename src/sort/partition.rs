@@ -7,6 +7,9 @@ use super::record::Record;
 /// Records that are collected for a bucket before they are written to it, so that one write fills
 /// a cache line or two.
 const PIECE: usize = 8;
+/// Most buckets to which records are written one by one: the lines that are written to, and their
+/// pages, stay in the first-level caches.
+const FEW_BUCKETS: usize = 1 << 7;
 /// Most buckets: their collected pieces stay in the cache of a core.
 pub(super) const MAX_BUCKETS: usize = 1 << 11;
 
@@ -84,6 +87,16 @@ pub(super) fn partition<R: Record>(
         }
     }
     places.into_par_iter().enumerate().for_each(|(number, mut places)| {
+        if buckets <= FEW_BUCKETS {
+            let mut filled = [0; FEW_BUCKETS];
+            for record in sources.share(number, shares).flatten() {
+                let record = map(*record);
+                let number = bucket(&record);
+                places[number][filled[number]] = record;
+                filled[number] += 1;
+            }
+            return;
+        }
         let mut pieces = vec![[R::zeroed(); PIECE]; buckets];
         let mut filled = vec![0u8; buckets];
         for record in sources.share(number, shares).flatten() {
