@@ -381,17 +381,19 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
             });
         });
         drop(pairs);
-        let matches: Vec<Match> = all
-            .iter()
-            .map(|&[query, found]| Match {
+        let of_numbers = Answers { queries: &sorted, pairs: &all, answer: 0..0 };
+        let mut matches = Vec::new();
+        let mut deliver = |run: &mut Self, number, pairs: &[[u64; 2]]| {
+            matches.clear();
+            matches.extend(pairs.iter().map(|&[query, found]| Match {
                 fingerprint: found,
                 distance: (query ^ found).count_ones(),
-            })
-            .collect();
-        let of_numbers = Answers { queries: &sorted, pairs: &all, answer: 0..0 };
+            }));
+            run.deliver(number, &matches)
+        };
         if !self.batch.ordered {
             for (number, answer) in of_numbers {
-                let flow = self.deliver(number, &matches[answer]);
+                let flow = deliver(self, number, &all[answer]);
                 if flow.is_break() {
                     return Ok(flow);
                 }
@@ -399,18 +401,19 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
             return Ok(ControlFlow::Continue(()));
         }
         let first = queries.first().map_or(0, |&[_, number]| number);
-        let mut answers = vec![0..0; queries.len()];
+        // Where the answers stand, in the order of the queries and in their place.
+        let mut answers = queries;
         for (i, (number, answer)) in of_numbers.enumerate() {
             if let Some(&[_, ahead]) = sorted.get(i + AHEAD) {
                 mapped::prefetch_one(&answers, (ahead - first) as usize);
             }
-            answers[(number - first) as usize] = answer;
+            answers[(number - first) as usize] = [answer.start as u64, answer.end as u64];
         }
-        for (i, (number, answer)) in (first..).zip(&answers).enumerate() {
-            if let Some(ahead) = answers.get(i + AHEAD) {
-                mapped::prefetch_one(&matches, ahead.start);
+        for (i, (number, &[start, end])) in (first..).zip(&answers).enumerate() {
+            if let Some(&[ahead, _]) = answers.get(i + AHEAD) {
+                mapped::prefetch_one(&all, ahead as usize);
             }
-            let flow = self.deliver(number, &matches[answer.clone()]);
+            let flow = deliver(self, number, &all[start as usize..end as usize]);
             if flow.is_break() {
                 return Ok(flow);
             }

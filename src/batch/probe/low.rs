@@ -24,13 +24,14 @@ pub(super) fn visit(sweep: &Sweep<'_>, visits: &[impl Visit], found: &mut Found<
         keys: Vec::new(),
     };
     // Prefixes whose keys lie in the same blocks are visited together.
-    let (mut blocks, mut from, mut to) = (0..0, 0, 0);
+    let (mut blocks, mut from, mut to) = (0..0u64, 0, 0);
     for group in sweep.by_prefix(visits) {
         if sweep.output.stopped() {
             return Ok(());
         }
         let (first, last) = sweep.range(group[0].visited());
-        let start = seek(table, blocks.start, first);
+        // All blocks before the last one of the group before end below this group.
+        let start = seek(table, blocks.end.saturating_sub(1), first);
         let end = table.block_count().min(seek(table, start, last) + 1);
         if blocks != (start..end) {
             reader.compare(blocks, &visits[from..to])?;

@@ -286,7 +286,17 @@ impl Sweep<'_> {
 /// The first block from `start` on whose last key is not below `key`; the number of blocks if there
 /// is none. Takes time logarithmic in the distance.
 fn seek(table: &Table, mut start: u64, key: u64) -> u64 {
+    /// Blocks that are looked at one after the other: a branch that a CPU predicts costs less than
+    /// some fewer that it does not.
+    const NEAR: u64 = 8;
     let blocks = table.block_count();
+    let near = blocks.min(start + NEAR);
+    while start < near {
+        if table.last_key(start) >= key {
+            return start;
+        }
+        start += 1;
+    }
     let mut step = 1;
     while start + step <= blocks && table.last_key(start + step - 1) < key {
         start += step;
