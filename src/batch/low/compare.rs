@@ -6,6 +6,9 @@
 //! per plane counts exactly. With 4 planes in one sum, random entries pass a budget of 3 with a
 //! probability of 5e-5.
 //!
+//! Where it is known that a pair is handed on from elsewhere unless it differs in the last 16 bits,
+//! entries that agree with a query in their first [`FIRST`] planes do not pass.
+//!
 //! Each vector kernel stands beside the scalar one, its oracle; the fastest that the CPU has is
 //! chosen when a batch starts.
 
@@ -22,6 +25,8 @@ pub(super) const MAX_PLANES: usize = 4;
 /// compare them better than to look at those that pass.
 const MAX_PASSED: f64 = 3e-4;
 
+/// Planes in which pairs may have to differ.
+pub(super) const FIRST: usize = 2;
 /// Queries that are compared together.
 const ROWS: usize = 4;
 /// Chunks of a piece, after which it is looked what has passed.
@@ -47,23 +52,41 @@ pub(super) struct Near {
     pub(super) query: u32,
 }
 
-/// How many planes are compared, and how many sums they are shared out among.
+/// How entries are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
+    /// Planes that are compared, from the least significant on.
     pub(super) planes: usize,
+    /// The sums that they are shared out among.
     sums: usize,
+    /// The most bits that may be set in the sums.
+    pub(super) budget: u8,
+    /// Whether entries that agree in the [`FIRST`] planes do not pass; only with one sum.
+    differs: bool,
 }
 
 impl Shape {
-    /// With as few sums as let hardly any random entry pass this budget.
-    pub(super) fn new(planes: usize, budget: u32) -> Self {
-        let few = (1..planes).find(|&sums| passed(planes, sums, budget) < MAX_PASSED);
-        Self { planes, sums: few.unwrap_or(planes) }
+    /// With as few instructions as let hardly any random entry pass, of up to so many planes. Pairs
+    /// that count differ in no more than `most(n)` bits of the first n planes, and if `differs` in
+    /// some bit of the first [`FIRST`].
+    pub(super) fn new(planes: usize, most: impl Fn(usize) -> u32, differs: bool) -> Self {
+        let with = |planes, sums| {
+            let budget = most(planes).min(u32::from(u8::MAX)) as u8;
+            Self { planes, sums, budget, differs: differs && planes > FIRST && sums == 1 }
+        };
+        let all = (1..=planes).flat_map(|planes| (1..=planes).map(move |sums| with(planes, sums)));
+        let enough = all.filter(|shape| shape.passed() < MAX_PASSED);
+        enough.min_by_key(|shape| shape.instructions()).unwrap_or(with(planes, planes))
     }
 
     /// Instructions for a comparison: those of a plane, and those of a sum.
     fn instructions(self) -> usize {
         self.planes + 2 * self.sums
+    }
+
+    /// The probability that a random entry passes.
+    fn passed(self) -> f64 {
+        passed(self.planes, self.sums, self.budget.into())
     }
 }
 
@@ -108,7 +131,7 @@ impl Kernel {
     }
 
     /// Nanoseconds per pair that is compared, as measured on one machine.
-    pub(super) fn pair_cost(self, shape: Shape, budget: u32) -> f64 {
+    pub(super) fn pair_cost(self, shape: Shape) -> f64 {
         const PASSED_COST: f64 = 40.0;
         let of_instruction = match self {
             Self::Scalar => 0.09,
@@ -117,8 +140,7 @@ impl Kernel {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => 0.006,
         };
-        let passed = passed(shape.planes, shape.sums, budget);
-        of_instruction * shape.instructions() as f64 + PASSED_COST * passed
+        of_instruction * shape.instructions() as f64 + PASSED_COST * shape.passed()
     }
 
     /// Appends to `near` each query, by its low bits, with each entry of `planes` that passes the
@@ -132,21 +154,23 @@ impl Kernel {
         task: &Task<'_>,
         near: &mut Vec<Near>,
     ) {
-        match (shape.planes, shape.sums) {
-            (1, _) => self.compare_by::<1, 1>(planes, task, near),
-            (2, 1) => self.compare_by::<2, 1>(planes, task, near),
-            (2, _) => self.compare_by::<2, 2>(planes, task, near),
-            (3, 1) => self.compare_by::<3, 1>(planes, task, near),
-            (3, 2) => self.compare_by::<3, 2>(planes, task, near),
-            (3, _) => self.compare_by::<3, 3>(planes, task, near),
-            (4, 1) => self.compare_by::<4, 1>(planes, task, near),
-            (4, 2) => self.compare_by::<4, 2>(planes, task, near),
-            (4, 3) => self.compare_by::<4, 3>(planes, task, near),
-            _ => self.compare_by::<4, 4>(planes, task, near),
+        match (shape.planes, shape.sums, shape.differs) {
+            (1, ..) => self.compare_by::<1, 1, false>(planes, task, near),
+            (2, 1, _) => self.compare_by::<2, 1, false>(planes, task, near),
+            (2, ..) => self.compare_by::<2, 2, false>(planes, task, near),
+            (3, 1, false) => self.compare_by::<3, 1, false>(planes, task, near),
+            (3, 1, true) => self.compare_by::<3, 1, true>(planes, task, near),
+            (3, 2, _) => self.compare_by::<3, 2, false>(planes, task, near),
+            (3, ..) => self.compare_by::<3, 3, false>(planes, task, near),
+            (4, 1, false) => self.compare_by::<4, 1, false>(planes, task, near),
+            (4, 1, true) => self.compare_by::<4, 1, true>(planes, task, near),
+            (4, 2, _) => self.compare_by::<4, 2, false>(planes, task, near),
+            (4, 3, _) => self.compare_by::<4, 3, false>(planes, task, near),
+            _ => self.compare_by::<4, 4, false>(planes, task, near),
         }
     }
 
-    fn compare_by<const PLANES: usize, const SUMS: usize>(
+    fn compare_by<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
         self,
         planes: &[&[Chunk]; MAX_PLANES],
         task: &Task<'_>,
@@ -160,11 +184,13 @@ impl Kernel {
             let task = Task { ahead: ahead.next().unwrap_or_default(), ..*task };
             let found = near.len();
             match self {
-                Self::Scalar => scalar::<PLANES, SUMS>(&piece, &task, near),
+                Self::Scalar => scalar::<PLANES, SUMS, DIFFERS>(&piece, &task, near),
                 #[cfg(target_arch = "x86_64")]
-                Self::Avx2(kernel) => kernel.compare::<PLANES, SUMS>(&piece, &task, near),
+                Self::Avx2(kernel) => kernel.compare::<PLANES, SUMS, DIFFERS>(&piece, &task, near),
                 #[cfg(target_arch = "x86_64")]
-                Self::Avx512(kernel) => kernel.compare::<PLANES, SUMS>(&piece, &task, near),
+                Self::Avx512(kernel) => {
+                    kernel.compare::<PLANES, SUMS, DIFFERS>(&piece, &task, near)
+                }
             }
             let before = (start * CHUNK) as u32;
             near[found..].iter_mut().for_each(|near| near.entry += before);
@@ -203,7 +229,7 @@ impl<'a> Task<'a> {
     }
 }
 
-fn scalar<const PLANES: usize, const SUMS: usize>(
+fn scalar<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
     planes: &[&[Chunk]; PLANES],
     task: &Task<'_>,
     near: &mut Vec<Near>,
@@ -212,7 +238,7 @@ fn scalar<const PLANES: usize, const SUMS: usize>(
     for (first, rows) in task.rows() {
         for (query, row) in (first as u32..).zip(rows) {
             for number in 0..chunks {
-                let counts = counts::<PLANES, SUMS>(planes, number, *row);
+                let counts = counts::<PLANES, SUMS, DIFFERS>(planes, number, *row);
                 if counts.iter().fold(u8::MAX, |least, &count| least.min(count)) > task.budget {
                     continue;
                 }
@@ -228,9 +254,9 @@ fn scalar<const PLANES: usize, const SUMS: usize>(
     }
 }
 
-/// For each entry of a chunk, the number of bits that are set in the sums. Of these loops a compiler
-/// makes what vector instructions there are.
-fn counts<const PLANES: usize, const SUMS: usize>(
+/// For each entry of a chunk, the number of bits that are set in the sums, or 255 if it agrees where it
+/// has to differ. Of these loops a compiler makes what vector instructions there are.
+fn counts<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
     planes: &[&[Chunk]; PLANES],
     number: usize,
     row: u32,
@@ -243,9 +269,14 @@ fn counts<const PLANES: usize, const SUMS: usize>(
             for (all, bits) in laid_over.iter_mut().zip(&planes[plane][number]) {
                 *all |= bits ^ bytes[plane];
             }
+            if DIFFERS && plane + 1 == FIRST {
+                for (count, all) in counts.iter_mut().zip(laid_over) {
+                    *count = if all == 0 { u8::MAX } else { 0 };
+                }
+            }
         }
         for (count, all) in counts.iter_mut().zip(laid_over) {
-            *count += all.count_ones() as u8;
+            *count = count.saturating_add(all.count_ones() as u8);
         }
     }
     counts
@@ -282,11 +313,12 @@ mod tests {
                 bytes.get(plane).map_or(&[], |bytes| bytes.as_chunks().0)
             };
             let all = std::array::from_fn(chunks);
-            for sums in 1..=planes {
+            for (sums, differs) in (1..=planes).map(|sums| (sums, false)).chain([(1, planes > FIRST)]) {
                 let mut expected = Vec::new();
                 for (entry, &low) in (0..).zip(&lows) {
                     for (number, &query) in (0..).zip(&queries) {
-                        if count(low, query, planes, sums) <= u32::from(budget) {
+                        let is_other = (low ^ query) % (1 << (8 * FIRST)) != 0;
+                        if count(low, query, planes, sums) <= u32::from(budget) && (is_other || !differs) {
                             expected.push(Near { entry, query: number });
                         }
                     }
@@ -295,9 +327,9 @@ mod tests {
                     let mut near = Vec::new();
                     let (ahead, limit) = (&bytes[0][..], usize::MAX);
                     let task = Task { queries: &queries, budget, ahead, limit };
-                    kernel.compare(Shape { planes, sums }, &all, &task, &mut near);
+                    kernel.compare(Shape { planes, sums, budget, differs }, &all, &task, &mut near);
                     near.sort_unstable();
-                    prop_assert_eq!(&near, &expected, "{:?}, {} sums", kernel, sums);
+                    prop_assert_eq!(&near, &expected, "{:?}, {} sums, {}", kernel, sums, differs);
                 }
             }
         }
@@ -328,7 +360,13 @@ mod tests {
                 }
             }
         }
-        let sums = |planes, budget| Shape::new(planes, budget).sums;
-        assert_eq!([sums(4, 3), sums(3, 3), sums(4, 64)], [1, 2, 4]);
+        let shape = |planes, most: fn(usize) -> u32| {
+            let shape = Shape::new(planes, most, true);
+            (shape.planes, shape.sums, shape.differs)
+        };
+        assert_eq!(shape(4, |_| 3), (4, 1, true));
+        assert_eq!(shape(3, |_| 3), (3, 2, false));
+        assert_eq!(shape(4, |_| 64), (4, 4, false));
+        assert_eq!(shape(4, |planes| if planes < 3 { 1 } else { 2 }), (3, 1, true));
     }
 }

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::table::Table;
 
 pub(super) use compare::Kernel;
-use compare::{CHUNK, Chunk, MAX_PLANES, Near, Shape, Task};
+use compare::{CHUNK, Chunk, FIRST, MAX_PLANES, Near, Shape, Task};
 
 /// Entries after which no block is added: all planes stay in the first cache.
 const ENTRIES: u32 = 4096;
@@ -38,7 +38,6 @@ pub(super) struct Window<'a> {
     table: &'a Table,
     kernel: Kernel,
     shape: Shape,
-    budget: u8,
     low_mask: u64,
     /// Number of the first block.
     start: u64,
@@ -61,15 +60,23 @@ struct Block {
 }
 
 impl<'a> Window<'a> {
-    /// A window on a table with L > 0, for searches within `k`.
-    pub(super) fn new(table: &'a Table, kernel: Kernel, k: u32) -> Self {
+    /// A window on a table with L > 0. Of the pairs that are handed on from the table, none differs in
+    /// more than `most` gives for a mask, and all differ within a mask for which `differs` holds.
+    pub(super) fn new(
+        table: &'a Table,
+        kernel: Kernel,
+        most: impl Fn(u64) -> u32,
+        differs: impl Fn(u64) -> bool,
+    ) -> Self {
         let geometry = table.geometry();
+        let low_mask = |planes: usize| ((1 << geometry.low_bits) - 1) & ((1 << (8 * planes)) - 1);
+        let most_in = |planes| most(low_mask(planes));
+        let shape = Shape::new(geometry.planes(), most_in, differs(low_mask(FIRST)));
         Self {
             table,
             kernel,
-            shape: Shape::new(geometry.planes(), k),
-            budget: k as u8,
-            low_mask: (1 << geometry.low_bits) - 1,
+            shape,
+            low_mask: low_mask(geometry.planes()),
             start: 0,
             blocks: Vec::new(),
             entries: 0,
@@ -105,7 +112,9 @@ impl<'a> Window<'a> {
         // Room for a copy in whole chunks.
         let room = (at + 1 + others.next_multiple_of(CHUNK)).next_multiple_of(CHUNK);
         let first = column.first.to_le_bytes();
-        for (plane, bytes) in self.planes.iter_mut().enumerate().take(self.shape.planes) {
+        for (plane, bytes) in
+            self.planes.iter_mut().enumerate().take(self.table.geometry().planes())
+        {
             if bytes.len() < room {
                 bytes.resize(room, 0);
             }
@@ -136,7 +145,7 @@ impl<'a> Window<'a> {
         self.near.clear();
         let limit = MAX_NEAR + queries.len() * entries.len() / NEAR_SHARE;
         let ahead = self.table.blocks_ahead(blocks.end, blocks.end - blocks.start);
-        let task = Task { queries, budget: self.budget, ahead, limit };
+        let task = Task { queries, budget: self.shape.budget, ahead, limit };
         self.kernel.compare(self.shape, &planes, &task, &mut self.near);
         if self.near.len() > limit {
             return false;
@@ -151,7 +160,7 @@ impl<'a> Window<'a> {
             let block = &loaded[number];
             let visible =
                 if entry == block.start { u64::MAX } else { block.shared | self.low_mask };
-            let low = (0..self.shape.planes).fold(0, |low, plane| {
+            let low = (0..self.table.geometry().planes()).fold(0, |low, plane| {
                 low | u64::from(self.planes[plane][entry as usize]) << (8 * plane)
             });
             seen(Sight {
@@ -168,7 +177,7 @@ impl<'a> Window<'a> {
 
 /// Nanoseconds per pair that is compared in a table with L > 0.
 pub(super) fn pair_cost(table: &Table, kernel: Kernel, k: u32) -> f64 {
-    kernel.pair_cost(Shape::new(table.geometry().planes(), k), k)
+    kernel.pair_cost(Shape::new(table.geometry().planes(), |_| k, false))
 }
 
 /// Copies the first `count` bytes; may change `to` up to the end of their chunk.

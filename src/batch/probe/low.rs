@@ -17,7 +17,12 @@ pub(super) fn visit(sweep: &Sweep<'_>, visits: &[impl Visit], found: &mut Found<
     let mut reader = Reader {
         sweep,
         found,
-        window: Window::new(table, sweep.low_kernel, sweep.k),
+        window: Window::new(
+            table,
+            sweep.low_kernel,
+            |mask| sweep.most_within(mask),
+            |mask| sweep.differs_within(mask),
+        ),
         lows: Vec::new(),
         seen: Vec::new(),
         numbers: Vec::new(),

@@ -269,6 +269,24 @@ impl Sweep<'_> {
         self.top.admits(difference) && !self.later.iter().any(by_later)
     }
 
+    /// The most bits in which a match that is handed on from this table may differ within `mask`. In
+    /// the top of each later table it differs in more than its threshold.
+    fn most_within(&self, mask: u64) -> u32 {
+        let (mut outside, mut most) = (!mask, self.k);
+        for top in &self.later {
+            if top.mask & !outside == 0 {
+                outside &= !top.mask;
+                most = most.saturating_sub(top.threshold + 1);
+            }
+        }
+        most
+    }
+
+    /// Whether every match that is handed on from this table differs in some bit within `mask`.
+    fn differs_within(&self, mask: u64) -> bool {
+        self.later.iter().any(|top| top.mask & !mask == 0)
+    }
+
     fn low_mask(&self) -> u64 {
         u64::MAX.checked_shr(self.probed.prefix_bits).unwrap_or(0)
     }

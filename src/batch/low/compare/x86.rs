@@ -6,7 +6,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{CHUNK, Chunk, Near, PIECE, ROWS, Task};
+use super::{CHUNK, Chunk, FIRST, Near, PIECE, ROWS, Task};
 
 /// AVX2: 32 entries at a time, bits counted by a look-up per half byte.
 #[derive(Clone, Copy, Debug)]
@@ -25,14 +25,14 @@ impl Avx2 {
         is_x86_feature_detected!("avx2").then_some(Self(()))
     }
 
-    pub(super) fn compare<const PLANES: usize, const SUMS: usize>(
+    pub(super) fn compare<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
         self,
         planes: &[&[Chunk]; PLANES],
         task: &Task<'_>,
         near: &mut Vec<Near>,
     ) {
         // SAFETY: a value of this type exists only where `new` found AVX2.
-        unsafe { compare_avx2::<PLANES, SUMS>(planes, task, near) }
+        unsafe { compare_avx2::<PLANES, SUMS, DIFFERS>(planes, task, near) }
     }
 }
 
@@ -43,7 +43,7 @@ impl Avx512 {
         has.then_some(Self(()))
     }
 
-    pub(super) fn compare<const PLANES: usize, const SUMS: usize>(
+    pub(super) fn compare<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
         self,
         planes: &[&[Chunk]; PLANES],
         task: &Task<'_>,
@@ -51,7 +51,7 @@ impl Avx512 {
     ) {
         // SAFETY: a value of this type exists only where `new` found AVX-512 BW, which builds on F,
         // and BITALG.
-        unsafe { compare_avx512::<PLANES, SUMS>(planes, task, near) }
+        unsafe { compare_avx512::<PLANES, SUMS, DIFFERS>(planes, task, near) }
     }
 }
 
@@ -67,18 +67,20 @@ fn report(mut mask: u64, start: usize, query: usize, near: &mut Vec<Near>) {
 }
 
 #[target_feature(enable = "avx512bw,avx512bitalg")]
-fn compare_avx512<const PLANES: usize, const SUMS: usize>(
+fn compare_avx512<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
     planes: &[&[Chunk]; PLANES],
     task: &Task<'_>,
     near: &mut Vec<Near>,
 ) {
     for (first, rows) in task.rows() {
         match rows.first_chunk::<ROWS>() {
-            Some(rows) => rows_avx512::<PLANES, SUMS, ROWS>(planes, rows, first, task.budget, near),
+            Some(rows) => {
+                rows_avx512::<PLANES, SUMS, DIFFERS, ROWS>(planes, rows, first, task.budget, near)
+            }
             None => {
                 for (number, row) in (first..).zip(rows) {
                     let row = std::array::from_ref(row);
-                    rows_avx512::<PLANES, SUMS, 1>(planes, row, number, task.budget, near);
+                    rows_avx512::<PLANES, SUMS, DIFFERS, 1>(planes, row, number, task.budget, near);
                 }
             }
         }
@@ -91,17 +93,17 @@ fn compare_avx512<const PLANES: usize, const SUMS: usize>(
 /// Compares some queries, the first of which has this number.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512bitalg")]
-fn rows_avx512<const PLANES: usize, const SUMS: usize, const ROWS: usize>(
+fn rows_avx512<const PLANES: usize, const SUMS: usize, const DIFFERS: bool, const ROWS: usize>(
     planes: &[&[Chunk]; PLANES],
     rows: &[u32; ROWS],
     first: usize,
     budget: u8,
     near: &mut Vec<Near>,
 ) {
-    let mut passed = passed_avx512::<PLANES, SUMS, ROWS>(planes, rows, budget);
+    let mut passed = passed_avx512::<PLANES, SUMS, DIFFERS, ROWS>(planes, rows, budget);
     while passed != 0 {
         let number = passed.trailing_zeros() as usize;
-        report_avx512::<PLANES, SUMS, ROWS>(planes, number, rows, budget, first, near);
+        report_avx512::<PLANES, SUMS, DIFFERS, ROWS>(planes, number, rows, budget, first, near);
         passed &= passed - 1;
     }
 }
@@ -110,7 +112,7 @@ fn rows_avx512<const PLANES: usize, const SUMS: usize, const ROWS: usize>(
 /// that all queries stay in registers.
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512bitalg")]
-fn passed_avx512<const PLANES: usize, const SUMS: usize, const ROWS: usize>(
+fn passed_avx512<const PLANES: usize, const SUMS: usize, const DIFFERS: bool, const ROWS: usize>(
     planes: &[&[Chunk]; PLANES],
     rows: &[u32; ROWS],
     budget: u8,
@@ -120,7 +122,7 @@ fn passed_avx512<const PLANES: usize, const SUMS: usize, const ROWS: usize>(
     let count = planes.iter().fold(PIECE, |count, plane| count.min(plane.len()));
     let mut passed = 0u64;
     for number in 0..count {
-        let counts = counts_avx512::<PLANES, SUMS, ROWS>(planes, number, &rows);
+        let counts = counts_avx512::<PLANES, SUMS, DIFFERS, ROWS>(planes, number, &rows);
         let least =
             counts[1..].iter().fold(counts[0], |least, &count| _mm512_min_epu8(least, count));
         let any = _mm512_cmple_epu8_mask(least, limit) != 0;
@@ -132,7 +134,7 @@ fn passed_avx512<const PLANES: usize, const SUMS: usize, const ROWS: usize>(
 /// Appends what passes in a chunk.
 #[inline(never)]
 #[target_feature(enable = "avx512bw,avx512bitalg")]
-fn report_avx512<const PLANES: usize, const SUMS: usize, const ROWS: usize>(
+fn report_avx512<const PLANES: usize, const SUMS: usize, const DIFFERS: bool, const ROWS: usize>(
     planes: &[&[Chunk]; PLANES],
     number: usize,
     rows: &[u32; ROWS],
@@ -141,7 +143,8 @@ fn report_avx512<const PLANES: usize, const SUMS: usize, const ROWS: usize>(
     near: &mut Vec<Near>,
 ) {
     let limit = _mm512_set1_epi8(budget as i8);
-    let counts = counts_avx512::<PLANES, SUMS, ROWS>(planes, number, &broadcast_avx512(rows));
+    let counts =
+        counts_avx512::<PLANES, SUMS, DIFFERS, ROWS>(planes, number, &broadcast_avx512(rows));
     let mut masks = [0; ROWS];
     for (mask, count) in masks.iter_mut().zip(counts) {
         *mask = _mm512_cmple_epu8_mask(count, limit);
@@ -166,10 +169,11 @@ fn broadcast_avx512<const PLANES: usize, const ROWS: usize>(
     broadcast
 }
 
-/// For each query and each entry of a chunk, the number of bits that are set in the sums.
+/// For each query and each entry of a chunk, the number of bits that are set in the sums, or 255 if
+/// the entry agrees where it has to differ.
 #[inline]
 #[target_feature(enable = "avx512bw,avx512bitalg")]
-fn counts_avx512<const PLANES: usize, const SUMS: usize, const ROWS: usize>(
+fn counts_avx512<const PLANES: usize, const SUMS: usize, const DIFFERS: bool, const ROWS: usize>(
     planes: &[&[Chunk]; PLANES],
     number: usize,
     rows: &[[__m512i; PLANES]; ROWS],
@@ -181,17 +185,25 @@ fn counts_avx512<const PLANES: usize, const SUMS: usize, const ROWS: usize>(
         // SAFETY: a chunk has 64 bytes, and the load needs no alignment.
         *bits = unsafe { _mm512_loadu_si512(plane[number].as_ptr().cast()) };
     }
-    let mut counts = [_mm512_setzero_si512(); ROWS];
+    let mut counts = [_mm512_set1_epi8(-1); ROWS];
     for (count, row) in counts.iter_mut().zip(rows) {
         let mut sums = [_mm512_setzero_si512(); SUMS];
         for (plane, sum) in sums.iter_mut().enumerate() {
             *sum = _mm512_xor_si512(bits[plane], row[plane]);
         }
+        let mut differs = u64::MAX;
         for plane in SUMS..PLANES {
             let sum = &mut sums[plane % SUMS];
             *sum = _mm512_ternarylogic_epi32::<OR_DIFFERENCE>(*sum, bits[plane], row[plane]);
+            if DIFFERS && plane + 1 == FIRST {
+                differs = _mm512_test_epi8_mask(*sum, *sum);
+            }
         }
-        *count = _mm512_popcnt_epi8(sums[0]);
+        *count = if DIFFERS {
+            _mm512_mask_popcnt_epi8(*count, differs, sums[0])
+        } else {
+            _mm512_popcnt_epi8(sums[0])
+        };
         for sum in &sums[1..] {
             *count = _mm512_add_epi8(*count, _mm512_popcnt_epi8(*sum));
         }
@@ -200,14 +212,14 @@ fn counts_avx512<const PLANES: usize, const SUMS: usize, const ROWS: usize>(
 }
 
 #[target_feature(enable = "avx2")]
-fn compare_avx2<const PLANES: usize, const SUMS: usize>(
+fn compare_avx2<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
     planes: &[&[Chunk]; PLANES],
     task: &Task<'_>,
     near: &mut Vec<Near>,
 ) {
     for (first, rows) in task.rows() {
         for (number, row) in (first..).zip(rows) {
-            row_avx2::<PLANES, SUMS>(planes, *row, number, task.budget, near);
+            row_avx2::<PLANES, SUMS, DIFFERS>(planes, *row, number, task.budget, near);
         }
         if near.len() > task.limit {
             break;
@@ -218,7 +230,7 @@ fn compare_avx2<const PLANES: usize, const SUMS: usize>(
 /// Compares a query, which has this number.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn row_avx2<const PLANES: usize, const SUMS: usize>(
+fn row_avx2<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
     planes: &[&[Chunk]; PLANES],
     row: u32,
     number: usize,
@@ -234,7 +246,7 @@ fn row_avx2<const PLANES: usize, const SUMS: usize>(
     for chunk in 0..count {
         let mut mask = 0;
         for half in 0..CHUNK / HALF {
-            let counts = counts_avx2::<PLANES, SUMS>(planes, (chunk, half), &broadcast);
+            let counts = counts_avx2::<PLANES, SUMS, DIFFERS>(planes, (chunk, half), &broadcast);
             let within = _mm256_cmpeq_epi8(_mm256_min_epu8(counts, limit), counts);
             mask |= u64::from(_mm256_movemask_epi8(within) as u32) << (half * HALF);
         }
@@ -244,23 +256,28 @@ fn row_avx2<const PLANES: usize, const SUMS: usize>(
     }
 }
 
-/// For each entry of half a chunk, the number of bits that are set in the sums.
+/// For each entry of half a chunk, the number of bits that are set in the sums, or 255 if it agrees
+/// where it has to differ.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn counts_avx2<const PLANES: usize, const SUMS: usize>(
+fn counts_avx2<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
     planes: &[&[Chunk]; PLANES],
     (chunk, half): (usize, usize),
     row: &[__m256i; PLANES],
 ) -> __m256i {
     let mut sums = [_mm256_setzero_si256(); SUMS];
+    let mut agrees = _mm256_setzero_si256();
     for plane in 0..PLANES {
         let bits = &planes[plane][chunk].as_chunks::<HALF>().0[half];
         // SAFETY: a half has 32 bytes, and the load needs no alignment.
         let bits = unsafe { _mm256_loadu_si256(bits.as_ptr().cast()) };
         let sum = &mut sums[plane % SUMS];
         *sum = _mm256_or_si256(*sum, _mm256_xor_si256(bits, row[plane]));
+        if DIFFERS && plane + 1 == FIRST {
+            agrees = _mm256_cmpeq_epi8(*sum, _mm256_setzero_si256());
+        }
     }
-    let mut counts = count_ones_avx2(sums[0]);
+    let mut counts = _mm256_or_si256(count_ones_avx2(sums[0]), agrees);
     for sum in &sums[1..] {
         counts = _mm256_add_epi8(counts, count_ones_avx2(*sum));
     }
