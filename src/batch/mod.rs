@@ -6,6 +6,7 @@
 //! past them, as the paper does for a batch, by the engine of joins.
 
 mod low;
+mod pieces;
 mod probe;
 #[cfg(test)]
 mod tests;
@@ -170,7 +171,8 @@ impl<'a> Batch<'a> {
     }
 
     /// Whether answers come in the order of the queries; that is so by default. Else they come in
-    /// any order, and pieces hold queries that are near each other, which read fewer blocks.
+    /// any order, and where not all queries fit into the [memory](Self::memory), pieces hold those
+    /// that are near each other, which read fewer blocks.
     pub fn ordered(mut self, ordered: bool) -> Self {
         self.ordered = ordered;
         self
@@ -246,29 +248,15 @@ impl<'a> Batch<'a> {
         }
         let pool = join::pool(self.threads)?;
         let mut run = Run { batch: self, pool, summary: BatchSummary::default(), sink: &mut sink };
-        let numbered = |queries: &[u64], first: usize| {
-            let queries = queries.iter().enumerate();
-            queries.map(|(i, &query)| [query, (first + i) as u64]).collect::<Vec<_>>()
-        };
         // Whole pieces are planned by their size, which their plan decides.
         let plan = run.choose(self.queries.len());
         let size = run.piece_queries(plan);
-        let flow = if self.ordered {
-            let pieces = self.queries.chunks(size).enumerate();
-            let mut pieces = pieces.map(|(i, queries)| numbered(queries, i * size));
-            pieces.try_fold(ControlFlow::Continue(()), |flow, piece| match flow {
-                ControlFlow::Continue(()) => run.answer(plan, piece),
-                broken => Ok(broken),
-            })
+        let stopped = if self.ordered {
+            run.answer_all(plan, pieces::in_order(self.queries, size))?
         } else {
-            let mut all = numbered(self.queries, 0);
-            run.pool.install(|| all.par_sort_unstable());
-            all.chunks(size).try_fold(ControlFlow::Continue(()), |flow, piece| match flow {
-                ControlFlow::Continue(()) => run.answer(plan, piece.to_vec()),
-                broken => Ok(broken),
-            })
+            run.answer_all(plan, pieces::by_leading_bits(self.queries, size))?
         };
-        run.summary.stopped = flow?.is_break();
+        run.summary.stopped = stopped.is_break();
         Ok(run.summary)
     }
 }
@@ -345,6 +333,20 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
     fn most_matches(&self) -> usize {
         let Some(memory) = self.batch.memory else { return usize::MAX };
         usize::try_from(memory.saturating_sub(FIXED_BYTES) / 4 / MATCH_BYTES).unwrap_or(usize::MAX)
+    }
+
+    /// Answers pieces, up to where the caller stops.
+    fn answer_all(
+        &mut self,
+        plan: BatchPlan,
+        pieces: impl Iterator<Item = Vec<Query>>,
+    ) -> Result<ControlFlow<()>> {
+        for piece in pieces {
+            if self.answer(plan, piece)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Answers a piece.
