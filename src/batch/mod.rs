@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::design::descent::DescentModel;
 use crate::error::{Error, Result};
 use crate::join::{self, Message, Output};
 use crate::mapped;
@@ -43,9 +42,6 @@ const TOLD: u64 = 1 << 12;
 const AHEAD: usize = 16;
 /// Queries that one task searches.
 const TASK: usize = 64;
-/// Nanoseconds of a search: per block that is scanned, and per block where all are.
-const SCANNED_COST: f64 = 110.0;
-const STREAMED_COST: f64 = 15.0;
 /// Fingerprints that a stream holds where memory is not bounded.
 const STREAMED: u64 = 1 << 24;
 
@@ -209,14 +205,7 @@ impl<'a> Batch<'a> {
 
     /// The predicted time of a single search.
     fn search_cost(&self) -> f64 {
-        let of_segment = |segment: &Segment| {
-            let blocks = segment.identity().block_count();
-            match segment.design().thresholds_in(self.k, &DescentModel::new(blocks)) {
-                Some((_, scanned)) => (scanned * SCANNED_COST).min(blocks as f64 * STREAMED_COST),
-                None => blocks as f64 * STREAMED_COST,
-            }
-        };
-        self.segments.iter().map(of_segment).sum()
+        self.segments.iter().map(|segment| segment.search_ns(self.k)).sum()
     }
 
     /// Fingerprints of the store that a stream holds.

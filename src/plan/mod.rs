@@ -21,10 +21,10 @@ pub use calibration::Calibration;
 
 use self::predict::Prediction;
 use self::sample::Sample;
-use self::size::Coded;
+use self::size::{Coded, TableSize};
 use crate::design::Design;
 use crate::error::{Error, Result};
-use crate::format::{self, Codec, MAX_BLOCKS};
+use crate::format::{self, Codec, Geometry, MAX_BLOCKS};
 use crate::profile::Profile;
 
 /// Sizes of blocks that are tried where none is given.
@@ -414,3 +414,18 @@ impl Planner {
 
 #[cfg(test)]
 mod tests;
+
+/// The predicted time of a search within `k` that has a match, where each table of `design` has `count`
+/// uniform keys and this geometry: nanoseconds of one thread of the machine of the shipped constants.
+pub(crate) fn search_ns(
+    design: &Design,
+    count: u64,
+    codec: Codec,
+    geometry: &Geometry,
+    k: u32,
+) -> f64 {
+    let coded = Coded::of_table(count, codec, geometry);
+    let size = TableSize::of_table(count, geometry);
+    let search = Prediction::new(count, k, coded, geometry.block_bytes, size).with_matches(1.0);
+    search.plan(design, None, &Calibration::default()).warm_ns
+}

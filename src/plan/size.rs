@@ -21,6 +21,17 @@ pub(super) struct TableSize {
     pub(super) file_bytes: u64,
 }
 
+impl TableSize {
+    /// The size of a table of `count` keys.
+    pub(super) fn of_table(count: u64, geometry: &Geometry) -> Self {
+        Self {
+            blocks: geometry.block_count,
+            keys_per_block: count as f64 / geometry.block_count.max(1) as f64,
+            file_bytes: geometry.file_bytes(),
+        }
+    }
+}
+
 impl Coded {
     /// Chooses codec and column for `count` keys as a pack would, from what uniform keys cost. A
     /// sample adds what it costs less than as many uniform keys.
@@ -60,6 +71,12 @@ impl Coded {
         let real = runs.choose(codec, low_bits)?;
         let bits_per_key = real.bits_per_key().max(1.0);
         Ok(Self { codec: real.codec, low_bits: real.low_bits, bits_per_key })
+    }
+
+    /// That of a table of `count` keys.
+    pub(super) fn of_table(count: u64, codec: Codec, geometry: &Geometry) -> Self {
+        let bits_per_key = 8.0 * geometry.file_bytes() as f64 / count.max(1) as f64;
+        Self { codec, low_bits: geometry.low_bits, bits_per_key }
     }
 
     /// The size of a table of `count` keys in blocks of `block_bytes`.

@@ -7,11 +7,14 @@ use super::super::low::{self, Kernel as LowKernel};
 use super::Probed;
 
 /// Measured, in nanoseconds: what a probe takes in any case, bringing a query into order, visiting a
-/// prefix, and going on to blocks that do not follow those before.
-const FIXED_COST: f64 = 100_000.0;
+/// prefix, going on to pages that do not follow those before, and each block there.
+const FIXED_COST: f64 = 250_000.0;
 const SORT_COST: f64 = 20.0;
-const VISIT_COST: f64 = 40.0;
-const JUMP_COST: f64 = 500.0;
+const VISIT_COST: f64 = 25.0;
+const JUMP_COST: f64 = 700.0;
+const FAR_BLOCK_COST: f64 = 150.0;
+/// Bytes of a page.
+const PAGE_BYTES: f64 = 4096.0;
 /// Of whole keys: decoding one, and turning to those of a prefix.
 const DECODE_COST: f64 = 2.2;
 const PREFIX_COST: f64 = 20.0;
@@ -19,7 +22,7 @@ const PREFIX_COST: f64 = 20.0;
 /// and decoding each key up to that.
 const READ_COST: f64 = 20.0;
 const LOAD_COST: f64 = 0.15;
-const TURN_COST: f64 = 100.0;
+const TURN_COST: f64 = 60.0;
 const STEP_COST: f64 = 1.0;
 
 /// Predicted nanoseconds of one thread.
@@ -51,9 +54,9 @@ impl Costs {
             // Each has a match, which one table hands on.
             matches: queries / tables as f64,
         };
-        let jumps = JUMP_COST * work.visits * (1.0 - work.touched() / blocks);
+        let block_bytes = f64::from(probed.table.geometry().block_bytes);
         Self {
-            visits: jumps + work.visits * (SORT_COST + VISIT_COST),
+            visits: work.jumps(block_bytes) + work.visits * (SORT_COST + VISIT_COST),
             whole: work.whole(),
             low: if probed.table.geometry().low_bits > 0 {
                 work.low(probed, k)
@@ -83,7 +86,20 @@ struct Work {
 impl Work {
     /// Blocks that are visited.
     fn touched(&self) -> f64 {
-        self.blocks.min(self.visits * (1.0 + self.per_visit / self.block_keys.max(1.0)))
+        self.blocks.min(self.visits * self.blocks_per_visit())
+    }
+
+    fn blocks_per_visit(&self) -> f64 {
+        1.0 + self.per_visit / self.block_keys.max(1.0)
+    }
+
+    /// The more pages are visited, the fewer visits go to a page that does not follow the one before.
+    fn jumps(&self, block_bytes: f64) -> f64 {
+        let pages_per_visit = 1.0 + (self.blocks_per_visit() - 1.0) * block_bytes / PAGE_BYTES;
+        let pages = (self.blocks * block_bytes / PAGE_BYTES).max(1.0);
+        let per_page = 1.0 + self.visits * pages_per_visit / pages;
+        let far = (per_page * per_page.sqrt()).recip();
+        self.visits * far * (JUMP_COST + FAR_BLOCK_COST * self.blocks_per_visit())
     }
 
     /// All keys of these blocks are decoded, and pairs compared.
