@@ -1,20 +1,22 @@
 //! Many searches at once (section 3.3 of the paper).
 //!
-//! Three plans, of which the one with the least predicted work is taken: *search* asks one query
-//! after the other; *[probe]* brings the queries into the order of each table and reads the table
+//! Three plans, of which the one with the least predicted time is taken: *[search](single)* asks one
+//! query after the other; *[probe]* brings the queries into the order of each table and reads the table
 //! once, in order; *stream* builds tables of the queries in memory and reads the identity table
 //! past them, as the paper does for a batch, by the engine of joins.
 
 mod low;
 mod pieces;
 mod probe;
+mod single;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -22,7 +24,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::join::{self, Message, Output};
 use crate::mapped;
-use crate::search::{Match, Searcher};
+use crate::search::Match;
 use crate::segment::Segment;
 use crate::sort;
 
@@ -40,8 +42,6 @@ const STREAM_BYTES: u64 = 18;
 const TOLD: u64 = 1 << 12;
 /// How many queries before it is needed what belongs to one is asked for.
 const AHEAD: usize = 16;
-/// Queries that one task searches.
-const TASK: usize = 64;
 /// Fingerprints that a stream holds where memory is not bounded.
 const STREAMED: u64 = 1 << 24;
 
@@ -49,7 +49,7 @@ const STREAMED: u64 = 1 << 24;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BatchPlan {
-    /// One query after the other, as [`Searcher::search`] does; best for few.
+    /// One query after the other, as [`Searcher::search`](crate::Searcher::search) does; best for few.
     Search,
     /// Each table is read once, with the queries in its order. Blocks that no query needs are left
     /// out.
@@ -77,7 +77,7 @@ pub struct BatchSummary {
 
 /// Many searches within one radius, from [`Store::search_batch`](crate::Store::search_batch).
 ///
-/// Time, by `cargo bench --bench batch`: some 0.6 us of a thread per query for a million queries at
+/// Time, by `cargo bench --bench batch`: some 0.5 us of a thread per query for a million queries at
 /// k = 3 on 2^26 fingerprints in `quarters`. Memory: 72 bytes per query, 48 per match, and those of
 /// a piece of the store; or what [`memory`](Self::memory) allows.
 ///
@@ -235,7 +235,8 @@ impl<'a> Batch<'a> {
                 expected: "it is at least 16 MiB (16777216)".to_string(),
             });
         }
-        let pool = join::pool(self.threads)?;
+        join::check_threads(self.threads)?;
+        let pool = OnceCell::new();
         let mut run = Run { batch: self, pool, summary: BatchSummary::default(), sink: &mut sink };
         // Whole pieces are planned by their size, which their plan decides.
         let plan = run.choose(self.queries.len());
@@ -253,7 +254,8 @@ impl<'a> Batch<'a> {
 /// A batch that runs.
 struct Run<'a, F> {
     batch: &'a Batch<'a>,
-    pool: ThreadPool,
+    /// Started when it is first needed.
+    pool: OnceCell<Arc<ThreadPool>>,
     summary: BatchSummary,
     sink: &'a mut F,
 }
@@ -345,8 +347,9 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
             self.summary.pieces += 1;
             return self.search(&queries);
         }
+        let pool = self.pool()?;
         let mut sorted = vec![[0; 2]; queries.len()];
-        self.pool.install(|| sort::sort_lists(&[&queries], &mut sorted));
+        pool.install(|| sort::sort_lists(&[&queries], &mut sorted));
         let mut distinct: Vec<u64> = sorted.iter().map(|&[query, _]| query).collect();
         distinct.dedup();
         let Some(pairs) = self.find(plan, &distinct)? else {
@@ -363,7 +366,7 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
         self.summary.pieces += 1;
         // What stands in several segments is found in each.
         let mut all = vec![[0; 2]; pairs.len()];
-        self.pool.install(|| {
+        pool.install(|| {
             let distinct = sort::sort_lists(&[&pairs], &mut all);
             all.truncate(distinct);
             let of_queries = all.par_chunk_by_mut(|one, other| one[0] == other[0]);
@@ -415,6 +418,7 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
     /// All pairs of a query and a match, in any order; `None` if there are more than fit.
     fn find(&self, plan: BatchPlan, queries: &[u64]) -> Result<Option<Vec<[u64; 2]>>> {
         let batch = self.batch;
+        let pool = self.pool()?;
         let most = if queries.len() > 1 { self.most_matches() } else { usize::MAX };
         let mut pairs = Vec::new();
         let mut too_many = false;
@@ -428,7 +432,7 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
             }
             Ok(())
         };
-        Output::run(&self.pool, batch.cancel.clone(), work, |message| {
+        Output::run(&pool, batch.cancel.clone(), work, |message| {
             if let Message::Pairs(some) = message {
                 too_many = some.len() > most.saturating_sub(pairs.len());
                 if !too_many {
@@ -440,43 +444,6 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
         Ok((!too_many).then_some(pairs))
     }
 
-    /// Answers queries one by one, some at a time.
-    fn search(&mut self, queries: &[Query]) -> Result<ControlFlow<()>> {
-        let batch = self.batch;
-        let together = TASK * self.pool.current_num_threads();
-        for queries in queries.chunks(together) {
-            if batch.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-                return Err(Error::Cancelled);
-            }
-            let search = |searcher: &mut Searcher<'_>, queries: &[Query]| {
-                let (mut matches, mut ends) = (Vec::new(), Vec::with_capacity(queries.len()));
-                for &[query, _] in queries {
-                    let found = searcher.search(query, batch.k)?;
-                    matches.extend_from_slice(&found[..found.len().min(batch.limit)]);
-                    ends.push(matches.len());
-                }
-                Ok((matches, ends))
-            };
-            type Answers = Vec<(Vec<Match>, Vec<usize>)>;
-            let answers: Result<Answers> = self.pool.install(|| {
-                let tasks = queries.par_chunks(TASK);
-                tasks.map_init(|| Searcher::new(batch.segments), search).collect()
-            });
-            let mut numbers = queries.iter().map(|&[_, number]| number);
-            for (matches, ends) in answers? {
-                let mut start = 0;
-                for (end, number) in ends.into_iter().zip(&mut numbers) {
-                    let flow = self.deliver(number, &matches[start..end]);
-                    if flow.is_break() {
-                        return Ok(flow);
-                    }
-                    start = end;
-                }
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-
     /// Hands an answer to the caller.
     fn deliver(&mut self, number: u64, matches: &[Match]) -> ControlFlow<()> {
         let matches = &matches[..matches.len().min(self.batch.limit)];
@@ -486,6 +453,15 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
             (self.batch.progress)(self.summary.queries);
         }
         (self.sink)(number as usize, matches)
+    }
+
+    /// The threads of the batch.
+    fn pool(&self) -> Result<Arc<ThreadPool>> {
+        if let Some(pool) = self.pool.get() {
+            return Ok(Arc::clone(pool));
+        }
+        let pool = Arc::new(join::pool(self.batch.threads)?);
+        Ok(Arc::clone(self.pool.get_or_init(|| pool)))
     }
 
     fn all(&self) -> u64 {

@@ -296,13 +296,24 @@ impl<'a> Join<'a> {
 
 /// A pool of so many threads; 0 stands for the number of cores.
 pub(crate) fn pool(threads: usize) -> Result<ThreadPool> {
-    let invalid =
-        |expected| Error::InvalidOption { option: "threads", value: threads.to_string(), expected };
-    if threads > MAX_THREADS {
-        return Err(invalid("there are at most 1024".to_string()));
-    }
+    check_threads(threads)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map_err(|error| invalid(format!("the system cannot start them ({error})")))
+    pool.map_err(|error| {
+        invalid_threads(threads, &format!("the system cannot start them ({error})"))
+    })
+}
+
+/// Refuses more threads than a pool has.
+pub(crate) fn check_threads(threads: usize) -> Result<()> {
+    if threads > MAX_THREADS {
+        return Err(invalid_threads(threads, "there are at most 1024"));
+    }
+    Ok(())
+}
+
+fn invalid_threads(threads: usize, expected: &str) -> Error {
+    let (value, expected) = (threads.to_string(), expected.to_string());
+    Error::InvalidOption { option: "threads", value, expected }
 }
 
 /// A join that runs, in a pool of threads.

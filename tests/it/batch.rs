@@ -125,6 +125,34 @@ fn what_does_not_fit_into_memory_is_answered_in_pieces() {
 }
 
 #[test]
+fn searches_side_by_side_are_handed_on_in_order() {
+    let mut random = Random(11);
+    // Queries with many matches follow such as have few, which are searched by the thousand.
+    let centre = random.next();
+    let mut set: Vec<u64> = (0..400).map(|i| random.flip(centre, i % 3)).collect();
+    set.extend((0..2000).map(|_| random.next()));
+    let set = sorted(&set);
+    let few = (0..3000).map(|i| random.flip(set[i % set.len()] ^ 1 << 63, 1)).collect::<Vec<_>>();
+    let many = (0..1500).map(|i| random.flip(centre, i % 2)).collect::<Vec<_>>();
+    let queries = [few, many].concat();
+    let expected: Vec<_> = queries.iter().map(|&query| brute_force(&set, query, 3)).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    Packer::new().pack(&path, &set).unwrap();
+    let store = Store::open(&path).unwrap();
+    for threads in [1, 2, 3] {
+        let batch = store.search_batch(&queries, 3).plan(BatchPlan::Search).threads(threads);
+        let mut next = 0;
+        let summary = batch.run(|number, matches| {
+            assert_eq!((number, matches), (next, &expected[number][..]));
+            next += 1;
+            ControlFlow::Continue(())
+        });
+        assert_eq!(summary.unwrap().queries as usize, queries.len());
+    }
+}
+
+#[test]
 fn a_batch_stops_when_its_caller_does() {
     let set = sorted(&clustered(5000, 4));
     let directory = tempfile::tempdir().unwrap();
