@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -359,6 +360,33 @@ fn a_stopped_join_without_resume_leaves_nothing() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(stderr, "fpstore: stopped by SIGINT; nothing was changed\n");
     assert_eq!(scratch.listing("").len(), 1);
+}
+
+#[test]
+fn a_merge_or_dedup_that_is_stopped_while_it_reads_leaves_nothing() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[1, 3], "");
+    // More rows than the memory holds.
+    let pairs = "0000000000000001\t0000000000000003\t1\n".repeat(600_000);
+    for (line, signal, name, code) in [
+        ("merge-pairs - --to out --memory 16MiB --progress none", "-INT", "SIGINT", 130),
+        ("dedup store --pairs - --to out --progress none", "-TERM", "SIGTERM", 143),
+    ] {
+        let mut command = scratch.command(line);
+        let mut child =
+            command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the tool starts");
+        let mut input = child.stdin.take().unwrap();
+        // Once this is written, all but what a pipe holds is read; then it waits for more.
+        input.write_all(pairs.as_bytes()).unwrap();
+        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        let output = child.wait_with_output().unwrap();
+        drop(input);
+        assert_eq!(output.status.code(), Some(code), "{line}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(stderr, format!("fpstore: stopped by {name}; nothing was changed\n"), "{line}");
+        let names = scratch.listing("").into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(names, ["store"], "{line}");
+    }
 }
 
 #[test]
