@@ -16,7 +16,7 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -168,7 +168,7 @@ impl<'a> Batch<'a> {
 
     /// Whether answers come in the order of the queries; that is so by default. Else they come in
     /// any order, and where not all queries fit into the [memory](Self::memory), pieces hold those
-    /// that are near each other, which read fewer blocks.
+    /// with like leading bits, which read fewer blocks.
     pub fn ordered(mut self, ordered: bool) -> Self {
         self.ordered = ordered;
         self
@@ -203,6 +203,13 @@ impl<'a> Batch<'a> {
         }
     }
 
+    fn check_cancelled(&self) -> Result<()> {
+        match &self.cancel {
+            Some(cancel) if cancel.load(Ordering::Relaxed) => Err(Error::Cancelled),
+            _ => Ok(()),
+        }
+    }
+
     /// The predicted time of a single search.
     fn search_cost(&self) -> f64 {
         self.segments.iter().map(|segment| segment.search_ns(self.k)).sum()
@@ -222,8 +229,8 @@ impl<'a> Batch<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] before anything else; [`Error::Corrupt`] if a block that is needed
-    /// is damaged; [`Error::Cancelled`] if it was [asked to stop](Self::cancel).
+    /// [`Error::InvalidOption`] before anything else, or if the system cannot start so many threads;
+    /// [`Error::Corrupt`] if a block that is needed is damaged; [`Error::Cancelled`] if it was [asked to stop](Self::cancel).
     pub fn run(
         &self,
         mut sink: impl FnMut(usize, &[Match]) -> ControlFlow<()>,
@@ -379,7 +386,7 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
         let mut matches = Vec::new();
         let mut deliver = |run: &mut Self, number, pairs: &[[u64; 2]]| {
             matches.clear();
-            matches.extend(pairs.iter().map(|&[query, found]| Match {
+            matches.extend(pairs.iter().take(self.batch.limit).map(|&[query, found]| Match {
                 fingerprint: found,
                 distance: (query ^ found).count_ones(),
             }));
