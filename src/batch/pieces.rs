@@ -7,6 +7,8 @@ use super::Query;
 
 /// Leading bits by which queries that are near each other come into one piece.
 const BITS: u32 = 12;
+/// Ranges that the queries are divided into, each of which takes a pass over all.
+const RANGES: usize = 64;
 
 /// The queries with their numbers, in pieces of up to `size`, in their order.
 pub(super) fn in_order(queries: &[u64], size: usize) -> impl Iterator<Item = Vec<Query>> {
@@ -15,7 +17,7 @@ pub(super) fn in_order(queries: &[u64], size: usize) -> impl Iterator<Item = Vec
 }
 
 /// The queries with their numbers, in pieces of up to `size`, in which those with like leading bits
-/// stand together. Reads the queries once per piece.
+/// stand together. Reads the queries once per range of these, in some 2 [`RANGES`] at most.
 pub(super) fn by_leading_bits(queries: &[u64], size: usize) -> impl Iterator<Item = Vec<Query>> {
     ranges(queries, size).into_iter().flat_map(move |range| {
         let mut of_range = numbered(queries, 0).filter(move |[query, _]| range.contains(query));
@@ -31,13 +33,14 @@ fn numbered(queries: &[u64], first: usize) -> impl Iterator<Item = Query> {
     queries.iter().zip(first as u64..).map(|(&query, number)| [query, number])
 }
 
-/// Ranges that ascend and hold all `queries`, and no more than `size` each unless they agree in the
-/// leading bits.
+/// Ranges that ascend and hold all `queries`: each no more than `size`, or where that makes too many
+/// of them than a share, unless they agree in the leading bits.
 fn ranges(queries: &[u64], size: usize) -> Vec<RangeInclusive<u64>> {
     let all = 0..=u64::MAX;
     if queries.len() <= size {
         return vec![all];
     }
+    let most = size.max(queries.len() / RANGES);
     let mut counts = vec![0; 1 << BITS];
     for query in queries {
         counts[(query >> (64 - BITS)) as usize] += 1;
@@ -45,7 +48,7 @@ fn ranges(queries: &[u64], size: usize) -> Vec<RangeInclusive<u64>> {
     let (mut ranges, mut start, mut held) = (Vec::new(), 0, 0);
     for (bits, count) in (0u64..).zip(counts) {
         let first = bits << (64 - BITS);
-        if held > 0 && held + count > size {
+        if held > 0 && held + count > most {
             ranges.push(start..=first - 1);
             (start, held) = (first, 0);
         }
@@ -74,11 +77,12 @@ mod tests {
 
             let pieces: Vec<Vec<Query>> = by_leading_bits(&queries, size).collect();
             prop_assert!(pieces.iter().all(|piece| (1..=size).contains(&piece.len())));
-            // No piece reaches into another, but by leading bits.
+            // No piece reaches into another, but by leading bits, or where they are very many.
             let bits = |query: &Query| query[0] >> (64 - BITS);
-            for two in pieces.windows(2) {
+            for two in pieces.windows(2).filter(|_| size >= queries.len() / RANGES) {
                 prop_assert!(two[0].iter().map(bits).max() <= two[1].iter().map(bits).min());
             }
+            prop_assert!(ranges(&queries, size).len() <= 2 * RANGES + 3);
             // Two ranges that follow one another hold more than one piece does.
             prop_assert!(pieces.len() <= 3 * queries.len().div_ceil(size) + 1);
             let mut found = pieces.concat();
