@@ -96,11 +96,12 @@ impl Segment {
     }
 
     /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of
-    /// one thread. Takes some 0.3 ms for the first time.
+    /// one thread.
     pub(crate) fn search_ns(&self, k: u32) -> f64 {
         let predict = || {
             let (table, count) = (self.identity(), self.count);
-            plan::search_ns(&self.design, count, table.header().codec, table.geometry(), k)
+            let (codec, geometry) = (table.header().codec, table.geometry());
+            plan::search_ns(&self.design, count, codec, geometry, k, self.thresholds(k))
         };
         self.search_ns.get(k as usize).map_or(f64::INFINITY, |time| *time.get_or_init(predict))
     }

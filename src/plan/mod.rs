@@ -23,6 +23,7 @@ use self::predict::Prediction;
 use self::sample::Sample;
 use self::size::{Coded, TableSize};
 use crate::design::Design;
+use crate::design::threshold::Thresholds;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec, Geometry, MAX_BLOCKS};
 use crate::profile::Profile;
@@ -412,20 +413,22 @@ impl Planner {
     }
 }
 
-#[cfg(test)]
-mod tests;
-
-/// The predicted time of a search within `k` that has a match, where each table of `design` has `count`
-/// uniform keys and this geometry: nanoseconds of one thread of the machine of the shipped constants.
+/// The predicted time of a search within `k`, whose thresholds are given, that has a match, where each
+/// table of `design` has `count` uniform keys and this geometry: nanoseconds of one thread of the
+/// machine of the shipped constants.
 pub(crate) fn search_ns(
     design: &Design,
     count: u64,
     codec: Codec,
     geometry: &Geometry,
     k: u32,
+    thresholds: Option<&Thresholds>,
 ) -> f64 {
     let coded = Coded::of_table(count, codec, geometry);
     let size = TableSize::of_table(count, geometry);
     let search = Prediction::new(count, k, coded, geometry.block_bytes, size).with_matches(1.0);
-    search.plan(design, None, &Calibration::default()).warm_ns
+    search.plan_with(design, thresholds, None, &Calibration::default()).warm_ns
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@ use super::{Plan, TablePlan};
 use crate::block::Reading;
 use crate::design::Design;
 use crate::design::descent::DescentModel;
+use crate::design::threshold::Thresholds;
 use crate::format::Geometry;
 use crate::router;
 
@@ -78,18 +79,30 @@ impl Prediction {
         sampled: Option<&SampledTables<'_>>,
         calibration: &Calibration,
     ) -> Plan {
+        let thresholds = design.thresholds_in(self.radius, &self.blocks);
+        let thresholds = thresholds.as_ref().map(|(thresholds, _)| thresholds);
+        self.plan_with(design, thresholds, sampled, calibration)
+    }
+
+    /// The plan of a design whose thresholds are known; `None` means to scan.
+    pub(super) fn plan_with(
+        &self,
+        design: &Design,
+        thresholds: Option<&Thresholds>,
+        sampled: Option<&SampledTables<'_>>,
+        calibration: &Calibration,
+    ) -> Plan {
         let (k, blocks) = (self.radius, self.size.blocks);
-        let thresholds = design.thresholds_in(k, &self.blocks).map(|(thresholds, _)| thresholds);
-        let sampled = thresholds.as_ref().zip(sampled).map(|(thresholds, sampled)| {
+        let sampled = thresholds.zip(sampled).map(|(thresholds, sampled)| {
             sampled.blocks_by_budget(thresholds, k, blocks, &self.blocks)
         });
         let table = |(number, top): (usize, &Vec<crate::format::BitRange>)| {
             let top_bits: u32 = top.iter().map(|range| u32::from(range.bits)).sum();
-            let threshold = match &thresholds {
+            let threshold = match thresholds {
                 Some(thresholds) => thresholds[number],
                 None => (number == 0).then_some(k.min(top_bits)),
             };
-            let work = match (&thresholds, threshold, &sampled) {
+            let work = match (thresholds, threshold, &sampled) {
                 (_, None, _) => TableWork::default(),
                 (None, Some(_), _) => self.scan(),
                 (Some(_), Some(tau), None) => {
