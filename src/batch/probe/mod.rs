@@ -30,6 +30,10 @@ use super::low::Kernel as LowKernel;
 use cost::Costs;
 pub(super) use cost::cost;
 
+/// The longest prefix whose bits are flipped, and the most prefixes that a query may visit.
+const MAX_FLIPPED: u32 = u32::BITS;
+const MAX_VISITS: f64 = (1 << 20) as f64;
+
 /// Visits of one task.
 const TASK: usize = 1 << 13;
 
@@ -44,20 +48,20 @@ pub(super) struct Probed<'a> {
 }
 
 impl Probed<'_> {
-    /// The tables of a segment that a search within `k` needs; `None` where it scans.
+    /// The tables of a segment that a search within `k` needs; `None` where it scans, or where a
+    /// query would visit too many prefixes.
     fn of(segment: &Segment, k: u32) -> Option<Vec<Probed<'_>>> {
         let thresholds = segment.thresholds(k)?.iter().zip(segment.tables());
         let needed = thresholds.filter_map(|(threshold, table)| Some((table, (*threshold)?)));
         let probed = |(table, threshold): (_, u32)| {
             let table: &Table = table;
             let bits = table.permutation().top_bits();
-            // A longer prefix holds hardly fewer keys, and has more neighbours.
-            let enough = segment.count().max(2).ilog2().max(threshold + 1);
-            let prefix_bits = if threshold == 0 { bits } else { bits.min(enough) };
+            let prefix_bits = prefix_bits(bits, threshold, segment.count());
             let top = u64::MAX << (64 - bits);
             Probed { table, prefix_bits, top: table.permutation().fingerprint(top), threshold }
         };
-        Some(needed.map(probed).collect())
+        let tables: Vec<_> = needed.map(probed).collect();
+        tables.iter().all(|probed| probed.visits() <= MAX_VISITS).then_some(tables)
     }
 
     /// Prefixes that a query visits.
@@ -72,6 +76,16 @@ impl Probed<'_> {
     fn top_in(&self, table: &Table) -> Top {
         Top { mask: table.permutation().key(self.top), threshold: self.threshold }
     }
+}
+
+/// Bits of the prefixes that are visited in a table with such a top.
+fn prefix_bits(top_bits: u32, threshold: u32, count: u64) -> u32 {
+    if threshold == 0 {
+        return top_bits;
+    }
+    // A longer prefix holds hardly fewer keys, and has more neighbours.
+    let enough = count.max(2).ilog2().max(threshold + 1);
+    top_bits.min(enough).min(MAX_FLIPPED)
 }
 
 /// Bits of the keys of a table, and how many of them may differ.
@@ -97,9 +111,9 @@ pub(super) fn query_bytes(segments: &[Segment], k: u32) -> u64 {
     tables.map(bytes).fold(8.0, f64::max) as u64
 }
 
-/// Whether a search within `k` needs the tables of all segments, and not a scan.
+/// Whether the tables of all segments can be probed within `k`.
 pub(super) fn can_probe(segments: &[Segment], k: u32) -> bool {
-    segments.iter().all(|segment| segment.thresholds(k).is_some())
+    segments.iter().all(|segment| Probed::of(segment, k).is_some())
 }
 
 /// Finds all that is within `k` of `queries`, which ascend strictly, in the tables of those
@@ -326,4 +340,21 @@ fn seek(table: &Table, mut start: u64, key: u64) -> u64 {
         if table.last_key(middle) < key { start = middle + 1 } else { end = middle }
     }
     start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_whose_bits_are_flipped_have_32_bits_at_most() {
+        assert_eq!(prefix_bits(64, 0, 1 << 40), 64);
+        assert_eq!(prefix_bits(16, 2, 1 << 20), 16);
+        assert_eq!(prefix_bits(64, 2, 1 << 20), 20);
+        assert_eq!(prefix_bits(64, 25, 1 << 20), 26);
+        let bits = prefix_bits(64, 1, 1 << 40);
+        assert_eq!(bits, 32);
+        // No flip is lost in the 32 bits of an integer.
+        assert_eq!(flips(bits, 1).iter().fold(0, |all, flip| all | flip), u32::MAX);
+    }
 }
