@@ -7,7 +7,8 @@
 //! probability of 5e-5.
 //!
 //! Where it is known that a pair is handed on from elsewhere unless it differs in the last 16 bits,
-//! entries that agree with a query in their first [`FIRST`] planes do not pass.
+//! entries that agree with a query in their first [`FIRST`] planes do not pass. Only comparisons of
+//! more planes than these, in one sum, look at that.
 //!
 //! Each vector kernel stands beside the scalar one, its oracle; the fastest that the CPU has is
 //! chosen when a batch starts.
@@ -54,14 +55,14 @@ pub(super) struct Near {
 
 /// How entries are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(in crate::batch) struct Shape {
     /// Planes that are compared, from the least significant on.
-    pub(super) planes: usize,
+    planes: usize,
     /// The sums that they are shared out among.
     sums: usize,
     /// The most bits that may be set in the sums.
-    pub(super) budget: u8,
-    /// Whether entries that agree in the [`FIRST`] planes do not pass; only with one sum.
+    budget: u8,
+    /// Whether entries that agree in the [`FIRST`] planes do not pass.
     differs: bool,
 }
 
@@ -75,8 +76,10 @@ impl Shape {
             Self { planes, sums, budget, differs: differs && planes > FIRST && sums == 1 }
         };
         let all = (1..=planes).flat_map(|planes| (1..=planes).map(move |sums| with(planes, sums)));
-        let enough = all.filter(|shape| shape.passed() < MAX_PASSED);
-        enough.min_by_key(|shape| shape.instructions()).unwrap_or(with(planes, planes))
+        let mut all: Vec<Self> = all.collect();
+        all.sort_by_key(|shape| shape.instructions());
+        let mut enough = all.into_iter().filter(|shape| shape.passed() < MAX_PASSED);
+        enough.next().unwrap_or(with(planes, planes))
     }
 
     /// Instructions for a comparison: those of a plane, and those of a sum.
@@ -149,12 +152,11 @@ impl Kernel {
     /// Stops, after some queries, once there are more than the task's limit.
     pub(super) fn compare(
         self,
-        shape: Shape,
         planes: &[&[Chunk]; MAX_PLANES],
         task: &Task<'_>,
         near: &mut Vec<Near>,
     ) {
-        match (shape.planes, shape.sums, shape.differs) {
+        match (task.shape.planes, task.shape.sums, task.shape.differs) {
             (1, ..) => self.compare_by::<1, 1, false>(planes, task, near),
             (2, 1, _) => self.compare_by::<2, 1, false>(planes, task, near),
             (2, ..) => self.compare_by::<2, 2, false>(planes, task, near),
@@ -206,8 +208,7 @@ impl Kernel {
 pub(super) struct Task<'a> {
     /// The low bits of queries.
     pub(super) queries: &'a [u32],
-    /// The most bits that may be set in the sums.
-    pub(super) budget: u8,
+    pub(super) shape: Shape,
     /// What is asked for meanwhile.
     pub(super) ahead: &'a [u8],
     /// Pairs that may pass before the comparison gives up.
@@ -239,10 +240,12 @@ fn scalar<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
         for (query, row) in (first as u32..).zip(rows) {
             for number in 0..chunks {
                 let counts = counts::<PLANES, SUMS, DIFFERS>(planes, number, *row);
-                if counts.iter().fold(u8::MAX, |least, &count| least.min(count)) > task.budget {
+                if counts.iter().fold(u8::MAX, |least, &count| least.min(count)) > task.shape.budget
+                {
                     continue;
                 }
-                let passed = counts.iter().enumerate().filter(|&(_, &count)| count <= task.budget);
+                let passed =
+                    counts.iter().enumerate().filter(|&(_, &count)| count <= task.shape.budget);
                 for (at, _) in passed {
                     near.push(Near { entry: (number * CHUNK + at) as u32, query });
                 }
@@ -326,8 +329,9 @@ mod tests {
                 for kernel in Kernel::all() {
                     let mut near = Vec::new();
                     let (ahead, limit) = (&bytes[0][..], usize::MAX);
-                    let task = Task { queries: &queries, budget, ahead, limit };
-                    kernel.compare(Shape { planes, sums, budget, differs }, &all, &task, &mut near);
+                    let shape = Shape { planes, sums, budget, differs };
+                    let task = Task { queries: &queries, shape, ahead, limit };
+                    kernel.compare(&all, &task, &mut near);
                     near.sort_unstable();
                     prop_assert_eq!(&near, &expected, "{:?}, {} sums, {}", kernel, sums, differs);
                 }

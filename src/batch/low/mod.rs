@@ -11,8 +11,8 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::table::Table;
 
-pub(super) use compare::Kernel;
-use compare::{CHUNK, Chunk, FIRST, MAX_PLANES, Near, Shape, Task};
+use compare::{CHUNK, Chunk, FIRST, MAX_PLANES, Near, Task};
+pub(super) use compare::{Kernel, Shape};
 
 /// Entries after which no block is added: all planes stay in the first cache.
 const ENTRIES: u32 = 4096;
@@ -60,23 +60,13 @@ struct Block {
 }
 
 impl<'a> Window<'a> {
-    /// A window on a table with L > 0. Of the pairs that are handed on from the table, none differs in
-    /// more than `most` gives for a mask, and all differ within a mask for which `differs` holds.
-    pub(super) fn new(
-        table: &'a Table,
-        kernel: Kernel,
-        most: impl Fn(u64) -> u32,
-        differs: impl Fn(u64) -> bool,
-    ) -> Self {
-        let geometry = table.geometry();
-        let low_mask = |planes: usize| ((1 << geometry.low_bits) - 1) & ((1 << (8 * planes)) - 1);
-        let most_in = |planes| most(low_mask(planes));
-        let shape = Shape::new(geometry.planes(), most_in, differs(low_mask(FIRST)));
+    /// A window on a table with L > 0, whose entries are compared as `shape` says.
+    pub(super) fn new(table: &'a Table, kernel: Kernel, shape: Shape) -> Self {
         Self {
             table,
             kernel,
             shape,
-            low_mask: low_mask(geometry.planes()),
+            low_mask: low_mask(table, table.geometry().planes()),
             start: 0,
             blocks: Vec::new(),
             entries: 0,
@@ -145,8 +135,8 @@ impl<'a> Window<'a> {
         self.near.clear();
         let limit = MAX_NEAR + queries.len() * entries.len() / NEAR_SHARE;
         let ahead = self.table.blocks_ahead(blocks.end, blocks.end - blocks.start);
-        let task = Task { queries, budget: self.shape.budget, ahead, limit };
-        self.kernel.compare(self.shape, &planes, &task, &mut self.near);
+        let task = Task { queries, shape: self.shape, ahead, limit };
+        self.kernel.compare(&planes, &task, &mut self.near);
         if self.near.len() > limit {
             return false;
         }
@@ -173,6 +163,23 @@ impl<'a> Window<'a> {
         }
         true
     }
+}
+
+/// The low bits of a key that stand in the first planes.
+fn low_mask(table: &Table, planes: usize) -> u64 {
+    ((1 << table.geometry().low_bits) - 1) & ((1 << (8 * planes)) - 1)
+}
+
+/// How the entries of a table with L > 0 are compared. Of the pairs that are handed on from the
+/// table, none differs in more than `most` gives for a mask, and all differ within a mask for which
+/// `differs` holds.
+pub(super) fn shape(
+    table: &Table,
+    most: impl Fn(u64) -> u32,
+    differs: impl Fn(u64) -> bool,
+) -> Shape {
+    let most_in = |planes| most(low_mask(table, planes));
+    Shape::new(table.geometry().planes(), most_in, differs(low_mask(table, FIRST)))
 }
 
 /// Nanoseconds per pair that is compared in a table with L > 0.

@@ -5,24 +5,25 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::join::Found;
 
-use super::super::low::{Sight, Window};
+use super::super::low::{Shape, Sight, Window};
 use super::{Sweep, Visit, seek};
 
 /// Visits that are compared together, which bounds the memory for what is seen.
 const VISITS: usize = 1 << 10;
 
-/// Compares the keys of queries with those of the table that begin like what they visit.
-pub(super) fn visit(sweep: &Sweep<'_>, visits: &[impl Visit], found: &mut Found<'_>) -> Result<()> {
+/// Compares the keys of queries with those of the table that begin like what they visit: their low
+/// parts as `shape` says.
+pub(super) fn visit(
+    sweep: &Sweep<'_>,
+    shape: Shape,
+    visits: &[impl Visit],
+    found: &mut Found<'_>,
+) -> Result<()> {
     let table = sweep.probed.table;
     let mut reader = Reader {
         sweep,
         found,
-        window: Window::new(
-            table,
-            sweep.low_kernel,
-            |mask| sweep.most_within(mask),
-            |mask| sweep.differs_within(mask),
-        ),
+        window: Window::new(table, sweep.low_kernel, shape),
         lows: Vec::new(),
         seen: Vec::new(),
         numbers: Vec::new(),

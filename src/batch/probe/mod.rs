@@ -25,7 +25,7 @@ use crate::segment::Segment;
 use crate::sort;
 use crate::table::Table;
 
-use super::low::Kernel as LowKernel;
+use super::low::{self as batch_low, Kernel as LowKernel, Shape};
 
 use cost::Costs;
 pub(super) use cost::cost;
@@ -142,7 +142,7 @@ pub(super) fn probe_segment(
     for (number, probed) in tables.iter().enumerate() {
         let has_low_parts = probed.table.geometry().low_bits > 0;
         let later = tables[number + 1..].iter().map(|later| later.top_in(probed.table));
-        let sweep = Sweep {
+        let mut sweep = Sweep {
             output,
             k,
             probed,
@@ -150,8 +150,11 @@ pub(super) fn probe_segment(
             later: later.collect(),
             kernel: Kernel::best(),
             low_kernel: LowKernel::best(),
-            by_low_parts: has_low_parts && by_low_parts(probed, tables.len()),
+            low_shape: None,
         };
+        if has_low_parts && by_low_parts(probed, tables.len()) {
+            sweep.low_shape = Some(sweep.low_shape());
+        }
         sweep.run(queries, &mut keys)?;
     }
     Ok(())
@@ -198,8 +201,8 @@ struct Sweep<'a> {
     later: Vec<Top>,
     kernel: Kernel,
     low_kernel: LowKernel,
-    /// Whether low parts are compared, and not whole keys.
-    by_low_parts: bool,
+    /// How low parts are compared; `None` where whole keys are.
+    low_shape: Option<Shape>,
 }
 
 impl Sweep<'_> {
@@ -239,10 +242,9 @@ impl Sweep<'_> {
         }
         let visit_all = |found: &mut Found<'_>, task: Range<usize>| {
             let visits = &visits[task];
-            if self.by_low_parts {
-                low::visit(self, visits, found)
-            } else {
-                whole::visit(self, visits, found)
+            match self.low_shape {
+                Some(shape) => low::visit(self, shape, visits, found),
+                None => whole::visit(self, visits, found),
             }
         };
         let tasks = tasks.into_par_iter().with_max_len(1);
@@ -281,6 +283,12 @@ impl Sweep<'_> {
     fn may_hand_on(&self, difference: u64, visible: u64) -> bool {
         let by_later = |top: &Top| top.mask & !visible == 0 && top.admits(difference);
         self.top.admits(difference) && !self.later.iter().any(by_later)
+    }
+
+    /// How low parts are to be compared.
+    fn low_shape(&self) -> Shape {
+        let table = self.probed.table;
+        batch_low::shape(table, |mask| self.most_within(mask), |mask| self.differs_within(mask))
     }
 
     /// The most bits in which a match that is handed on from this table may differ within `mask`. In

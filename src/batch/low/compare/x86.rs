@@ -74,13 +74,23 @@ fn compare_avx512<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
 ) {
     for (first, rows) in task.rows() {
         match rows.first_chunk::<ROWS>() {
-            Some(rows) => {
-                rows_avx512::<PLANES, SUMS, DIFFERS, ROWS>(planes, rows, first, task.budget, near)
-            }
+            Some(rows) => rows_avx512::<PLANES, SUMS, DIFFERS, ROWS>(
+                planes,
+                rows,
+                first,
+                task.shape.budget,
+                near,
+            ),
             None => {
                 for (number, row) in (first..).zip(rows) {
                     let row = std::array::from_ref(row);
-                    rows_avx512::<PLANES, SUMS, DIFFERS, 1>(planes, row, number, task.budget, near);
+                    rows_avx512::<PLANES, SUMS, DIFFERS, 1>(
+                        planes,
+                        row,
+                        number,
+                        task.shape.budget,
+                        near,
+                    );
                 }
             }
         }
@@ -219,7 +229,7 @@ fn compare_avx2<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
 ) {
     for (first, rows) in task.rows() {
         for (number, row) in (first..).zip(rows) {
-            row_avx2::<PLANES, SUMS, DIFFERS>(planes, *row, number, task.budget, near);
+            row_avx2::<PLANES, SUMS, DIFFERS>(planes, *row, number, task.shape.budget, near);
         }
         if near.len() > task.limit {
             break;
