@@ -93,6 +93,7 @@ mod set_sum;
 mod sort;
 mod store;
 mod table;
+mod threads;
 
 pub use batch::{Batch, BatchPlan, BatchSummary};
 pub use calibrate::CalibrationGap;

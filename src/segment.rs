@@ -106,3 +106,8 @@ impl Segment {
         self.search_ns.get(k as usize).map_or(f64::INFINITY, |time| *time.get_or_init(predict))
     }
 }
+
+/// Fingerprints of some segments together, each as often as it is stored.
+pub(crate) fn count(segments: &[Segment]) -> u64 {
+    segments.iter().fold(0, |sum, segment| sum.saturating_add(segment.count()))
+}

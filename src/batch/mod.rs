@@ -25,8 +25,9 @@ use crate::error::{Error, Result};
 use crate::join::{self, Message, Output};
 use crate::mapped;
 use crate::search::Match;
-use crate::segment::Segment;
+use crate::segment::{self, Segment};
 use crate::sort;
+use crate::threads;
 
 /// The least memory that a batch can be held to.
 const MIN_MEMORY: u64 = 16 << 20;
@@ -195,11 +196,13 @@ impl<'a> Batch<'a> {
     /// The predicted time of a plan for so many queries at once, in nanoseconds of one thread;
     /// `None` if the store cannot follow it.
     pub fn predicted(&self, plan: BatchPlan, queries: u64) -> Option<f64> {
-        let count = self.segments.iter().fold(0u64, |sum, part| sum.saturating_add(part.count()));
         match plan {
             BatchPlan::Search => Some(queries as f64 * self.search_cost()),
             BatchPlan::Probe => probe::cost(self.segments, queries, self.k),
-            BatchPlan::Stream => Some(join::stream_cost(queries, count, self.streamed(), self.k)),
+            BatchPlan::Stream => {
+                let count = segment::count(self.segments);
+                Some(join::stream_cost(queries, count, self.streamed(), self.k))
+            }
         }
     }
 
@@ -242,7 +245,7 @@ impl<'a> Batch<'a> {
                 expected: "it is at least 16 MiB (16777216)".to_string(),
             });
         }
-        join::check_threads(self.threads)?;
+        threads::check(self.threads)?;
         let pool = OnceCell::new();
         let mut run = Run { batch: self, pool, summary: BatchSummary::default(), sink: &mut sink };
         // Whole pieces are planned by their size, which their plan decides.
@@ -467,7 +470,7 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
         if let Some(pool) = self.pool.get() {
             return Ok(Arc::clone(pool));
         }
-        let pool = Arc::new(join::pool(self.batch.threads)?);
+        let pool = Arc::new(threads::pool(self.batch.threads)?);
         Ok(Arc::clone(self.pool.get_or_init(|| pool)))
     }
 

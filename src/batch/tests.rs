@@ -44,7 +44,7 @@ fn pairs(
     low: bool,
     threads: usize,
 ) -> Result<Vec<[u64; 2]>> {
-    let pool = join::pool(threads).unwrap();
+    let pool = crate::threads::pool(threads).unwrap();
     let mut pairs = Vec::new();
     let work = |output: &Output| probe::probe_segment(output, queries, segment, k, |_, _| low);
     Output::run(&pool, None, work, |message| {

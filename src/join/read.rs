@@ -13,7 +13,7 @@ const TASK_BLOCKS: u64 = 8;
 const SAMPLE: u64 = 1 << 16;
 
 /// The fingerprints of some segments, ascending and each once.
-pub(crate) struct Scan<'a> {
+pub(super) struct Scan<'a> {
     cursors: Vec<Cursor<'a>>,
 }
 
@@ -28,7 +28,7 @@ struct Cursor<'a> {
 
 impl<'a> Scan<'a> {
     /// The fingerprints from `start` on.
-    pub(crate) fn new(segments: &'a [Segment], start: u64) -> Self {
+    pub(super) fn new(segments: &'a [Segment], start: u64) -> Self {
         let cursor = |segment: &'a Segment| {
             let next_block = segment.identity().seek(start);
             Cursor { segment, start, next_block, keys: Vec::new(), at: 0 }
@@ -38,7 +38,7 @@ impl<'a> Scan<'a> {
 
     /// Appends up to `limit` of the next fingerprints that are not above `last` to `out`; tells
     /// whether there are more of these. Decodes with all threads of the current pool.
-    pub(crate) fn read(&mut self, last: u64, limit: usize, out: &mut Vec<u64>) -> Result<bool> {
+    pub(super) fn read(&mut self, last: u64, limit: usize, out: &mut Vec<u64>) -> Result<bool> {
         let mut left = limit;
         match &mut self.cursors[..] {
             [only] => loop {
@@ -118,7 +118,7 @@ impl Cursor<'_> {
 }
 
 /// The number of fingerprints from `start` to `last`, about; a fingerprint counts once per segment.
-pub(crate) fn estimate(segments: &[Segment], start: u64, last: u64) -> u64 {
+pub(super) fn estimate(segments: &[Segment], start: u64, last: u64) -> u64 {
     let of_segment = |segment: &Segment| {
         let table = segment.identity();
         let blocks = table.seek(last).saturating_add(1).min(table.block_count());
@@ -132,7 +132,7 @@ pub(crate) fn estimate(segments: &[Segment], start: u64, last: u64) -> u64 {
 /// The first and the last fingerprint that shard `index` of `count` may have. The shards are of
 /// about equal size, follow each other, and cover all fingerprints; `None` for a shard that has
 /// none. Equal stores have equal shards.
-pub(crate) fn shard(segments: &[Segment], index: u64, count: u64) -> Option<(u64, u64)> {
+pub(super) fn shard(segments: &[Segment], index: u64, count: u64) -> Option<(u64, u64)> {
     // Last keys of blocks, each with what it stands for.
     let mut sample: Vec<(u64, u64)> = Vec::new();
     for segment in segments {

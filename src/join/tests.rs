@@ -1,6 +1,7 @@
 //! Joins of stores with several segments, in ranges and shards, against brute force.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 

@@ -35,7 +35,7 @@ use crate::format::{IdMapTag, MANIFEST_NAME, Manifest};
 use crate::ids::{IdStats, Ids};
 use crate::join::Join;
 use crate::search::{Match, Searcher};
-use crate::segment::Segment;
+use crate::segment::{self, Segment};
 use crate::table::{Access, TableStats};
 
 /// How often opening starts again because the store was replaced meanwhile.
@@ -170,7 +170,7 @@ impl Store {
     /// so this is the size of the set; a fingerprint that stands in several segments counts in
     /// each.
     pub fn len(&self) -> u64 {
-        self.segments.iter().fold(0, |sum, segment| sum.saturating_add(segment.count()))
+        segment::count(&self.segments)
     }
 
     /// Whether the store holds no fingerprint.

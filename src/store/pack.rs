@@ -17,9 +17,8 @@ use crate::format::{self, Codec};
 use crate::plan::{Calibration, Planner};
 use crate::profile::Profile;
 use crate::table::TableStats;
+use crate::threads;
 
-/// The largest number of threads.
-const MAX_THREADS: usize = 1024;
 /// The least memory that a pack can be held to.
 const MIN_MEMORY: u64 = 16 << 20;
 /// Fingerprints that are taken from an iterator together.
@@ -329,9 +328,7 @@ impl Packer {
         if let Some(memory) = self.memory.filter(|&memory| memory < MIN_MEMORY) {
             return invalid("memory", memory, "it is at least 16 MiB (16777216)");
         }
-        if self.threads > MAX_THREADS {
-            return invalid("threads", self.threads as u64, "there are at most 1024");
-        }
+        threads::check(self.threads)?;
         Profile::new(&[]).choose(self.codec, self.low_bits).map(|_| ())
     }
 

@@ -19,6 +19,7 @@ use crate::ids::IdsOptions;
 use crate::profile::Coding;
 use crate::sort::{Buffers, Sorted};
 use crate::table::{TableOptions, TableStats};
+use crate::threads;
 
 /// Fingerprints for which there is room in any case where there are ids.
 const LEAST_BUFFER: usize = 16;
@@ -52,13 +53,7 @@ pub struct PackSession {
 impl PackSession {
     /// A session whose output was checked.
     pub(super) fn new(packer: Packer, path: &Path) -> Result<Self> {
-        let threads = packer.threads;
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|error| Error::InvalidOption {
-            option: "threads",
-            value: threads.to_string(),
-            expected: format!("the system cannot start them ({error})"),
-        })?;
+        let pool = threads::pool(packer.threads)?;
         let storage = Directory::new(path, packer.temporary_directory.as_deref());
         let capacity = capacity(packer.memory, pool.current_num_threads(), 0);
         let session = Session::new(packer, path, storage, capacity);

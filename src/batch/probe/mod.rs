@@ -4,8 +4,8 @@
 //! A query visits the keys that begin like it: with its own prefix, the top of the table, and where
 //! the threshold τ is over zero with each that differs from it in up to τ bits. Queries that visit
 //! the same prefix are compared with its keys together: by their [low parts](low), which stand in a
-//! block as they are, or [whole](whole), after all blocks were decoded, whichever is
-//! [predicted](cost) to take less time.
+//! block as they are, or [whole], after all blocks were decoded, whichever is
+//! [predicted](mod@cost) to take less time.
 //!
 //! A match is handed on from the last table in whose top it differs from the query in at most the
 //! threshold, so that it comes once per segment. The top of a later table often lies in the low

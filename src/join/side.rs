@@ -1,0 +1,38 @@
+//! Fingerprints of one side of a join, in memory.
+
+use super::read::Scan;
+use crate::error::Result;
+
+/// Fingerprints in memory, and as much room.
+#[derive(Default)]
+pub(super) struct Side {
+    pub(super) data: Vec<u64>,
+    pub(super) room: Vec<u64>,
+}
+
+impl Side {
+    /// Reads up to `limit` fingerprints that are not above `last`; tells whether there are more.
+    /// `expected` says for how many to make room at first.
+    pub(super) fn read(
+        &mut self,
+        scan: &mut Scan<'_>,
+        last: u64,
+        limit: usize,
+        expected: u64,
+    ) -> Result<bool> {
+        self.data.clear();
+        let expected = usize::try_from(expected).unwrap_or(limit).min(limit);
+        self.data.reserve_exact(expected);
+        let more = scan.read(last, limit, &mut self.data)?;
+        if self.room.len() < self.data.len() {
+            self.room.clear();
+            self.room.reserve_exact(self.data.capacity());
+        }
+        self.room.resize(self.data.len(), 0);
+        Ok(more)
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.data.len() as u64
+    }
+}

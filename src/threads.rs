@@ -1,0 +1,31 @@
+//! Pools of threads.
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::error::{Error, Result};
+
+/// The largest number of threads.
+const MAX_THREADS: usize = 1024;
+
+/// A pool of so many threads; 0 stands for the number of cores.
+///
+/// # Errors
+///
+/// [`Error::InvalidOption`] if there are too many, or if the system cannot start them.
+pub(crate) fn pool(threads: usize) -> Result<ThreadPool> {
+    check(threads)?;
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|error| invalid(threads, format!("the system cannot start them ({error})")))
+}
+
+/// Refuses more threads than a pool may have.
+pub(crate) fn check(threads: usize) -> Result<()> {
+    if threads > MAX_THREADS {
+        return Err(invalid(threads, format!("there are at most {MAX_THREADS}")));
+    }
+    Ok(())
+}
+
+fn invalid(threads: usize, expected: String) -> Error {
+    Error::InvalidOption { option: "threads", value: threads.to_string(), expected }
+}
