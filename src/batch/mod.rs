@@ -1,9 +1,9 @@
 //! Many searches at once (section 3.3 of the paper).
 //!
-//! Three plans, of which the one with the least predicted time is taken: *[search](single)* asks one
-//! query after the other; *[probe]* brings the queries into the order of each table and reads the table
-//! once, in order; *stream* builds tables of the queries in memory and reads the identity table
-//! past them, as the paper does for a batch, by the engine of joins.
+//! Three plans, of which the one with the least predicted time is taken: *[search](single)* asks
+//! one query after the other; *[probe]* brings the queries into the order of each table and reads
+//! the table once, in order; *stream* builds tables of the queries in memory and reads the identity
+//! table past them, as the paper does for a batch, by the engine of joins.
 
 mod low;
 mod pieces;
@@ -33,7 +33,8 @@ use crate::threads;
 const MIN_MEMORY: u64 = 16 << 20;
 /// Bytes that a batch takes besides queries and matches.
 const FIXED_BYTES: u64 = 10 << 20;
-/// Bytes per query: sorted with its number, and twice in memory in a stream.
+/// Bytes per query at most: with its number, in the order of the caller and sorted; distinct; twice
+/// in memory in a stream; and what sorting takes.
 const QUERY_BYTES: u64 = 72;
 /// Bytes per match: in the order found, and in that of the queries.
 const MATCH_BYTES: u64 = 48;
@@ -79,8 +80,8 @@ pub struct BatchSummary {
 /// Many searches within one radius, from [`Store::search_batch`](crate::Store::search_batch).
 ///
 /// Time, by `cargo bench --bench batch`: some 0.5 us of a thread per query for a million queries at
-/// k = 3 on 2^26 fingerprints in `quarters`. Memory: 72 bytes per query, 48 per match, and those of
-/// a piece of the store; or what [`memory`](Self::memory) allows.
+/// k = 3 on 2^26 fingerprints in `quarters`. Memory: up to 72 bytes per query, 48 per match, and
+/// those of a piece of the store; or what [`memory`](Self::memory) allows.
 ///
 /// # Examples
 ///
@@ -233,7 +234,8 @@ impl<'a> Batch<'a> {
     /// # Errors
     ///
     /// [`Error::InvalidOption`] before anything else, or if the system cannot start so many threads;
-    /// [`Error::Corrupt`] if a block that is needed is damaged; [`Error::Cancelled`] if it was [asked to stop](Self::cancel).
+    /// [`Error::Corrupt`] if a block that is needed is damaged; [`Error::Cancelled`] if it was
+    /// [asked to stop](Self::cancel).
     pub fn run(
         &self,
         mut sink: impl FnMut(usize, &[Match]) -> ControlFlow<()>,

@@ -7,7 +7,8 @@
 //! constants of a [`Calibration`]).
 //!
 //! It does not look at a store, and it does not know the queries: it takes them to be distributed
-//! like the set, and without matches unless it is told how many there are.
+//! like the set, and without matches unless it is told how many there are. [`search_ns`] predicts
+//! the same way for a store that is open.
 
 mod calibration;
 mod predict;
@@ -413,9 +414,9 @@ impl Planner {
     }
 }
 
-/// The predicted time of a search within `k`, whose thresholds are given, that has a match, where each
-/// table of `design` has `count` uniform keys and this geometry: nanoseconds of one thread of the
-/// machine of the shipped constants.
+/// The predicted time of a search within `k`, whose thresholds are given, that has a match, where
+/// each table of `design` has `count` uniform keys and this geometry: nanoseconds of one thread of
+/// the machine of the shipped constants.
 pub(crate) fn search_ns(
     design: &Design,
     count: u64,
