@@ -93,7 +93,8 @@ pub enum Error {
     Cancelled,
     /// A pack of so many fingerprints needs more memory than it was given.
     #[error(
-        "{count} fingerprints need at least {needed} bytes of memory; give more (--memory), or choose larger blocks"
+        "{count} fingerprints need at least {} of memory; give more (--memory), or choose larger blocks",
+        Bytes(*needed)
     )]
     Memory {
         /// Number of fingerprints.
@@ -127,7 +128,27 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
+/// A number of bytes as messages say it, rounded up, so that giving as much is enough.
+struct Bytes(u64);
+
+impl std::fmt::Display for Bytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            bytes if bytes < 1 << 10 => write!(f, "{bytes} bytes"),
+            bytes if bytes < 1 << 20 => write!(f, "{} KiB", bytes.div_ceil(1 << 10)),
+            bytes if bytes < 100 << 30 => write!(f, "{} MiB", bytes.div_ceil(1 << 20)),
+            bytes => write!(f, "{} GiB", bytes.div_ceil(1 << 30)),
+        }
+    }
+}
+
 impl Error {
+    /// Refuses a limit of `memory` bytes, where `needed` would do for `what`.
+    pub(crate) fn too_little_memory(memory: u64, what: &str, needed: u64) -> Self {
+        let expected = format!("{what} at least {}; give more (--memory)", Bytes(needed));
+        Error::InvalidOption { option: "memory", value: Bytes(memory).to_string(), expected }
+    }
+
     /// Wraps an I/O error on `path`; meant for `map_err`.
     pub(crate) fn io(
         path: impl AsRef<Path>,

@@ -18,6 +18,14 @@ pub(crate) fn pool(threads: usize) -> Result<ThreadPool> {
     pool.map_err(|error| invalid(threads, format!("the system cannot start them ({error})")))
 }
 
+/// How many threads so many are; 0 stands for the number of cores.
+pub(crate) fn number(threads: usize) -> u64 {
+    match threads {
+        0 => std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64),
+        _ => threads as u64,
+    }
+}
+
 /// Refuses more threads than a pool may have.
 pub(crate) fn check(threads: usize) -> Result<()> {
     if threads > MAX_THREADS {

@@ -241,11 +241,7 @@ impl<'a> Batch<'a> {
         mut sink: impl FnMut(usize, &[Match]) -> ControlFlow<()>,
     ) -> Result<BatchSummary> {
         if let Some(memory) = self.memory.filter(|&memory| memory < MIN_MEMORY) {
-            return Err(Error::InvalidOption {
-                option: "memory",
-                value: memory.to_string(),
-                expected: "it is at least 16 MiB (16777216)".to_string(),
-            });
+            return Err(Error::too_little_memory(memory, "it is", MIN_MEMORY));
         }
         threads::check(self.threads)?;
         let pool = OnceCell::new();

@@ -8,14 +8,15 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use bitvec::prelude::{BitVec, bitvec};
 use graph::{Components, Numbers, Ranks};
 
 use crate::error::{Error, Result};
 use crate::join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
 use crate::store::Store;
 
-/// The least memory that is left to the join.
-const JOIN_MEMORY: u64 = 16 << 20;
+/// Bytes of the process itself.
+const PROCESS_BYTES: u64 = 10 << 20;
 
 /// Which fingerprint of a cluster is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -36,9 +37,10 @@ pub enum Keep {
 /// its ends may be further apart than k. This *chaining* grows with k;
 /// [`max_cluster`](Self::max_cluster) counts clusters that look like it.
 ///
-/// Memory per distinct fingerprint, where there are fewer than 2^32: 13.5 bytes while pairs come in
-/// (17.5 with [`Keep::Central`]), besides those of the join ([`Join`]: 16); then, at most, 20
-/// bytes (24), and for each cluster 16 more while ids are read. [`memory`](Self::memory) bounds it.
+/// Memory: at most 32 bytes per distinct fingerprint, 36 with [`Keep::Central`], where there are
+/// fewer than 2^32. Of these the join takes 18 ([`Join`]), less where [`memory`](Self::memory) bounds
+/// it; the clusters 14 (18) while pairs come in. Behind the join they take 20 (24), and 28 (32) while
+/// ids are read, if no fingerprint is near another; less where there are fewer clusters.
 ///
 /// # Examples
 ///
@@ -145,8 +147,8 @@ impl<'a> Clustering<'a> {
         self
     }
 
-    /// The most bytes of memory; see [`Join::memory`]. What the clusters do not take is for the
-    /// join, 16 MiB at least.
+    /// The most bytes of memory, from 16 MiB on; see [`Join::memory`]. What the clusters do not take
+    /// is for the join.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
@@ -174,13 +176,10 @@ impl<'a> Clustering<'a> {
     pub fn run(self) -> Result<Clusters> {
         let mut join = self.join.clone();
         if let Some(memory) = self.memory {
-            let needed = self.bytes().saturating_add(JOIN_MEMORY);
-            let rest = memory.checked_sub(self.bytes()).filter(|&rest| rest >= JOIN_MEMORY);
-            join = join.memory(rest.ok_or_else(|| Error::InvalidOption {
-                option: "memory",
-                value: memory.to_string(),
-                expected: format!("clusters of {} fingerprints need {needed}", self.store.len()),
-            })?);
+            self.check_memory(self.join.least_memory())?;
+            // A join of few fingerprints takes less than the least that a join can be held to.
+            let rest = memory.saturating_sub(self.bytes());
+            join = join.memory(rest.max(Join::LEAST_MEMORY));
         }
         // Refused before anything is read.
         join.range()?;
@@ -205,9 +204,11 @@ impl<'a> Clustering<'a> {
     ///
     /// # Errors
     ///
-    /// Those of `pairs`; [`Error::InvalidOption`] for a pair whose fingerprints are not stored;
+    /// Those of `pairs`; [`Error::InvalidOption`] for a pair whose fingerprints are not stored, and
+    /// where the memory is not enough for the clusters;
     /// [`Error::Corrupt`] if a block of an identity table is damaged.
     pub fn of_pairs(self, pairs: impl IntoIterator<Item = Result<Pair>>) -> Result<Clusters> {
+        self.check_memory(PROCESS_BYTES)?;
         let mut graph = Graph::new(&self)?;
         for pair in pairs {
             graph.add(pair?)?;
@@ -215,12 +216,40 @@ impl<'a> Clustering<'a> {
         graph.finish(&self)
     }
 
+    /// Refuses a limit that is not enough where so many bytes are needed beside the clusters while
+    /// pairs come in.
+    fn check_memory(&self, beside: u64) -> Result<()> {
+        let joining = self.bytes().saturating_add(beside);
+        let finishing = self.finishing_bytes().saturating_add(PROCESS_BYTES);
+        let needed = joining.max(finishing).max(Join::LEAST_MEMORY);
+        match self.memory.filter(|&memory| memory < needed) {
+            Some(memory) => {
+                let what = format!("clusters of {} fingerprints need", self.store.len());
+                Err(Error::too_little_memory(memory, &what, needed))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Bytes that clusters take while pairs come in.
     fn bytes(&self) -> u64 {
-        let degrees = if self.keep == Keep::Central { 4 } else { 0 };
-        let per_rank = if self.store.len() < u64::from(u32::MAX) { 5 } else { 9 };
-        // Eight for the fingerprint, and one for the directory.
-        self.store.len().saturating_mul(9 + per_rank + degrees)
+        // Eight for the fingerprint, one for the directory, and one for the rank in its set.
+        self.store.len().saturating_mul(10 + self.number_bytes() + self.degree_bytes())
+    }
+
+    /// Bytes that clusters take at most when what is kept is chosen, if each fingerprint is one.
+    fn finishing_bytes(&self) -> u64 {
+        let ids = if self.store.has_ids() { 8 } else { 0 };
+        // The fingerprint, its cluster, the size of that, and what it keeps.
+        self.store.len().saturating_mul(8 + 3 * self.number_bytes() + self.degree_bytes() + ids)
+    }
+
+    fn number_bytes(&self) -> u64 {
+        if self.store.len() < u64::from(u32::MAX) { 4 } else { 8 }
+    }
+
+    fn degree_bytes(&self) -> u64 {
+        if self.keep == Keep::Central { 4 } else { 0 }
     }
 }
 
@@ -278,8 +307,9 @@ impl Graph {
         let mut documents = 0u64;
         {
             let degree = |rank: usize| degrees.as_ref().map_or(0, |degrees| degrees[rank]);
-            let mut choice = Choice { ids: Vec::new(), kept: &mut kept, sizes: &mut sizes };
-            choice.ids.resize(if options.store.has_ids() { count } else { 0 }, None);
+            let known = if options.store.has_ids() { count } else { 0 };
+            let ids = FirstIds { ids: vec![0; known], known: bitvec![0; known] };
+            let mut choice = Choice { ids, kept: &mut kept, sizes: &mut sizes };
             if options.store.has_ids() {
                 for (rank, next) in options.store.iter_with_ids().enumerate() {
                     let mut ids = next?.1;
@@ -312,10 +342,30 @@ impl Graph {
     }
 }
 
+/// For each cluster the smallest id of some fingerprint, if it has any; empty where there are no ids.
+struct FirstIds {
+    ids: Vec<u64>,
+    known: BitVec,
+}
+
+impl FirstIds {
+    fn get(&self, cluster: usize) -> Option<u64> {
+        let id = self.ids.get(cluster)?;
+        self.known.get(cluster)?.then_some(*id)
+    }
+
+    fn set(&mut self, cluster: usize, id: Option<u64>) {
+        if let Some(known) = self.ids.get_mut(cluster) {
+            *known = id.unwrap_or_default();
+            self.known.set(cluster, id.is_some());
+        }
+    }
+}
+
 /// Chooses what is kept.
 struct Choice<'a> {
-    /// For each cluster the smallest id of what is kept; empty where there are no ids.
-    ids: Vec<Option<u64>>,
+    /// Those of what is kept.
+    ids: FirstIds,
     kept: &'a mut Numbers,
     sizes: &'a mut Numbers,
 }
@@ -337,12 +387,10 @@ impl Choice<'_> {
         self.sizes.set(cluster, size + 1);
         // More pairs, then a smaller id, then a smaller fingerprint, which came before.
         let order = |rank, id: Option<u64>| (std::cmp::Reverse(degree(rank)), id.is_none(), id);
-        let known = self.ids.get(cluster).copied().flatten();
+        let known = self.ids.get(cluster);
         if size == 0 || order(rank, id) < order(kept, known) {
             self.kept.set(cluster, rank);
-            if let Some(known) = self.ids.get_mut(cluster) {
-                *known = id;
-            }
+            self.ids.set(cluster, id);
         }
     }
 }

@@ -34,11 +34,8 @@ pub(crate) use stream::{stream, stream_cost};
 use work::Work;
 
 use crate::error::{Error, Result};
-use crate::segment::Segment;
+use crate::segment::{self, Segment};
 use crate::threads;
-
-/// The least memory that a join can be held to.
-const MIN_MEMORY: u64 = 16 << 20;
 
 /// Two fingerprints near each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,6 +146,9 @@ impl fmt::Debug for Join<'_> {
 }
 
 impl<'a> Join<'a> {
+    /// The least memory that a join can be held to.
+    pub(crate) const LEAST_MEMORY: u64 = 16 << 20;
+
     pub(crate) fn new(a: &'a [Segment], b: Option<&'a [Segment]>, k: u32) -> Self {
         Self {
             a,
@@ -265,6 +265,13 @@ impl<'a> Join<'a> {
         Ok(JoinSummary { read, ..summary })
     }
 
+    /// What this join takes at the least: less than [`Self::LEAST_MEMORY`] where there are few
+    /// fingerprints.
+    pub(crate) fn least_memory(&self) -> u64 {
+        let count = segment::count(self.a) + self.b.map_or(0, segment::count);
+        work::bytes_of(count, threads::number(self.threads)).min(Self::LEAST_MEMORY)
+    }
+
     fn check_options(&self) -> Result<()> {
         let invalid = |option, value: u64, expected: &str| {
             Err(Error::InvalidOption {
@@ -273,8 +280,8 @@ impl<'a> Join<'a> {
                 expected: expected.to_string(),
             })
         };
-        if let Some(memory) = self.memory.filter(|&memory| memory < MIN_MEMORY) {
-            return invalid("memory", memory, "it is at least 16 MiB (16777216)");
+        if let Some(memory) = self.memory.filter(|&memory| memory < Self::LEAST_MEMORY) {
+            return Err(Error::too_little_memory(memory, "it is", Self::LEAST_MEMORY));
         }
         let (index, count) = self.shard;
         if index >= count {

@@ -18,6 +18,12 @@ const FINGERPRINT_BYTES: u64 = 18;
 /// Fingerprints that are in memory in any case.
 const LEAST_CAPACITY: usize = 1 << 14;
 
+/// What a join takes, by so many threads, if all of so many fingerprints are in memory.
+pub(super) fn bytes_of(fingerprints: u64, threads: u64) -> u64 {
+    let fixed = FIXED_BYTES.saturating_add(THREAD_BYTES.saturating_mul(threads));
+    fixed.saturating_add(fingerprints.saturating_mul(FINGERPRINT_BYTES))
+}
+
 /// A join that runs, in a pool of threads.
 pub(super) struct Work<'a> {
     join: &'a Join<'a>,
@@ -147,8 +153,7 @@ impl<'a> Work<'a> {
         }
         let Some(memory) = self.join.memory else { return usize::MAX };
         let threads = rayon::current_num_threads() as u64;
-        let fixed = FIXED_BYTES.saturating_add(THREAD_BYTES * threads);
-        let fingerprints = memory.saturating_sub(fixed) / FINGERPRINT_BYTES;
+        let fingerprints = memory.saturating_sub(bytes_of(0, threads)) / FINGERPRINT_BYTES;
         usize::try_from(fingerprints).unwrap_or(usize::MAX).max(LEAST_CAPACITY)
     }
 }

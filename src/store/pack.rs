@@ -326,7 +326,7 @@ impl Packer {
             );
         }
         if let Some(memory) = self.memory.filter(|&memory| memory < MIN_MEMORY) {
-            return invalid("memory", memory, "it is at least 16 MiB (16777216)");
+            return Err(Error::too_little_memory(memory, "it is", MIN_MEMORY));
         }
         threads::check(self.threads)?;
         Profile::new(&[]).choose(self.codec, self.low_bits).map(|_| ())

@@ -77,8 +77,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let start = Instant::now();
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     if limit < memory::LEAST {
-        let message = format!("--memory is {limit}: it is at least 16 MiB ({})", memory::LEAST);
-        return Err(Failure::Usage(message));
+        let message = "merge-pairs: memory is at least 16 MiB; give more (--memory)";
+        return Err(Failure::Usage(message.to_string()));
     }
     if args.input.iter().filter(|path| is_stdin(path)).count() > 1 {
         let message = "standard input: can be read only once; give `-` once";

@@ -55,9 +55,9 @@ the ends of such a chain may have nothing in common; a smaller K helps.
 --pairs takes pairs that `join` wrote as tsv or u64le, all shards of the store
 with itself, at K or more; those further apart are left out.
 
-Memory: some 32 bytes per fingerprint, 36 with --keep central, and 20 MiB. SIZE
-bounds what the join takes of it, which then takes longer; the clusters alone
-need 20 bytes per fingerprint (24), and with ids up to 16 per cluster.
+Memory: 32 bytes per fingerprint (36 with --keep central) and 16 MiB. With less,
+--memory SIZE, the pairs are found range by range, which takes longer; the least
+is 20 bytes per fingerprint (24), or 28 where the store has ids (32), and 16 MiB.
 
 Exit codes: 0 if it is done, 2 on an error, 130 and 143 if SIGINT or SIGTERM
 stopped it. A reader of the output that goes away ends it with 0.";

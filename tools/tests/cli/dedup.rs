@@ -333,5 +333,24 @@ fn pairs_that_were_joined_before_give_the_same_clusters() {
 fn too_little_memory_says_how_much_is_needed() {
     let scratch = Scratch::new();
     scratch.pack("store", &fingerprints(222, 1000), "");
-    scratch.run("dedup store --memory 1MiB").fails_naming(&["memory", "clusters of "]);
+    let least = "clusters of 917 fingerprints need at least 16 MiB; give more (--memory)";
+    for line in ["dedup store --memory 1MiB", "dedup store --memory 1MiB --pairs none"] {
+        if line.contains("none") {
+            scratch.write("none", "");
+        }
+        scratch.run(line).fails_with(&format!("memory cannot be 1 MiB: {least}"));
+    }
+}
+
+/// What was asked for 17.6 MB takes less than 11 of them.
+#[test]
+fn a_small_store_is_deduplicated_in_the_least_memory() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &fingerprints(223, 43_745), "--ids line");
+    scratch.run("dedup store --memory 16MiB --threads 2 --quiet --to out").succeeds();
+    // From here on it depends on the set.
+    scratch.pack("store", &fingerprints(223, 600_000), "--force --design single");
+    scratch
+        .run("dedup store --memory 16MiB --threads 2")
+        .fails_naming(&["memory cannot be 16 MiB: "]);
 }
