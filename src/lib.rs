@@ -96,6 +96,7 @@ mod table;
 mod threads;
 
 pub use batch::{Batch, BatchPlan, BatchSummary};
+pub use block::simd_level;
 pub use calibrate::CalibrationGap;
 pub use clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
 pub use design::Design;

@@ -1,11 +1,16 @@
 //! The command line as a whole: subcommands, and the help that is common to them.
 
+use std::io;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::Failure;
-use crate::{bench, completions, dedup, dump, join, merge_pairs, pack, plan, query, stat, verify};
+use crate::{
+    bench, completions, dedup, dump, glossary, join, man, merge_pairs, pack, plan, query, stat,
+    verify, version,
+};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -32,6 +37,7 @@ Formats of inputs (--format):
   npy      NumPy: uint64 (or int64) of shape (n), or uint8 of shape (n, 8)
   csv      columns separated by commas or semicolons, with a header
   tsv      columns separated by tabs, with a header
+  columns  columns separated by white space, with a header
   jsonl    an object on each line; the fingerprint is a number or a string
   parquet  columns of type UInt64, Int64 (its 64 bits), FixedSizeBinary(8),
            binary of 8 bytes each, or strings
@@ -54,8 +60,10 @@ Exit codes:
 
 /// Keeps 64-bit fingerprints compressed, and finds exactly those within Hamming distance k
 #[derive(Parser)]
-#[command(name = "fpstore", version, max_term_width = 100, after_long_help = AFTER_HELP)]
-#[command(after_help = "`fpstore --help` has examples, the input formats and the exit codes.")]
+#[command(name = "fpstore", version, long_version = version::long(), max_term_width = 100)]
+#[command(after_long_help = AFTER_HELP)]
+#[command(after_help = "`fpstore --help` has examples, the input formats and the exit codes; \
+                        `fpstore glossary` explains the words.")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -73,10 +81,30 @@ enum Command {
     Verify(verify::Args),
     Dump(dump::Args),
     Bench(Box<bench::Args>),
+    Glossary(glossary::Args),
+    Man(man::Args),
     Completions(completions::Args),
 }
 
 impl Cli {
+    /// Reads the command line. What is wrong with it is told in one line, as every error; `None`
+    /// stands for a request for help or the version, which is done.
+    pub fn read() -> Result<Option<Self>, Failure> {
+        let error = match Self::try_parse() {
+            Ok(cli) => return Ok(Some(cli)),
+            Err(error) => error,
+        };
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match error.print() {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
+                printed => printed.map(|()| None).map_err(Failure::Output),
+            },
+            // A command without arguments is a question.
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+            _ => Err(Failure::Usage(usage(&error.render().to_string()))),
+        }
+    }
+
     /// Runs the subcommand and gives the exit code of its success.
     pub fn run(self) -> Result<ExitCode, Failure> {
         match self.command {
@@ -90,7 +118,27 @@ impl Cli {
             Command::Verify(args) => verify::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Dump(args) => dump::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Bench(args) => bench::run(*args),
+            Command::Glossary(args) => glossary::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Man(args) => man::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
         }
     }
+}
+
+/// What the parser of the command line says, in one line and with the way to help.
+fn usage(text: &str) -> String {
+    let told = text.lines().map(str::trim).take_while(|line| {
+        !line.starts_with("Usage:") && !line.starts_with("For more information")
+    });
+    let told: Vec<&str> = told.filter(|line| !line.is_empty()).collect();
+    let told = told.join(" ").replace(" tip: ", "; ");
+    let told = told.strip_prefix("error: ").unwrap_or(&told);
+    // The command as far as it is one.
+    let (mut command, mut name) = (Cli::command(), "fpstore".to_string());
+    for argument in std::env::args().skip(1) {
+        let Some(below) = command.find_subcommand(&argument) else { break };
+        name = format!("{name} {argument}");
+        command = below.clone();
+    }
+    format!("{told}; see `{name} --help`")
 }

@@ -11,13 +11,16 @@ mod completions;
 mod dedup;
 mod dump;
 mod failure;
+mod glossary;
 mod id_map;
 mod ids;
 mod input;
 mod interrupt;
 mod join;
+mod man;
 mod memory;
 mod merge_pairs;
+mod options;
 mod output;
 mod pack;
 mod pairs;
@@ -28,16 +31,16 @@ mod report;
 mod stat;
 mod target;
 mod verify;
+mod version;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::failure::Failure;
 
 fn main() -> ExitCode {
-    match cli::Cli::parse().run() {
+    let run = |cli: Option<cli::Cli>| cli.map_or(Ok(ExitCode::SUCCESS), cli::Cli::run);
+    match cli::Cli::read().and_then(run) {
         Ok(code) => code,
         // Whoever read our output has enough of it.
         Err(Failure::ClosedPipe) => ExitCode::SUCCESS,

@@ -68,7 +68,7 @@ pub struct Args {
     progress: Option<Mode>,
 
     /// No progress but that of --progress, and no summary on standard error
-    #[arg(long)]
+    #[arg(short, long)]
     quiet: bool,
 }
 

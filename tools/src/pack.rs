@@ -14,6 +14,7 @@ use crate::id_map::Place;
 use crate::input::{InputArgs, Records, Skipped, Source, is_stdin};
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
+use crate::options::radius;
 use crate::output::Output;
 use crate::plan;
 use crate::progress::{Mode, Progress};
@@ -88,8 +89,8 @@ pub struct Args {
     output: PathBuf,
 
     /// The distance that queries will mostly ask for, and their default
-    #[arg(short = 'k', default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
-    #[arg(value_name = "K")]
+    #[arg(short = 'k', default_value_t = 3, value_name = "K")]
+    #[arg(value_parser = radius, allow_negative_numbers = true)]
     radius: u32,
 
     /// Which tables to write [auto: what `plan` recommends for this set]
@@ -114,8 +115,8 @@ pub struct Args {
     calibration: Option<PathBuf>,
 
     /// Threads to use, up to 1024; 0 for all cores
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
-    #[arg(value_name = "N")]
+    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
 
     /// The most memory to take, such as 4GiB [default: a quarter of what there is]
@@ -135,7 +136,7 @@ pub struct Args {
     progress: Option<Mode>,
 
     /// Replace a store that exists; never anything else
-    #[arg(long)]
+    #[arg(short, long)]
     force: bool,
 
     /// Print the summary as one JSON object
@@ -143,7 +144,7 @@ pub struct Args {
     json: bool,
 
     /// No progress but that of --progress, and no summary but that of --json
-    #[arg(long)]
+    #[arg(short, long)]
     quiet: bool,
 
     #[command(flatten)]

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::input::{InputArgs, Records, Skipped, Source};
+use crate::options::radius;
 use crate::output::Output;
 
 const AFTER_HELP: &str = "\
@@ -49,8 +50,8 @@ pub struct Args {
     count: Option<u64>,
 
     /// The distance that queries will mostly ask for
-    #[arg(short = 'k', default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=64))]
-    #[arg(value_name = "K")]
+    #[arg(short = 'k', default_value_t = 3, value_name = "K")]
+    #[arg(value_parser = radius, allow_negative_numbers = true)]
     radius: u32,
 
     /// The most bytes of all files per fingerprint

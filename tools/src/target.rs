@@ -18,7 +18,7 @@ pub struct TargetArgs {
     pub to: Option<PathBuf>,
 
     /// Replace FILE if it exists
-    #[arg(long, requires = "to")]
+    #[arg(short, long, requires = "to")]
     pub force: bool,
 }
 

@@ -28,7 +28,7 @@ pub struct Args {
     id_map: Option<PathBuf>,
 
     /// Print nothing if the store is sound
-    #[arg(long)]
+    #[arg(short, long)]
     quiet: bool,
 }
 

@@ -91,6 +91,17 @@ impl Kernel {
         Self::all().pop().unwrap_or(Self::Scalar)
     }
 
+    /// The instructions that it needs.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "none",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => "AVX2",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => "AVX-512",
+        }
+    }
+
     /// Every kernel that the CPU has, the fastest last.
     pub(super) fn all() -> Vec<Self> {
         #[allow(unused_mut)]

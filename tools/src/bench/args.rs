@@ -11,6 +11,7 @@ use super::machine;
 use crate::failure::Failure;
 use crate::input::InputArgs;
 use crate::memory::{self, Size};
+use crate::options::radius;
 use crate::plan::{count, read_calibration};
 
 /// The most bytes of stores that stand on the disk together.
@@ -118,7 +119,7 @@ pub struct MeasureArgs {
 
     /// The distance of the queries, and others for comparison, up to 64
     #[arg(short = 'k', default_value = "3,0,1,2,4,6", value_delimiter = ',', value_name = "K,...")]
-    #[arg(value_parser = clap::value_parser!(u32).range(0..=64))]
+    #[arg(value_parser = radius, allow_negative_numbers = true)]
     radii: Vec<u32>,
 
     /// Designs, separated by commas; by slashes where parts of own widths are among them
@@ -158,7 +159,7 @@ pub struct MeasureArgs {
     pub cold: Option<usize>,
 
     /// Numbers of threads that search together [default: all cores]
-    #[arg(long, value_delimiter = ',', value_name = "N,...")]
+    #[arg(short = 'j', long, value_delimiter = ',', value_name = "N,...")]
     #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1024))]
     threads: Vec<usize>,
 

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
+use crate::options::radius;
 use crate::pairs::PairReader;
 use crate::progress::{Mode, Progress, Step};
 use crate::target::{self, TargetArgs};
@@ -69,9 +70,9 @@ pub struct Args {
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
 
-    /// The distance of near duplicates; over 64 is 64 [default: the radius that the store was
-    /// packed for]
-    #[arg(short = 'k', value_name = "K")]
+    /// The greatest distance of near duplicates, 0 to 64 [default: that which the store was packed
+    /// for]
+    #[arg(short = 'k', value_name = "K", value_parser = radius, allow_negative_numbers = true)]
     radius: Option<u32>,
 
     /// Which fingerprint of a cluster is kept
@@ -101,8 +102,8 @@ pub struct Args {
     target: TargetArgs,
 
     /// Threads to use, up to 1024; 0 for all cores
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
-    #[arg(value_name = "N")]
+    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
 
     /// The most memory to take, such as 4GiB [default: a quarter of what there is]
@@ -114,7 +115,7 @@ pub struct Args {
     progress: Option<Mode>,
 
     /// No progress but that of --progress, and no summary; warnings stay
-    #[arg(long)]
+    #[arg(short, long)]
     quiet: bool,
 
     #[command(flatten)]
@@ -179,7 +180,7 @@ fn check(args: &Args, store: &Store) -> Result<(), Failure> {
 }
 
 fn clusters(args: &Args, store: &Store, progress: &Progress) -> Result<Clusters, Failure> {
-    let radius = args.radius.unwrap_or(store.radius()).min(64);
+    let radius = args.radius.unwrap_or(store.radius());
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let told = progress.clone();
     let clustering = Clustering::new(store, radius)

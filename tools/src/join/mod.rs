@@ -19,6 +19,7 @@ use crate::id_map::IdMap;
 use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
+use crate::options::radius;
 use crate::pairs::PairFormat;
 use crate::progress::{Mode, Progress, Step};
 use crate::target::{self, Target, TargetArgs, beside};
@@ -77,8 +78,8 @@ pub struct Args {
     #[arg(value_name = "B")]
     other: Option<PathBuf>,
 
-    /// The greatest distance of a pair; over 64 is 64 [default: the radius that A was packed for]
-    #[arg(short = 'k', value_name = "K")]
+    /// The greatest distance of a pair, 0 to 64 [default: that which A was packed for]
+    #[arg(short = 'k', value_name = "K", value_parser = radius, allow_negative_numbers = true)]
     radius: Option<u32>,
 
     /// What to write
@@ -98,8 +99,8 @@ pub struct Args {
     shard: Shard,
 
     /// Threads to use, up to 1024; 0 for all cores
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
-    #[arg(value_name = "N")]
+    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
 
     /// The most memory to take, such as 4GiB [default: a quarter of what there is]
@@ -111,7 +112,7 @@ pub struct Args {
     progress: Option<Mode>,
 
     /// No progress but that of --progress, and no summary on standard error
-    #[arg(long)]
+    #[arg(short, long)]
     quiet: bool,
 
     /// Write the ids of both fingerprints as well
@@ -188,7 +189,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         (Some(path), Some(b)) => Some(IdMap::of_store(path, b)?),
         _ => None,
     };
-    let radius = args.radius.unwrap_or(a.radius()).min(64);
+    let radius = args.radius.unwrap_or(a.radius());
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let for_ids = if ids { IDS_BYTES } else { 0 };
     let join = match &b {

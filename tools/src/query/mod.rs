@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::ids::IdOutputArgs;
 use crate::input::{InputArgs, Records, Skipped, Source};
 use crate::memory::{self, Size};
+use crate::options::radius;
 
 /// Queries from a pipe that are answered together: so few that none waits long for the others.
 const LIVE_QUERIES: usize = 64;
@@ -80,9 +81,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 
-    /// The greatest distance of a match; over 64 is 64 [default: the radius that the store was
-    /// packed for]
-    #[arg(short = 'k', value_name = "K")]
+    /// The greatest distance of a match, 0 to 64 [default: that which the store was packed for]
+    #[arg(short = 'k', value_name = "K", value_parser = radius, allow_negative_numbers = true)]
     radius: Option<u32>,
 
     /// What to print
@@ -91,8 +91,8 @@ pub struct Args {
     output: Shape,
 
     /// Threads to use, up to 1024; 0 for all cores
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
-    #[arg(value_name = "N")]
+    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
 
     /// How the queries of a file are answered

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::Scratch;
 
-const SUBCOMMANDS: [&str; 11] = [
+const SUBCOMMANDS: [&str; 13] = [
     "plan",
     "pack",
     "query",
@@ -15,6 +15,8 @@ const SUBCOMMANDS: [&str; 11] = [
     "verify",
     "dump",
     "bench",
+    "glossary",
+    "man",
     "completions",
 ];
 
@@ -66,25 +68,49 @@ fn the_example_of_the_json_shape_is_what_query_prints() {
 }
 
 #[test]
-fn the_version_is_that_of_the_package() {
+fn the_version_is_that_of_the_package_and_at_length_says_what_was_built() {
+    let scratch = Scratch::new();
     let version = concat!("fpstore ", env!("CARGO_PKG_VERSION"), "\n");
-    assert_eq!(Scratch::new().run("--version").succeeds().stdout, version);
+    assert_eq!(scratch.run("-V").succeeds().stdout, version);
+    let long = scratch.run("--version").succeeds().stdout;
+    assert!(long.starts_with(version), "{long}");
+    let value = |name: &str| {
+        let line = long.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{long}")).trim().to_string()
+    };
+    let features: Vec<&str> =
+        [("arrow", cfg!(feature = "arrow")), ("parquet", cfg!(feature = "parquet"))]
+            .iter()
+            .filter_map(|&(name, is_on)| is_on.then_some(name))
+            .collect();
+    let features = if features.is_empty() { "none".to_string() } else { features.join(", ") };
+    assert_eq!(value("features:"), features);
+    // As the system lists it; a machine without these has no such line.
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let has = |flag: &str| cpu.split_whitespace().any(|word| word == flag);
+    let level = match (has("avx512_vbmi2") && has("avx512_bitalg"), has("avx2") && has("bmi2")) {
+        (true, _) => "AVX-512",
+        (false, true) => "AVX2",
+        (false, false) => "none",
+    };
+    assert_eq!(value("SIMD:"), level);
+    assert!(!value("commit:").is_empty() && value("compiler:").starts_with("rustc "), "{long}");
 }
 
 #[test]
 fn wrong_usage_exits_with_2_and_prints_no_result() {
     let scratch = Scratch::new();
     for line in [
-        "",
         "nonsense",
         "pack",
         "pack in",
         "pack -o store",
         "query",
         "query store 0x1 --output xml",
-        "query store 0x1 -k -1",
         "query store 0x1 -k x",
         "query store 0x1 --threads 1025",
+        "query store --ouptut json",
+        "bench compare one",
         "stat",
         "stat a b",
         "verify",
@@ -92,12 +118,130 @@ fn wrong_usage_exits_with_2_and_prints_no_result() {
         "completions",
         "completions tcsh",
         "stat store --nonsense",
+        "man nonsense",
     ] {
-        let ran = scratch.run(line);
-        assert_ne!(ran.stderr, "", "{line}");
-        assert_eq!(ran.stdout, "", "{line}");
-        ran.ends_with_code(2);
+        // One line, as of every other error, and the way to help.
+        scratch.run(line).fails_naming(&["fpstore: ", " --help`"]);
     }
+    scratch.run("query store --output xml").fails_with(
+        "invalid value 'xml' for '--output <tsv|json|count>' [possible values: tsv, json, count]; \
+         see `fpstore query --help`",
+    );
+    scratch.run("bench compare one").fails_with(
+        "the following required arguments were not provided: <AFTER>; see `fpstore bench compare \
+         --help`",
+    );
+    // No command at all is a question.
+    let ran = scratch.run("");
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("Usage: fpstore <COMMAND>"), "{ran:?}");
+    ran.ends_with_code(2);
+}
+
+#[test]
+fn a_distance_out_of_range_is_refused_alike_everywhere() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[1, 2], "");
+    scratch.write("in", "0x1");
+    for (command, name) in [
+        ("query store 1", "query"),
+        ("dedup store", "dedup"),
+        ("join store", "join"),
+        ("pack in -o other", "pack"),
+        ("plan --n 5", "plan"),
+        ("bench in", "bench"),
+    ] {
+        for radius in ["-1", "65", "4294967299", "x"] {
+            let ran = scratch.run(&format!("{command} -k {radius}"));
+            let value = format!("fpstore: invalid value '{radius}' for '-k <K");
+            let rule = format!(
+                "': a distance is a whole number of bits, from 0 to 64; see `fpstore {name} --help`\n"
+            );
+            assert!(ran.stderr.starts_with(&value) && ran.stderr.ends_with(&rule), "{ran:#?}");
+            ran.ends_with_code(2);
+        }
+    }
+}
+
+#[test]
+fn short_options_stand_for_the_long_ones_on_all_commands() {
+    let scratch = Scratch::new();
+    for command in SUBCOMMANDS {
+        let help = scratch.run(&format!("{command} --help")).succeeds().stdout;
+        for (long, short) in [("--threads ", "-j, "), ("--quiet", "-q, "), ("--force", "-f, ")] {
+            for line in help.lines().filter(|line| line.trim_start().starts_with('-')) {
+                let has = line.contains(long) && !line.contains("--progress");
+                assert!(
+                    !has || line.contains(&format!("{short}{}", long.trim())),
+                    "{command}: {line}"
+                );
+            }
+        }
+    }
+    scratch.write("in", "0x1");
+    scratch.run("pack in -o store -q -j 1").succeeds();
+    scratch.run("pack in -o store -qf -j2").succeeds();
+    scratch.run("verify store -q").succeeds();
+    scratch.run("dedup store -q -j 1 --to out").succeeds();
+    scratch.run("dedup store -q -j 1 --to out").fails_naming(&["out", "--force"]);
+    scratch.run("join store -q -j 1 --to out -f").succeeds();
+}
+
+#[test]
+fn manual_pages_hold_what_the_help_does() {
+    let scratch = Scratch::new();
+    scratch.run("man --to deep/man1").succeeds();
+    let mut pages: Vec<String> =
+        scratch.listing("deep/man1").into_iter().map(|(name, _)| name).collect();
+    pages.retain(|name| !name.starts_with("fpstore-bench-"));
+    let mut expected: Vec<String> =
+        SUBCOMMANDS.iter().map(|command| format!("fpstore-{command}.1")).collect();
+    expected.push("fpstore.1".to_string());
+    expected.sort();
+    assert_eq!(pages, expected);
+    for (line, name) in [
+        ("man", "fpstore"),
+        ("man pack", "fpstore-pack"),
+        ("man bench compare", "fpstore-bench-compare"),
+    ] {
+        let page = scratch.run(line).succeeds().stdout;
+        let written =
+            std::fs::read_to_string(scratch.path(&format!("deep/man1/{name}.1"))).unwrap();
+        assert_eq!(page, written);
+        assert!(page.contains(&format!(".TH {name} 1")), "{page}");
+    }
+    // Lines whose columns line up stay as they are, whatever they begin with.
+    let page = scratch.run("man pack").succeeds().stdout;
+    let notes = page.split_once(".SH NOTES\n.nf\n").unwrap().1;
+    assert!(notes.contains("fpstore pack hashes.txt \\-o photos.fps\n"), "{notes}");
+    assert!(!notes.contains("\n'"), "no line is a request");
+    let page = scratch.run("man dedup").succeeds().stdout;
+    assert!(page.contains("awk \\-F \\(aq\\et\\(aq"), "{page}");
+}
+
+#[test]
+fn the_glossary_explains_the_words_and_is_a_topic_of_help() {
+    let scratch = Scratch::new();
+    let glossary = scratch.run("glossary").succeeds().stdout;
+    for word in [
+        "fingerprint",
+        "k, radius",
+        "table",
+        "design",
+        "top",
+        "block",
+        "router",
+        "low bits, L",
+        "codec",
+        "class",
+        "segment",
+        "bound",
+        "warm, cold",
+        "representative",
+    ] {
+        assert!(glossary.contains(&format!("\n  {word} ")), "no {word}");
+    }
+    assert!(glossary.lines().all(|line| line.chars().count() <= 80));
+    assert!(scratch.run("help glossary").succeeds().stdout.contains(glossary.trim_end()));
 }
 
 #[test]

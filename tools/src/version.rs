@@ -1,0 +1,27 @@
+//! What `--version` says.
+
+use std::sync::LazyLock;
+
+static LONG: LazyLock<String> = LazyLock::new(|| {
+    let features: Vec<&str> =
+        [("arrow", cfg!(feature = "arrow")), ("parquet", cfg!(feature = "parquet"))]
+            .into_iter()
+            .filter_map(|(name, is_on)| is_on.then_some(name))
+            .collect();
+    let features = if features.is_empty() { "none".to_string() } else { features.join(", ") };
+    let of_build = |name: Option<&'static str>| name.unwrap_or("unknown");
+    [
+        env!("CARGO_PKG_VERSION"),
+        &format!("features: {features}"),
+        &format!("SIMD:     {}", fpstore::simd_level()),
+        &format!("commit:   {}", of_build(option_env!("FPSTORE_COMMIT"))),
+        &format!("compiler: {}", of_build(option_env!("FPSTORE_COMPILER"))),
+    ]
+    .join("\n")
+});
+
+/// The version, the features that were built, the SIMD instructions that are used on this CPU, the
+/// commit and the compiler.
+pub fn long() -> &'static str {
+    &LONG
+}
