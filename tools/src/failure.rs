@@ -55,7 +55,8 @@ pub enum Failure {
     Usage(String),
 }
 
-fn remedy(error: &io::Error) -> &'static str {
+/// What to do about an error of the system.
+pub fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "free space there, or name another place"

@@ -5,12 +5,17 @@ use std::path::PathBuf;
 
 use fpstore::IdMapTag;
 
+use crate::failure::remedy;
+
 /// Why an id map cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
     /// The system refused.
-    #[error("{}: cannot {action}: {source}; check the path and the space there", .path.display())]
+    #[error("{}: cannot {action}: {source}; {}", .path.display(), remedy(.source))]
     Io { path: PathBuf, action: &'static str, source: io::Error },
+    /// A directory stands where the map should be.
+    #[error("{}: is a directory; give the FILE that `pack --id-map FILE` wrote", .0.display())]
+    Directory(PathBuf),
     /// Something else stands where the map should go.
     #[error("{}: is no id map, and is not replaced; give another FILE to --id-map", .0.display())]
     Foreign(PathBuf),

@@ -52,7 +52,7 @@ impl IdMap {
         let file = File::open(path).map_err(fail)?;
         let metadata = file.metadata().map_err(fail)?;
         if metadata.is_dir() {
-            return Err(fail(io::ErrorKind::IsADirectory.into()));
+            return Err(MapError::Directory(path.to_path_buf()));
         }
         let mut map = Self {
             path: path.to_path_buf(),

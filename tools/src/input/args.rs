@@ -98,11 +98,13 @@ impl InputArgs {
         self.fingerprint_column.as_deref()
     }
 
-    /// The same for arguments: they are a list, and all of them must be sound.
+    /// The same for arguments: they are a list, and all of them must be sound. They are hexadecimal,
+    /// as all output is, unless the user says that they are decimal: what one of them means does not
+    /// depend on how many digits it has, nor on the others.
     pub(super) fn for_arguments(&self) -> Self {
         let format = match self.format {
-            FormatArg::Hex | FormatArg::Dec => self.format,
-            _ => FormatArg::Auto,
+            FormatArg::Dec => FormatArg::Dec,
+            _ => FormatArg::Hex,
         };
         Self { format, fingerprint_column: None, on_error: OnError::Stop, ..self.clone() }
     }

@@ -1,4 +1,4 @@
-//! CSV and TSV.
+//! CSV, TSV, and columns separated by white space.
 
 use std::io::{self, Read};
 
@@ -20,7 +20,16 @@ const JUDGED_BYTES: usize = 1 << 20;
 /// the input would else seem to end well.
 const END: &str = "\u{1}end of input\u{1}";
 
-/// Reads columns that are separated by one byte.
+/// What stands between columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separator {
+    /// One such byte, which quotes may enclose.
+    Byte(u8),
+    /// Spaces and tabs, any number, also at both ends of a line. Nothing quotes.
+    WhiteSpace,
+}
+
+/// Reads columns.
 pub struct DelimitedReader {
     reader: csv::Reader<Ended>,
     wishes: Wishes,
@@ -41,10 +50,16 @@ struct Columns {
 
 impl DelimitedReader {
     /// A reader; `live` gives each record as soon as it is there.
-    pub fn new(stream: Stream, delimiter: u8, wishes: Wishes, live: bool) -> Self {
-        let ended = Ended { stream, end: format!("\n{END}").into_bytes(), since_record: 0 };
+    pub fn new(stream: Stream, separator: Separator, wishes: Wishes, live: bool) -> Self {
+        let (delimiter, squeeze) = match separator {
+            Separator::Byte(delimiter) => (delimiter, None),
+            Separator::WhiteSpace => (b'\t', Some(Squeeze::default())),
+        };
+        let end = format!("\n{END}").into_bytes();
+        let ended = Ended { stream, squeeze, end, since_record: 0 };
         let reader = csv::ReaderBuilder::new()
             .delimiter(delimiter)
+            .quoting(separator != Separator::WhiteSpace)
             .has_headers(false)
             .flexible(true)
             .buffer_capacity(1 << 16)
@@ -216,6 +231,8 @@ impl Columns {
 /// An input with `END` behind it, of which no record may take too much.
 struct Ended {
     stream: Stream,
+    /// Makes a tab of white space.
+    squeeze: Option<Squeeze>,
     /// What of the end was not read yet.
     end: Vec<u8>,
     since_record: usize,
@@ -226,7 +243,10 @@ impl Read for Ended {
         if self.since_record > MAX_RECORD_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        let mut bytes = self.stream.read(to)?;
+        let mut bytes = match &mut self.squeeze {
+            None => self.stream.read(to)?,
+            Some(squeeze) => squeeze.read(&mut self.stream, to)?,
+        };
         if bytes == 0 {
             bytes = to.len().min(self.end.len());
             to[..bytes].copy_from_slice(&self.end[..bytes]);
@@ -234,5 +254,47 @@ impl Read for Ended {
         }
         self.since_record += bytes;
         Ok(bytes)
+    }
+}
+
+/// Makes one tab of the spaces and tabs between two words, and none of those at the ends of a line.
+#[derive(Default)]
+struct Squeeze {
+    /// Whether a word of this line was read, and whether white space behind it.
+    in_line: bool,
+    behind_word: bool,
+}
+
+impl Squeeze {
+    /// Reads some bytes, which are 0 only at the end. `to` has room for two at least.
+    fn read(&mut self, from: &mut Stream, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            // A tab may be due from the last time, so that what is written is one byte more.
+            let read = from.read(&mut to[1..])?;
+            let mut written = 0;
+            for at in 1..=read {
+                let byte = to[at];
+                match byte {
+                    b' ' | b'\t' => {
+                        self.behind_word = self.in_line;
+                        continue;
+                    }
+                    b'\r' | b'\n' => self.in_line = false,
+                    _ => {
+                        if self.behind_word {
+                            to[written] = b'\t';
+                            written += 1;
+                        }
+                        self.in_line = true;
+                    }
+                }
+                self.behind_word = false;
+                to[written] = byte;
+                written += 1;
+            }
+            if written > 0 || read == 0 {
+                return Ok(written);
+            }
+        }
     }
 }

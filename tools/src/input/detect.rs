@@ -20,6 +20,8 @@ pub enum Layout {
     Npy,
     /// Columns separated by this byte.
     Delimited(u8),
+    /// Columns separated by white space.
+    Columns,
     /// JSON lines.
     Jsonl,
     /// Parquet.
@@ -37,12 +39,23 @@ pub enum Verdict {
     TooShort,
     /// UTF-16 text, which is none of the formats and would pass for raw integers.
     Utf16,
-    /// The token at this place makes it neither all hexadecimal nor all decimal.
-    Open { place: Place, token: String },
+    /// The token at this place makes it neither all hexadecimal nor all decimal, or may be something
+    /// else than a fingerprint.
+    Open { place: Place, token: String, columns: Option<Columns> },
     /// Something else that would pass for raw integers.
     Foreign(&'static str),
     /// It is not this format, which the user or the name says.
     IsNot(Container),
+}
+
+/// Lines of white space and as many words each, which may be a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns {
+    /// Words of each line.
+    pub count: usize,
+    /// The number, from 1 on, of the first column of 16 hexadecimal digits each, and its name, if
+    /// the first line holds names.
+    pub fingerprint: Option<(usize, Option<String>)>,
 }
 
 /// What is known of an input beside its bytes.
@@ -138,6 +151,9 @@ fn judge_text(text: &[u8], complete: bool, known: Known<'_>) -> Verdict {
         // Numbers in columns pass for a list, unless somebody says that it is a table.
         Verdict::Clear(_) if known.column.is_some() && first.contains(&b'\t') => {}
         Verdict::Clear(_) if known.named == Some(Container::Tsv) && first.contains(&b'\t') => {}
+        Verdict::Clear(Layout::List(Format::Dec)) => {
+            return decimals(&text[..whole], complete, list);
+        }
         Verdict::Clear(_) => return list,
         Verdict::TooShort if !first.contains(&b',') => return list,
         Verdict::Open { .. } if known.named == Some(Container::U64le) => {
@@ -150,8 +166,55 @@ fn judge_text(text: &[u8], complete: bool, known: Known<'_>) -> Verdict {
     match (is_table, is_whole) {
         (true, true) => Verdict::Clear(Layout::Delimited(delimiter.unwrap_or(b','))),
         (true, false) => Verdict::TooShort,
-        (false, _) => list,
+        (false, _) => match list {
+            Verdict::Open { place, token, .. } => {
+                Verdict::Open { place, token, columns: columns(&text[..whole], complete) }
+            }
+            list => list,
+        },
     }
+}
+
+/// Several lines with several decimal numbers each may be fingerprints with counts or ids beside them:
+/// that is asked for.
+fn decimals(text: &[u8], complete: bool, list: Verdict) -> Verdict {
+    let is_one_line = text.trim_ascii().split(|&byte| byte == b'\n').nth(1).is_none();
+    match columns(text, complete).filter(|_| !is_one_line) {
+        Some(columns) => {
+            let start = text.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
+            let before = &text[..start];
+            let line = before.iter().filter(|&&byte| byte == b'\n').count();
+            let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count();
+            let place = Place { line: line as u64 + 1, column: column as u64 + 1 };
+            let word = text[start..].split(u8::is_ascii_whitespace).next().unwrap_or_default();
+            Verdict::Open { place, token: excerpt(word), columns: Some(columns) }
+        }
+        None => list,
+    }
+}
+
+/// The columns of a text, if each line has as many words, two at least. If the text goes on, its last
+/// line may be cut.
+fn columns(text: &[u8], complete: bool) -> Option<Columns> {
+    let lines = text.split_inclusive(|&byte| byte == b'\n');
+    let whole = lines.filter(|line| line.ends_with(b"\n") || complete);
+    let words = |line| -> Vec<&[u8]> {
+        <[u8]>::split(line, u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect()
+    };
+    let rows: Vec<_> = whole.map(words).filter(|words| !words.is_empty()).collect();
+    let (first, rest) = rows.split_first()?;
+    let count = first.len();
+    if count < 2 || rest.iter().any(|row| row.len() != count) {
+        return None;
+    }
+    let is_named = !first.iter().any(|word| is_value(word)) && !rest.is_empty();
+    let data = if is_named { rest } else { &rows[..] };
+    let all_hex = |&column: &usize| data.iter().all(|row| is_hex16(row[column]));
+    let fingerprint = (0..count).find(all_hex).map(|column| {
+        let name = is_named.then(|| String::from_utf8_lossy(first[column]).into_owned());
+        (column + 1, name)
+    });
+    Some(Columns { count, fingerprint })
 }
 
 /// How the bytes of a format that is given are read.
@@ -170,7 +233,12 @@ pub fn layout(given: Container, head: &[u8], complete: bool) -> Verdict {
         Container::Parquet => check(head.starts_with(PARQUET), Layout::Parquet),
         // Old streams have no mark in front.
         Container::Arrow => check(!head.is_empty(), Layout::Arrow),
-        Container::Csv | Container::Tsv | Container::Jsonl if is_utf16(head) => Verdict::Utf16,
+        Container::Csv | Container::Tsv | Container::Columns | Container::Jsonl
+            if is_utf16(head) =>
+        {
+            Verdict::Utf16
+        }
+        Container::Columns => Verdict::Clear(Layout::Columns),
         Container::Tsv => Verdict::Clear(Layout::Delimited(b'\t')),
         Container::Jsonl => Verdict::Clear(Layout::Jsonl),
         Container::Csv => match first_line(skip_bom(head), complete) {
@@ -238,7 +306,7 @@ fn judge_tokens(text: &[u8], complete: bool) -> Verdict {
             all_dec &= is_dec(token);
             if !all_hex && !all_dec {
                 let place = Place { line: line as u64 + 1, column: column as u64 };
-                return Verdict::Open { place, token: excerpt(token) };
+                return Verdict::Open { place, token: excerpt(token), columns: None };
             }
         }
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::input::detect::HEAD_BYTES;
+use crate::input::detect::{Columns, HEAD_BYTES, is_value};
 use crate::input::format::Container;
 use crate::input::stream::{Codec, Undecodable};
 use crate::input::text::{Fault, Place};
@@ -47,8 +47,8 @@ pub enum Problem {
     Token(Place, Fault),
     /// Raw integers of so many bytes.
     CutRaw(u64),
-    /// The token at this place leaves the format open.
-    OpenFormat(Place, String),
+    /// The token at this place leaves the format open. Lines may look like those of a table.
+    OpenFormat(Place, String, Option<Columns>),
     /// The first bytes hold no whole token.
     NoToken,
     /// UTF-16 text.
@@ -184,6 +184,27 @@ impl fmt::Display for At {
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)?;
+        match &self.problem {
+            Problem::Record(_, problem) if problem.may_be_skipped() => {
+                f.write_str(", or give --on-error skip")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An error of a record that was skipped: without the advice to skip it.
+pub struct WhySkipped<'a>(pub &'a InputError);
+
+impl fmt::Display for WhySkipped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write(f)
+    }
+}
+
+impl InputError {
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let origin = &self.origin;
         let place = |place: &Place| match origin {
             Origin::Arguments => format!("argument {}, character {}", place.line, place.column),
@@ -210,20 +231,27 @@ impl fmt::Display for InputError {
             Problem::Twice(codec) => {
                 write!(f, "{origin}: is compressed twice; decompress the outer {codec} first")
             }
-            Problem::Token(at, fault) => write!(f, "{}: {fault}", place(at)),
+            Problem::Token(at, fault) => match origin {
+                Origin::Arguments => write!(f, "{}: {}", place(at), fault.in_argument()),
+                _ => write!(f, "{}: {fault}", place(at)),
+            },
             Problem::CutRaw(bytes) => write!(
                 f,
                 "{origin}: byte {}: the last fingerprint is cut: {bytes} bytes are no multiple of 8; \
                  complete the file, or give another --format than u64le",
                 bytes - bytes % 8,
             ),
-            Problem::OpenFormat(at, token) => write!(
-                f,
-                "{}: \"{}\": up to here fingerprints are neither all hexadecimal (16 digits or 0x) \
-                 nor all decimal; give --format hex or --format dec",
-                place(at),
-                token.escape_debug(),
-            ),
+            Problem::OpenFormat(at, token, columns) => {
+                write!(f, "{}: \"{}\": ", place(at), token.escape_debug())?;
+                match columns {
+                    Some(columns) => columns.write(f),
+                    None if is_hex_or_dec(token) => f.write_str(OPEN_DIGITS),
+                    None => f.write_str(
+                        "is neither hexadecimal nor decimal; give the --format that the file has, \
+                         of those that `fpstore --help` lists",
+                    ),
+                }
+            }
             Problem::NoToken => write!(
                 f,
                 "{origin}: no whole fingerprint in the first {HEAD_BYTES} bytes; give --format hex, \
@@ -266,6 +294,40 @@ impl fmt::Display for InputError {
             }
             Problem::Column(problem) => problem.write(f, origin),
             Problem::Record(at, problem) => write!(f, "{origin}: {at}{problem}"),
+        }
+    }
+}
+
+/// Why a list is not read where its digits may be hexadecimal or decimal.
+const OPEN_DIGITS: &str = "up to here fingerprints are neither all hexadecimal (16 digits or 0x) nor \
+                           all decimal; give --format hex or --format dec if all of them are that";
+
+/// Whether it could be a fingerprint of a list, or the beginning of one.
+fn is_hex_or_dec(token: &str) -> bool {
+    is_value(token.as_bytes()) || token.trim_end_matches('.').bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+impl Columns {
+    /// Says how to read them. No advice takes all of them for fingerprints where one may be a count.
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Columns { count, fingerprint } = self;
+        write!(f, "each line has {count} columns, separated by white space; ")?;
+        match fingerprint {
+            Some((number, None)) => write!(
+                f,
+                "to take the fingerprints from column {number}, give --format columns --no-header \
+                 --fingerprint-column {number}"
+            ),
+            Some((_, Some(name))) => write!(
+                f,
+                "to take the fingerprints from the column \"{name}\", give --format columns \
+                 --fingerprint-column {name}",
+                name = name.escape_debug()
+            ),
+            None => f.write_str(
+                "give --format columns --no-header --fingerprint-column N, or --format hex or \
+                 --format dec if all of them are fingerprints",
+            ),
         }
     }
 }
@@ -334,6 +396,20 @@ fn listed(names: &[String]) -> String {
     format!("are {}{more}", shown.collect::<Vec<_>>().join(", "))
 }
 
+impl RecordProblem {
+    /// Whether to skip the record is good advice: where the fault is one of this record alone, and not
+    /// one of the options.
+    fn may_be_skipped(&self) -> bool {
+        match self {
+            RecordProblem::Text { fault, .. } => {
+                matches!(fault, Fault::HexDigit(_) | Fault::DecDigit(_) | Fault::NoDigits)
+            }
+            RecordProblem::OpenQuote | RecordProblem::Long { .. } => false,
+            _ => true,
+        }
+    }
+}
+
 impl fmt::Display for RecordProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let column = |column: &String| format!(", column \"{}\"", column.escape_debug());
@@ -344,28 +420,21 @@ impl fmt::Display for RecordProblem {
             }
             RecordProblem::Value { column: name, found, wanted } => {
                 write!(f, "{}: {found} is no {wanted}", column(name))?;
-                f.write_str("; correct it, or give --on-error skip")
+                f.write_str("; correct it")
             }
             RecordProblem::Null { column: name } => {
-                let advice = "is null; fill it in, or give --on-error skip";
-                write!(f, "{}: {advice}", column(name))
+                write!(f, "{}: is null; fill it in", column(name))
             }
             RecordProblem::NoField { column: name } => {
-                let advice = "fill it in, name another column, or give --on-error skip";
-                write!(f, "{}: is missing; {advice}", column(name))
+                write!(f, "{}: is missing; fill it in, or name another column", column(name))
             }
-            RecordProblem::Fields { found, header } => write!(
-                f,
-                ": {found} fields, where the first line has {header}; correct it, or give --on-error \
-                 skip"
-            ),
-            RecordProblem::Json(cause) => write!(
-                f,
-                ": no JSON object: {cause}; give one object on each line, or --on-error skip"
-            ),
-            RecordProblem::Utf8 => {
-                f.write_str(": is no UTF-8 text; convert it, or give --on-error skip")
+            RecordProblem::Fields { found, header } => {
+                write!(f, ": {found} fields, where the first line has {header}; correct it")
             }
+            RecordProblem::Json(cause) => {
+                write!(f, ": no JSON object: {cause}; give one object on each line")
+            }
+            RecordProblem::Utf8 => f.write_str(": is no UTF-8 text; convert it"),
             RecordProblem::OpenQuote => {
                 f.write_str(": a quote is opened and never closed; close it, or double it")
             }

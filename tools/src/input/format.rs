@@ -24,6 +24,8 @@ pub enum FormatArg {
     Csv,
     /// Columns separated by tabs, with a header
     Tsv,
+    /// Columns separated by white space, with a header
+    Columns,
     /// One JSON object on each line
     #[value(alias = "ndjson")]
     Jsonl,
@@ -48,6 +50,8 @@ pub enum Container {
     Csv,
     /// Columns separated by tabs.
     Tsv,
+    /// Columns separated by white space.
+    Columns,
     /// JSON lines.
     Jsonl,
     /// Parquet.
@@ -67,6 +71,7 @@ impl FormatArg {
             FormatArg::Npy => Some(Container::Npy),
             FormatArg::Csv => Some(Container::Csv),
             FormatArg::Tsv => Some(Container::Tsv),
+            FormatArg::Columns => Some(Container::Columns),
             FormatArg::Jsonl => Some(Container::Jsonl),
             FormatArg::Parquet => Some(Container::Parquet),
             FormatArg::Arrow => Some(Container::Arrow),
@@ -83,6 +88,7 @@ impl fmt::Display for Container {
             Container::Npy => "a .npy array",
             Container::Csv => "CSV",
             Container::Tsv => "TSV",
+            Container::Columns => "columns separated by white space",
             Container::Jsonl => "JSON lines",
             Container::Parquet => "Parquet",
             Container::Arrow => "Arrow IPC",

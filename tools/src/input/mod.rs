@@ -41,6 +41,7 @@ pub use reader::{IdKind, IdWish};
 pub use records::{Id, Records};
 pub use skipped::Skipped;
 
+use delimited::{DelimitedReader, Separator};
 use detect::{Known, Layout, Verdict, judge, layout, skip_bom};
 use error::{Origin, Problem};
 use format::{Container, Hint};
@@ -214,7 +215,9 @@ impl Source {
                 }
                 Verdict::TooShort => Problem::NoToken,
                 Verdict::Utf16 => Problem::Utf16,
-                Verdict::Open { place, token } => Problem::OpenFormat(place, token),
+                Verdict::Open { place, token, columns } => {
+                    Problem::OpenFormat(place, token, columns)
+                }
                 Verdict::Foreign(name) => Problem::Foreign(name),
                 Verdict::IsNot(container) => Problem::IsNot(container),
             };
@@ -252,7 +255,10 @@ impl Source {
         codec: Option<Codec>,
     ) -> Result<Box<dyn Reader>, Problem> {
         let wishes = self.options.wishes();
-        let is_text = matches!(layout, Layout::List(_) | Layout::Delimited(_) | Layout::Jsonl);
+        let is_text = matches!(
+            layout,
+            Layout::List(_) | Layout::Delimited(_) | Layout::Columns | Layout::Jsonl
+        );
         if is_text {
             let mark = stream.head().len() - skip_bom(stream.head()).len();
             stream.consume(mark);
@@ -274,8 +280,14 @@ impl Source {
             }
             Layout::List(format) => Box::new(list::ListReader::new(stream, format)),
             Layout::Npy => Box::new(npy::NpyReader::new(stream, wishes.byte_order)?),
-            Layout::Delimited(delimiter) => {
-                Box::new(delimited::DelimitedReader::new(stream, delimiter, wishes, self.live))
+            Layout::Delimited(delimiter) => Box::new(DelimitedReader::new(
+                stream,
+                Separator::Byte(delimiter),
+                wishes,
+                self.live,
+            )),
+            Layout::Columns => {
+                Box::new(DelimitedReader::new(stream, Separator::WhiteSpace, wishes, self.live))
             }
             Layout::Jsonl => Box::new(json::JsonReader::new(stream, wishes, self.live)),
             #[cfg(feature = "arrow")]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use crate::failure::one_line;
 use crate::input::Records;
+use crate::input::error::WhySkipped;
 
 /// Counts what was skipped, and tells each on standard error.
 #[derive(Debug, Default)]
@@ -29,7 +30,10 @@ impl Skipped {
         let mut lines = String::new();
         for error in records.skipped.drain(..) {
             if !self.quiet {
-                lines.push_str(&format!("fpstore: skipped: {}\n", one_line(&error.to_string())));
+                lines.push_str(&format!(
+                    "fpstore: skipped: {}\n",
+                    one_line(&WhySkipped(&error).to_string())
+                ));
             }
         }
         (!lines.is_empty()).then_some(lines)

@@ -61,14 +61,36 @@ impl fmt::Display for Fault {
                 "the value is over 64 bits; give -9223372036854775808 to 18446744073709551615",
             ),
             Fault::NotSixteen(digits) => {
-                write!(f, "{digits} digits, after fingerprints of 16 hexadecimal digits; ")?;
-                f.write_str("give --format hex or --format dec")
+                write!(
+                    f,
+                    "{digits} digits, after fingerprints of 16 hexadecimal digits; correct it, "
+                )?;
+                f.write_str("or give --format hex or --format dec if all of them are that")
             }
         }
     }
 }
 
 impl Fault {
+    /// The message where the fingerprint is an argument of the command.
+    pub fn in_argument(&self) -> String {
+        match self {
+            Fault::HexDigit(byte) => format!(
+                "'{}' is no hexadecimal digit; correct it, or give --format dec if it is decimal",
+                byte.escape_ascii()
+            ),
+            Fault::DecDigit(byte) => format!(
+                "'{}' is no decimal digit; correct it, or leave --format dec out",
+                byte.escape_ascii()
+            ),
+            Fault::HexOverflow => {
+                "more than 16 hexadecimal digits; correct it, or give --format dec if it is decimal"
+                    .to_string()
+            }
+            _ => self.to_string(),
+        }
+    }
+
     /// The message where the fingerprint is a value of a column.
     pub fn in_column(&self) -> String {
         match self {
@@ -78,15 +100,14 @@ impl Fault {
                     _ => ("decimal", "hex"),
                 };
                 format!(
-                    "'{}' is no {kind} digit; correct it, or give --digits {other} or --on-error \
-                     skip",
+                    "'{}' is no {kind} digit; correct it, or give --digits {other}",
                     byte.escape_ascii()
                 )
             }
-            Fault::NoDigits => "no digits; fill it in, or give --on-error skip".to_string(),
+            Fault::NoDigits => "no digits; fill it in".to_string(),
             Fault::NotSixteen(digits) => format!(
-                "{digits} digits, after fingerprints of 16 hexadecimal digits; give --digits hex or \
-                 --digits dec"
+                "{digits} digits, after fingerprints of 16 hexadecimal digits; correct it, or give \
+                 --digits hex or --digits dec if all of them are that"
             ),
             Fault::HexOverflow | Fault::DecOverflow => self.to_string(),
         }

@@ -50,8 +50,9 @@ Output, in the order of the queries:
 With --id-map the strings are printed that `pack --id-map` kept; in tsv with
 \\t, \\n, \\r, \\, and \\\\ for tab, line ends, comma and backslash.
 
-Fingerprints are printed in 16 lower-case hexadecimal digits. `fpstore --help`
-explains the formats in which they are read.
+Fingerprints are printed in 16 lower-case hexadecimal digits. Those among the
+arguments are hexadecimal as well: 12 is 0x12, the decimal 18. With --format dec
+they are decimal. `fpstore --help` explains the formats of FILE.
 
 Queries from a pipe are answered line by line, as soon as each is there; auto
 then judges the format from what the first read brings. Those of a file are
@@ -73,7 +74,7 @@ pub struct Args {
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
 
-    /// Fingerprints to look for, hexadecimal or decimal
+    /// Fingerprints to look for: hexadecimal, or decimal with --format dec
     #[arg(value_name = "FP")]
     fingerprints: Vec<String>,
 

@@ -125,7 +125,7 @@ fn each_input_is_judged_for_itself() {
 #[test]
 fn tokens_that_leave_the_format_open_ask_for_it() {
     let advice = "up to here fingerprints are neither all hexadecimal (16 digits or 0x) nor all \
-                  decimal; give --format hex or --format dec";
+                  decimal; give --format hex or --format dec if all of them are that";
     fails_with("ff\n", "", &format!("in: line 1, column 1: \"ff\": {advice}"));
     fails_with("12\n 0x12\n", "", &format!("in: line 2, column 2: \"0x12\": {advice}"));
     fails_with(
@@ -133,7 +133,9 @@ fn tokens_that_leave_the_format_open_ask_for_it() {
         "",
         &format!("in: line 2, column 4: \"00000000000000ab\": {advice}"),
     );
-    fails_with("name hash\n", "", &format!("in: line 1, column 1: \"name\": {advice}"));
+    let advice = "is neither hexadecimal nor decimal; give the --format that the file has, of those \
+                  that `fpstore --help` lists";
+    fails_with("name\n", "", &format!("in: line 1, column 1: \"name\": {advice}"));
     fails_with("é\n", "", &format!("in: line 1, column 1: \"é\": {advice}"));
     fails_with("--1\n", "", &format!("in: line 1, column 1: \"--1\": {advice}"));
 }
@@ -153,8 +155,8 @@ fn text_whose_last_character_is_cut_by_the_first_64_kib_is_still_text() {
     let text = format!("x\n{}", "€".repeat(30_002));
     assert!(std::str::from_utf8(&text.as_bytes()[..1 << 16]).is_err());
     assert_eq!(text.len() % 8, 0, "else it could not pass for raw integers");
-    let advice = "up to here fingerprints are neither all hexadecimal (16 digits or 0x) nor all \
-                  decimal; give --format hex or --format dec";
+    let advice = "is neither hexadecimal nor decimal; give the --format that the file has, of those \
+                  that `fpstore --help` lists";
     fails_with(text, "", &format!("in: line 1, column 1: \"x\": {advice}"));
 }
 
@@ -176,7 +178,68 @@ fn a_list_that_begins_with_sixteen_digits_may_not_go_on_with_fewer() {
     fails_with(
         text,
         "",
-        "in: line 4002, column 1: 2 digits, after fingerprints of 16 hexadecimal digits; give \
-         --format hex or --format dec",
+        "in: line 4002, column 1: 2 digits, after fingerprints of 16 hexadecimal digits; \
+         correct it, or give --format hex or --format dec if all of them are that",
     );
+}
+
+#[test]
+fn a_count_beside_a_fingerprint_is_never_advised_to_be_taken_for_one() {
+    let table = |column: &str| {
+        format!(
+            "each line has 2 columns, separated by white space; to take the fingerprints from \
+             {column}"
+        )
+    };
+    let first = "column 1, give --format columns --no-header --fingerprint-column 1";
+    fails_with(
+        "8f3ac41e09b7d265 3\n8f3ac41e09b7d264 1\n",
+        "",
+        &format!("in: line 1, column 18: \"3\": {}", table(first)),
+    );
+    // As `uniq -c` writes it, here with the last line cut.
+    let second = "column 2, give --format columns --no-header --fingerprint-column 2";
+    fails_with(
+        "      3 8f3ac41e09b7d265\n     12 8f3ac41e09b7d264",
+        "",
+        &format!("in: line 1, column 9: \"8f3ac41e09b7d265\": {}", table(second)),
+    );
+    let named = "the column \"hash\", give --format columns --fingerprint-column hash";
+    fails_with(
+        "hash count\n8f3ac41e09b7d265 3\n",
+        "",
+        &format!("in: line 1, column 1: \"hash\": {}", table(named)),
+    );
+    // All decimal: nobody can tell which are fingerprints.
+    let open = "each line has 2 columns, separated by white space; give --format columns --no-header \
+                --fingerprint-column N, or --format hex or --format dec if all of them are fingerprints";
+    fails_with("\n 17 3\n18 1\n", "", &format!("in: line 2, column 2: \"17\": {open}"));
+    packs_as("17 3\n18 1\n", "--format dec", &[17, 3, 18, 1]);
+    packs_as("17 3 18 1\n", "", &[17, 3, 18, 1]);
+}
+
+#[test]
+fn columns_are_separated_by_any_white_space() {
+    let columns = "--format columns --no-header --fingerprint-column";
+    let counted = "      3 8f3ac41e09b7d265\n \t12\t\t 8f3ac41e09b7d264 \r\n\n1 000000000000000f";
+    let set = [0x8f3ac41e09b7d265, 0x8f3ac41e09b7d264, 0xf];
+    packs_as(counted, &format!("{columns} 2"), &set);
+    packs_as(counted, &format!("{columns} 1 --digits dec"), &[3, 12, 1]);
+    packs_as(
+        "count hash\n3 0x11\n4  0x12\n",
+        "--format columns --fingerprint-column hash",
+        &[17, 18],
+    );
+    // Nothing quotes.
+    packs_as("\"a 0x11\nb\" 0x12\n", &format!("{columns} 2"), &[17, 18]);
+    fails_with(
+        "a 0x11\nb c 0x12\n",
+        &format!("{columns} 2 --digits hex"),
+        "in: line 2: 3 fields, where the first line has 2; correct it, or give --on-error skip",
+    );
+    // White space and words over the ends of buffers.
+    let many: String = (0..20_000u64)
+        .map(|i| format!("{i}{}{i:016x} \n", " ".repeat(i as usize % 7 + 1)))
+        .collect();
+    packs_as(many, &format!("{columns} 2"), &(0..20_000).collect::<Vec<_>>());
 }

@@ -87,7 +87,7 @@ fn the_map_of_another_store_is_told_even_where_fingerprints_and_numbers_are_the_
     scratch
         .run("query one 0x1 --id-map nothing")
         .fails_naming(&["nothing: cannot open the id map"]);
-    scratch.run("query one 0x1 --id-map one").fails_naming(&["one: cannot open the id map"]);
+    scratch.run("query one 0x1 --id-map one").fails_naming(&["one: is a directory; give"]);
     scratch.run("query one 0x1 --id-map in.jsonl").fails_naming(&["in.jsonl: byte 0: [IDM-2]"]);
 }
 
