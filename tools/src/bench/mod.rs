@@ -8,6 +8,7 @@ mod data;
 mod front;
 mod grid;
 mod machine;
+mod noise;
 mod overlay;
 mod paper;
 mod queries;
@@ -82,11 +83,13 @@ fn run_quick(args: &MeasureArgs) -> Result<(), Failure> {
     if args.json {
         output.json(&recommended)?;
     } else {
-        output.line(&format!(
-            "about {} distinct fingerprints, of which the planner has seen {}",
-            kept.count,
-            kept.single.len() + kept.runs.len()
-        ))?;
+        output.line(&match kept.seen() {
+            seen if seen == kept.count => format!("{seen} distinct fingerprints"),
+            seen => format!(
+                "about {} distinct fingerprints, of which the planner has seen {seen}",
+                kept.count
+            ),
+        })?;
         for line in terminal::recommendations(&recommended, args.radius(), false) {
             output.line(&line)?;
         }
@@ -96,6 +99,7 @@ fn run_quick(args: &MeasureArgs) -> Result<(), Failure> {
 
 fn run_sweep(args: &MeasureArgs) -> Result<(), Failure> {
     let start = (SystemTime::now(), Instant::now());
+    let load_before = noise::load();
     // What is wrong with an option is told before anything takes its time.
     for configuration in grid_of(args) {
         configuration.plan(&args.planner(1)?)?;
@@ -165,6 +169,7 @@ fn run_sweep(args: &MeasureArgs) -> Result<(), Failure> {
         queries: queries.origin,
         radius: args.radius(),
         verified: outcome.verified,
+        noise: Some(noise::Noise::new(&outcome.configurations, machine::cores(), load_before)),
         configurations: outcome.configurations,
         skipped: outcome.skipped,
         histograms: outcome.histograms,
@@ -327,6 +332,10 @@ impl Screen {
         }
         for line in terminal::quick_check(&results.quick) {
             self.output.line(&line)?;
+        }
+        self.output.line(&format!("\n{}", noise::predictions(&results.configurations)))?;
+        if let Some(warning) = results.noise().warning() {
+            self.output.line(&format!("warning: {warning}"))?;
         }
         if let Some(directory) = directory {
             let file = directory.join("report.html");

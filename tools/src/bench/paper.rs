@@ -86,11 +86,15 @@ pub fn configurations() -> Vec<Configuration> {
 }
 
 impl Paper {
-    /// The section for these results.
-    pub fn new(results: &Results) -> Result<Self, Failure> {
-        let designs =
+    /// The section for these results; `None` where the paper's designs were not measured.
+    pub fn new(results: &Results) -> Result<Option<Self>, Failure> {
+        let designs: Vec<_> =
             DESIGNS.iter().map(|row| design_row(row, results)).collect::<Result<_, _>>()?;
-        Ok(Self { designs, sizes: size_rows(results)? })
+        // One of them may be part of any grid.
+        if designs.iter().filter(|row| row.measured.is_some()).count() < 2 {
+            return Ok(None);
+        }
+        Ok(Some(Self { designs, sizes: size_rows(results)? }))
     }
 }
 

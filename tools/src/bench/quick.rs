@@ -67,6 +67,13 @@ impl Sampler {
 }
 
 impl Kept {
+    /// How many distinct fingerprints were kept; some are in both lists.
+    pub fn seen(&self) -> u64 {
+        let in_runs = |fingerprint: &&u64| self.runs.binary_search(fingerprint).is_ok();
+        let twice = self.single.iter().filter(in_runs).count();
+        (self.single.len() + self.runs.len() - twice) as u64
+    }
+
     /// Tells a planner of it.
     pub fn tell(&self, planner: Planner) -> Planner {
         let runs = self.runs.chunk_by(|&a, &b| run_of(a) == run_of(b));
@@ -142,6 +149,10 @@ mod tests {
         of_runs.sort_unstable();
         assert_eq!(kept.runs, of_runs);
         assert!((500..3000).contains(&of_runs.len()), "{}", of_runs.len());
+        let mut all = [&kept.single[..], &kept.runs].concat();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(kept.seen(), all.len() as u64);
     }
 
     #[test]
@@ -150,6 +161,7 @@ mod tests {
         sampler.take(&[5, 3, 5]);
         sampler.take(&[3]);
         let kept = sampler.finish();
+        assert_eq!(kept.seen(), 2);
         assert_eq!(kept, Kept { single: vec![3, 5], runs: vec![3, 5], count: 2 });
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::machine::{Build, Machine};
+use super::noise::Noise;
 use super::overlay::Engine;
 use super::{data, queries};
 use crate::failure::Failure;
@@ -31,6 +32,8 @@ pub struct Results {
     /// The radius of the latencies that are compared and recommended for.
     pub radius: u32,
     pub verified: Verified,
+    /// How quiet the machine was.
+    pub noise: Option<Noise>,
     pub configurations: Vec<Measured>,
     /// Configurations for which the time limit left nothing.
     pub skipped: Vec<String>,
@@ -53,7 +56,7 @@ pub struct Verified {
 }
 
 /// A configuration, and what was measured of it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Measured {
     /// `design-bytes-codec-L`, unique in a sweep.
     pub id: String,
@@ -230,6 +233,12 @@ impl Results {
             return Err(wrong(format!("{message}; measure again with this program")));
         }
         Ok(results)
+    }
+
+    /// How quiet the machine was; for results that do not say so, from their rounds.
+    pub fn noise(&self) -> Noise {
+        let of_rounds = || Noise::new(&self.configurations, self.machine.cores, None);
+        self.noise.unwrap_or_else(of_rounds)
     }
 
     /// The configuration with this id.

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::oracle::fingerprints;
+use crate::oracle::{fingerprints, sorted};
 use crate::{Scratch, raw};
 
 /// Options of a sweep that takes no time.
@@ -153,6 +153,7 @@ fn the_time_limit_leaves_out_what_it_does_not_reach() {
     let text = scratch.run(&format!("bench --uniform 3000 {grid} {SHORT}")).succeeds().stdout;
     assert!(text.contains("single 256 gap") && text.contains("halves 256 gap"), "{text}");
     assert!(text.contains("worth having") && text.contains("fpstore pack INPUT -o STORE -k 3"));
+    assert!(text.contains("times as long as predicted"), "{text}");
 }
 
 #[test]
@@ -160,6 +161,8 @@ fn the_quick_recommendation_prints_commands_that_pack() {
     let scratch = Scratch::new();
     scratch.write("in", raw(&fingerprints(4, 5000)));
     let text = scratch.run("bench in --quick -k 3 --format u64le").succeeds().stdout;
+    let distinct = sorted(&fingerprints(4, 5000)).len();
+    assert!(text.starts_with(&format!("{distinct} distinct fingerprints\n")), "once each: {text}");
     let commands: Vec<_> =
         text.lines().filter_map(|line| line.split_once("fpstore pack ")).collect();
     assert_eq!(commands.len(), 3, "{text}");

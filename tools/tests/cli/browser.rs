@@ -37,6 +37,11 @@ addEventListener("load", () => {
   const first = document.querySelector("#configurations tbody tr").dataset.id;
   const text = getComputedStyle(document.body);
   const result = { charts, told, wrong, picked, first, width: innerWidth,
+    tables: [...document.querySelectorAll("table")].map((table) => {
+      const box = table.parentElement;
+      return { wide: table.scrollWidth > box.clientWidth, scrolls: getComputedStyle(box).overflowX,
+        bar: box.offsetHeight - box.clientHeight };
+    }),
     scroll: document.documentElement.scrollWidth, ink: text.color, page: text.backgroundColor };
   const out = document.createElement("pre");
   out.id = "probe";
@@ -80,7 +85,7 @@ fn in_a_browser_the_charts_hold_the_points_and_fit_the_screen() {
     let (page, results) = page(&scratch);
     scratch.write("probed.html", page.replace("</body>", &format!("{PROBE}</body>")));
     let mut colours = Vec::new();
-    for (width, dark) in [(1280, false), (500, true)] {
+    for (width, dark) in [(1280, false), (800, true), (500, true)] {
         let told = open(&browser, &scratch, width, dark);
         let mut found: BTreeMap<String, Vec<Point>> = BTreeMap::new();
         for (chart, marks) in told["charts"].as_object().unwrap() {
@@ -111,7 +116,12 @@ fn in_a_browser_the_charts_hold_the_points_and_fit_the_screen() {
         assert!(told["told"].as_u64().unwrap() > 50, "{}", told["told"]);
         assert_eq!(told["first"], "24,20,20-1024-gap-auto", "a click on a column sorts");
         assert!(told["scroll"].as_u64() <= told["width"].as_u64(), "no wider than the screen");
+        for table in told["tables"].as_array().unwrap() {
+            // What is wider than its place has a bar of its own, which is seen.
+            assert_eq!(table["scrolls"], "auto", "{table}");
+            assert!(table["wide"] == false || table["bar"].as_u64() > Some(4), "{width}: {table}");
+        }
         colours.push((told["ink"].clone(), told["page"].clone()));
     }
-    assert_ne!(colours[0], colours[1], "dark differs from light");
+    assert_ne!(colours[0], colours[2], "dark differs from light");
 }

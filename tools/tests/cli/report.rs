@@ -198,7 +198,61 @@ fn the_report_needs_no_network_and_says_what_was_recommended() {
     for r in results["recommended"].as_array().unwrap() {
         assert!(page.contains(r["command"].as_str().unwrap()), "{r}");
     }
+    // What was not measured has no column, and no table.
+    assert!(!page.contains(">ids</button>") && page.contains(">cold</button>"));
+    assert!(!page.contains("The paper beside this") && !page.contains("id=\"paper-designs\""));
+}
+
+#[test]
+fn the_paper_has_a_table_where_its_designs_were_measured() {
+    let scratch = Scratch::new();
+    let grid = "--designs single --block-bytes 512 --codecs gap --low-bits auto -k 3 --paper";
+    sweep(&scratch, 2000, grid);
+    let page = fs::read_to_string(scratch.path("out").join("report.html")).unwrap();
     for part in ["id=\"paper-designs\"", "262,144", "about 32 GB", "predicted for uniform"] {
         assert!(page.contains(part), "{part}");
     }
+}
+
+#[test]
+fn noise_is_measured_and_told_and_what_is_far_off_is_marked() {
+    let scratch = Scratch::new();
+    let (_, mut results) = page(&scratch);
+    let noise = &results["noise"];
+    assert!(float(&noise["spread"]) >= 0.0 && noise["rounds"] == 32, "{noise}");
+    assert_eq!(noise["load_before"].is_null(), !std::path::Path::new("/proc/loadavg").exists());
+    // Rounds of a quiet machine, and all predictions right but two.
+    for (number, m) in results["configurations"].as_array_mut().unwrap().iter_mut().enumerate() {
+        for round in m["warm"]["rounds"].as_array_mut().unwrap() {
+            round["p50_ns"] = json!(1000);
+            round["reference_ns"] = json!(500);
+        }
+        m["warm"]["p50_ns"] = json!(1000);
+        let factor = [1.6, 0.6].get(number).copied().unwrap_or(1.1);
+        m["predicted"]["warm_ns"] = json!(1000.0 * factor);
+    }
+    let mut report = |load: f64| {
+        results["noise"] = json!({"load_before": load, "cores": 2, "spread": 0.02, "long_rounds": 1,
+            "rounds": 32});
+        scratch.write("results.json", results.to_string());
+        scratch.run("bench report results.json -o again").succeeds();
+        fs::read_to_string(scratch.path("again").join("report.html")).unwrap()
+    };
+    let quiet = report(0.1);
+    assert!(!quiet.contains("busy"), "nothing to warn of");
+    for part in [
+        "took 2% longer at times, and 1 of 32 rounds a quarter longer than usual; before the start 0.1 \
+         processes ran on 2 cores",
+        "searches took 0.91 times as long as predicted, in the middle; 2 of 16 predictions are off by \
+         more than a factor of 1.5",
+        "Hollow marks, 2 of 16, are off by more than a factor of 1.5.",
+    ] {
+        assert!(quiet.contains(part), "{part}");
+    }
+    let chart =
+        quiet.split("data-chart=\"").find(|chart| chart.starts_with("predicted-latency")).unwrap();
+    assert_eq!(chart.matches(" off s").count() + chart.matches(" off\"").count(), 2, "{chart}");
+    let busy = report(4.0);
+    assert!(busy.contains("id=\"noise\"") && busy.contains("4.0 processes ran on 2 cores"));
+    assert!(busy.contains("The machine was busy, which makes measured times too long."));
 }

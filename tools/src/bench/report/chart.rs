@@ -43,7 +43,7 @@ pub struct Mark {
     /// What it stands for.
     pub id: String,
     pub title: String,
-    /// Further classes: `front`, `chosen`, `faint`.
+    /// Further classes: `front`, `chosen`, `faint`, `off`.
     pub class: String,
 }
 

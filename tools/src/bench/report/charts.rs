@@ -1,6 +1,7 @@
 //! The charts of the report.
 
 use super::super::front::Point;
+use super::super::noise::FAR_OFF;
 use super::super::results::{Histogram, Measured, Results};
 use super::super::sweep::point;
 use super::super::terminal::{number, time};
@@ -216,6 +217,8 @@ fn prediction(
     values: fn(&Measured) -> (f64, f64),
 ) -> Chart {
     let (series, designs) = designs(results);
+    let is_far_off = |(x, y): (f64, f64)| !(1.0 / FAR_OFF..=FAR_OFF).contains(&(y / x));
+    let far_off = results.configurations.iter().filter(|m| is_far_off(values(m))).count();
     let marks: Vec<Mark> = results
         .configurations
         .iter()
@@ -229,7 +232,9 @@ fn prediction(
                 format(x),
                 format(y)
             );
-            Mark { x, y, series, id: m.id.clone(), title, class: emphasis(results, m) }
+            let off = if is_far_off((x, y)) { " off" } else { "" };
+            let class = format!("{}{off}", emphasis(results, m));
+            Mark { x, y, series, id: m.id.clone(), title, class }
         })
         .collect();
     let all = || marks.iter().flat_map(|mark| [mark.x, mark.y]).filter(|value| *value > 0.0);
@@ -244,6 +249,19 @@ fn prediction(
         class: class.to_string(),
     };
     let unit = if id.ends_with("latency") { "p50, us" } else { "bytes per fingerprint" };
+    let mut description =
+        "Predicted with the set as sample against measured. On the line both are \
+                           equal; between the dotted lines they are within 25% of each other."
+            .to_string();
+    if far_off > 0 {
+        description.push_str(&format!(
+            " Hollow marks, {far_off} of {}, are off by more than a factor of {FAR_OFF}.",
+            marks.len()
+        ));
+        if id.ends_with("latency") && results.noise().is_busy() {
+            description.push_str(" The machine was busy, which makes measured times too long.");
+        }
+    }
     let axis = |what: &str| Axis {
         label: format!("{what} {unit}"),
         scale: Scale::Log,
@@ -254,10 +272,7 @@ fn prediction(
     Chart {
         id: id.to_string(),
         title: title.to_string(),
-        description:
-            "Predicted with the set as sample against measured. On the line both are equal; \
-                      between the dotted lines they are within 25% of each other."
-                .to_string(),
+        description,
         x: axis("predicted"),
         y: axis("measured"),
         series,

@@ -15,10 +15,10 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
 use serde::Serialize;
 
-use super::overlay;
 use super::paper::Paper;
 use super::results::{Measured, Results};
 use super::terminal::{bytes, number, time};
+use super::{noise, overlay};
 use crate::failure::Failure;
 
 const TEMPLATES: [(&str, &str); 5] = [
@@ -83,8 +83,18 @@ fn page(results: &Results) -> Result<String, Failure> {
             }
         })
         .collect();
-    let rows: Vec<Row> = results.configurations.iter().map(row).collect();
-    let columns = COLUMNS.map(|(name, about)| context! { name, about });
+    let mut rows: Vec<Row> = results.configurations.iter().map(row).collect();
+    // What no configuration has, such as ids or cold searches, takes no room.
+    let is_used: Vec<bool> = (0..COLUMNS.len())
+        .map(|at| rows.iter().any(|row| row.cells.get(at).is_some_and(|cell| cell.0 != NONE)))
+        .collect();
+    for row in &mut rows {
+        let mut used = is_used.iter();
+        row.cells.retain(|_| used.next() == Some(&true));
+    }
+    let columns = COLUMNS.iter().zip(&is_used).filter(|(_, is_used)| **is_used);
+    let columns: Vec<_> =
+        columns.map(|((name, about), _)| context! { name => *name, about => *about }).collect();
     render(
         "page.html",
         context! {
@@ -92,8 +102,11 @@ fn page(results: &Results) -> Result<String, Failure> {
             paper => Value::from(Serde(Paper::new(results)?)),
             charts => Value::from(Serde(drawn)),
             recommended,
+            warning => results.noise().is_busy(),
+            noise => results.noise().text(),
+            predictions => noise::predictions(&results.configurations),
             rows => Value::from(Serde(rows)),
-            columns => columns.to_vec(),
+            columns,
             script => SCRIPT,
             distinct => grouped(results.data.distinct),
             seconds => format!("{:.0}", results.seconds),
@@ -126,6 +139,9 @@ fn render(name: &str, values: Value) -> Result<String, Failure> {
     environment.get_template(name).and_then(|template| template.render(values)).map_err(failed)
 }
 
+/// A cell without a value.
+const NONE: &str = "-";
+
 const COLUMNS: [(&str, &str); 15] = [
     ("B/fp", "bytes of all files per fingerprint"),
     ("blocks", "of these, blocks"),
@@ -150,7 +166,7 @@ fn row(m: &Measured) -> Row {
         (format!("{bytes:.2}"), bytes)
     };
     let ns = |ns: f64| (time(ns), ns);
-    let none = || ("-".to_string(), f64::MAX);
+    let none = || (NONE.to_string(), f64::MAX);
     let most = m.throughput.last();
     Row {
         id: m.id.clone(),
@@ -160,7 +176,7 @@ fn row(m: &Measured) -> Row {
             (format!("{:.2}", m.size.bytes_per_fingerprint), m.size.bytes_per_fingerprint),
             share(m.size.blocks),
             share(m.size.router),
-            share(m.size.ids),
+            if m.size.ids == 0 { none() } else { share(m.size.ids) },
             share(m.size.headers),
             (
                 format!("{:.2}", m.pack.fingerprints_per_second / 1e6),
