@@ -21,16 +21,19 @@ Examples:
 
 A row for each design in its best size of blocks, the recommended one marked:
   tables      sorted copies of the set
-  prefix      bits of the tops
-  flips       how many of them may differ, for each table; - is not searched
-  candidates  fingerprints that share a top with a query, at most: 2^(d - p)
-  blocks      that a search scans in all tables; decoded are those in which a
-              random fingerprint comes near enough
-  touched     bytes of blocks that a search reads
-  B/fp        bytes of all files per fingerprint
+  block       bytes of a block
+  store       bytes of all files, and B/fp: of these per fingerprint
   router      memory that the routers of an open store take
-  warm, cold  time of a search, with the store in memory or all on the disk
-Widths such as 26,19,19 are parts of your own, and stand there where they beat
+  warm, cold  time of a query, with the store in memory or all on the disk
+--details adds how a query finds its matches:
+  prefix      bits that a table is sorted by first
+  differ      of these, how many may differ from those of the query; `1 in 2 of
+              3` says that two of three tables are searched
+  candidates  fingerprints with the same prefix, at most in a table: 2^(d - p)
+  blocks      that a query scans in all tables; decoded are those in which a
+              random fingerprint comes near enough
+  touched     bytes of blocks that a query reads
+`fpstore glossary` explains the words. Widths such as 26,19,19 are parts of your own, and stand there where they beat
 the named designs. Predicted from uniform fingerprints, or from --sample, for
 queries without matches, on one thread.
 
@@ -78,6 +81,10 @@ pub struct Args {
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     #[arg(conflicts_with = "calibration")]
     calibrate: Option<PathBuf>,
+
+    /// Print also how a query finds its matches
+    #[arg(long, conflicts_with = "json")]
+    details: bool,
 
     /// Print one JSON object
     #[arg(long)]
@@ -288,8 +295,9 @@ fn print(args: &Args, count: u64, plans: &[Plan]) -> Result<(), Failure> {
         })?;
         return output.flush();
     }
-    output.line(&format!("{count} fingerprints, k = {}", args.radius))?;
-    let mut rows = vec![header()];
+    output.line(&format!("{count} fingerprints, queries within k = {} bits", args.radius))?;
+    output.line("")?;
+    let mut rows = vec![header(args.details)];
     // A row for each design, or for each size of blocks that was asked for.
     let mut shown: Vec<&Design> = Vec::new();
     let mut order: Vec<&Plan> = plans.iter().collect();
@@ -299,7 +307,7 @@ fn print(args: &Args, count: u64, plans: &[Plan]) -> Result<(), Failure> {
             continue;
         }
         shown.push(&plan.design);
-        rows.push(row(plan, best == Some(plan)));
+        rows.push(row(plan, best == Some(plan), args.details));
     }
     let widths: Vec<usize> = (0..rows[0].len())
         .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
@@ -328,86 +336,72 @@ fn pack_command(args: &Args, plan: &Plan) -> String {
     )
 }
 
-fn header() -> Vec<String> {
-    [
-        "",
-        "design",
-        "block",
-        "tables",
-        "prefix",
-        "flips",
-        "candidates",
-        "blocks",
-        "decoded",
-        "touched",
-        "B/fp",
-        "router",
-        "warm",
-        "cold",
-    ]
-    .map(str::to_string)
-    .to_vec()
+fn header(details: bool) -> Vec<String> {
+    let mut names =
+        vec!["", "design", "tables", "block", "store", "B/fp", "router", "warm", "cold"];
+    if details {
+        names.extend(["prefix", "differ", "candidates", "blocks", "decoded", "touched"]);
+    }
+    names.into_iter().map(str::to_string).collect()
 }
 
-fn row(plan: &Plan, recommended: bool) -> Vec<String> {
-    let widths = plan.tables.iter().map(|table| table.top_bits);
-    let prefix = match (widths.clone().min(), widths.max()) {
-        (Some(least), Some(most)) if least < most => format!("{least}-{most}"),
-        (_, most) => most.unwrap_or(0).to_string(),
-    };
+fn row(plan: &Plan, recommended: bool, details: bool) -> Vec<String> {
     let mark = match (recommended, plan.within_budget) {
         (true, _) => "*",
         (false, true) => "",
         (false, false) => "over",
     };
-    let candidates = plan.tables.iter().map(|table| table.candidates).fold(0.0, f64::max);
-    vec![
+    let mut row = vec![
         mark.to_string(),
         plan.design.to_string(),
-        plan.block_bytes.to_string(),
         plan.tables.len().to_string(),
-        prefix,
-        flips(plan),
-        number(candidates),
-        number(plan.blocks),
-        number(plan.blocks_decoded),
-        bytes(plan.bytes_touched),
+        plan.block_bytes.to_string(),
+        bytes(plan.store_bytes as f64),
         format!("{:.2}", plan.bytes_per_fingerprint),
         bytes(plan.router_bytes as f64),
         time(plan.warm_ns),
         time(plan.cold_ns),
-    ]
+    ];
+    if details {
+        let prefix = range(plan.tables.iter().map(|table| table.top_bits));
+        let candidates = plan.tables.iter().map(|table| table.candidates).fold(0.0, f64::max);
+        row.extend([
+            prefix.unwrap_or_default(),
+            differ(plan),
+            number(candidates),
+            number(plan.blocks),
+            number(plan.blocks_decoded),
+            bytes(plan.bytes_touched),
+        ]);
+    }
+    row
 }
 
-/// Thresholds; runs of the same are written as one.
-fn flips(plan: &Plan) -> String {
+/// The least and the greatest of some numbers, if there are any.
+fn range(numbers: impl Iterator<Item = u32> + Clone) -> Option<String> {
+    let (least, most) = (numbers.clone().min()?, numbers.max()?);
+    Some(if least < most { format!("{least}-{most}") } else { most.to_string() })
+}
+
+/// How many bits of a prefix may differ, and in how many tables, if not in all.
+fn differ(plan: &Plan) -> String {
     if plan.scans {
-        return "scan".to_string();
+        return "all are read".to_string();
     }
-    let mut runs: Vec<(Option<u32>, usize)> = Vec::new();
-    for table in &plan.tables {
-        match runs.last_mut() {
-            Some((threshold, length)) if *threshold == table.threshold => *length += 1,
-            _ => runs.push((table.threshold, 1)),
-        }
-    }
-    let run = |&(threshold, length): &(Option<u32>, usize)| {
-        let threshold = threshold.map_or("-".to_string(), |threshold| threshold.to_string());
-        if length > 1 { format!("{threshold}x{length}") } else { threshold }
-    };
-    match &runs[..] {
-        [(Some(threshold), _)] => threshold.to_string(),
-        runs if runs.len() > 6 => "mixed".to_string(),
-        runs => runs.iter().map(run).collect::<Vec<_>>().join(","),
+    let searched = plan.tables.iter().filter_map(|table| table.threshold);
+    let (number, tables) = (searched.clone().count(), plan.tables.len());
+    match range(searched) {
+        Some(bits) if number < tables => format!("{bits} in {number} of {tables}"),
+        bits => bits.unwrap_or_default(),
     }
 }
 
 fn number(value: f64) -> String {
     match value {
-        _ if value >= 1e6 => format!("{value:.3e}"),
+        _ if value >= 9999.5 => scaled(value, 1000.0, &["", "k", "M", "G", "T"]).replace(' ', ""),
         _ if value >= 9.95 || value.fract() == 0.0 => format!("{value:.0}"),
         _ if value >= 0.095 => format!("{value:.1}"),
-        _ => format!("{value:.0e}"),
+        _ => "<0.1".to_string(),
     }
 }
 

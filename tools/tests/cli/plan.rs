@@ -18,23 +18,60 @@ fn row<'a>(text: &'a str, design: &str) -> Vec<&'a str> {
 
 #[test]
 fn the_table_of_the_paper_is_printed() {
-    let text = Scratch::new().run("plan --n 2^34 -k 3").succeeds().stdout;
+    let text = Scratch::new().run("plan --n 2^34 -k 3 --details").succeeds().stdout;
     for (design, tables, prefix, candidates) in [
         ("3of6", "20", "31-33", "8"),
         ("4x4", "16", "28", "64"),
         ("2of5", "10", "25-26", "512"),
-        ("quarters", "4", "16", "262144"),
+        ("quarters", "4", "16", "262k"),
     ] {
         let row = row(&text, design);
-        assert_eq!([row[2], row[3], row[4], row[5]], [tables, prefix, "0", candidates], "{text}");
+        assert_eq!([row[1], row[8], row[9], row[10]], [tables, prefix, "0", candidates], "{text}");
     }
+}
+
+#[test]
+fn rows_say_what_a_store_takes_and_details_say_how_queries_find_matches() {
+    let scratch = Scratch::new();
+    let text = scratch.run("plan --n 1e8 -k 8").succeeds().stdout;
+    let names = text.lines().nth(2).unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(names, ["design", "tables", "block", "store", "B/fp", "router", "warm", "cold"]);
+    let details = scratch.run("plan --n 1e8 -k 8 --details").succeeds().stdout;
+    let report = json(&scratch, "plan --n 1e8 -k 8 --json");
+    for name in ["single", "halves", "2of5", "3of6"] {
+        let mut plans = report["plans"].as_array().unwrap().iter();
+        let best = plans.find(|plan| plan["design"] == name).unwrap();
+        let thresholds: Vec<_> =
+            best["tables"].as_array().unwrap().iter().map(|t| t["threshold"].as_u64()).collect();
+        let used: Vec<u64> = thresholds.iter().copied().flatten().collect();
+        let (least, most) = (used.iter().min(), used.iter().max());
+        let cell = row(&details, name)[9];
+        if best["scans"] == true {
+            assert_eq!(cell, "all are read");
+            continue;
+        }
+        let bits = if least == most {
+            format!("{}", used[0])
+        } else {
+            format!("{}-{}", least.unwrap(), most.unwrap())
+        };
+        match used.len() == thresholds.len() {
+            true => assert_eq!(cell, bits, "{details}"),
+            false => assert_eq!(cell, format!("{bits} in {} of {}", used.len(), thresholds.len())),
+        }
+    }
+    // Nothing is written as a power of ten, nor as a list of dashes.
+    assert!(
+        !details.contains("e-") && !details.contains("-x") && !details.contains("e9"),
+        "{details}"
+    );
 }
 
 #[test]
 fn one_plan_is_recommended_with_its_command() {
     let scratch = Scratch::new();
     let text = scratch.run("plan --n 8e9").succeeds().stdout;
-    assert!(text.starts_with("8000000000 fingerprints, k = 3\n"), "{text}");
+    assert!(text.starts_with("8000000000 fingerprints, queries within k = 3 bits\n"), "{text}");
     assert_eq!(text.lines().filter(|line| line.starts_with('*')).count(), 1, "{text}");
     let report = json(&scratch, "plan --n 8_000_000_000 --json");
     let plans = report["plans"].as_array().unwrap();
