@@ -87,14 +87,23 @@ pub(crate) fn codes(lengths: &[u8]) -> Vec<Code> {
 /// Entropy of a histogram in bits per symbol; 0 if it is empty.
 pub(crate) fn entropy_bits(histogram: &[u64]) -> f64 {
     let total: f64 = histogram.iter().map(|&n| n as f64).sum();
-    let bits = |n: f64| -(n / total) * (n / total).log2();
-    histogram.iter().filter(|&&n| n > 0).map(|&n| bits(n as f64)).sum()
+    // Of the inverse, since the logarithm of 1, negated, is -0; so is the sum of no numbers.
+    let bits = |n: f64| (n / total) * (total / n).log2();
+    histogram.iter().filter(|&&n| n > 0).fold(0.0, |sum, &n| sum + bits(n as f64))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_entropy_of_a_single_class_is_0_and_not_less() {
+        for histogram in [&[][..], &[0, 0], &[0, 7, 0]] {
+            assert_eq!(format!("{:.3}", entropy_bits(histogram)), "0.000", "{histogram:?}");
+        }
+        assert_eq!(entropy_bits(&[4, 2, 1, 1]), 1.75);
+    }
 
     #[test]
     fn the_example_of_the_specification_holds() {
