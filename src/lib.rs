@@ -108,6 +108,6 @@ pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};
 pub use search::{Match, SearchWork, Searcher};
 pub use store::{
     Iter, IterWithIds, OpenOptions, PackEstimate, PackSession, PackSummary, PackTimes, Packer,
-    Phase, Progress, SegmentStats, Stats, Store, VerifyReport,
+    Phase, Progress, SegmentStats, Stats, Store, VerifyProgress, VerifyReport,
 };
 pub use table::{TableStats, information_bound_bits};

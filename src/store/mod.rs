@@ -20,6 +20,7 @@ mod tests;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use estimate::PackEstimate;
 pub use iter::Iter;
@@ -344,16 +345,36 @@ impl Store {
     ///
     /// [`Error::Corrupt`] with the first rule of the specification that is broken.
     pub fn verify(&self) -> Result<VerifyReport> {
+        self.verify_with(|_| {})
+    }
+
+    /// As [`Self::verify`], and tells how far it is, from any thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::verify`].
+    pub fn verify_with(&self, on_progress: impl Fn(VerifyProgress) + Sync) -> Result<VerifyReport> {
+        let total = self.segments.iter().fold(0u64, |total, segment| {
+            let keys = segment.count().saturating_mul(segment.tables().len() as u64);
+            let ids = segment.id_column().map_or(0, |ids| ids.id_count());
+            total.saturating_add(keys).saturating_add(ids)
+        });
+        let all_done = AtomicU64::new(0);
+        let done = |more: u64| {
+            let done = all_done.fetch_add(more, Ordering::Relaxed).saturating_add(more);
+            on_progress(VerifyProgress { done, total });
+        };
         let mut report = VerifyReport { bytes: self.manifest_bytes, ..VerifyReport::default() };
         for segment in &self.segments {
             for table in segment.tables() {
-                table.verify()?;
+                table.verify(&done)?;
                 report.tables += 1;
                 report.blocks += table.block_count();
                 report.bytes += table.file_bytes();
             }
             if let Some(ids) = segment.id_column() {
                 ids.verify(segment.identity())?;
+                done(ids.id_count());
                 report.ids = report.ids.saturating_add(ids.id_count());
                 report.bytes += ids.file_bytes();
             }
@@ -407,6 +428,16 @@ pub struct SegmentStats {
     pub tables: Vec<TableStats>,
     /// The ids, if it has some.
     pub ids: Option<IdStats>,
+}
+
+/// How far [`Store::verify_with`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VerifyProgress {
+    /// Fingerprints that are checked, counted once per table, and ids.
+    pub done: u64,
+    /// How many there are, as the files say.
+    pub total: u64,
 }
 
 /// What [`Store::verify`] has checked.

@@ -21,8 +21,8 @@ struct Tally {
 impl Table {
     /// Checks all that opening the table did not: padding, the histogram, every block with its CRC,
     /// its codes, its order, its last key, and that the fingerprints are the stated set. Decodes
-    /// all keys, shared by the threads of the current pool.
-    pub(crate) fn verify(&self) -> Result<()> {
+    /// all keys, shared by the threads of the current pool, and tells how many of them are done.
+    pub(crate) fn verify(&self, done: &(dyn Fn(u64) + Sync)) -> Result<()> {
         let fail = |defect: Defect| defect.in_file(self.path());
         let geometry = self.geometry();
         check_padding(self.bytes(), self.header.top.len()).map_err(fail)?;
@@ -30,8 +30,12 @@ impl Table {
         let chunks = self.block_count().div_ceil(CHUNK_BLOCKS);
         let empty = || Tally { keys: 0, sum: 0, histogram: vec![0; geometry.classes()] };
         // Chunks are merged in order, so the error is that of the first broken block.
-        let tallies: Vec<Result<Tally>> =
-            (0..chunks).into_par_iter().map(|chunk| self.verify_chunk(chunk, empty())).collect();
+        let verify = |chunk| {
+            let tally = self.verify_chunk(chunk, empty())?;
+            done(tally.keys);
+            Ok(tally)
+        };
+        let tallies: Vec<Result<Tally>> = (0..chunks).into_par_iter().map(verify).collect();
         let mut total = empty();
         for tally in tallies {
             let tally = tally?;

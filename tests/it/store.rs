@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
 
-use fpstore::{Codec, Design, Error, Match, OpenOptions, Packer, Phase, Store};
+use fpstore::{
+    Codec, Design, Error, Match, OpenOptions, Packer, Phase, Store, VerifyProgress,
+};
 
 use crate::sets::{Random, brute_force, clustered, sorted};
 
@@ -394,4 +397,23 @@ fn matches_of_a_searcher_do_not_leak_into_the_next_query() {
     assert_eq!(searcher.search(u64::MAX / 2, 0).unwrap(), []);
     let far = Match { fingerprint: u64::MAX, distance: 1 };
     assert_eq!(searcher.search(u64::MAX - 1, 1).unwrap(), [far]);
+}
+
+#[test]
+fn verify_tells_each_key_of_each_table_and_each_id_once() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let mut random = Random(34);
+    let pairs = (0..300_000u64).map(|i| (random.next(), i / 2));
+    let packer = Packer::new().design(Design::named("thirds").unwrap()).block_bytes(256);
+    let summary = packer.pack_with_ids(&path, pairs).unwrap();
+    let told = Mutex::new(Vec::new());
+    let tell = |at: VerifyProgress| told.lock().unwrap().push((at.done, at.total));
+    Store::open(&path).unwrap().verify_with(tell).unwrap();
+    let mut told = told.into_inner().unwrap();
+    let all = 3 * summary.distinct + summary.ids.unwrap();
+    assert!(told.len() > 10 && told.iter().all(|&(_, total)| total == all), "{told:?}");
+    told.sort_unstable();
+    assert_eq!(told.last(), Some(&(all, all)));
+    assert!(told.windows(2).all(|two| two[0] < two[1]), "each step counts");
 }
