@@ -31,17 +31,20 @@ use crate::profile::Profile;
 
 /// Sizes of blocks that are tried where none is given.
 const BLOCK_SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
+/// Bytes of a fingerprint that is not compressed.
+const RAW_BYTES: f64 = 8.0;
 
 /// What a plan is chosen for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
     /// Little space: a hundredth of it is worth a twelfth of the latency.
     Size,
-    /// The least product of space and latency.
+    /// The least product of space and latency, within what the fingerprints take uncompressed: 8
+    /// bytes each, or the [budget](Planner::budget). Where nothing is that small, as `Size`.
     #[default]
     Balanced,
     /// Little latency: a hundredth of it is worth an eighth of the space.
-    Latency,
+    Speed,
 }
 
 impl Objective {
@@ -51,7 +54,7 @@ impl Objective {
         match self {
             Objective::Size => bytes * eighth(latency),
             Objective::Balanced => bytes * latency,
-            Objective::Latency => eighth(bytes) * latency,
+            Objective::Speed => eighth(bytes) * latency,
         }
     }
 }
@@ -63,11 +66,11 @@ impl FromStr for Objective {
         match name {
             "size" => Ok(Self::Size),
             "balanced" => Ok(Self::Balanced),
-            "latency" => Ok(Self::Latency),
+            "speed" => Ok(Self::Speed),
             _ => Err(Error::InvalidOption {
                 option: "objective",
                 value: name.to_string(),
-                expected: "it is size, balanced or latency".to_string(),
+                expected: "it is size, balanced or speed".to_string(),
             }),
         }
     }
@@ -136,7 +139,7 @@ pub struct Plan {
 /// use fpstore::{Objective, Planner};
 ///
 /// let planner = Planner::new(8_000_000_000).radius(3).budget(Some(10.0));
-/// let plan = planner.objective(Objective::Latency).best()?.expect("a plan within the budget");
+/// let plan = planner.objective(Objective::Speed).best()?.expect("a plan within the budget");
 /// assert!(plan.bytes_per_fingerprint <= 10.0);
 /// println!("{} in blocks of {}: {} us", plan.design, plan.block_bytes, plan.warm_ns / 1e3);
 /// # Ok::<(), fpstore::Error>(())
@@ -344,9 +347,8 @@ impl Planner {
         if self.uneven {
             self.drop_beaten(&mut plans);
         }
-        plans.sort_by(|a, b| {
-            b.within_budget.cmp(&a.within_budget).then(self.score(a).total_cmp(&self.score(b)))
-        });
+        let order = |plan: &Plan| (!plan.within_budget, self.exceeds_raw(plan));
+        plans.sort_by(|a, b| order(a).cmp(&order(b)).then(self.rank(a).total_cmp(&self.rank(b))));
         Ok(plans)
     }
 
@@ -357,6 +359,18 @@ impl Planner {
     /// As [`Self::plans`].
     pub fn best(&self) -> Result<Option<Plan>> {
         Ok(self.plans()?.into_iter().next().filter(|plan| plan.within_budget))
+    }
+
+    /// Whether a plan takes more than a balanced one may where nobody gave a budget.
+    fn exceeds_raw(&self, plan: &Plan) -> bool {
+        self.objective == Objective::Balanced
+            && self.budget.is_none()
+            && plan.bytes_per_fingerprint > RAW_BYTES
+    }
+
+    fn rank(&self, plan: &Plan) -> f64 {
+        let objective = if self.exceeds_raw(plan) { Objective::Size } else { self.objective };
+        objective.score(plan.store_bytes as f64, plan.warm_ns)
     }
 
     fn score(&self, plan: &Plan) -> f64 {

@@ -41,17 +41,37 @@ fn eight_billion_fingerprints_take_half_their_size_in_each_table() {
 fn objectives_and_budgets_order_the_plans() {
     let planner = Planner::new(1 << 26);
     let best = |objective| planner.clone().objective(objective).best().unwrap().unwrap();
-    let (size, balanced, latency) =
-        (best(Objective::Size), best(Objective::Balanced), best(Objective::Latency));
-    assert!(size.store_bytes < balanced.store_bytes && balanced.store_bytes < latency.store_bytes);
-    assert!(size.warm_ns > balanced.warm_ns && balanced.warm_ns > latency.warm_ns);
+    let (size, speed) = (best(Objective::Size), best(Objective::Speed));
+    let balanced = planner.clone().budget(Some(16.0)).best().unwrap().unwrap();
+    assert!(size.store_bytes < balanced.store_bytes && balanced.store_bytes < speed.store_bytes);
+    assert!(size.warm_ns > balanced.warm_ns && balanced.warm_ns > speed.warm_ns);
     assert_eq!(size.design.to_string(), "single");
-    let bound = latency.bytes_per_fingerprint - 1.0;
-    let planner = planner.objective(Objective::Latency).budget(Some(bound));
+    let bound = speed.bytes_per_fingerprint - 1.0;
+    let planner = planner.objective(Objective::Speed).budget(Some(bound));
     let within = planner.best().unwrap().unwrap();
     assert!(within.bytes_per_fingerprint <= bound);
     assert!(planner.plans().unwrap().iter().any(|plan| !plan.within_budget));
     assert_eq!(planner.budget(Some(1.0)).best().unwrap(), None);
+}
+
+#[test]
+fn a_balanced_plan_takes_no_more_than_the_fingerprints_themselves() {
+    for exponent in [14, 17, 20, 26, 30, 36] {
+        for k in [0, 3, 7] {
+            let planner = Planner::new(1 << exponent).radius(k);
+            let plans = planner.plans().unwrap();
+            let (best, product) = (&plans[0], |plan: &Plan| plan.store_bytes as f64 * plan.warm_ns);
+            let raw = |plan: &&Plan| plan.bytes_per_fingerprint <= 8.0;
+            assert!(raw(&best), "2^{exponent}, k = {k}: {}", best.bytes_per_fingerprint);
+            assert!(plans.iter().filter(raw).all(|plan| product(best) <= product(plan)));
+        }
+    }
+    // Two tables are small enough where each takes less than half of the fingerprints.
+    let best = Planner::new(1 << 42).best().unwrap().unwrap();
+    assert!(best.design.table_count() == 2 && best.bytes_per_fingerprint <= 8.0, "{best:?}");
+    // What a file takes besides its fingerprints is more than these: then it is the smallest.
+    let (best, size) = (Planner::new(10), Planner::new(10).objective(Objective::Size));
+    assert_eq!(best.best().unwrap(), size.best().unwrap());
 }
 
 #[test]

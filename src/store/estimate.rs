@@ -5,7 +5,6 @@ use super::pack::Packer;
 use crate::design::Design;
 use crate::error::Result;
 use crate::format::{IdsHeader, digits};
-use crate::plan::Planner;
 
 /// Nanoseconds of one thread per fingerprint and table, as measured on one machine at 2^26: in
 /// memory, and with temporary files.
@@ -69,10 +68,9 @@ impl Packer {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
         };
-        let (design, block_bytes) = self.layout(count, Ok)?;
-        let planner = Planner::new(count).radius(self.radius).designs([design.clone()]);
-        let planner = planner.block_bytes(Some(block_bytes)).codec(self.codec);
-        let plan = planner.low_bits(self.low_bits).calibration(self.calibration).best()?;
+        let (design, block_bytes, planner) = self.layout(count, Ok)?;
+        let planner = planner.designs([design.clone()]).block_bytes(Some(block_bytes));
+        let plan = planner.best()?;
         let table_bytes = plan.map_or(0, |plan| plan.store_bytes);
         let tables = design.table_count() as u64;
         let id_bytes = greatest.map_or(0, |greatest| {

@@ -14,7 +14,7 @@ use super::target;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec};
-use crate::plan::{Calibration, Planner};
+use crate::plan::{Calibration, Objective, Planner};
 use crate::profile::Profile;
 use crate::table::TableStats;
 use crate::threads;
@@ -49,6 +49,7 @@ const PIECE: usize = 1 << 13;
 pub struct Packer {
     pub(super) design: Option<Design>,
     pub(super) radius: u32,
+    pub(super) objective: Objective,
     pub(super) block_bytes: Option<u32>,
     pub(super) codec: Option<Codec>,
     pub(super) low_bits: Option<u32>,
@@ -62,7 +63,7 @@ pub struct Packer {
 }
 
 /// What a pack has written.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PackSummary {
     /// Fingerprints read, duplicates included.
@@ -77,6 +78,14 @@ pub struct PackSummary {
     pub bytes: u64,
     /// The tables.
     pub tables: Vec<TableStats>,
+    /// The design of the tables, given or chosen.
+    pub design: Design,
+    /// Bytes per block, given or chosen.
+    pub block_bytes: u32,
+    /// Predicts what other designs would take for this set. It knows the options of the packer and,
+    /// where something was left to choose, a sample of the set; it looks at those designs and sizes
+    /// that the packer had to choose from.
+    pub planner: Planner,
     /// Bytes of temporary files, at most at any time; 0 where everything was in memory.
     pub temporary_bytes: u64,
     /// What took how long.
@@ -94,6 +103,7 @@ impl fmt::Debug for Packer {
         f.debug_struct("Packer")
             .field("design", &self.design)
             .field("radius", &self.radius)
+            .field("objective", &self.objective)
             .field("block_bytes", &self.block_bytes)
             .field("codec", &self.codec)
             .field("low_bits", &self.low_bits)
@@ -113,6 +123,7 @@ impl Packer {
         Self {
             design: None,
             radius: 3,
+            objective: Objective::default(),
             block_bytes: None,
             codec: None,
             low_bits: None,
@@ -157,6 +168,13 @@ impl Packer {
     /// largest whose payload is at most 1% larger than that of 0.
     pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
         self.low_bits = low_bits;
+        self
+    }
+
+    /// What to choose for, where design or size of blocks are not given. By default the store takes no
+    /// more than the fingerprints themselves, 8 bytes each, and is as fast as that allows.
+    pub fn objective(mut self, objective: Objective) -> Self {
+        self.objective = objective;
         self
     }
 
@@ -333,27 +351,30 @@ impl Packer {
     }
 
     /// Design and size of blocks: as given, and what is not given as planned for a set of which
-    /// `sample` tells the planner.
+    /// `sample` tells the planner, who is given as well.
     pub(super) fn layout(
         &self,
         count: u64,
         sample: impl FnOnce(Planner) -> Result<Planner>,
-    ) -> Result<(Design, u32)> {
-        if let (Some(design), Some(block_bytes)) = (&self.design, self.block_bytes) {
-            return Ok((design.clone(), block_bytes));
-        }
-        // More copies than four never win the product of space and time, and take long to predict.
+    ) -> Result<(Design, u32, Planner)> {
+        // More copies than four take more than three times the space of the fingerprints themselves, for
+        // little time, and long to predict.
         let small = Design::NAMES.iter().filter_map(|name| Design::named(name));
         let small = small.filter(|design| design.table_count() <= 4);
         let planner = Planner::new(count)
             .radius(self.radius)
+            .objective(self.objective)
             .designs(self.design.clone().map_or_else(|| small.collect(), |design| vec![design]))
             .block_bytes(self.block_bytes)
             .codec(self.codec)
             .low_bits(self.low_bits)
             .calibration(self.calibration);
-        match sample(planner)?.best()? {
-            Some(plan) => Ok((plan.design, plan.block_bytes)),
+        if let (Some(design), Some(block_bytes)) = (&self.design, self.block_bytes) {
+            return Ok((design.clone(), block_bytes, planner));
+        }
+        let planner = sample(planner)?;
+        match planner.best()? {
+            Some(plan) => Ok((plan.design, plan.block_bytes, planner)),
             None => {
                 let block_bytes = self.block_bytes.unwrap_or(4096);
                 Err(Error::TooManyBlocks { count, block_bytes })

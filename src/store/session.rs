@@ -322,7 +322,7 @@ impl<S: Storage> Session<S> {
         times.sort += start.elapsed();
         let count = set.count();
         let sample = |planner| set.sample(planner);
-        let (design, block_bytes) = self.packer.layout(count, sample)?;
+        let (design, block_bytes, planner) = self.packer.layout(count, sample)?;
         self.reserve(&mut set, block_bytes, ids.is_some())?;
         let tables = design.table_count() as u64;
         self.meter.plan(&[(Phase::Encode, count * tables)]);
@@ -386,6 +386,9 @@ impl<S: Storage> Session<S> {
             id_bytes,
             bytes: bytes + manifest_bytes,
             tables: stats,
+            design,
+            block_bytes,
+            planner,
             temporary_bytes,
             times: PackTimes::default(),
         })

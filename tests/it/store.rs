@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use fpstore::{
-    Codec, Design, Error, Match, OpenOptions, Packer, Phase, Store, VerifyProgress,
+    Codec, Design, Error, Match, Objective, OpenOptions, Packer, Phase, Store, VerifyProgress,
 };
 
 use crate::sets::{Random, brute_force, clustered, sorted};
@@ -416,4 +416,24 @@ fn verify_tells_each_key_of_each_table_and_each_id_once() {
     told.sort_unstable();
     assert_eq!(told.last(), Some(&(all, all)));
     assert!(told.windows(2).all(|two| two[0] < two[1]), "each step counts");
+}
+
+#[test]
+fn the_planner_of_a_summary_knows_the_set_and_what_was_left_to_choose() {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut random = Random(35);
+    let set: Vec<u64> = (0..30_000).map(|_| random.next()).collect();
+    let pack = |name: &str, packer: Packer| packer.pack(temporary.path().join(name), &set).unwrap();
+    let balanced = pack("balanced", Packer::new());
+    assert!(balanced.bytes <= 8 * balanced.distinct, "{}", balanced.bytes);
+    let best = balanced.planner.best().unwrap().unwrap();
+    assert_eq!((&best.design, best.block_bytes), (&balanced.design, balanced.block_bytes));
+    // What it predicts of another preference is what that gives.
+    for objective in [Objective::Size, Objective::Speed] {
+        let plan = balanced.planner.clone().objective(objective).best().unwrap().unwrap();
+        let other = pack(&format!("{objective:?}"), Packer::new().objective(objective));
+        assert_eq!((plan.design, plan.block_bytes), (other.design, other.block_bytes));
+        let error = plan.store_bytes as f64 / other.bytes as f64 - 1.0;
+        assert!(error.abs() < 0.01, "{objective:?}: {error}");
+    }
 }

@@ -15,7 +15,7 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore plan --n 8e9                           eight billion fingerprints
   fpstore plan --n 2^34 --block-bytes 1024       the table of the paper
-  fpstore plan --n 5e7 -k 6 --budget 12 --objective latency
+  fpstore plan --n 5e7 -k 6 --budget 12 --prefer speed
   fpstore plan --n 1e9 --sample hashes.txt       fingerprints are not uniform
   fpstore plan --calibrate my.cal && fpstore plan --n 1e8 --calibration my.cal
 
@@ -37,9 +37,10 @@ A row for each design in its best size of blocks, the recommended one marked:
 the named designs. Predicted from uniform fingerprints, or from --sample, for
 queries without matches, on one thread.
 
-Objectives: size prefers little space, latency little time; balanced takes the
-least product of both. `pack`, where it is left to choose, takes the best for
-balanced among the named designs of up to four tables.
+--prefer balanced takes the least product of space and time, but no more space
+than the fingerprints themselves, 8 bytes each, or than --budget; size prefers
+little space, speed little time. `pack --prefer` chooses the same way, among the
+named designs of up to four tables.
 
 `--calibrate` measures this machine in some seconds, and writes the constants
 to FILE, or to standard output.";
@@ -62,8 +63,8 @@ pub struct Args {
     budget: Option<f64>,
 
     /// What to choose for
-    #[arg(long, default_value = "balanced", value_name = "size|balanced|latency")]
-    objective: Objective,
+    #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
+    prefer: Objective,
 
     /// Bytes of a block: powers of two from 256 to 65536, separated by commas
     #[arg(long, default_value = "auto", value_name = "auto|N,...")]
@@ -228,7 +229,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut planner = Planner::new(count)
         .radius(args.radius)
         .budget(args.budget)
-        .objective(args.objective)
+        .objective(args.prefer)
         .calibration(calibration)
         .uneven(true);
     if let Some(sizes) = &args.block_bytes.0 {

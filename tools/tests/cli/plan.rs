@@ -90,14 +90,14 @@ fn one_plan_is_recommended_with_its_command() {
 }
 
 #[test]
-fn objective_and_budget_change_the_recommendation() {
+fn preference_and_budget_change_the_recommendation() {
     let scratch = Scratch::new();
     let best = |options: &str| {
         let report = json(&scratch, &format!("plan --n 1e8 --json {options}"));
         report["plans"][0]["bytes_per_fingerprint"].as_f64().unwrap()
     };
-    assert!(best("--objective size") < best("--objective latency"));
-    assert!(best("--objective latency --budget 11") <= 11.0);
+    assert!(best("--prefer size") < best("--prefer speed"));
+    assert!(best("--prefer speed --budget 11") <= 11.0);
     let text = scratch.run("plan --n 1e8 --budget 1").succeeds().stdout;
     assert!(text.ends_with("no design is within the budget; give more, or none\n"), "{text}");
     let sizes = json(&scratch, "plan --n 1e6 --json --block-bytes 512,65536");
@@ -144,8 +144,7 @@ fn what_cannot_be_planned_is_told() {
     scratch.run("plan").fails_naming(&["give --n N, or --sample FILE"]);
     scratch.run("plan --n 5 --block-bytes 1000").fails_naming(&["block bytes", "1000"]);
     scratch.run("plan --n 5 --budget 0").fails_naming(&["budget"]);
-    for line in ["plan --n x", "plan --n 2^64", "plan --n 5 -k 65", "plan --n 5 --objective cheap"]
-    {
+    for line in ["plan --n x", "plan --n 2^64", "plan --n 5 -k 65", "plan --n 5 --prefer cheap"] {
         let ran = scratch.run(line);
         assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{line}");
         ran.ends_with_code(2);
