@@ -6,8 +6,13 @@ use clap::ValueEnum;
 use fpstore::Store;
 
 use crate::failure::Failure;
+use crate::id_map::IdMap;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape};
 use crate::output::{Output, hex};
+use crate::progress::{Finds, Mode, Progress, Step, Unit};
+
+/// Fingerprints between two looks at the progress.
+const TOLD: u64 = 1 << 16;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -34,6 +39,10 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "hex", hide_possible_values = true)]
     #[arg(value_name = "hex|u64le|json")]
     output: Shape,
+
+    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
+    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    progress: Option<Mode>,
 
     /// Print the ids of each fingerprint as well
     #[arg(long)]
@@ -65,7 +74,23 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         )));
     }
     let map = args.id_output.open_map(&store)?;
-    let mut printer = ids.then(|| IdPrinter::new(&store, map.as_ref(), &args.id_output));
+    if ids {
+        args.id_output.hint(&store);
+    }
+    let progress = Progress::new(Mode::beside_rows(args.progress, false, false));
+    let result = print(args, &store, map.as_ref(), &progress);
+    progress.finish();
+    result
+}
+
+fn print(
+    args: &Args,
+    store: &Store,
+    map: Option<&IdMap>,
+    progress: &Progress,
+) -> Result<(), Failure> {
+    let ids = args.ids || map.is_some();
+    let mut printer = ids.then(|| IdPrinter::new(store, map, &args.id_output));
     let (mut output, mut text) = (Output::stdout(), Vec::new());
     let (mut plain, mut with_ids) = match ids {
         true => (None, Some(store.iter_with_ids())),
@@ -78,8 +103,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
         (None, None) => None,
     };
+    let (mut done, total) = (0u64, store.len());
     while let Some(next) = next() {
         let (fingerprint, mut ids) = next?;
+        done += 1;
+        if done.is_multiple_of(TOLD) || done == total {
+            progress.found(0, output.written());
+            let (unit, finds) = (Unit::Fingerprints, Finds::Nothing);
+            progress.step(Step { phase: "dump", unit, done, total, finds });
+        }
         let digits = hex(fingerprint);
         let mut print_ids =
             |text: &mut Vec<u8>, before: &[u8], shape| match (&mut printer, ids.take()) {

@@ -1,6 +1,6 @@
 //! How ids are printed.
 
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use fpstore::{Ids, Store};
@@ -34,6 +34,17 @@ impl IdOutputArgs {
             Some(path) => Some(IdMap::of_store(path, store)?),
             None => None,
         })
+    }
+
+    /// Tells whoever reads ids on a terminal that they are the numbers of strings, where these could
+    /// be printed.
+    pub fn hint(&self, store: &Store) {
+        if self.id_map.is_none() && store.id_map().is_some() && io::stderr().is_terminal() {
+            eprintln!(
+                "fpstore: note: ids are the numbers of strings, which an id map keeps; give --id-map \
+                 FILE to print these"
+            );
+        }
     }
 }
 

@@ -30,6 +30,7 @@ mod query;
 mod report;
 mod stat;
 mod target;
+mod units;
 mod verify;
 mod version;
 

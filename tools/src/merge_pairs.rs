@@ -10,7 +10,7 @@ use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::pairs::{self, PairFormat, PairReader, Sorter};
-use crate::progress::{Mode, Progress, Step};
+use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::target::{self, TargetArgs};
 
 /// Rows between two looks at the progress.
@@ -103,13 +103,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             count += 1;
             if count.is_multiple_of(TOLD) {
                 progress.found(count, output.written());
-                progress.step(Step { phase: "merge", unit: "pairs", done: count, total: rows });
+                progress.step(step(count, rows));
             }
             Ok(())
         })?;
         output.flush()?;
         progress.found(pairs, output.written());
-        progress.step(Step { phase: "merge", unit: "pairs", done: pairs, total: pairs });
+        progress.step(step(pairs, pairs));
         Ok((rows, pairs))
     });
     progress.finish();
@@ -124,6 +124,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         );
     }
     Ok(())
+}
+
+fn step(done: u64, total: u64) -> Step {
+    Step { phase: "merge", unit: Unit::Pairs, done, total, finds: Finds::Pairs }
 }
 
 /// Reads all rows; gives their number, and the format of the output.

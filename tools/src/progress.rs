@@ -1,15 +1,19 @@
 //! How far a command is: a bar on standard error, if that is a terminal, or lines of JSON.
 
+mod bar;
+
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fpstore::Phase;
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-/// Time between two lines of JSON of one phase, at least.
+use bar::{Bar, Shown};
+
+/// Time between two lines of JSON of one phase, at least; what passed before it tells nothing of
+/// how long the rest takes.
 const PERIOD: Duration = Duration::from_millis(250);
 
 /// How progress is shown.
@@ -35,10 +39,9 @@ impl Mode {
 /// What is shown of all phases of a command.
 #[derive(Clone)]
 pub struct Progress {
-    /// A bar waits for itself where one thread starts to tick it while another one changes it.
-    bar: Arc<Mutex<ProgressBar>>,
+    bar: Bar,
     json: bool,
-    found: Arc<Found>,
+    found: Arc<FoundCounts>,
     state: Arc<Mutex<State>>,
 }
 
@@ -59,11 +62,46 @@ struct Reading {
     written: u64,
 }
 
-/// What a join has found.
+/// What was found and written so far.
 #[derive(Default)]
-struct Found {
-    pairs: AtomicU64,
+struct FoundCounts {
+    number: AtomicU64,
     bytes: AtomicU64,
+}
+
+/// What a phase counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Fingerprints.
+    Fingerprints,
+    /// Pairs of them.
+    Pairs,
+    /// Queries.
+    Queries,
+    /// Ids.
+    Ids,
+}
+
+impl Unit {
+    fn name(self) -> &'static str {
+        match self {
+            Unit::Fingerprints => "fingerprints",
+            Unit::Pairs => "pairs",
+            Unit::Queries => "queries",
+            Unit::Ids => "ids",
+        }
+    }
+}
+
+/// What a phase finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finds {
+    /// Nothing.
+    Nothing,
+    /// Pairs of fingerprints.
+    Pairs,
+    /// Matches of queries.
+    Matches,
 }
 
 /// A phase, and how far it is.
@@ -71,28 +109,36 @@ struct Found {
 pub struct Step {
     /// What is being done, in one word.
     pub phase: &'static str,
-    /// What is counted: `fingerprints` or `pairs`.
-    pub unit: &'static str,
+    /// What is counted.
+    pub unit: Unit,
     /// How many are done.
     pub done: u64,
-    /// Of how many.
+    /// Of how many; 0 where that is not known.
     pub total: u64,
+    /// What [`Progress::found`] tells of.
+    pub finds: Finds,
 }
 
 /// A line of JSON.
 #[derive(Serialize)]
 struct Line<'a> {
     phase: &'a str,
-    /// Fingerprints done in this phase, counted once per table, or ids.
+    /// Fingerprints done in this phase, counted once per table, or ids, pairs or queries.
     done: u64,
     total: Option<u64>,
+    /// A rate is null where nothing has passed, and is not there for what the phase does not count.
     #[serde(skip_serializing_if = "Option::is_none")]
-    fingerprints_per_second: Option<f64>,
+    fingerprints_per_second: Option<Option<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pairs_per_second: Option<f64>,
+    pairs_per_second: Option<Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queries_per_second: Option<Option<f64>>,
     /// Pairs that a join has found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pairs: Option<u64>,
+    /// Matches of queries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matches: Option<u64>,
     /// Bytes of input, in the phase that reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes_read: Option<u64>,
@@ -104,39 +150,31 @@ struct Line<'a> {
 impl Progress {
     /// Progress in this mode.
     pub fn new(mode: Mode) -> Self {
-        let bar = match mode {
-            Mode::Auto => ProgressBar::no_length(),
-            Mode::Json | Mode::None => ProgressBar::hidden(),
-        };
         let start = Instant::now();
         let phase = (String::new(), start, None);
         let state = State { start, phase, work: None, read: Reading::default() };
         let (json, state) = (mode == Mode::Json, Arc::new(Mutex::new(state)));
-        Self { bar: Arc::new(Mutex::new(bar)), json, found: Arc::default(), state }
+        Self { bar: Bar::new(mode == Mode::Auto), json, found: Arc::default(), state }
     }
 
     /// Starts the phase of reading `bytes` of input, or an unknown number of them.
     pub fn start_reading(&self, bytes: Option<u64>) {
-        self.state().read.total_bytes = bytes;
-        let bar = self.bar();
-        match bytes {
-            Some(bytes) => {
-                set_style(&bar, "read   [{wide_bar}] {bytes}/{total_bytes}, {eta} left");
-                bar.set_length(bytes);
-            }
-            None => set_style(&bar, "read   {spinner} {bytes}, {bytes_per_sec}"),
-        }
-        bar.enable_steady_tick(Duration::from_millis(100));
+        self.state().read = Reading { total_bytes: bytes, ..Reading::default() };
+        self.bar.show(Shown::reading(0, bytes, 0, Duration::ZERO));
     }
 
     /// Tells that `bytes` of input have been read, and what they gave.
     pub fn read(&self, bytes: u64, fingerprints: u64) {
-        self.bar().set_position(bytes);
+        let mut state = self.state();
+        state.read = Reading { bytes, fingerprints, ..state.read };
         if self.json {
-            let mut state = self.state();
-            state.read = Reading { bytes, fingerprints, ..state.read };
             state.read_line();
+            return;
         }
+        let passed = state.in_phase("read", Instant::now());
+        let total = state.read.total_bytes;
+        drop(state);
+        self.bar.show(Shown::reading(bytes, total, fingerprints, passed));
     }
 
     /// Shows what the library tells while it packs.
@@ -151,108 +189,78 @@ impl Progress {
         let now = Instant::now();
         let work = *state.work.get_or_insert(now);
         let left = seconds_left(now - work, progress.steps_done, progress.steps);
+        // How long the disk takes in the end is no step.
+        let is_done = progress.phase != Phase::Sync || progress.done == progress.total;
+        let left = left.filter(|_| is_done);
+        let unit = if progress.phase == Phase::Ids { Unit::Ids } else { Unit::Fingerprints };
         if self.json {
             let is_last = progress.done == progress.total;
-            if let Some(phase_seconds) = state.is_due(&phase, now, is_last) {
+            if let Some(passed) = state.is_due(&phase, now, is_last) {
                 write_line(&Line {
-                    phase: &phase,
-                    done: progress.done,
-                    total: Some(progress.total).filter(|&total| total > 0),
-                    fingerprints_per_second: Some(rate(progress.done, phase_seconds)),
-                    pairs_per_second: None,
-                    pairs: None,
-                    bytes_read: None,
+                    fingerprints_per_second: Some(rate(progress.done, passed)),
                     bytes_written: progress.bytes_written,
                     seconds: (now - state.start).as_secs_f64(),
                     seconds_left: left,
+                    ..Line::new(&phase, progress.done, progress.total)
                 });
             }
             return;
         }
+        let passed = state.in_phase(&phase, now);
         drop(state);
-        let bar = self.bar();
-        let is_new = bar.prefix() != phase;
-        if is_new {
-            // The name stands in the style, since each other change of the bar draws it at once.
-            let unit = if progress.phase == Phase::Ids { "ids" } else { "fingerprints" };
-            let counts = "[{wide_bar}] {human_pos}/{human_len}";
-            set_style(&bar, &format!("{phase:6} {counts} {unit}, {{per_sec}}, {{msg}}"));
-            bar.reset_elapsed();
-            bar.reset_eta();
-        }
-        let left = left.map_or(String::new(), |left| {
-            format!(", {} left", indicatif::HumanDuration(Duration::from_secs_f64(left)))
-        });
-        bar.update(|state| {
-            state.set_len(progress.total);
-            state.set_pos(progress.done);
-        });
-        bar.set_message(format!("{} written{left}", HumanBytes(progress.bytes_written)));
-        if is_new {
-            bar.set_prefix(phase);
-        }
+        let written = progress.bytes_written;
+        let step = (progress.done, progress.total);
+        self.bar.show(Shown::new(phase, unit.name(), step, passed, left).written(written));
     }
 
-    /// Tells that so many pairs are found, and written in so many bytes.
-    pub fn found(&self, pairs: u64, bytes: u64) {
-        self.found.pairs.store(pairs, Relaxed);
+    /// Tells that so many pairs or matches are found, and so many bytes are written.
+    pub fn found(&self, number: u64, bytes: u64) {
+        self.found.number.store(number, Relaxed);
         self.found.bytes.store(bytes, Relaxed);
     }
 
     /// Shows how far a phase is that is no phase of a pack.
     pub fn step(&self, step: Step) {
-        let Step { phase, unit, done, total } = step;
-        let (pairs, bytes) = (self.found.pairs.load(Relaxed), self.found.bytes.load(Relaxed));
+        let Step { phase, unit, done, total, finds } = step;
+        let (number, bytes) = (self.found.number.load(Relaxed), self.found.bytes.load(Relaxed));
+        let mut state = self.state();
+        let now = Instant::now();
         if self.json {
-            let mut state = self.state();
-            let now = Instant::now();
-            let Some(seconds) = state.is_due(phase, now, done == total) else { return };
-            let rate = Some(rate(done, seconds));
+            let Some(passed) = state.is_due(phase, now, done == total) else { return };
+            let rate = |of| (unit == of).then(|| rate(done, passed));
             write_line(&Line {
-                phase,
-                done,
-                total: Some(total).filter(|&total| total > 0),
-                fingerprints_per_second: rate.filter(|_| unit == "fingerprints"),
-                pairs_per_second: rate.filter(|_| unit == "pairs"),
-                pairs: Some(pairs),
-                bytes_read: None,
+                fingerprints_per_second: rate(Unit::Fingerprints),
+                pairs_per_second: rate(Unit::Pairs),
+                queries_per_second: rate(Unit::Queries),
+                pairs: Some(number).filter(|_| finds == Finds::Pairs),
+                matches: Some(number).filter(|_| finds == Finds::Matches),
                 bytes_written: bytes,
                 seconds: (now - state.start).as_secs_f64(),
-                seconds_left: seconds_left(Duration::from_secs_f64(seconds), done, total),
+                seconds_left: seconds_left(passed, done, total),
+                ..Line::new(phase, done, total)
             });
             return;
         }
-        let bar = self.bar();
-        let is_new = bar.prefix() != phase;
-        if is_new {
-            let counts = "[{wide_bar}] {human_pos}/{human_len}";
-            set_style(&bar, &format!("{phase:6} {counts} {unit}, {{msg}}, {{eta}} left"));
-            bar.enable_steady_tick(Duration::from_millis(100));
-            bar.reset_elapsed();
-            bar.reset_eta();
-        }
-        bar.update(|state| {
-            state.set_len(total);
-            state.set_pos(done);
-        });
-        bar.set_message(format!("{pairs} pairs, {} written", HumanBytes(bytes)));
-        if is_new {
-            bar.set_prefix(phase);
-        }
+        let passed = state.in_phase(phase, now);
+        drop(state);
+        let left = seconds_left(passed, done, total);
+        let shown = Shown::new(phase.to_string(), unit.name(), (done, total), passed, left);
+        let shown = match finds {
+            Finds::Nothing => shown,
+            Finds::Pairs => shown.found(number, "pairs"),
+            Finds::Matches => shown.found(number, "matches"),
+        };
+        self.bar.show(shown.written(bytes));
     }
 
     /// Writes something to standard error, where the bar does not stand in its way.
     pub fn beside(&self, write: impl FnOnce()) {
-        self.bar().suspend(write);
+        self.bar.suspend(write);
     }
 
     /// Removes the bar.
     pub fn finish(&self) {
-        self.bar().finish_and_clear();
-    }
-
-    fn bar(&self) -> MutexGuard<'_, ProgressBar> {
-        self.bar.lock().unwrap_or_else(PoisonError::into_inner)
+        self.bar.finish();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -261,54 +269,74 @@ impl Progress {
 }
 
 impl State {
-    /// If a line of `phase` is due, the seconds since it began.
-    fn is_due(&mut self, phase: &str, now: Instant, is_last: bool) -> Option<f64> {
+    /// The time since `phase` began, which is now if it is a new one.
+    fn in_phase(&mut self, phase: &str, now: Instant) -> Duration {
         if self.phase.0 != phase {
             self.phase = (phase.to_string(), now, None);
         }
-        let (_, start, last) = &mut self.phase;
+        now - self.phase.1
+    }
+
+    /// If a line of `phase` is due, the time since it began.
+    fn is_due(&mut self, phase: &str, now: Instant, is_last: bool) -> Option<Duration> {
+        let passed = self.in_phase(phase, now);
+        let last = &mut self.phase.2;
         if !is_last && last.is_some_and(|last| now - last < PERIOD) {
             return None;
         }
         *last = Some(now);
-        Some((now - *start).as_secs_f64())
+        Some(passed)
     }
 
     fn read_line(&mut self) {
         let now = Instant::now();
         let Reading { bytes, total_bytes, fingerprints, written } = self.read;
-        if let Some(phase_seconds) = self.is_due("read", now, total_bytes == Some(bytes)) {
+        if let Some(passed) = self.is_due("read", now, total_bytes == Some(bytes)) {
             write_line(&Line {
-                phase: "read",
-                done: fingerprints,
-                total: None,
-                fingerprints_per_second: Some(rate(fingerprints, phase_seconds)),
-                pairs_per_second: None,
-                pairs: None,
+                fingerprints_per_second: Some(rate(fingerprints, passed)),
                 bytes_read: Some(bytes),
                 bytes_written: written,
                 seconds: (now - self.start).as_secs_f64(),
-                // How long the rest takes is not known before the input is.
-                seconds_left: None,
+                // How long all that follows takes is not known before the input is.
+                ..Line::new("read", fingerprints, 0)
             });
         }
     }
 }
 
-fn set_style(bar: &ProgressBar, template: &str) {
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+impl<'a> Line<'a> {
+    /// A line without what not every phase has.
+    fn new(phase: &'a str, done: u64, total: u64) -> Self {
+        Self {
+            phase,
+            done,
+            total: Some(total).filter(|&total| total > 0),
+            fingerprints_per_second: None,
+            pairs_per_second: None,
+            queries_per_second: None,
+            pairs: None,
+            matches: None,
+            bytes_read: None,
+            bytes_written: 0,
+            seconds: 0.0,
+            seconds_left: None,
+        }
     }
 }
 
-fn rate(done: u64, seconds: f64) -> f64 {
-    if seconds > 0.0 { done as f64 / seconds } else { 0.0 }
+/// How many are done in a second; `None` before that can be told.
+fn rate(done: u64, passed: Duration) -> Option<f64> {
+    (!passed.is_zero()).then(|| done as f64 / passed.as_secs_f64())
 }
 
 /// What `steps` will still take; `None` before that can be told.
 fn seconds_left(passed: Duration, done: u64, steps: u64) -> Option<f64> {
-    let left = steps.checked_sub(done)?;
-    (done > 0 && steps > 0).then(|| passed.as_secs_f64() * left as f64 / done as f64)
+    let left = steps.checked_sub(done).filter(|_| done > 0)?;
+    match left {
+        0 => Some(0.0),
+        _ if passed < PERIOD => None,
+        _ => Some(passed.as_secs_f64() * left as f64 / done as f64),
+    }
 }
 
 fn write_line(line: &Line<'_>) {
@@ -336,7 +364,8 @@ mod tests {
             thread::spawn(move || {
                 for done in 0..2_000 {
                     let phase = ["match", "write"][usize::from(done % 4 == thread)];
-                    progress.step(Step { phase, unit: "fingerprints", done, total: 2_000 });
+                    let (unit, finds) = (Unit::Fingerprints, Finds::Pairs);
+                    progress.step(Step { phase, unit, done, total: 2_000, finds });
                     progress.found(done, done);
                 }
                 sender.send(()).unwrap();
@@ -346,5 +375,16 @@ mod tests {
             ended.recv_timeout(Duration::from_secs(60)).expect("a thread still waits");
         }
         progress.finish();
+    }
+
+    #[test]
+    fn no_time_is_left_only_at_the_end() {
+        let second = Duration::from_secs(1);
+        assert_eq!(seconds_left(Duration::ZERO, 0, 100), None);
+        assert_eq!(seconds_left(Duration::ZERO, 10, 100), None, "nothing has passed");
+        assert_eq!(seconds_left(Duration::ZERO, 100, 100), Some(0.0));
+        assert_eq!(seconds_left(second, 10, 100), Some(9.0));
+        assert_eq!(seconds_left(second, 10, 0), None, "the end is not known");
+        assert_eq!(rate(10, Duration::ZERO), None);
     }
 }

@@ -7,6 +7,8 @@ use fpstore::Store;
 use crate::failure::Failure;
 use crate::id_map::IdMap;
 use crate::output::Output;
+use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::units::plural;
 
 const AFTER_HELP: &str = "\
 Reads the whole store and checks all checksums, that keys ascend, that padding
@@ -27,7 +29,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     id_map: Option<PathBuf>,
 
-    /// Print nothing if the store is sound
+    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
+    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    progress: Option<Mode>,
+
+    /// No progress but that of --progress, and nothing if the store is sound
     #[arg(short, long)]
     quiet: bool,
 }
@@ -39,7 +45,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Some(path) => Some(IdMap::of_store(path, &store)?),
         None => None,
     };
-    let checked = store.verify()?;
+    let mode = args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto });
+    let progress = Progress::new(mode);
+    let checked = store.verify_with(|at| {
+        let (unit, finds) = (Unit::Fingerprints, Finds::Nothing);
+        progress.step(Step { phase: "verify", unit, done: at.done, total: at.total, finds });
+    });
+    progress.finish();
+    let checked = checked?;
     if let Some(map) = &map {
         map.verify()?;
     }
@@ -47,9 +60,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if !args.quiet {
         output.line(&format!("{}: sound", args.store.display()))?;
         output.line(&format!(
-            "checked {} segments, {} tables, {} blocks, {} fingerprints, {} bytes: checksums, order, \
-             padding, routers, histograms, and the same set in every table of a segment",
-            checked.segments, checked.tables, checked.blocks, checked.fingerprints, checked.bytes,
+            "checked {}, {}, {}, {}, {}: checksums, order, padding, routers, histograms, and the \
+             same set in every table of a segment",
+            plural(checked.segments, "segment"),
+            plural(checked.tables, "table"),
+            plural(checked.blocks, "block"),
+            plural(checked.fingerprints, "fingerprint"),
+            plural(checked.bytes, "byte"),
         ))?;
         if store.has_ids() {
             let what = "that they belong to these fingerprints, and ascend";

@@ -3,6 +3,7 @@
 use super::front;
 use super::results::{Measured, QuickCheck, Recommended, Results};
 use super::sweep::point;
+pub use crate::units::time;
 
 /// Columns and rows of the plot of the chart.
 const PLOT: (usize, usize) = (64, 16);
@@ -145,18 +146,6 @@ pub fn chart(results: &Results) -> Vec<String> {
         legend.join(", ")
     ));
     lines
-}
-
-/// Nanoseconds with a unit, three digits.
-pub fn time(ns: f64) -> String {
-    let (value, unit) = match ns {
-        _ if ns < 999.5 => return format!("{ns:.0} ns"),
-        _ if ns < 999_500.0 => (ns / 1e3, "us"),
-        _ if ns < 999_500_000.0 => (ns / 1e6, "ms"),
-        _ => (ns / 1e9, "s"),
-    };
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {unit}")
 }
 
 /// A number in few digits.

@@ -14,7 +14,7 @@ use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::radius;
 use crate::pairs::PairReader;
-use crate::progress::{Mode, Progress, Step};
+use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::target::{self, TargetArgs};
 
 const AFTER_HELP: &str = "\
@@ -193,7 +193,8 @@ fn clusters(args: &Args, store: &Store, progress: &Progress) -> Result<Clusters,
         .memory(limit)
         .on_progress(move |at| {
             let (done, total) = (at.done, at.total);
-            told.step(Step { phase: "join", unit: "fingerprints", done, total });
+            let (unit, finds) = (Unit::Fingerprints, Finds::Nothing);
+            told.step(Step { phase: "join", unit, done, total, finds });
         });
     if args.pairs.is_empty() {
         return Ok(clustering.run()?);

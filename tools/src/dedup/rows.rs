@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::id_map::IdMap;
 use crate::ids::{IdPrinter, IdShape};
 use crate::output::{Output, hex};
-use crate::progress::{Progress, Step};
+use crate::progress::{Finds, Progress, Step, Unit};
 
 /// Fingerprints between two looks at the progress.
 const TOLD: u64 = 1 << 12;
@@ -42,7 +42,8 @@ pub fn write(
         }
         if done == total || done.is_multiple_of(TOLD) {
             progress.found(summary.pairs, writer.output.written());
-            progress.step(Step { phase: "write", unit: "fingerprints", done, total });
+            let (unit, finds) = (Unit::Fingerprints, Finds::Pairs);
+            progress.step(Step { phase: "write", unit, done, total, finds });
         }
     }
     writer.output.take(&mut writer.text)

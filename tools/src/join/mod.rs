@@ -21,7 +21,7 @@ use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::radius;
 use crate::pairs::PairFormat;
-use crate::progress::{Mode, Progress, Step};
+use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::target::{self, Target, TargetArgs, beside};
 
 /// What ids take, at most, while they are printed.
@@ -306,7 +306,8 @@ fn write(
     let told = progress.clone();
     let join = join.start(start).on_progress(move |at| {
         let (done, total) = (at.done, at.total);
-        told.step(Step { phase: "join", unit: "fingerprints", done, total });
+        let (unit, finds) = (Unit::Fingerprints, Finds::Pairs);
+        told.step(Step { phase: "join", unit, done, total, finds });
     });
     let mut failure = None;
     let mut pairs = journal.done.pairs;

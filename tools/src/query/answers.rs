@@ -103,6 +103,11 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
+    /// Bytes that were printed so far.
+    pub fn written(&self) -> u64 {
+        self.output.written()
+    }
+
     /// Passes on everything that was printed.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.output.flush()

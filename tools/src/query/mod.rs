@@ -17,11 +17,14 @@ use crate::ids::IdOutputArgs;
 use crate::input::{InputArgs, Records, Skipped, Source};
 use crate::memory::{self, Size};
 use crate::options::radius;
+use crate::progress::{Finds, Mode, Progress, Step, Unit};
 
 /// Queries from a pipe that are answered together: so few that none waits long for the others.
 const LIVE_QUERIES: usize = 64;
 /// Queries among the arguments that are answered together.
 const CHUNK_QUERIES: usize = 4096;
+/// Queries between two looks at the progress.
+const TOLD: u64 = 1 << 12;
 /// The share of memory that queries of a file take before they are answered.
 const QUERY_SHARE: u64 = 16;
 
@@ -111,6 +114,10 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", requires = "from")]
     memory: Option<Size>,
 
+    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
+    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    progress: Option<Mode>,
+
     /// Print no ids
     #[arg(long, help_heading = "Ids", conflicts_with_all = ["limit_ids", "id_map"])]
     no_ids: bool,
@@ -123,7 +130,7 @@ pub struct Args {
 }
 
 /// What is printed.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Shape {
     Tsv,
     Json,
@@ -159,10 +166,17 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     }
     let map = args.id_output.open_map(&store)?;
     let ids = Some(&args.id_output).filter(|_| store.has_ids() && !args.no_ids);
+    if let Some(id_output) = ids.filter(|_| args.output != Shape::Count) {
+        id_output.hint(&store);
+    }
     let printer = Printer::new(&store, map.as_ref(), ids, args.output, args.threads.into())?;
     let radius = args.radius.unwrap_or(store.radius());
-    let mut asker = Asker { store: &store, radius, args: &args, printer };
-    match asker.answer_all(queries, source) {
+    let progress = Progress::new(Mode::beside_rows(args.progress, false, false));
+    let mut asker =
+        Asker { store: &store, radius, args: &args, printer, progress, answered: 0, matches: 0 };
+    let answered = asker.answer_all(queries, source);
+    asker.progress.finish();
+    match answered {
         Ok(()) | Err(Failure::ClosedPipe) if asker.printer.matched => Ok(ExitCode::SUCCESS),
         Ok(()) | Err(Failure::ClosedPipe) => Ok(ExitCode::from(1)),
         Err(failure) => Err(failure),
@@ -190,6 +204,10 @@ struct Asker<'a> {
     radius: u32,
     args: &'a Args,
     printer: Printer<'a>,
+    progress: Progress,
+    /// Queries of a file that are answered, and their matches.
+    answered: u64,
+    matches: u64,
 }
 
 impl Asker<'_> {
@@ -257,25 +275,34 @@ impl Asker<'_> {
         let limit = self.args.memory.map_or_else(memory::default_limit, |size| size.0);
         let most = usize::try_from(limit / QUERY_SHARE / 8).unwrap_or(usize::MAX);
         let (mut queries, mut skipped) = (Records::default(), Skipped::default());
+        self.progress.start_reading(source.length());
         loop {
             queries.clear();
             let more = loop {
                 let more = source.read(&mut queries);
-                skipped.tell(&mut queries);
-                if !matches!(more, Ok(true)) || queries.fingerprints.len() >= most {
+                self.progress.beside(|| skipped.tell(&mut queries));
+                let read = queries.fingerprints.len();
+                self.progress.read(source.bytes_read(), self.answered + read as u64);
+                if !matches!(more, Ok(true)) || read >= most {
                     break more;
                 }
             };
+            let total = match more {
+                // What there is of it is all.
+                Ok(false) | Err(_) => self.answered + queries.fingerprints.len() as u64,
+                Ok(true) => 0,
+            };
             // What stands before a fault is answered.
-            self.answer_batch(&queries.fingerprints, limit)?;
+            self.answer_batch(&queries.fingerprints, limit, total)?;
             if !more? {
-                skipped.tell_count(queries.next_number());
+                self.progress.beside(|| skipped.tell_count(queries.next_number()));
                 return Ok(());
             }
         }
     }
 
-    fn answer_batch(&mut self, queries: &[u64], limit: u64) -> Result<(), Failure> {
+    /// Answers a piece of a file of `total` queries, or 0 where there may be more.
+    fn answer_batch(&mut self, queries: &[u64], limit: u64, total: u64) -> Result<(), Failure> {
         let rest = limit.saturating_sub(limit / QUERY_SHARE).max(limit.min(memory::LEAST));
         let mut batch = self.store.search_batch(queries, self.radius);
         batch = batch.threads(self.args.threads.into()).memory(rest);
@@ -286,9 +313,22 @@ impl Asker<'_> {
             PlanArg::Stream => batch.plan(BatchPlan::Stream),
         };
         let (mut answers, mut result) = (Answers::default(), Ok(()));
-        let printer = &mut self.printer;
+        let (printer, progress) = (&mut self.printer, &self.progress);
+        let (answered, matched) = (&mut self.answered, &mut self.matches);
+        let tell = |done, matches, bytes| {
+            progress.found(matches, bytes);
+            let (unit, finds) = (Unit::Queries, Finds::Matches);
+            progress.step(Step { phase: "query", unit, done, total, finds });
+        };
+        // The first answers of a piece may take long.
+        tell(*answered, *matched, printer.written());
         let ran = batch.run(|number, matches| {
             answers.push(queries[number], matches);
+            *answered += 1;
+            *matched += matches.len() as u64;
+            if answered.is_multiple_of(TOLD) || *answered == total {
+                tell(*answered, *matched, printer.written());
+            }
             if answers.are_many() {
                 result = printer.print(&mut answers);
             }

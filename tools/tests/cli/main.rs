@@ -19,8 +19,10 @@ mod oracle;
 mod pack;
 mod pipes;
 mod plan;
+mod progress;
 mod query;
 mod report;
+mod terminal;
 mod writers;
 
 use std::fs;
