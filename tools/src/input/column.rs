@@ -49,7 +49,7 @@ impl TextColumn {
     pub fn fingerprint(&self, text: &[u8]) -> Result<u64, RecordProblem> {
         let text = text.trim_ascii();
         if text.is_empty() {
-            return Err(RecordProblem::NoField { column: self.name.clone() });
+            return Err(RecordProblem::NoField { column: self.name.clone(), near: None });
         }
         parse(text, self.format.unwrap_or(Format::Hex16)).map_err(|fault| RecordProblem::Text {
             column: self.name.clone(),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::input::detect::{Columns, HEAD_BYTES, is_value};
 use crate::input::format::Container;
+use crate::input::reader::like;
 use crate::input::stream::{Codec, Undecodable};
 use crate::input::text::{Fault, Place};
 
@@ -130,8 +131,8 @@ pub enum RecordProblem {
     Value { column: String, found: String, wanted: &'static str },
     /// Nothing stands there.
     Null { column: String },
-    /// The record has no such field.
-    NoField { column: String },
+    /// The record has no such field, and perhaps one of nearly that name.
+    NoField { column: String, near: Option<String> },
     /// Another number of fields than the header.
     Fields { found: usize, header: usize },
     /// The line is no object of JSON, in the words of its reader.
@@ -337,15 +338,18 @@ impl ColumnProblem {
         match self {
             ColumnProblem::Missing { name, there } => write!(
                 f,
-                "{origin}: no column \"{}\"; there {}; give one of them",
+                "{origin}: no column \"{}\"; {}there {}; give one of them",
                 name.escape_debug(),
+                like(name, there).map_or(String::new(), did_you_mean),
                 listed(there)
             ),
             ColumnProblem::Open { there } => write!(
                 f,
                 "{origin}: which column holds the fingerprints? there {}; give \
-                 --fingerprint-column NAME",
-                listed(there)
+                 --fingerprint-column {}",
+                listed(there),
+                like("fingerprint", there)
+                    .map_or("NAME".into(), |name| name.escape_debug().to_string())
             ),
             ColumnProblem::Twice { name } => write!(
                 f,
@@ -383,6 +387,10 @@ impl ColumnProblem {
             ),
         }
     }
+}
+
+fn did_you_mean(name: &str) -> String {
+    format!("did you mean \"{}\"? ", name.escape_debug())
 }
 
 fn listed(names: &[String]) -> String {
@@ -425,8 +433,10 @@ impl fmt::Display for RecordProblem {
             RecordProblem::Null { column: name } => {
                 write!(f, "{}: is null; fill it in", column(name))
             }
-            RecordProblem::NoField { column: name } => {
-                write!(f, "{}: is missing; fill it in, or name another column", column(name))
+            RecordProblem::NoField { column: name, near } => {
+                let near = near.as_deref().map_or(String::new(), did_you_mean);
+                let advice = "fill it in, or name another column";
+                write!(f, "{}: is missing; {near}{advice}", column(name))
             }
             RecordProblem::Fields { found, header } => {
                 write!(f, ": {found} fields, where the first line has {header}; correct it")

@@ -9,7 +9,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use crate::input::column::TextColumn;
 use crate::input::detect::excerpt;
 use crate::input::error::{At, Problem, RecordProblem};
-use crate::input::reader::{IdKind, IdWish, Reader, Sink, Wishes, choose_column, text_id};
+use crate::input::reader::{IdKind, IdWish, Reader, Sink, Wishes, choose_column, like, text_id};
 use crate::input::records::Id;
 use crate::input::stream::Stream;
 
@@ -99,7 +99,7 @@ impl JsonReader {
             let result: Result<serde_json::Map<_, _>, _> = serde_json::from_slice(&self.line);
             return match result {
                 Err(error) => Err(json_problem(&error)),
-                Ok(_) => Err(RecordProblem::NoField { column: "fingerprint".to_string() }),
+                Ok(_) => Err(self.missing("fingerprint")),
             };
         };
         let id = self.wishes.ids.as_ref().map(|wish| wish.column.as_str());
@@ -108,11 +108,10 @@ impl JsonReader {
         let (fingerprint, id_cell) = fields
             .and_then(|cells| reader.end().map(|()| cells))
             .map_err(|error| json_problem(&error))?;
-        let missing = |name: &str| RecordProblem::NoField { column: name.to_string() };
-        let fingerprint = fingerprint.ok_or_else(|| missing(texts.name()))?.into_owned();
+        let fingerprint = fingerprint.ok_or_else(|| self.missing(texts.name()))?.into_owned();
         let id = match id {
             None => None,
-            Some(name) => Some(id_cell.ok_or_else(|| missing(name))?.into_owned()),
+            Some(name) => Some(id_cell.ok_or_else(|| self.missing(name))?.into_owned()),
         };
         let texts_wanted = self.wishes.ids.as_ref().is_some_and(|ids| ids.kind == IdKind::Text);
         let id = match id {
@@ -125,6 +124,16 @@ impl JsonReader {
             id => id,
         };
         Ok((fingerprint, id))
+    }
+}
+
+impl JsonReader {
+    /// The line has no such field, and perhaps one that is written nearly so.
+    fn missing(&self, name: &str) -> RecordProblem {
+        let fields: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_slice(&self.line).unwrap_or_default();
+        let near = like(name, fields.keys()).map(String::from);
+        RecordProblem::NoField { column: name.to_string(), near }
     }
 }
 

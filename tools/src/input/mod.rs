@@ -165,6 +165,15 @@ impl Source {
         }
     }
 
+    /// The number of all its records, where something before them tells it.
+    pub fn records(&mut self) -> Result<Option<u64>, InputError> {
+        self.begin()?;
+        match &self.state {
+            State::Reading(reader) => Ok(reader.records()),
+            _ => Ok(None),
+        }
+    }
+
     fn begin(&mut self) -> Result<(), InputError> {
         if let State::Waiting(_) = self.state {
             self.state = match std::mem::replace(&mut self.state, State::Failed) {

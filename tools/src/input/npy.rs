@@ -129,6 +129,10 @@ fn shape(text: &str) -> Result<Vec<u64>, String> {
 }
 
 impl Reader for NpyReader {
+    fn records(&self) -> Option<u64> {
+        Some(self.rows)
+    }
+
     fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
         let piece = self.stream.piece()?;
         let there = piece.len();

@@ -61,6 +61,10 @@ fn buffer_bytes(metadata: &ParquetMetaData, columns: &[usize]) -> u64 {
 }
 
 impl Reader for ParquetReader {
+    fn records(&self) -> Option<u64> {
+        Some(self.all_rows)
+    }
+
     fn buffer_bytes(&self) -> u64 {
         self.buffer_bytes
     }

@@ -10,6 +10,7 @@ use crate::input::stream::Stream;
 pub struct RawReader {
     stream: Stream,
     parser: RawParser,
+    length: Option<u64>,
 }
 
 impl RawReader {
@@ -20,12 +21,16 @@ impl RawReader {
     pub fn new(stream: Stream, length: Option<u64>) -> Result<Self, Problem> {
         match length.filter(|bytes| bytes % 8 != 0) {
             Some(bytes) => Err(Problem::CutRaw(bytes)),
-            None => Ok(Self { stream, parser: RawParser::new(ByteOrder::Little) }),
+            None => Ok(Self { stream, parser: RawParser::new(ByteOrder::Little), length }),
         }
     }
 }
 
 impl Reader for RawReader {
+    fn records(&self) -> Option<u64> {
+        self.length.map(|bytes| bytes / 8)
+    }
+
     fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
         let piece = self.stream.piece()?;
         let bytes = piece.len();

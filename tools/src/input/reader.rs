@@ -71,6 +71,11 @@ pub trait Reader: Send {
     /// Records before the faulty place have been appended.
     fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem>;
 
+    /// The number of all records, where something before them tells it.
+    fn records(&self) -> Option<u64> {
+        None
+    }
+
     /// Bytes of memory that it takes beside a piece, where these are more than some buffers.
     fn buffer_bytes(&self) -> u64 {
         0
@@ -154,6 +159,17 @@ pub fn choose_column(
         (None, _, None) if there.len() == 1 => Ok(0),
         (None, _, None) => Err(ColumnProblem::Open { there }),
     }
+}
+
+/// The name among those that are there that differs from `name` in nothing but case and marks, of
+/// which people remember one spelling and files have another.
+pub fn like<'a>(name: &str, there: impl IntoIterator<Item = &'a String>) -> Option<&'a str> {
+    let bare = |name: &str| -> String {
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let wanted = bare(name);
+    let mut there = there.into_iter().filter(|_| !wanted.is_empty());
+    there.find(|there| bare(there) == wanted).map(String::as_str)
 }
 
 /// The id that a text is.
