@@ -39,15 +39,20 @@ const UNKNOWN: u64 = 4 << 30;
 
 /// A quarter of the memory of the machine, or of the control group that the process is in.
 pub fn default_limit() -> u64 {
-    (available(Path::new("/")).unwrap_or(UNKNOWN) / 4).max(LEAST)
+    (available(Path::new("/"), "MemTotal:").unwrap_or(UNKNOWN) / 4).max(LEAST)
 }
 
-/// The least of what the machine has and what each control group around the process is allowed, as
-/// the files under `root` say.
-fn available(root: &Path) -> Option<u64> {
+/// The memory that a process can get now without pushing out others, as far as that is known.
+pub fn free() -> Option<u64> {
+    available(Path::new("/"), "MemAvailable:")
+}
+
+/// The least of this line of what the machine has and of what each control group around the process
+/// is allowed, as the files under `root` say.
+fn available(root: &Path, of_machine: &str) -> Option<u64> {
     let read = |path: &Path| fs::read_to_string(root.join(path)).ok();
     let machine = read(Path::new("proc/meminfo")).and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        let line = text.lines().find_map(|line| line.strip_prefix(of_machine))?;
         line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
     });
     let groups = read(Path::new("proc/self/cgroup")).unwrap_or_default();
@@ -93,7 +98,12 @@ mod tests {
         root
     }
 
-    const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal:       1000 kB\nMemFree: 1 kB\n");
+    const MEMINFO: (&str, &str) =
+        ("proc/meminfo", "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable: 600 kB\n");
+
+    fn available(root: &Path) -> Option<u64> {
+        super::available(root, "MemTotal:")
+    }
 
     #[test]
     fn sizes_are_numbers_with_units_of_1024() {
@@ -117,6 +127,8 @@ mod tests {
     fn without_a_control_group_the_machine_counts() {
         assert_eq!(available(root(&[MEMINFO]).path()), Some(1_024_000));
         assert_eq!(available(root(&[]).path()), None);
+        let free = super::available(root(&[MEMINFO]).path(), "MemAvailable:");
+        assert_eq!(free, Some(614_400));
     }
 
     #[test]

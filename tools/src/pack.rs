@@ -6,8 +6,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use fpstore::{Codec, Design, PackSummary, Packer};
-use serde::Serialize;
+use fpstore::{Codec, Design, Objective, Packer};
 
 use crate::failure::Failure;
 use crate::id_map::Place;
@@ -15,13 +14,14 @@ use crate::input::{InputArgs, Records, Skipped, Source, is_stdin};
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
 use crate::options::radius;
-use crate::output::Output;
 use crate::plan;
 use crate::progress::{Mode, Progress};
-use crate::report::{TableReport, bits_against_bound, bytes_per_fingerprint};
 
 mod dry_run;
 mod ids;
+mod room;
+mod summary;
+mod target;
 
 use ids::{Handing, IdArgs, IdMode};
 
@@ -40,7 +40,7 @@ Examples:
   fpstore pack hashes.txt -o photos.fps --ids line
   fpstore pack pages.csv -o pages.fps --id-column page_id
   fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
-  fpstore pack hashes.txt -o photos.fps -k 8 --design quarters
+  fpstore pack hashes.txt -o photos.fps -k 8 --prefer speed
 
 The output is checked before any input is read. The store appears at once, when
 it is complete: if pack is interrupted or killed, the place holds what it held
@@ -65,9 +65,17 @@ make queries at small distances faster, and the store larger. NAME is one of
   single halves thirds quarters 2of5 sqs8 4x4 3of6
 W1,W2,... cuts a fingerprint into parts of so many bits, at most 64 together,
 and makes a table for each. Where design or size of blocks are left open, they
-are chosen for the distance K, and for this set in particular, by the least
-product of space and time that `fpstore plan` predicts. The choice is the same
-on every machine, unless --calibration is given.
+are chosen for the distance K, and for this set in particular, from one to four
+tables, as `fpstore plan` predicts space and time:
+  --prefer balanced  fast for its size, and no larger than the fingerprints are
+                     as plain integers of 8 bytes; ids come on top
+  --prefer size      the smallest, which is mostly one table
+  --prefer speed     fast, whatever its size: up to some 25 bytes each
+Joins, `dedup` and large batches of queries hardly gain from more tables. The
+choice is the same on every machine, unless --calibration is given.
+
+Inputs without a fingerprint make an empty store, with a warning. They do not
+replace a store that holds some, unless --allow-empty is given.
 
 A bad record ends the pack with its file and line or row, both counted from 1.
 With --on-error skip each is told on standard error (with --quiet only their
@@ -93,7 +101,11 @@ pub struct Args {
     #[arg(value_parser = radius, allow_negative_numbers = true)]
     radius: u32,
 
-    /// Which tables to write [auto: what `plan` recommends for this set]
+    /// What to choose for, where design or size of blocks are left open
+    #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
+    prefer: Objective,
+
+    /// Which tables to write [auto: by --prefer, for this set]
     #[arg(long, default_value = "auto", value_name = "auto|NAME|W1,W2,...")]
     design: Auto<Design>,
 
@@ -139,6 +151,10 @@ pub struct Args {
     #[arg(short, long)]
     force: bool,
 
+    /// Let inputs without a fingerprint replace a store that holds some
+    #[arg(long)]
+    allow_empty: bool,
+
     /// Print the summary as one JSON object
     #[arg(long)]
     json: bool,
@@ -162,6 +178,10 @@ enum Auto<T> {
 }
 
 impl<T> Auto<T> {
+    fn is_given(&self) -> bool {
+        matches!(self, Auto::Given(_))
+    }
+
     fn given(self) -> Option<T> {
         match self {
             Auto::Auto => None,
@@ -188,38 +208,11 @@ enum CodecArg {
     Gap,
 }
 
-#[derive(Serialize)]
-struct Summary {
-    store: String,
-    read: u64,
-    skipped: u64,
-    distinct: u64,
-    /// Pairs of a fingerprint and an id; null without ids.
-    ids: Option<u64>,
-    id_bytes: u64,
-    bytes: u64,
-    bytes_per_fingerprint: f64,
-    temporary_bytes: u64,
-    seconds: f64,
-    seconds_of: Stages,
-    tables: Vec<TableReport>,
-}
-
-/// Seconds of each stage. With several threads stages overlap.
-#[derive(Serialize)]
-struct Stages {
-    sort: f64,
-    count: f64,
-    cut: f64,
-    encode: f64,
-    write: f64,
-    sync: f64,
-}
-
 /// Packs, and prints the summary.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let mode = args.ids.mode()?;
     args.reading = args.reading.with_ids(mode.wish());
+    target::check_apart(&args)?;
     if args.dry_run {
         return dry_run::run(&args, &mode);
     }
@@ -245,12 +238,15 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         eprintln!("fpstore: {}", Failure::Signal(signal).line());
     })?;
     let read = read_all(&args, inputs.bytes, &progress, &work, &mut handing);
-    let result = read.and_then(|skipped| {
+    let result = read.and_then(|read| {
+        if read.fingerprints == 0 && !args.allow_empty {
+            target::check_empty(&args.output)?;
+        }
         let place = handing.finish(&work)?;
         let summary = work.end(|session| session.finish());
         let summary = summary.unwrap_or(Err(fpstore::Error::Cancelled))?;
         place.map_or(Ok(()), Place::commit)?;
-        Ok((summary, skipped))
+        Ok((summary, read.skipped))
     });
     progress.finish();
     let (summary, skipped) = match (result, work.signal()) {
@@ -259,7 +255,10 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         }
         (result, _) => result?,
     };
-    print(&args, &summary, skipped, start.elapsed().as_secs_f64())
+    if summary.distinct == 0 {
+        target::warn_empty(&args.output);
+    }
+    summary::print(&args, &summary, skipped, start.elapsed().as_secs_f64())
 }
 
 fn packer(args: &Args) -> Result<Packer, Failure> {
@@ -270,6 +269,7 @@ fn packer(args: &Args) -> Result<Packer, Failure> {
     };
     let mut packer = Packer::new()
         .radius(args.radius)
+        .objective(args.prefer)
         .codec(codec)
         .low_bits(args.low_bits.clone().given())
         .threads(args.threads.into())
@@ -290,15 +290,20 @@ fn packer(args: &Args) -> Result<Packer, Failure> {
     Ok(packer)
 }
 
-/// Reads all inputs, of so many `bytes` where that is known, into the session. Gives the number of
-/// records that were skipped.
+/// What the inputs held.
+struct Read {
+    fingerprints: u64,
+    skipped: u64,
+}
+
+/// Reads all inputs, of so many `bytes` where that is known, into the session.
 fn read_all(
     args: &Args,
     bytes: Option<u64>,
     progress: &Progress,
     work: &Interruptible,
     handing: &mut Handing,
-) -> Result<u64, Failure> {
+) -> Result<Read, Failure> {
     progress.start_reading(bytes);
     let (mut records, mut bytes_before, mut fingerprints) = (Records::default(), 0, 0);
     let mut skipped = Skipped::new(args.quiet);
@@ -321,7 +326,7 @@ fn read_all(
         bytes_before += source.bytes_read();
     }
     progress.beside(|| skipped.tell_count(records.next_number()));
-    Ok(skipped.count())
+    Ok(Read { fingerprints, skipped: skipped.count() })
 }
 
 /// The most memory that the process may take.
@@ -370,55 +375,4 @@ fn check_inputs(args: &Args) -> Result<Inputs, Failure> {
         bytes = bytes.zip(length).map(|(sum, length): (u64, u64)| sum.saturating_add(length));
     }
     Ok(Inputs { bytes, buffer_bytes })
-}
-
-fn print(args: &Args, summary: &PackSummary, skipped: u64, seconds: f64) -> Result<(), Failure> {
-    let mut output = Output::stdout();
-    if args.json {
-        output.json(&Summary {
-            store: args.output.display().to_string(),
-            read: summary.read,
-            skipped,
-            distinct: summary.distinct,
-            ids: summary.ids,
-            id_bytes: summary.id_bytes,
-            bytes: summary.bytes,
-            bytes_per_fingerprint: bytes_per_fingerprint(summary.bytes, summary.distinct),
-            temporary_bytes: summary.temporary_bytes,
-            seconds,
-            seconds_of: Stages {
-                sort: summary.times.sort.as_secs_f64(),
-                count: summary.times.count.as_secs_f64(),
-                cut: summary.times.cut.as_secs_f64(),
-                encode: summary.times.encode.as_secs_f64(),
-                write: summary.times.write.as_secs_f64(),
-                sync: summary.times.sync.as_secs_f64(),
-            },
-            tables: summary.tables.iter().map(TableReport::new).collect(),
-        })?;
-    } else if !args.quiet {
-        output.line(&format!(
-            "{}: {} fingerprints read, {} distinct",
-            args.output.display(),
-            summary.read,
-            summary.distinct
-        ))?;
-        output.line(&format!(
-            "{} tables, {} bytes, {:.2} bytes per fingerprint, {seconds:.2} seconds",
-            summary.tables.len(),
-            summary.bytes,
-            bytes_per_fingerprint(summary.bytes, summary.distinct),
-        ))?;
-        if let Some(ids) = summary.ids {
-            let per_fingerprint = 8.0 * bytes_per_fingerprint(summary.id_bytes, summary.distinct);
-            let bytes = summary.id_bytes;
-            output.line(&format!(
-                "{ids} ids, {bytes} bytes, {per_fingerprint:.2} bits per fingerprint"
-            ))?;
-        }
-        for table in &summary.tables {
-            output.line(&format!("table {}: {}", table.number, bits_against_bound(table)))?;
-        }
-    }
-    output.flush()
 }

@@ -1,7 +1,14 @@
 //! What `pack` and `stat` tell of a table, as JSON and as text.
+//!
+//! What has no meaning for a set so small is left out: null in JSON.
 
 use fpstore::{TableStats, information_bound_bits};
 use serde::Serialize;
+
+use crate::units;
+
+/// Blocks from which on the free space of the last one hardly counts.
+const COMPARABLE_BLOCKS: u64 = 16;
 
 /// A table in JSON.
 #[derive(Serialize)]
@@ -17,9 +24,10 @@ pub struct TableReport {
     code_lengths: Vec<u8>,
     histogram: Vec<u64>,
     entropy_bits: f64,
-    bits_per_fingerprint: f64,
-    bits_with_router: f64,
-    bound_bits: f64,
+    /// Null without fingerprints, as the two that follow.
+    bits_per_fingerprint: Option<f64>,
+    bits_with_router: Option<f64>,
+    bound_bits: Option<f64>,
     block_area_bytes: u64,
     router_bytes: u64,
     file_bytes: u64,
@@ -28,6 +36,7 @@ pub struct TableReport {
 impl TableReport {
     /// The report of one table.
     pub fn new(table: &TableStats) -> Self {
+        let of_some = |bits: f64| Some(bits).filter(|_| table.count > 0);
         Self {
             table: table.number,
             top: table.top.iter().map(|range| (range.start, range.bits)).collect(),
@@ -39,9 +48,9 @@ impl TableReport {
             code_lengths: table.code_lengths.clone(),
             histogram: table.histogram.clone(),
             entropy_bits: table.entropy_bits(),
-            bits_per_fingerprint: table.bits_per_fingerprint(),
-            bits_with_router: table.bits_with_router(),
-            bound_bits: information_bound_bits(table.count),
+            bits_per_fingerprint: of_some(table.bits_per_fingerprint()),
+            bits_with_router: of_some(table.bits_with_router()),
+            bound_bits: of_some(information_bound_bits(table.count)),
             block_area_bytes: table.block_area_bytes(),
             router_bytes: table.router_bytes,
             file_bytes: table.file_bytes,
@@ -54,27 +63,22 @@ pub fn bits_against_bound(table: &TableStats) -> String {
     if table.count == 0 {
         return "empty".to_string();
     }
+    if table.blocks < COMPARABLE_BLOCKS {
+        return format!(
+            "{}, too few to compare with the bound",
+            units::plural(table.blocks, "block")
+        );
+    }
     let bound = information_bound_bits(table.count);
     let bits = table.bits_per_fingerprint();
     format!(
-        "{bits:.2} bits per fingerprint ({:.2} with the router), bound {bound:.2}{}",
+        "{bits:.2} bits per fingerprint ({:.2} with the router), bound {bound:.2}, {:+.1}%",
         table.bits_with_router(),
-        over_bound(bits, bound),
+        (bits / bound - 1.0) * 100.0,
     )
 }
 
-fn over_bound(bits: f64, bound: f64) -> String {
-    // A set of one or all fingerprints has a bound near 0, to which nothing compares.
-    if bound < 1.0 {
-        return String::new();
-    }
-    format!(", {:+.1}%", (bits / bound - 1.0) * 100.0)
-}
-
-/// `bytes` per fingerprint; 0 if there are none.
-pub fn bytes_per_fingerprint(bytes: u64, fingerprints: u64) -> f64 {
-    match fingerprints {
-        0 => 0.0,
-        _ => bytes as f64 / fingerprints as f64,
-    }
+/// `amount` per fingerprint; `None` if there are none.
+pub fn per_fingerprint(amount: f64, fingerprints: u64) -> Option<f64> {
+    (fingerprints > 0).then(|| amount / fingerprints as f64)
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::report::{TableReport, bits_against_bound, bytes_per_fingerprint};
+use crate::report::{TableReport, bits_against_bound, per_fingerprint};
 
 const AFTER_HELP: &str = "\
 Of each table it tells
@@ -44,7 +44,8 @@ struct StoreReport {
     radius: u32,
     fingerprints: u64,
     bytes: u64,
-    bytes_per_fingerprint: f64,
+    /// Null without fingerprints.
+    bytes_per_fingerprint: Option<f64>,
     /// Strings of the id map; null where ids are just numbers.
     id_map_strings: Option<u64>,
     segments: Vec<SegmentReport>,
@@ -102,7 +103,7 @@ fn report(store: String, stats: &Stats, id_map_strings: Option<u64>) -> StoreRep
         radius: stats.radius,
         fingerprints: stats.fingerprints,
         bytes: stats.bytes,
-        bytes_per_fingerprint: bytes_per_fingerprint(stats.bytes, stats.fingerprints),
+        bytes_per_fingerprint: per_fingerprint(stats.bytes as f64, stats.fingerprints),
         id_map_strings,
         segments: stats.segments.iter().map(segment).collect(),
     }
@@ -133,20 +134,22 @@ fn print(
     stats: &Stats,
     strings: Option<u64>,
 ) -> Result<(), Failure> {
+    let each = per_fingerprint(stats.bytes as f64, stats.fingerprints);
+    let each = each.map_or(String::new(), |each| format!(", {each:.2} bytes per fingerprint"));
     output.line(&format!(
-        "{name}: {} fingerprints, {} bytes, {:.2} bytes per fingerprint, planned radius {}",
-        stats.fingerprints,
-        stats.bytes,
-        bytes_per_fingerprint(stats.bytes, stats.fingerprints),
-        stats.radius,
+        "{name}: {} fingerprints, {} bytes{each}, planned radius {}",
+        stats.fingerprints, stats.bytes, stats.radius,
     ))?;
     for segment in &stats.segments {
         output.line(&format!(
-            "segment {}: design {}, {} fingerprints in each of {} tables",
+            "segment {}: design {}, {} fingerprints in {}",
             segment.number,
             segment.design,
             segment.count,
-            segment.tables.len(),
+            match segment.tables.len() {
+                1 => "1 table".to_string(),
+                tables => format!("each of {tables} tables"),
+            },
         ))?;
         for table in &segment.tables {
             print_table(output, table)?;

@@ -3,11 +3,13 @@
 use fpstore::PackEstimate;
 use serde::Serialize;
 
+use super::room::Room;
 use super::{Args, IdMode, check_inputs, packer};
 use crate::failure::Failure;
 use crate::id_map::{ENTRY_BYTES, GROUP_STRINGS};
 use crate::input::{Id, Records, Source};
 use crate::output::Output;
+use crate::units;
 
 /// Fingerprints of each input from which their number is estimated.
 const SAMPLE: usize = 1 << 16;
@@ -22,6 +24,10 @@ struct Report {
     id_bytes: u64,
     id_map_bytes: u64,
     seconds: f64,
+    /// Whether memory and disks have room for it; their free bytes are null where nobody knows.
+    fits: bool,
+    memory_free_bytes: Option<u64>,
+    disk_free_bytes: Option<u64>,
 }
 
 /// What the first records of all inputs tell.
@@ -29,6 +35,8 @@ struct Report {
 struct Sample {
     /// Fingerprints of all inputs.
     count: u64,
+    /// Whether that is just estimated.
+    is_estimated: bool,
     /// The greatest id that was seen.
     greatest: u64,
     /// Bytes that the strings of all inputs take in an id map.
@@ -62,9 +70,17 @@ impl Sample {
     fn add(&mut self, mut source: Source) -> Result<Option<()>, Failure> {
         let Some(length) = source.length() else { return Ok(None) };
         let mut records = Records::default();
-        while records.fingerprints.len() < SAMPLE && source.read(&mut records)? {}
+        let mut more = true;
+        while more && records.fingerprints.len() < SAMPLE {
+            more = source.read(&mut records)?;
+        }
         let (read, found) = (source.bytes_read().max(1), records.fingerprints.len() as u64);
-        self.count += (u128::from(length) * u128::from(found) / u128::from(read)) as u64;
+        let known = source.records()?.or((!more).then_some(found));
+        self.is_estimated |= known.is_none();
+        self.count =
+            self.count.saturating_add(known.unwrap_or_else(|| {
+                (u128::from(length) * u128::from(found) / u128::from(read)) as u64
+            }));
         let (mut bytes, mut before) = (0, "");
         for (number, record) in records.iter().enumerate() {
             match record.id {
@@ -87,6 +103,17 @@ impl Sample {
     }
 }
 
+/// What is there of what it needs.
+fn room(args: &Args, mode: &IdMode, estimate: &PackEstimate, map_bytes: u64) -> Room {
+    let room = Room::new(estimate.memory_bytes)
+        .on_disk(&args.output, estimate.store_bytes)
+        .on_disk(args.tmp_dir.as_ref().unwrap_or(&args.output), estimate.temporary_bytes);
+    match mode {
+        IdMode::Map(_, path) => room.on_disk(path, map_bytes),
+        _ => room,
+    }
+}
+
 fn print(
     args: &Args,
     mode: &IdMode,
@@ -99,6 +126,7 @@ fn print(
         IdMode::Map(..) => sample.map_bytes as u64,
         _ => 0,
     };
+    let room = room(args, mode, estimate, map_bytes);
     if args.json {
         output.json(&Report {
             fingerprints: count,
@@ -109,30 +137,46 @@ fn print(
             id_bytes: estimate.id_bytes,
             id_map_bytes: map_bytes,
             seconds: estimate.seconds,
+            fits: room.fits(),
+            memory_free_bytes: room.memory_free(),
+            disk_free_bytes: room.disk_free(),
         })?;
     } else if !args.quiet {
-        let gib = |bytes: u64| format!("{bytes} bytes ({:.2} GiB)", bytes as f64 / 2f64.powi(30));
+        let size = |bytes: u64| units::bytes(bytes as f64);
+        let about = if sample.is_estimated { "about " } else { "" };
+        let number = format!("{about}{}", units::count(count));
         let mut lines = vec![
-            ("fingerprints", format!("about {count}, if they are distinct and uniform")),
+            (
+                "fingerprints",
+                format!("{number}; what follows holds if they are distinct and uniform"),
+            ),
             ("design", format!("{}, blocks of {} bytes", estimate.design, estimate.block_bytes)),
-            ("memory", gib(estimate.memory_bytes)),
-            ("temporary disk", format!("{} at the peak", gib(estimate.temporary_bytes))),
-            ("store", gib(estimate.store_bytes)),
+            ("memory", size(estimate.memory_bytes)),
+            (
+                "temporary disk",
+                match estimate.temporary_bytes {
+                    0 => "none".to_string(),
+                    bytes => format!("{} at the peak", size(bytes)),
+                },
+            ),
+            ("store", size(estimate.store_bytes)),
         ];
         match mode {
             IdMode::None => {}
             IdMode::Line | IdMode::Map(..) => {
-                lines.push(("ids", format!("{} of it", gib(estimate.id_bytes))));
+                lines.push(("ids", format!("{} of it", size(estimate.id_bytes))));
             }
             IdMode::Column(_) => {
                 let greatest = format!("if none is greater than {}", sample.greatest);
-                lines.push(("ids", format!("{} of it, {greatest}", gib(estimate.id_bytes))));
+                lines.push(("ids", format!("{} of it, {greatest}", size(estimate.id_bytes))));
             }
         }
         if let IdMode::Map(..) = mode {
-            lines.push(("id map", gib(map_bytes)));
+            lines.push(("id map", size(map_bytes)));
         }
-        lines.push(("time", format!("about {:.0} seconds, and that of reading", estimate.seconds)));
+        let time = units::time(1e9 * estimate.seconds);
+        lines.push(("time", format!("about {time}, and that of reading")));
+        lines.extend(room.faults().into_iter().map(|fault| ("does not fit", fault)));
         for (name, value) in lines {
             output.line(&format!("{name:16}{value}"))?;
         }

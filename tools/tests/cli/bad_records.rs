@@ -36,7 +36,12 @@ impl Bad<'_> {
             .map(|told| format!("fpstore: skipped: {name}: {told}\n"))
             .collect();
         assert!(!lines.contains("skip\n"), "{lines}");
-        let count = format!("fpstore: {} of {} records skipped\n", self.told.len(), self.records);
+        let mut count =
+            format!("fpstore: {} of {} records skipped\n", self.told.len(), self.records);
+        if self.packed.is_empty() {
+            count +=
+                "fpstore: warning: store: the inputs hold no fingerprint, and the store is empty\n";
+        }
         assert_eq!(ran.stderr, lines + &count, "{ran:#?}");
         ran.ends_with_code(0);
         assert_eq!(scratch.dump("store"), self.packed);

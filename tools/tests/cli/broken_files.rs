@@ -17,7 +17,7 @@ fn fails_with(name: &str, bytes: impl AsRef<[u8]>, options: &str, message: &str)
 fn packs_as(name: &str, bytes: impl AsRef<[u8]>, options: &str, expected: &[u64]) {
     let scratch = Scratch::new();
     scratch.write(name, bytes);
-    scratch.run(&format!("pack {name} -o store --quiet {options}")).succeeds();
+    scratch.run(&format!("pack {name} -o store --quiet {options}")).packs(expected);
     assert_eq!(scratch.dump("store"), expected, "{name} {options}");
 }
 
@@ -380,4 +380,27 @@ fn a_reader_that_was_not_built_is_told() {
     let message = "is Parquet, and this fpstore was built without its reader; build it with \
                    default features, or convert the file";
     fails_with("a", "PAR1PAR1", "", message);
+}
+
+#[test]
+fn a_column_that_is_written_otherwise_is_proposed() {
+    let scratch = Scratch::new();
+    let digits = "8f3ac41e09b7d264";
+    scratch.write("in.csv", format!("Page_ID,pHash\n7,{digits}\n"));
+    scratch.write("in.jsonl", format!("{{\"Page_ID\":7,\"pHash\":\"{digits}\"}}\n"));
+    scratch.write("two.csv", format!("id,Fingerprint\n7,{digits}\n"));
+    for (line, hint) in [
+        (
+            "in.csv --fingerprint-column phash",
+            "no column \"phash\"; did you mean \"pHash\"? there are",
+        ),
+        ("in.csv --fingerprint-column p-hash", "did you mean \"pHash\"? "),
+        ("in.csv --fingerprint-column pHash --id-column pageid", "did you mean \"Page_ID\"? "),
+        ("in.jsonl --fingerprint-column PHASH", "is missing; did you mean \"pHash\"? fill it in"),
+        ("two.csv", "give --fingerprint-column Fingerprint"),
+    ] {
+        scratch.run(&format!("pack {line} -o store")).fails_naming(&[hint]);
+    }
+    let ran = scratch.run("pack in.csv --fingerprint-column hash -o store");
+    assert!(!ran.stderr.contains("did you mean"), "{ran:?}");
 }

@@ -96,6 +96,50 @@ fn a_dry_run_tells_what_the_pack_will_need_and_writes_nothing() {
 }
 
 #[test]
+fn a_dry_run_counts_what_the_header_of_an_array_says() {
+    let scratch = Scratch::new();
+    let set = fingerprints(75, 200_000);
+    let header = format!("{{'descr': '<u8', 'fortran_order': False, 'shape': ({},), }}", set.len());
+    let mut npy = b"\x93NUMPY\x01\x00".to_vec();
+    npy.extend((header.len() as u16).to_le_bytes());
+    npy.extend(header.as_bytes());
+    npy.extend(raw(&set));
+    scratch.write("in.npy", npy);
+    scratch.write("in.u64", raw(&set));
+    for input in ["in.npy", "in.u64"] {
+        let line = format!("pack {input} -o store --dry-run");
+        let text = scratch.run(&line).succeeds().stdout;
+        let exact = format!("fingerprints    {},000; what", set.len() / 1000);
+        assert!(set.len().is_multiple_of(1000) && text.starts_with(&exact), "{text}");
+        let told: Value =
+            serde_json::from_str(&scratch.run(&format!("{line} --json")).succeeds().stdout)
+                .unwrap();
+        assert_eq!(told["fingerprints"], set.len());
+    }
+}
+
+#[test]
+fn a_dry_run_says_when_the_disk_is_too_small() {
+    let scratch = Scratch::new();
+    scratch.write("in", raw(&fingerprints(76, 200_000)));
+    let Some(_mounted) = Tmpfs::mount(&scratch.path("small"), 1 << 20) else {
+        println!("SKIPPED: a tmpfs cannot be mounted here; run as root");
+        return;
+    };
+    let line = "pack in --format u64le --dry-run -o";
+    for (store, fits) in [("store", true), ("small/store", false)] {
+        let text = scratch.run(&format!("{line} {store}")).succeeds().stdout;
+        let fault = text.lines().find(|line| line.starts_with("does not fit"));
+        assert_eq!(fault.is_none(), fits, "{text}");
+        assert!(fault.is_none_or(|fault| fault.contains("small needs ")), "{text}");
+        let told = scratch.run(&format!("{line} {store} --json")).succeeds().stdout;
+        let told: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(told["fits"], fits, "{told}");
+        assert!(fits || told["disk_free_bytes"].as_u64() < told["store_bytes"].as_u64(), "{told}");
+    }
+}
+
+#[test]
 fn progress_in_json_names_the_phases_with_rates_and_what_is_left() {
     let scratch = Scratch::new();
     scratch.write("in", raw(&fingerprints(73, COUNT)));

@@ -8,9 +8,9 @@ use crate::{Scratch, hex, raw};
 fn packs_as(input: impl AsRef<[u8]>, options: &str, expected: &[u64]) {
     let scratch = Scratch::new();
     scratch.write("in", &input);
-    scratch.run(&format!("pack in -o file --quiet {options}")).succeeds();
+    scratch.run(&format!("pack in -o file --quiet {options}")).packs(expected);
     assert_eq!(scratch.dump("file"), sorted(expected), "from a file");
-    scratch.run_with(&format!("pack - -o pipe --quiet {options}"), input.as_ref()).succeeds();
+    scratch.run_with(&format!("pack - -o pipe --quiet {options}"), input.as_ref()).packs(expected);
     assert_eq!(scratch.dump("pipe"), sorted(expected), "from a pipe");
 }
 

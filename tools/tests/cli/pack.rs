@@ -1,7 +1,7 @@
 //! `pack`: the summary, the options, and what it refuses to replace.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -14,30 +14,138 @@ fn json(scratch: &Scratch, line: &str) -> Value {
     serde_json::from_str(&ran.stdout).unwrap()
 }
 
+/// The rows of a summary, by name.
+fn rows(text: &str) -> BTreeMap<&str, &str> {
+    let rows = text.lines().skip(1).map(|line| line.trim_start());
+    rows.map(|row| row.split_once(' ').map(|(name, value)| (name, value.trim())).unwrap()).collect()
+}
+
 #[test]
-fn the_summary_tells_counts_bytes_and_bits_against_the_bound() {
+fn the_summary_tells_size_design_and_what_else_there_would_be() {
     let scratch = Scratch::new();
-    let mut set = fingerprints(1, 5000);
+    let mut set = fingerprints(1, 20_000);
     set.push(set[0]);
     scratch.write("in", raw(&set));
-    let ran = scratch.run("pack in -o store --design halves").succeeds();
-    let lines: Vec<&str> = ran.stdout.lines().collect();
-    let distinct = sorted(&set).len();
-    assert_eq!(lines[0], format!("store: 5001 fingerprints read, {distinct} distinct"));
-    let bytes: u64 = scratch.listing("store").iter().map(|(_, bytes)| bytes).sum();
-    let second = format!(
-        "2 tables, {bytes} bytes, {:.2} bytes per fingerprint, ",
-        bytes as f64 / distinct as f64
+    let ran = scratch.run("pack in -o store --design halves --block-bytes 512").succeeds();
+    let distinct = sorted(&set).len() as u64;
+    let first = ran.stdout.lines().next().unwrap();
+    assert!(first.starts_with("store: ") && first.ends_with(" seconds"), "{first}");
+    assert!(first.contains(&format!(" {},{:03} ", distinct / 1000, distinct % 1000)), "{first}");
+    let rows = rows(&ran.stdout);
+    assert_eq!(
+        rows.keys().collect::<Vec<_>>(),
+        [&"design", &"faster", &"queries", &"read", &"size", &"smaller"]
     );
-    assert!(lines[1].starts_with(&second), "{} is not {second}", lines[1]);
-    assert!(lines[1].ends_with(" seconds"), "{}", lines[1]);
-    for (number, line) in lines[2..].iter().enumerate() {
-        assert!(line.starts_with(&format!("table {number}: ")), "{line}");
-        assert!(line.contains(" bits per fingerprint ("), "{line}");
-        let bound = format!(" with the router), bound {:.2}, ", bound_bits(distinct as u64));
-        assert!(line.contains(&bound) && line.ends_with('%'), "{line} has no {bound}");
+    assert_eq!(rows["design"], "halves (2 tables), blocks of 512 bytes; as given");
+    let bytes: u64 = scratch.listing("store").iter().map(|(_, bytes)| bytes).sum();
+    let share = format!(", {:.0}% of the ", 100.0 * bytes as f64 / (8 * distinct) as f64);
+    assert!(rows["size"].contains(&share) && rows["size"].contains(" KiB"), "{}", rows["size"]);
+    assert!(rows["queries"].contains("predicted at distance 3, "), "{}", rows["queries"]);
+    assert!(rows["faster"].starts_with("--prefer speed: quarters, about "), "{}", rows["faster"]);
+    assert!(rows["smaller"].starts_with("--prefer size: single, about "), "{}", rows["smaller"]);
+}
+
+#[test]
+fn a_set_as_small_as_a_header_has_no_figures_that_mean_nothing() {
+    let scratch = Scratch::new();
+    for set in [&[][..], &[7], &[1, 2, 3]] {
+        scratch.write("in", raw(set));
+        let line = "pack in -o store --force --allow-empty --format u64le --design halves";
+        let text = scratch.run(line).ends_with_code(0).stdout;
+        let stat = scratch.run("stat store").succeeds().stdout;
+        for text in [&text, &stat] {
+            for word in ["%", "NaN", "inf", "-0.0", "predicted", "1 tables", "1 blocks"] {
+                assert!(!text.contains(word), "{word} in {text}");
+            }
+        }
+        assert_eq!(rows(&text).keys().collect::<Vec<_>>(), [&"design", &"size"], "{text}");
+        let json = json(&scratch, "stat store --json");
+        let table = &json["segments"][0]["tables"][0];
+        for figure in [&json["bytes_per_fingerprint"], &table["bound_bits"]] {
+            assert_eq!(figure.is_null(), set.is_empty(), "{json}");
+        }
     }
-    assert_eq!(lines.len(), 4);
+}
+
+#[test]
+fn a_store_takes_no_more_than_the_fingerprints_unless_speed_is_preferred() {
+    let scratch = Scratch::new();
+    let set = fingerprints(12, 20_000);
+    scratch.write("in", raw(&set));
+    let pack = |prefer: &str| {
+        let line = format!("pack in -o store --force --json {prefer}");
+        json(&scratch, &line)
+    };
+    let bytes = |summary: &Value| summary["bytes"].as_u64().unwrap();
+    let balanced = pack("");
+    let raw_bytes = 8 * balanced["distinct"].as_u64().unwrap();
+    assert_eq!(
+        (balanced["design"].as_str(), &balanced["raw_bytes"]),
+        (Some("single"), &raw_bytes.into())
+    );
+    assert!(bytes(&balanced) <= raw_bytes, "{balanced}");
+    let (size, speed) = (pack("--prefer size"), pack("--prefer speed"));
+    assert!(bytes(&size) <= bytes(&balanced) && bytes(&balanced) < bytes(&speed));
+    assert!(speed["tables"].as_array().unwrap().len() > 1);
+    // What is told of a preference is what it gives.
+    let told = |summary: &Value, prefer: &str| {
+        let others = summary["alternatives"].as_array().unwrap();
+        others.iter().find(|other| other["prefer"] == prefer).cloned().unwrap()
+    };
+    for (other, done) in [(told(&balanced, "speed"), &speed), (told(&speed, "size"), &size)] {
+        assert_eq!(
+            (&other["design"], &other["block_bytes"]),
+            (&done["design"], &done["block_bytes"])
+        );
+        let error = other["bytes"].as_f64().unwrap() / bytes(done) as f64 - 1.0;
+        assert!(error.abs() < 0.02, "{other} {done}");
+        let (told, own) = (other["query_ns"].as_f64().unwrap(), done["query_ns"].as_f64().unwrap());
+        assert!((told / own - 1.0).abs() < 1e-6, "{told} {own}");
+    }
+    assert!(speed["query_ns"].as_f64() < balanced["query_ns"].as_f64());
+}
+
+#[test]
+fn inputs_of_nothing_replace_a_store_only_where_that_is_allowed() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[1, 2], "");
+    let before = scratch.listing("store");
+    scratch.write("none", "");
+    scratch.write("bad", "fingerprint\nxyz\n");
+    for input in ["none", "bad --on-error skip --format csv --quiet"] {
+        let ran = scratch.run(&format!("pack {input} -o store --force"));
+        let refused = "fpstore: store: holds 2 fingerprints, and the inputs hold no fingerprint; check \
+                       what wrote them, or give --allow-empty to replace the store by an empty one\n";
+        assert!(ran.stderr.ends_with(refused), "{ran:?}");
+        assert_eq!(ran.ends_with_code(2).stdout, "");
+        assert_eq!(scratch.listing("store"), before);
+        assert_eq!(scratch.dump("store"), [1, 2]);
+    }
+    let warning = |name: &str| {
+        format!(
+            "fpstore: warning: {name}: the inputs hold no fingerprint, and the store is empty\n"
+        )
+    };
+    // Where nothing is lost a warning does.
+    let ran = scratch.run("pack none -o fresh --quiet").ends_with_code(0);
+    assert_eq!(ran.stderr, warning("fresh"));
+    let ran = scratch.run("pack none -o fresh --force --quiet").ends_with_code(0);
+    assert_eq!(ran.stderr, warning("fresh"));
+    let ran = scratch.run("pack none -o store --force --allow-empty --quiet").ends_with_code(0);
+    assert_eq!(ran.stderr, warning("store"));
+    assert!(scratch.dump("store").is_empty());
+}
+
+#[test]
+fn an_output_that_is_an_input_is_told_as_such() {
+    let scratch = Scratch::new();
+    scratch.write("q.txt", hex(&[3]));
+    for line in
+        ["pack q.txt -o q.txt", "pack q.txt -o ./q.txt --force", "pack q.txt -o q.txt --dry-run"]
+    {
+        scratch.run(line).fails_with("q.txt: is an input; give -o a new directory for the store");
+    }
+    assert_eq!(fs::read_to_string(scratch.path("q.txt")).unwrap(), hex(&[3]));
 }
 
 #[test]
@@ -92,15 +200,14 @@ fn inputs_of_several_formats_and_standard_input_become_one_set() {
 fn an_empty_input_is_an_empty_store() {
     let scratch = Scratch::new();
     scratch.write("in", "");
-    assert_eq!(json(&scratch, "pack in -o store --json")["distinct"], 0);
+    let ran = scratch.run("pack in -o store --json").ends_with_code(0);
+    assert!(ran.stdout.contains("\"distinct\":0,"), "{ran:?}");
     assert_eq!(scratch.run("dump store").succeeds().stdout, "");
     assert_eq!(scratch.run("query store 0x0 -k 64").ends_with_code(1).stdout, "");
     scratch.run("verify store").succeeds();
     let stat = json(&scratch, "stat store --json");
     assert_eq!(stat["fingerprints"], 0);
-    assert_eq!(stat["bytes_per_fingerprint"], 0.0);
     assert!(scratch.run("stat store").succeeds().stdout.contains("table 0: empty"));
-    assert!(scratch.run("pack in -o store --force").succeeds().stdout.contains("table 0: empty"));
 }
 
 #[test]
@@ -145,6 +252,10 @@ fn auto_is_what_the_planner_recommends_for_the_set() {
     let stat = json(&scratch, "stat auto --json");
     assert_eq!(stat["segments"][0]["design"], *design);
     assert_eq!(stat["segments"][0]["tables"][0]["block_bytes"], block_bytes);
+    let planned = scratch.run("plan --sample in").succeeds().stdout;
+    let command =
+        format!("fpstore pack in -o STORE -k 3 --design {design} --block-bytes {block_bytes}");
+    assert_eq!(planned.lines().last(), Some(&*command));
 }
 
 #[test]
@@ -295,22 +406,4 @@ fn without_a_terminal_no_progress_bar_is_drawn() {
     let ran = scratch.run("pack in -o store");
     assert_eq!(ran.stderr, "");
     ran.ends_with_code(0);
-}
-
-#[test]
-fn on_a_terminal_a_progress_bar_is_drawn_unless_quiet() {
-    let scratch = Scratch::new();
-    scratch.write("in", raw(&fingerprints(11, 50_000)));
-    let tool = env!("CARGO_BIN_EXE_fpstore");
-    for (quiet, drawn) in [("", true), ("--quiet", false)] {
-        // `script` gives the command a terminal and prints what is drawn on it.
-        let line = format!("{tool} pack in -o store --force --json {quiet}");
-        let mut command = Command::new("script");
-        command.args(["-qec", &line, "/dev/null"]).current_dir(scratch.path(""));
-        let output = command.stdin(Stdio::null()).output().unwrap();
-        let screen = String::from_utf8(output.stdout).unwrap();
-        assert!(output.status.success(), "{screen}");
-        assert!(screen.contains("{\"store\":\"store\",\"read\":50000,"), "{screen}");
-        assert_eq!(screen.contains("read   ["), drawn, "{screen}");
-    }
 }

@@ -1,0 +1,224 @@
+//! What a pack tells in the end: what it has made, why, and what else there would have been.
+
+use fpstore::{Design, Objective, PackSummary, Plan};
+use serde::Serialize;
+
+use super::Args;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::report::{TableReport, per_fingerprint};
+use crate::units;
+
+/// Bytes of a fingerprint, or of an id, as a plain integer.
+const RAW_BYTES: u64 = 8;
+/// The least number of fingerprints that weigh more than what a file has besides them.
+const COMPARABLE: u64 = 4096;
+/// The most tables of a design that is proposed, as of one that a pack chooses.
+const MOST_TABLES: usize = 4;
+
+/// The summary in JSON.
+#[derive(Serialize)]
+struct Summary {
+    store: String,
+    read: u64,
+    skipped: u64,
+    distinct: u64,
+    /// Pairs of a fingerprint and an id; null without ids.
+    ids: Option<u64>,
+    id_bytes: u64,
+    bytes: u64,
+    /// Null without fingerprints.
+    bytes_per_fingerprint: Option<f64>,
+    /// Bytes of the fingerprints and ids as plain integers.
+    raw_bytes: u64,
+    design: String,
+    block_bytes: u32,
+    /// Predicted nanoseconds of a query in memory; null for sets that are too small to tell.
+    query_ns: Option<f64>,
+    alternatives: Vec<Alternative>,
+    temporary_bytes: u64,
+    seconds: f64,
+    seconds_of: Stages,
+    tables: Vec<TableReport>,
+}
+
+/// Seconds of each stage. With several threads stages overlap.
+#[derive(Serialize)]
+struct Stages {
+    sort: f64,
+    count: f64,
+    cut: f64,
+    encode: f64,
+    write: f64,
+    sync: f64,
+}
+
+/// What another preference would give, as predicted.
+#[derive(Serialize)]
+struct Alternative {
+    prefer: &'static str,
+    design: String,
+    block_bytes: u32,
+    bytes: u64,
+    query_ns: f64,
+}
+
+/// What is predicted of a store and of others.
+#[derive(Default)]
+struct Predicted {
+    query_ns: Option<f64>,
+    alternatives: Vec<Alternative>,
+}
+
+impl Predicted {
+    fn new(summary: &PackSummary) -> Self {
+        if summary.distinct < COMPARABLE {
+            return Self::default();
+        }
+        let planner = || summary.planner.clone();
+        let own =
+            planner().designs([summary.design.clone()]).block_bytes(Some(summary.block_bytes));
+        // Where it cannot be predicted nothing is told.
+        let Ok(Some(own)) = own.budget(None).best() else { return Self::default() };
+        let named = Design::NAMES.iter().filter_map(|name| Design::named(name));
+        let named = named.filter(|design| design.table_count() <= MOST_TABLES);
+        let planner = planner().designs(named);
+        let best = |objective| planner.clone().objective(objective).best().ok().flatten();
+        let smaller = best(Objective::Size)
+            .filter(|plan| (plan.store_bytes as f64) < 0.9 * own.store_bytes as f64)
+            .map(|plan| Alternative::new("size", plan, summary.id_bytes));
+        let faster = best(Objective::Speed)
+            .filter(|plan| plan.warm_ns < 0.67 * own.warm_ns)
+            .map(|plan| Alternative::new("speed", plan, summary.id_bytes));
+        let alternatives = smaller.into_iter().chain(faster).collect();
+        Self { query_ns: Some(own.warm_ns), alternatives }
+    }
+}
+
+impl Alternative {
+    fn new(prefer: &'static str, plan: Plan, id_bytes: u64) -> Self {
+        Self {
+            prefer,
+            design: plan.design.to_string(),
+            block_bytes: plan.block_bytes,
+            bytes: plan.store_bytes + id_bytes,
+            query_ns: plan.warm_ns,
+        }
+    }
+}
+
+/// Prints the summary, as the arguments say.
+pub(super) fn print(
+    args: &Args,
+    summary: &PackSummary,
+    skipped: u64,
+    seconds: f64,
+) -> Result<(), Failure> {
+    let mut output = Output::stdout();
+    if args.json {
+        output.json(&json(args, summary, skipped, seconds))?;
+    } else if !args.quiet {
+        let store = args.output.display();
+        let packed = units::plural(summary.distinct, "fingerprint");
+        output.line(&format!("{store}: {packed} packed in {seconds:.2} seconds"))?;
+        for (name, value) in rows(args, summary, skipped) {
+            output.line(&format!("  {name:<9}{value}"))?;
+        }
+    }
+    output.flush()
+}
+
+fn raw_bytes(summary: &PackSummary) -> u64 {
+    RAW_BYTES.saturating_mul(summary.distinct.saturating_add(summary.ids.unwrap_or(0)))
+}
+
+fn rows(args: &Args, summary: &PackSummary, skipped: u64) -> Vec<(&'static str, String)> {
+    let bytes = |bytes: u64| units::bytes(bytes as f64);
+    let mut rows = Vec::new();
+    if summary.read > summary.distinct || skipped > 0 {
+        let repeats = summary.read - summary.distinct;
+        let skipped = match skipped {
+            0 => String::new(),
+            _ => format!(", {} skipped", units::count(skipped)),
+        };
+        let read = units::plural(summary.read, "fingerprint");
+        rows.push(("read", format!("{read}, {} of them repeated{skipped}", units::count(repeats))));
+    }
+    let (size, raw) = (bytes(summary.bytes), raw_bytes(summary));
+    rows.push((
+        "size",
+        match summary.distinct {
+            0 => size,
+            1..COMPARABLE => format!("{size}; compression gains nothing on a set this small"),
+            _ => format!(
+                "{size}, {:.0}% of the {} that {} as plain integers",
+                100.0 * summary.bytes as f64 / raw as f64,
+                bytes(raw),
+                if summary.ids.is_some() { "fingerprints and ids take" } else { "these take" },
+            ),
+        },
+    ));
+    if let Some(ids) = summary.ids {
+        let (ids, size) = (units::plural(ids, "id"), bytes(summary.id_bytes));
+        rows.push(("ids", format!("{ids} in {size} of it")));
+    }
+    let tables = units::plural(summary.tables.len() as u64, "table");
+    let blocks = format!("blocks of {} bytes", summary.block_bytes);
+    let design = format!("{} ({tables}), {blocks}; {}", summary.design, reason(args, summary));
+    rows.push(("design", design));
+    let predicted = Predicted::new(summary);
+    if let Some(ns) = predicted.query_ns {
+        let what = format!("predicted at distance {}, in memory, on one thread", args.radius);
+        rows.push(("queries", format!("about {} each, {what}", units::time(ns))));
+    }
+    for other in predicted.alternatives {
+        let name = if other.prefer == "size" { "smaller" } else { "faster" };
+        let (size, time) = (bytes(other.bytes), units::time(other.query_ns));
+        let Alternative { prefer, design, .. } = other;
+        rows.push((name, format!("--prefer {prefer}: {design}, about {size} and {time} each")));
+    }
+    rows
+}
+
+/// Why the store has this design, in words.
+fn reason(args: &Args, summary: &PackSummary) -> &'static str {
+    let tables_bytes = summary.bytes - summary.id_bytes;
+    match (args.design.is_given(), args.block_bytes.is_given(), args.prefer) {
+        (true, true, _) => "as given",
+        (true, false, _) => "tables as given",
+        (false, _, Objective::Size) => "the smallest, as preferred",
+        (false, _, Objective::Speed) => "fast, as preferred, whatever its size",
+        _ if tables_bytes > RAW_BYTES * summary.distinct => "the smallest",
+        _ => "fast for its size, and no larger than plain integers",
+    }
+}
+
+fn json(args: &Args, summary: &PackSummary, skipped: u64, seconds: f64) -> Summary {
+    let predicted = Predicted::new(summary);
+    Summary {
+        store: args.output.display().to_string(),
+        read: summary.read,
+        skipped,
+        distinct: summary.distinct,
+        ids: summary.ids,
+        id_bytes: summary.id_bytes,
+        bytes: summary.bytes,
+        bytes_per_fingerprint: per_fingerprint(summary.bytes as f64, summary.distinct),
+        raw_bytes: raw_bytes(summary),
+        design: summary.design.to_string(),
+        block_bytes: summary.block_bytes,
+        query_ns: predicted.query_ns,
+        alternatives: predicted.alternatives,
+        temporary_bytes: summary.temporary_bytes,
+        seconds,
+        seconds_of: Stages {
+            sort: summary.times.sort.as_secs_f64(),
+            count: summary.times.count.as_secs_f64(),
+            cut: summary.times.cut.as_secs_f64(),
+            encode: summary.times.encode.as_secs_f64(),
+            write: summary.times.write.as_secs_f64(),
+            sync: summary.times.sync.as_secs_f64(),
+        },
+        tables: summary.tables.iter().map(TableReport::new).collect(),
+    }
+}

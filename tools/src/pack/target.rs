@@ -1,0 +1,44 @@
+//! What a pack looks at before it takes the place of something.
+
+use std::fs;
+use std::path::Path;
+
+use fpstore::{Error, Store};
+
+use super::Args;
+use crate::failure::Failure;
+
+/// Refuses an output that is an input as well.
+pub(super) fn check_apart(args: &Args) -> Result<(), Failure> {
+    let Ok(output) = fs::canonicalize(&args.output) else { return Ok(()) };
+    let is_output = |path: &&std::path::PathBuf| fs::canonicalize(path).is_ok_and(|p| p == output);
+    match args.input.iter().find(is_output) {
+        Some(path) => Err(Failure::Usage(format!(
+            "{}: is an input; give -o a new directory for the store",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses to replace a store that holds something by one that holds nothing.
+pub(super) fn check_empty(store: &Path) -> Result<(), Failure> {
+    let held = match Store::open(store) {
+        Ok(store) if store.is_empty() => return Ok(()),
+        Err(Error::NotAStore { .. }) => return Ok(()),
+        Ok(store) => format!("{} fingerprints", store.len()),
+        Err(_) => "a store that cannot be opened".to_string(),
+    };
+    Err(Failure::Usage(format!(
+        "{}: holds {held}, and the inputs hold no fingerprint; check what wrote them, or give \
+         --allow-empty to replace the store by an empty one",
+        store.display()
+    )))
+}
+
+/// Warns of a store of nothing.
+pub(super) fn warn_empty(store: &Path) {
+    let store = store.display().to_string();
+    let store = crate::failure::one_line(&store);
+    eprintln!("fpstore: warning: {store}: the inputs hold no fingerprint, and the store is empty");
+}
