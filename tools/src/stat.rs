@@ -10,21 +10,24 @@ use crate::output::Output;
 use crate::report::{TableReport, bits_against_bound, per_fingerprint};
 
 const AFTER_HELP: &str = "\
-Of each table it tells
+Of each table, which is a sorted copy of all fingerprints, it tells
   bits per fingerprint  of the blocks alone, and with the router
-  bound                 bits per fingerprint that a uniform random set of this
-                        size needs at least: log2(C(2^64, n)) / n; a table
-                        below it has found structure in the set
-  top                   the bits of a fingerprint that the table is sorted by
-                        first; bit 0 is the most significant
-  L                     low bits that are kept apart in a column, not coded
+  bound                 bits per fingerprint that a random set of this size
+                        needs at least: log2(C(2^64, n)) / n; a table below it
+                        has found structure in the set
+  sorted by             the bits that come first in its order; bit 0 is leftmost
+  codec                 how fingerprints are told from the one before, and how
+                        many of their low bits are stored as they are
+  router                what it takes in memory
+--details adds
   code lengths          of the Huffman codes, for each class: the number of
                         leading bits that a key shares with the one before it
                         (xor), or leading zeros of their difference (gap)
   entropy               of the histogram of the classes: what an ideal code
                         would need
 
-Of ids it tells how many there are, and what the parts of their file take.";
+Of ids it tells how many there are, and what the parts of their file take.
+`fpstore glossary` explains the words.";
 
 /// Shows how a store is built and how well it is compressed
 #[derive(clap::Args)]
@@ -32,6 +35,10 @@ Of ids it tells how many there are, and what the parts of their file take.";
 pub struct Args {
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
+
+    /// Print also how the code of each table is made
+    #[arg(long, conflicts_with = "json")]
+    details: bool,
 
     /// Print one JSON object
     #[arg(long)]
@@ -85,7 +92,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if args.json {
         output.json(&report(name, &stats, strings))?;
     } else {
-        print(&mut output, &name, &stats, strings)?;
+        print(&mut output, &name, &stats, strings, args.details)?;
     }
     output.flush()
 }
@@ -133,11 +140,12 @@ fn print(
     name: &str,
     stats: &Stats,
     strings: Option<u64>,
+    details: bool,
 ) -> Result<(), Failure> {
     let each = per_fingerprint(stats.bytes as f64, stats.fingerprints);
     let each = each.map_or(String::new(), |each| format!(", {each:.2} bytes per fingerprint"));
     output.line(&format!(
-        "{name}: {} fingerprints, {} bytes{each}, planned radius {}",
+        "{name}: {} fingerprints, {} bytes{each}, packed for k = {}",
         stats.fingerprints, stats.bytes, stats.radius,
     ))?;
     for segment in &stats.segments {
@@ -152,7 +160,7 @@ fn print(
             },
         ))?;
         for table in &segment.tables {
-            print_table(output, table)?;
+            print_table(output, table, details)?;
         }
         if let Some(ids) = &segment.ids {
             print_ids(output, ids)?;
@@ -164,20 +172,23 @@ fn print(
     Ok(())
 }
 
-fn print_table(output: &mut Output, table: &TableStats) -> Result<(), Failure> {
+fn print_table(output: &mut Output, table: &TableStats, details: bool) -> Result<(), Failure> {
     let top: Vec<String> = table.top.iter().map(|&range| range_text(range)).collect();
     let lengths: Vec<String> = table.code_lengths.iter().map(u8::to_string).collect();
     output.line(&format!("  table {}: {}", table.number, bits_against_bound(table)))?;
-    for (name, value) in [
-        ("top", format!("bits {}", top.join(", "))),
+    let mut rows = vec![
+        ("sorted by", format!("bits {}", top.join(", "))),
         ("fingerprints", table.count.to_string()),
         ("blocks", format!("{} of {} bytes", table.blocks, table.block_bytes)),
-        ("codec", format!("{}, L = {}", table.codec, table.low_bits)),
-        ("code lengths", lengths.join(" ")),
-        ("entropy", format!("{:.3} bits per class", table.entropy_bits())),
+        ("codec", format!("{}, {} low bits as they are", table.codec, table.low_bits)),
         ("router", format!("{} bytes", table.router_bytes)),
         ("file", format!("{} bytes", table.file_bytes)),
-    ] {
+    ];
+    if details {
+        rows.push(("code lengths", lengths.join(" ")));
+        rows.push(("entropy", format!("{:.3} bits per class", table.entropy_bits())));
+    }
+    for (name, value) in rows {
         output.line(&format!("    {name:<13}{value}"))?;
     }
     Ok(())

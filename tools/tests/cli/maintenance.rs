@@ -18,22 +18,24 @@ fn stat_tells_of_each_table_how_it_is_built_and_compressed() {
         &set,
         "-k 4 --design halves --block-bytes 1024 --codec gap --low-bits 16",
     );
-    let text = scratch.run("stat store").succeeds().stdout;
+    let text = scratch.run("stat store --details").succeeds().stdout;
+    let short = scratch.run("stat store").succeeds().stdout;
+    assert!(!short.contains("code lengths") && !short.contains("entropy"), "{short}");
     let distinct = sorted(&set).len();
     assert!(text.starts_with(&format!("store: {distinct} fingerprints, ")), "{text}");
-    assert!(text.contains(" bytes per fingerprint, planned radius 4\n"), "{text}");
+    assert!(text.contains(" bytes per fingerprint, packed for k = 4\n"), "{text}");
     let segment =
         format!("segment 1: design halves, {distinct} fingerprints in each of 2 tables\n");
     assert!(text.contains(&segment), "{text}");
     for table in ["table 0: ", "table 1: "] {
         assert!(text.contains(table), "{text}");
     }
-    assert!(text.contains("top          bits 0 to 31\n"), "{text}");
-    assert!(text.contains("top          bits 32 to 63\n"), "{text}");
+    assert!(text.contains("sorted by    bits 0 to 31\n"), "{text}");
+    assert!(text.contains("sorted by    bits 32 to 63\n"), "{text}");
     for part in [
         &format!("fingerprints {distinct}\n"),
         " of 1024 bytes\n",
-        "codec        gap, L = 16\n",
+        "codec        gap, 16 low bits as they are\n",
         "code lengths ",
         " bits per class\n",
         " with the router), bound ",
