@@ -65,7 +65,9 @@ fn all(command: &Command) -> Vec<&Command> {
 }
 
 fn page_of(command: &Command) -> Man {
-    Man::new(command.clone()).manual("fpstore")
+    Man::new(command.clone())
+        .manual("fpstore")
+        .source(concat!("fpstore ", env!("CARGO_PKG_VERSION")))
 }
 
 /// The page. What stands behind the options is set as it is written, since columns line up there.

@@ -207,7 +207,8 @@ fn manual_pages_hold_what_the_help_does() {
         let written =
             std::fs::read_to_string(scratch.path(&format!("deep/man1/{name}.1"))).unwrap();
         assert_eq!(page, written);
-        assert!(page.contains(&format!(".TH {name} 1")), "{page}");
+        let title = format!(".TH {name} 1  \"fpstore {}\" fpstore", env!("CARGO_PKG_VERSION"));
+        assert!(page.contains(&title), "{page}");
     }
     // Lines whose columns line up stay as they are, whatever they begin with.
     let page = scratch.run("man pack").succeeds().stdout;
