@@ -72,8 +72,9 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// The manifest of the store to be replaced says that all segment numbers are used up.
-    #[error("{}: all segment numbers are used up; write the store to another place", path.display())]
+    /// The manifest of the store to be replaced says that all segment numbers or all generations are
+    /// used up.
+    #[error("{}: all segment numbers or generations are used up; write the store to another place", path.display())]
     NoSegmentNumber {
         /// The directory.
         path: PathBuf,
@@ -169,108 +170,119 @@ pub enum Corruption {
     /// An ids file that the manifest names is missing.
     #[error("[DIR-2] this ids file is missing")]
     IdsMissing,
-    /// The manifest is shorter than its header.
-    #[error("[MAN-1] the manifest has {found} bytes, its header alone has {needed}")]
-    ManifestTooShort { found: u64, needed: u64 },
-    /// The manifest does not start with its magic.
-    #[error("[MAN-2] this is not an fpstore manifest: the first bytes are {found:02x?}")]
-    ManifestMagic { found: [u8; 8] },
-    /// The CRC of the manifest header is wrong.
-    #[error("[MAN-3] manifest header CRC is {found:08x}, computed {computed:08x}")]
-    ManifestHeaderChecksum { found: u32, computed: u32 },
+    /// A file is shorter than any header.
+    #[error("[PRE-1] the {file} has {found} bytes, the shortest header has 24")]
+    NoHeader { file: &'static str, found: u64 },
+    /// A file does not start with its magic.
+    #[error("[PRE-2] this is no fpstore {file}: the first bytes are {found:02x?}")]
+    Magic { file: &'static str, found: [u8; 8] },
+    /// The length of a header is impossible.
+    #[error(
+        "[PRE-3] the header of the {file} cannot have {found} bytes: they are a multiple of 8 from 24 to 65536, and the file has {file_bytes}"
+    )]
+    HeaderLength { file: &'static str, found: u32, file_bytes: u64 },
+    /// The CRC of a header is wrong.
+    #[error("[PRE-4] header CRC of the {file} is {found:08x}, computed {computed:08x}")]
+    HeaderChecksum { file: &'static str, found: u32, computed: u32 },
+    /// A header of this version is shorter than its fields.
+    #[error("[PRE-6] the header of the {file} has {found} bytes, the least is {needed}")]
+    HeaderTooShort { file: &'static str, found: u32, needed: u32 },
     /// The manifest says another length than it has.
-    #[error("[MAN-6] the manifest states {stated} bytes and has {found}")]
+    #[error("[MAN-1] the manifest states {stated} bytes and has {found}")]
     ManifestLength { stated: u64, found: u64 },
     /// Sections and file do not end together, or one does not lie inside the file.
-    #[error("[MAN-7] section {section} does not fit: {needed} bytes needed, {left} left")]
+    #[error("[MAN-2] section {section} does not fit: {needed} bytes needed, {left} left")]
     SectionBounds { section: u32, needed: u64, left: u64 },
     /// The CRC of a section header is wrong.
-    #[error("[MAN-8] header CRC of section {section} is {found:08x}, computed {computed:08x}")]
+    #[error("[MAN-3] header CRC of section {section} is {found:08x}, computed {computed:08x}")]
     SectionHeaderChecksum { section: u32, found: u32, computed: u32 },
     /// The CRC of a section's payload is wrong.
-    #[error("[MAN-10] payload CRC of section {section} is {found:08x}, computed {computed:08x}")]
+    #[error("[MAN-5] payload CRC of section {section} is {found:08x}, computed {computed:08x}")]
     SectionChecksum { section: u32, found: u32, computed: u32 },
     /// The padding of a section is not zero.
-    #[error("[MAN-11] padding of section {section} is not zero")]
+    #[error("[MAN-6] padding of section {section} is not zero")]
     SectionPadding { section: u32 },
-    /// The critical flag of a section of known kind is wrong.
-    #[error("[MAN-13] section {section} of kind {kind} has the wrong critical flag")]
-    SectionCriticalFlag { section: u32, kind: u32 },
+    /// The flags of a section of known kind are wrong.
+    #[error("[MAN-8] section {section} of kind {kind} has the flags {found:x}, not {expected:x}")]
+    SectionFlags { section: u32, kind: u32, found: u32, expected: u32 },
     /// The STORE section is not the first one, or not the only one.
     #[error(
-        "[MAN-14] the STORE section must be the first and the only one; section {section} breaks this"
+        "[MAN-9] the STORE section must be the first and the only one; section {section} breaks this"
     )]
     StoreSection { section: u32 },
     /// The STORE payload has the wrong length.
-    #[error("[STO-1] the STORE section has {found} bytes, not {expected}")]
+    #[error("[STO-1] the STORE section has {found} bytes, the least is {expected}")]
     StoreLength { found: u64, expected: u64 },
     /// The planned radius is over 64.
     #[error("[STO-3] the planned radius is {found}, over 64")]
     PlannedRadius { found: u16 },
+    /// The generation is 0.
+    #[error("[STO-5] the generation is 0, the first is 1")]
+    Generation,
     /// The number of SEGMENT sections is not as stated.
     #[error("[STO-4] {stated} segments stated, {found} found")]
     SegmentCount { stated: u32, found: u32 },
     /// A SEGMENT payload has the wrong length.
-    #[error("[SEG-1] the SEGMENT section has {found} bytes, not {expected}")]
+    #[error("[SEG-1] the SEGMENT section has {found} bytes, the least is {expected}")]
     SegmentLength { found: u64, expected: u64 },
     /// A segment has no table, or too many.
     #[error("[SEG-2] the segment has {found} tables, not 1 to 256")]
     TableCount { found: u16 },
+    /// The entries of tables are too short.
+    #[error("[SEG-5] an entry of a table has {found} bytes, not a multiple of 8 from 16 on")]
+    EntryBytes { found: u16 },
     /// Segment numbers do not ascend from 1 to below next_segment.
     #[error("[SEG-4] segment number {found} is not above {after} and below {below}")]
     SegmentNumber { found: u64, after: u64, below: u64 },
     /// An IDS payload has the wrong length.
-    #[error("[IDS-1] the IDS section has {found} bytes, not {expected}")]
+    #[error("[IDS-1] the IDS section has {found} bytes, the least is {expected}")]
     IdsSectionLength { found: u64, expected: u64 },
     /// An IDS section belongs to no segment, or its segment does not ascend.
     #[error("[IDS-2] the ids are of segment {found}, which is none, or not above {after}")]
     IdsSegment { found: u64, after: u64 },
     /// An ID_MAP payload has the wrong length.
-    #[error("[MAP-1] the ID_MAP section has {found} bytes, not {expected}")]
+    #[error("[MAP-1] the ID_MAP section has {found} bytes, the least is {expected}")]
     IdMapSectionLength { found: u64, expected: u64 },
     /// There is more than one ID_MAP section.
     #[error("[MAP-2] a second ID_MAP section")]
     IdMapTwice,
+    /// An id is no number of a string of the id map.
+    #[error("[MAP-3] id number {number} is {id}, the id map has {strings} strings")]
+    IdBeyondMap { number: u64, id: u64, strings: u64 },
     /// A table file has another length than the manifest says.
+    #[error("[TAB-1] the table has {found} bytes, the manifest says {expected}")]
+    TableLength { found: u64, expected: u64 },
+    /// The header reaches into the blocks, or the file is too short for a table.
     #[error(
-        "[TAB-1] the table has {found} bytes, the manifest says {expected}, the least is {least}"
+        "[TAB-2] a table with a header of {header_bytes} bytes, at most 4096, and at least {least} in all cannot have {file_bytes} bytes"
     )]
-    TableLength { found: u64, expected: u64, least: u64 },
-    /// A table file does not start with its magic.
-    #[error("[TAB-2] this is not an fpstore table: the first bytes are {found:02x?}")]
-    TableMagic { found: [u8; 8] },
-    /// The length of the table header is impossible.
-    #[error("[TAB-3] the header length {found} is no multiple of 8 from 64 to 4096")]
-    HeaderLength { found: u32 },
-    /// The CRC of the table header is wrong.
-    #[error("[TAB-4] table header CRC is {found:08x}, computed {computed:08x}")]
-    HeaderChecksum { found: u32, computed: u32 },
+    TableTooShort { header_bytes: u32, file_bytes: u64, least: u64 },
     /// The table is not the one that the manifest means.
     #[error(
-        "[TAB-6] table header CRC is {found:08x}, the manifest means a table with {expected:08x}"
+        "[TAB-3] table header CRC is {found:08x}, the manifest means a table with {expected:08x}"
     )]
     HeaderNotInManifest { found: u32, expected: u32 },
     /// The block size is impossible.
-    #[error("[TAB-10] block size {found} is no power of two from 256 to 65536")]
+    #[error("[TAB-8] block size {found} is no power of two from 256 to 65536")]
     BlockBytes { found: u32 },
     /// The table stands in another table's place.
-    #[error("[TAB-12] this is table {found} in the place of table {expected}")]
+    #[error("[TAB-9] this is table {found} in the place of table {expected}")]
     TableNumber { found: u16, expected: u16 },
     /// The table is one of another set.
     #[error(
-        "[TAB-13] count or set sum of the table ({found_count} fingerprints) differ from the segment's ({expected_count})"
+        "[TAB-10] count or set sum of the table ({found_count} fingerprints) differ from the segment's ({expected_count})"
     )]
     OtherSet { found_count: u64, expected_count: u64 },
     /// The bit ranges of the top are impossible.
     #[error(
-        "[TAB-14] the bit ranges of the top are empty, overlap, leave 64 bits, or do not fit the header"
+        "[TAB-11] the bit ranges of the top are empty, overlap, leave 64 bits, or do not fit the header"
     )]
     TopRanges,
     /// Table 0 is permuted.
-    #[error("[TAB-15] table 0 is not in identity order")]
+    #[error("[TAB-12] table 0 is not in identity order")]
     NotIdentity,
-    /// Padding around the header is not zero.
-    #[error("[TAB-16] padding of the header is not zero")]
+    /// Padding behind the header is not zero.
+    #[error("[TAB-13] padding between the header and the blocks is not zero")]
     HeaderPadding,
     /// The CRC of the footer is wrong.
     #[error("[FTR-1] footer CRC is {found:08x}, computed {computed:08x}")]
@@ -333,54 +345,46 @@ pub enum Corruption {
     #[error("[BLK-9] padding of block {block} is not zero")]
     BlockPadding { block: u64 },
     /// An ids file has another length than the manifest says.
-    #[error(
-        "[IDS-3] the ids file has {found} bytes, the manifest says {expected}, the least is {least}"
-    )]
-    IdsLength { found: u64, expected: u64, least: u64 },
-    /// An ids file does not start with its magic.
-    #[error("[IDS-4] this is not an ids file of fpstore: the first bytes are {found:02x?}")]
-    IdsMagic { found: [u8; 8] },
-    /// The CRC of the header of an ids file is wrong.
-    #[error("[IDS-5] header CRC of the ids file is {found:08x}, computed {computed:08x}")]
-    IdsHeaderChecksum { found: u32, computed: u32 },
+    #[error("[IDS-3] the ids file has {found} bytes, the manifest says {expected}")]
+    IdsLength { found: u64, expected: u64 },
     /// The ids file is not the one that the manifest means.
-    #[error("[IDS-7] header CRC of the ids file is {found:08x}, the manifest means {expected:08x}")]
+    #[error("[IDS-4] header CRC of the ids file is {found:08x}, the manifest means {expected:08x}")]
     IdsNotInManifest { found: u32, expected: u32 },
     /// The ids are those of another table.
     #[error(
-        "[IDS-9] the ids are of a table with the header CRC {found:08x}, this one has {expected:08x}, or count or blocks differ"
+        "[IDS-6] the ids are of a table with the header CRC {found:08x}, this one has {expected:08x}, or count or blocks differ"
     )]
     IdsOfOtherTable { found: u32, expected: u32 },
     /// Number and width of the ids contradict the count or the length of the file.
     #[error(
-        "[IDS-10] {ids} ids of {bits} bits contradict {count} fingerprints in a file of {file_bytes} bytes"
+        "[IDS-7] {ids} ids of {bits} bits contradict {count} fingerprints in a file of {file_bytes} bytes"
     )]
     IdCount { ids: u64, bits: u8, count: u64, file_bytes: u64 },
     /// The CRC of the directory of an ids file is wrong.
-    #[error("[IDS-11] directory CRC of the ids file is {found:08x}, computed {computed:08x}")]
+    #[error("[IDS-8] directory CRC of the ids file is {found:08x}, computed {computed:08x}")]
     IdsDirectoryChecksum { found: u32, computed: u32 },
     /// The directory is not the one that the manifest means.
     #[error(
-        "[IDS-12] directory CRC of the ids file is {found:08x}, the manifest means {expected:08x}"
+        "[IDS-9] directory CRC of the ids file is {found:08x}, the manifest means {expected:08x}"
     )]
     IdsDirectoryNotInManifest { found: u32, expected: u32 },
     /// The counts of marks are impossible.
-    #[error("[IDS-13] the count of marks before group {group} is impossible")]
+    #[error("[IDS-10] the count of marks before group {group} is impossible")]
     MarkCounts { group: u64 },
     /// The CRC of a chunk is wrong.
-    #[error("[IDS-14] CRC of chunk {chunk} is {found:08x}, computed {computed:08x}")]
+    #[error("[IDS-11] CRC of chunk {chunk} is {found:08x}, computed {computed:08x}")]
     ChunkChecksum { chunk: u64, found: u32, computed: u32 },
     /// The rank of a block is not the number of keys before it.
-    #[error("[IDS-15] the rank of block {block} is {found}, not {expected}")]
+    #[error("[IDS-12] the rank of block {block} is {found}, not {expected}")]
     BlockRank { block: u64, found: u64, expected: u64 },
     /// The marks of a group contradict the directory, or the first id has none.
-    #[error("[IDS-16] group {group} does not have the marks that the directory counts")]
+    #[error("[IDS-13] group {group} does not have the marks that the directory counts")]
     Marks { group: u64 },
     /// The ids of a fingerprint do not ascend.
-    #[error("[IDS-17] id {id} is not above the one before it, of the same fingerprint")]
+    #[error("[IDS-14] id {id} is not above the one before it, of the same fingerprint")]
     IdOrder { id: u64 },
     /// Bits behind the entries of a part are not zero.
-    #[error("[IDS-18] padding in the ids file is not zero")]
+    #[error("[IDS-15] padding in the ids file is not zero")]
     IdsPadding,
     /// A table holds another number of keys than stated.
     #[error("[SET-1] the table holds {found} keys, {expected} are stated")]
@@ -415,43 +419,40 @@ impl Corruption {
 #[non_exhaustive]
 #[allow(missing_docs)] // the fields are what the messages say
 pub enum Unsupported {
-    /// A manifest of another major version.
-    #[error("[MAN-4] manifest of format version {found}, this is a reader of version 1")]
-    ManifestVersion { found: u16 },
-    /// Reserved bytes of the manifest header are in use.
-    #[error("[MAN-5] reserved bytes of the manifest header are in use")]
-    ManifestReserved,
+    /// A file of another major version.
+    #[error("[PRE-5] {file} of format version {found}, this is a reader of version 1")]
+    Version { file: &'static str, found: u16 },
+    /// The header of a file has fields that this version does not define.
+    #[error("[PRE-7] the header of the {file} has more fields than version 1 defines")]
+    HeaderTail { file: &'static str },
     /// Reserved flags of a section are in use.
-    #[error("[MAN-9] section {section} has reserved flags {flags:08x}")]
+    #[error("[MAN-4] section {section} has reserved flags {flags:08x}")]
     SectionFlags { section: u32, flags: u32 },
-    /// A critical section of unknown kind.
-    #[error("[MAN-12] section {section} is critical and of the unknown kind {kind}")]
+    /// A critical section of unknown kind, or one of deletions or of a log.
+    #[error("[MAN-7] section {section}, of kind {kind}, must be understood, and is not")]
     CriticalSection { section: u32, kind: u32 },
+    /// A payload has fields that this version does not define.
+    #[error("[MAN-10] the {section} section has more fields than version 1 defines")]
+    PayloadTail { section: &'static str },
     /// Fingerprints that do not have 64 bits.
     #[error("[STO-2] fingerprints of {found} bits, this is a reader of 64-bit ones")]
     StoreFingerprintBits { found: u16 },
     /// Reserved bytes of a segment are in use.
     #[error("[SEG-3] reserved bytes of the segment are in use")]
     SegmentReserved,
-    /// A table of another major version.
-    #[error("[TAB-5] table of format version {found}, this is a reader of version 1")]
-    TableVersion { found: u16 },
     /// Keys that do not have 64 bits.
-    #[error("[TAB-7] keys of {found} bits, this is a reader of 64-bit ones")]
+    #[error("[TAB-5] keys of {found} bits, this is a reader of 64-bit ones")]
     TableFingerprintBits { found: u16 },
     /// An unknown codec.
-    #[error("[TAB-8] codec {found} is unknown")]
+    #[error("[TAB-6] codec {found} is unknown")]
     Codec { found: u8 },
     /// An unknown width of the low column.
-    #[error("[TAB-9] a low column of {found} bits is unknown")]
+    #[error("[TAB-7] a low column of {found} bits is unknown")]
     LowBits { found: u8 },
     /// Reserved bytes of the table header are in use.
-    #[error("[TAB-11] reserved bytes of the table header are in use")]
+    #[error("[TAB-4] reserved bytes of the table header are in use")]
     TableReserved,
-    /// An ids file of another major version.
-    #[error("[IDS-6] ids file of format version {found}, this is a reader of version 1")]
-    IdsVersion { found: u16 },
     /// Reserved bytes of the header of an ids file are in use.
-    #[error("[IDS-8] reserved bytes of the header of the ids file are in use")]
+    #[error("[IDS-5] reserved bytes of the header of the ids file are in use")]
     IdsReserved,
 }

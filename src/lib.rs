@@ -101,7 +101,7 @@ pub use calibrate::CalibrationGap;
 pub use clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
 pub use design::Design;
 pub use error::{Corruption, Error, Result, Unsupported};
-pub use format::{BitRange, Codec, IdMapTag};
+pub use format::{BitRange, Codec, IdMapTag, SkippedSection};
 pub use ids::{IdStats, Ids};
 pub use join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
 pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};

@@ -457,7 +457,15 @@ pub(crate) mod tests {
         segments: usize,
         pack: impl Fn(usize, &Path),
     ) -> Store {
-        let mut whole = Manifest { radius: 3, next_segment: 1, segments: Vec::new(), id_map: None };
+        let mut whole = Manifest {
+            radius: 3,
+            next_segment: 1,
+            store_id: 1,
+            generation: 1,
+            segments: Vec::new(),
+            id_map: None,
+            skipped: Vec::new(),
+        };
         fs::create_dir(path).unwrap();
         for set in 0..segments {
             let part = path.join("part");

@@ -4,12 +4,15 @@ use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-use super::{Defect, IdsEntry, ids_header};
+use super::{CRC_BYTES, Defect, FileKind, IdsEntry, ids_header};
 use crate::error::{Corruption, Unsupported};
 
-const MAGIC: [u8; 8] = *b"\x89FPSI\r\n\x1a";
-const VERSION_MAJOR: u16 = 1;
-const VERSION_MINOR: u16 = 0;
+const FILE: FileKind = FileKind {
+    name: "ids file",
+    magic: *b"\x89FPSI\r\n\x1a",
+    header_bytes: ids_header::END,
+    fields_end: Some(ids_header::RESERVED.end),
+};
 /// Bytes of the body that share a CRC.
 pub(crate) const CHUNK_BYTES: usize = 4096;
 /// Marks that share an entry of the directory.
@@ -25,6 +28,8 @@ pub(crate) fn digits(n: u64) -> u32 {
 /// What the header of an ids file says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IdsHeader {
+    /// Bytes of the header: the ranks follow.
+    pub(crate) header_bytes: usize,
     /// The CRC of the header of the identity table.
     pub(crate) table_crc: u32,
     /// Number of fingerprints.
@@ -94,9 +99,9 @@ impl IdsHeader {
         [body[0], body[1], body[2], 8 * groups, 4 * chunks]
     }
 
-    /// Where everything stands. [IDS-10] makes sure that it lies in the file.
+    /// Where everything stands. [IDS-7] makes sure that it lies in the file.
     pub(crate) fn geometry(&self) -> IdsGeometry {
-        let mut end = ids_header::END;
+        let mut end = self.header_bytes;
         let [ranks, marks, ids, mark_counts, chunk_crcs] = self.part_bytes().map(|bytes| {
             let start = end;
             end += bytes as usize;
@@ -105,20 +110,19 @@ impl IdsHeader {
         IdsGeometry { rank_bits: self.rank_bits(), ranks, marks, ids, mark_counts, chunk_crcs }
     }
 
-    /// The bytes of the header.
-    pub(crate) fn encode(&self) -> [u8; ids_header::END] {
+    /// Bytes of the header that is written.
+    pub(crate) const HEADER_BYTES: usize = ids_header::END;
+
+    /// The bytes of the header, and its CRC.
+    pub(crate) fn encode(&self) -> ([u8; ids_header::END], u32) {
         let mut header = [0; ids_header::END];
-        header[ids_header::MAGIC].copy_from_slice(&MAGIC);
-        LE::write_u16(&mut header[ids_header::VERSION_MAJOR], VERSION_MAJOR);
-        LE::write_u16(&mut header[ids_header::VERSION_MINOR], VERSION_MINOR);
         LE::write_u32(&mut header[ids_header::TABLE_CRC], self.table_crc);
         LE::write_u64(&mut header[ids_header::COUNT], self.count);
         LE::write_u64(&mut header[ids_header::BLOCK_COUNT], self.block_count);
         LE::write_u64(&mut header[ids_header::ID_COUNT], self.id_count);
         header[ids_header::ID_BITS.start] = self.id_bits;
-        let crc = crc32fast::hash(&header[..ids_header::HEADER_CRC.start]);
-        LE::write_u32(&mut header[ids_header::HEADER_CRC], crc);
-        header
+        let crc = FILE.seal(&mut header);
+        (header, crc)
     }
 
     /// Decodes and checks the header of `file`, which belongs to a table with this header CRC, count
@@ -129,36 +133,19 @@ impl IdsHeader {
         (table_crc, count, block_count): (u32, u64, u64),
     ) -> Result<Self, Defect> {
         let (found, expected) = (file.len() as u64, entry.file_bytes);
-        let least = (ids_header::END + DIRECTORY_CRC_BYTES) as u64;
-        if found != expected || found < least {
-            return Err(Defect::corrupt(0, Corruption::IdsLength { found, expected, least }));
+        if found != expected {
+            return Err(Defect::corrupt(0, Corruption::IdsLength { found, expected }));
         }
-        let header = &file[..ids_header::END];
-        let mut magic = [0; 8];
-        magic.copy_from_slice(&header[ids_header::MAGIC]);
-        if magic != MAGIC {
-            return Err(Defect::corrupt(0, Corruption::IdsMagic { found: magic }));
-        }
-        let crc_at = ids_header::HEADER_CRC.start;
-        let found = LE::read_u32(&header[ids_header::HEADER_CRC]);
-        let computed = crc32fast::hash(&header[..crc_at]);
-        if found != computed {
-            let corruption = Corruption::IdsHeaderChecksum { found, computed };
-            return Err(Defect::corrupt(crc_at, corruption));
-        }
-        let version = LE::read_u16(&header[ids_header::VERSION_MAJOR]);
-        if version != VERSION_MAJOR {
-            let feature = Unsupported::IdsVersion { found: version };
-            return Err(Defect::unsupported(ids_header::VERSION_MAJOR.start, feature));
-        }
+        let (header, found) = FILE.header(file)?;
         if found != entry.header_crc {
             let corruption = Corruption::IdsNotInManifest { found, expected: entry.header_crc };
-            return Err(Defect::corrupt(crc_at, corruption));
+            return Err(Defect::corrupt(header.len() - CRC_BYTES, corruption));
         }
         if header[ids_header::RESERVED].iter().any(|&b| b != 0) {
             return Err(Defect::unsupported(ids_header::RESERVED.start, Unsupported::IdsReserved));
         }
         let ids = Self {
+            header_bytes: header.len(),
             table_crc: LE::read_u32(&header[ids_header::TABLE_CRC]),
             count: LE::read_u64(&header[ids_header::COUNT]),
             block_count: LE::read_u64(&header[ids_header::BLOCK_COUNT]),
@@ -174,7 +161,7 @@ impl IdsHeader {
         if ids.id_bits > 64
             || ids.id_count < count
             || (ids.id_count == 0) != (count == 0)
-            || parts + u128::from(least) != file.len() as u128
+            || parts + (header.len() + DIRECTORY_CRC_BYTES) as u128 != file.len() as u128
         {
             let (ids, bits, file_bytes) = (ids.id_count, ids.id_bits, file.len() as u64);
             let corruption = Corruption::IdCount { ids, bits, count, file_bytes };

@@ -3,20 +3,38 @@
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{
-    Defect, id_map_section, ids_section, manifest_header, pad8, section_header, segment_section,
-    store_section, table_entry,
+    Defect, FileKind, id_map_section, ids_section, manifest_header, pad8, section_header,
+    segment_section, store_section, table_entry,
 };
 use crate::error::{Corruption, Unsupported};
 
-const MAGIC: [u8; 8] = *b"\x89FPSM\r\n\x1a";
-const VERSION_MAJOR: u16 = 1;
-const VERSION_MINOR: u16 = 0;
+const FILE: FileKind = FileKind {
+    name: "manifest",
+    magic: *b"\x89FPSM\r\n\x1a",
+    header_bytes: manifest_header::END,
+    fields_end: Some(manifest_header::SECTION_COUNT.end),
+};
+/// Flag of a section that a reader must understand.
 const CRITICAL: u32 = 1;
-const RESERVED_FLAGS: u32 = 0xFFFE;
+/// Flag of a section that a writer must understand before it edits the store.
+const FOR_WRITERS: u32 = 2;
+const RESERVED_FLAGS: u32 = 0xFFFC;
 const KIND_STORE: u32 = 1;
 const KIND_SEGMENT: u32 = 2;
 const KIND_IDS: u32 = 3;
+/// Set aside; a store that has either is not read.
+const KIND_DELETIONS: u32 = 4;
+const KIND_LOG: u32 = 5;
 const KIND_ID_MAP: u32 = 6;
+
+/// The flags of a section of known kind, without the unused ones.
+fn flags_of(kind: u32) -> Option<u32> {
+    match kind {
+        KIND_STORE | KIND_SEGMENT => Some(CRITICAL | FOR_WRITERS),
+        KIND_IDS | KIND_ID_MAP => Some(FOR_WRITERS),
+        _ => None,
+    }
+}
 
 /// A decoded manifest.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,10 +43,30 @@ pub(crate) struct Manifest {
     pub(crate) radius: u16,
     /// The number of the next segment.
     pub(crate) next_segment: u64,
+    /// Which store this is, in all its generations.
+    pub(crate) store_id: u128,
+    /// How many manifests the store has had, with this one.
+    pub(crate) generation: u64,
     /// The segments, by ascending number.
     pub(crate) segments: Vec<SegmentEntry>,
     /// The map of the ids, where they are the numbers of strings.
     pub(crate) id_map: Option<IdMapTag>,
+    /// Sections that were skipped. They are not encoded.
+    pub(crate) skipped: Vec<SkippedSection>,
+}
+
+/// A part of a store that this version of fpstore does not know and does not need: a section of the
+/// manifest that a newer version wrote, told by [`Store::skipped_sections`].
+///
+/// [`Store::skipped_sections`]: crate::Store::skipped_sections
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SkippedSection {
+    /// What it is, by a number of the format. Those from 2^31 on are for private use.
+    pub kind: u32,
+    /// Whether a program must know the kind before it edits the store: what it writes could contradict
+    /// the section.
+    pub writers_must_know: bool,
 }
 
 /// Which id map belongs to a store whose ids are the numbers of strings: what the manifest says of
@@ -83,37 +121,35 @@ impl Manifest {
         LE::write_u16(&mut store[store_section::PLANNED_RADIUS], self.radius);
         LE::write_u32(&mut store[store_section::SEGMENT_COUNT], self.segments.len() as u32);
         LE::write_u64(&mut store[store_section::NEXT_SEGMENT], self.next_segment);
-        push_section(&mut bytes, KIND_STORE, CRITICAL, &store);
+        LE::write_u128(&mut store[store_section::STORE_ID], self.store_id);
+        LE::write_u64(&mut store[store_section::GENERATION], self.generation);
+        push_section(&mut bytes, KIND_STORE, &store);
         let mut sections = 1;
         for segment in &self.segments {
-            push_section(&mut bytes, KIND_SEGMENT, CRITICAL, &segment.encode());
+            push_section(&mut bytes, KIND_SEGMENT, &segment.encode());
             sections += 1;
         }
         for segment in &self.segments {
             if let Some(ids) = &segment.ids {
-                push_section(&mut bytes, KIND_IDS, 0, &ids.encode(segment.number));
+                push_section(&mut bytes, KIND_IDS, &ids.encode(segment.number));
                 sections += 1;
             }
         }
         if let Some(id_map) = &self.id_map {
-            push_section(&mut bytes, KIND_ID_MAP, 0, &id_map.encode());
+            push_section(&mut bytes, KIND_ID_MAP, &id_map.encode());
             sections += 1;
         }
         let file_bytes = bytes.len() as u64;
         let header = &mut bytes[..manifest_header::END];
-        header[manifest_header::MAGIC].copy_from_slice(&MAGIC);
-        LE::write_u16(&mut header[manifest_header::VERSION_MAJOR], VERSION_MAJOR);
-        LE::write_u16(&mut header[manifest_header::VERSION_MINOR], VERSION_MINOR);
-        LE::write_u32(&mut header[manifest_header::SECTION_COUNT], sections);
         LE::write_u64(&mut header[manifest_header::FILE_BYTES], file_bytes);
-        let crc = crc32fast::hash(&header[..manifest_header::HEADER_CRC.start]);
-        LE::write_u32(&mut header[manifest_header::HEADER_CRC], crc);
+        LE::write_u32(&mut header[manifest_header::SECTION_COUNT], sections);
+        FILE.seal(header);
         bytes
     }
 
     /// Whether `bytes` start as a manifest does.
     pub(crate) fn has_magic(bytes: &[u8]) -> bool {
-        bytes.starts_with(&MAGIC)
+        bytes.starts_with(&FILE.magic)
     }
 
     /// Decodes and checks a manifest.
@@ -130,11 +166,11 @@ impl Manifest {
             return Err(Defect::corrupt(rest[second].at, corruption));
         }
         let segments = rest.iter().filter(|section| section.kind == KIND_SEGMENT);
-        let (radius, next_segment) = decode_store(store, segments.clone().count() as u32)?;
+        let store = StoreFields::decode(store, segments.clone().count() as u32)?;
         let mut entries: Vec<SegmentEntry> = Vec::new();
         for section in segments {
             let after = entries.last().map_or(0, |entry| entry.number);
-            entries.push(SegmentEntry::decode(section, after, next_segment)?);
+            entries.push(SegmentEntry::decode(section, after, store.next_segment)?);
         }
         let mut after = 0;
         for section in rest.iter().filter(|section| section.kind == KIND_IDS) {
@@ -146,17 +182,45 @@ impl Manifest {
             if id_map.replace(tag).is_some() {
                 return Err(Defect::corrupt(section.at, Corruption::IdMapTwice));
             }
+            section.check_tail(id_map_section::END, "ID_MAP")?;
         }
-        Ok(Self { radius, next_segment, segments: entries, id_map })
+        let skipped = rest.iter().filter(|section| flags_of(section.kind).is_none());
+        let skipped = skipped.map(|section| SkippedSection {
+            kind: section.kind,
+            writers_must_know: section.flags & FOR_WRITERS != 0,
+        });
+        Ok(Self {
+            radius: store.radius,
+            next_segment: store.next_segment,
+            store_id: store.store_id,
+            generation: store.generation,
+            segments: entries,
+            id_map,
+            skipped: skipped.collect(),
+        })
     }
 }
 
 /// A section whose checksums are right.
 struct Section<'a> {
     kind: u32,
+    flags: u32,
     payload: &'a [u8],
     /// Offset of the payload.
     at: usize,
+}
+
+impl Section<'_> {
+    /// Checks the tail of the payload, behind its fields [MAN-10].
+    fn check_tail(&self, from: usize, name: &'static str) -> Result<(), Defect> {
+        match self.payload.iter().skip(from).position(|&byte| byte != 0) {
+            Some(place) => {
+                let feature = Unsupported::PayloadTail { section: name };
+                Err(Defect::unsupported(self.at + from + place, feature))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 impl SegmentEntry {
@@ -166,6 +230,7 @@ impl SegmentEntry {
         LE::write_u64(&mut payload[segment_section::COUNT], self.count);
         LE::write_u128(&mut payload[segment_section::SET_SUM], self.set_sum);
         LE::write_u16(&mut payload[segment_section::TABLE_COUNT], self.tables.len() as u16);
+        LE::write_u16(&mut payload[segment_section::ENTRY_BYTES], table_entry::END as u16);
         let entries = payload[segment_section::END..].chunks_exact_mut(table_entry::END);
         for (entry, table) in entries.zip(&self.tables) {
             LE::write_u64(&mut entry[table_entry::FILE_BYTES], table.file_bytes);
@@ -189,9 +254,10 @@ impl SegmentEntry {
             return Err(short(segment_section::END));
         }
         let found = LE::read_u16(&payload[segment_section::TABLE_COUNT]);
-        let expected = segment_section::END + table_entry::END * usize::from(found);
-        if payload.len() != expected {
-            return Err(short(expected));
+        let entry_bytes = LE::read_u16(&payload[segment_section::ENTRY_BYTES]);
+        let end = segment_section::END + usize::from(entry_bytes) * usize::from(found);
+        if payload.len() < end {
+            return Err(short(end));
         }
         if !(1..=256).contains(&found) {
             let offset = at + segment_section::TABLE_COUNT.start;
@@ -207,8 +273,17 @@ impl SegmentEntry {
                 Corruption::SegmentNumber { found: number, after, below: next_segment };
             return Err(Defect::corrupt(at, corruption));
         }
-        let tables = payload[segment_section::END..]
-            .chunks_exact(table_entry::END)
+        if usize::from(entry_bytes) < table_entry::END || entry_bytes % 8 != 0 {
+            let offset = at + segment_section::ENTRY_BYTES.start;
+            return Err(Defect::corrupt(offset, Corruption::EntryBytes { found: entry_bytes }));
+        }
+        let entries = payload[segment_section::END..end].chunks_exact(entry_bytes.into());
+        if entries.clone().any(|entry| entry[table_entry::END..].iter().any(|&byte| byte != 0)) {
+            let feature = Unsupported::PayloadTail { section: "SEGMENT" };
+            return Err(Defect::unsupported(at + segment_section::END, feature));
+        }
+        section.check_tail(end, "SEGMENT")?;
+        let tables = entries
             .map(|entry| TableEntry {
                 file_bytes: LE::read_u64(&entry[table_entry::FILE_BYTES]),
                 header_crc: LE::read_u32(&entry[table_entry::HEADER_CRC]),
@@ -242,7 +317,7 @@ impl IdsEntry {
         segments: &mut [SegmentEntry],
     ) -> Result<u64, Defect> {
         let Section { payload, at, .. } = *section;
-        if payload.len() != ids_section::END {
+        if payload.len() < ids_section::END {
             let (found, expected) = (payload.len() as u64, ids_section::END as u64);
             return Err(Defect::corrupt(at, Corruption::IdsSectionLength { found, expected }));
         }
@@ -252,6 +327,7 @@ impl IdsEntry {
         let Some(segment) = segment.ok().filter(|_| found > after) else {
             return Err(Defect::corrupt(at, Corruption::IdsSegment { found, after }));
         };
+        section.check_tail(ids_section::END, "IDS")?;
         segments[segment].ids = Some(Self {
             file_bytes: LE::read_u64(&payload[ids_section::FILE_BYTES]),
             header_crc: LE::read_u32(&payload[ids_section::HEADER_CRC]),
@@ -272,7 +348,7 @@ impl IdMapTag {
 
     fn decode(section: &Section<'_>) -> Result<Self, Defect> {
         let Section { payload, at, .. } = *section;
-        if payload.len() != id_map_section::END {
+        if payload.len() < id_map_section::END {
             let (found, expected) = (payload.len() as u64, id_map_section::END as u64);
             return Err(Defect::corrupt(at, Corruption::IdMapSectionLength { found, expected }));
         }
@@ -284,48 +360,17 @@ impl IdMapTag {
     }
 }
 
-/// Checks the header; gives the number of sections.
-fn decode_header(bytes: &[u8]) -> Result<u32, Defect> {
-    let Some(header) = bytes.get(..manifest_header::END) else {
-        let corruption = Corruption::ManifestTooShort {
-            found: bytes.len() as u64,
-            needed: manifest_header::END as u64,
-        };
-        return Err(Defect::corrupt(0, corruption));
-    };
-    let mut found = [0; 8];
-    found.copy_from_slice(&header[manifest_header::MAGIC]);
-    if found != MAGIC {
-        return Err(Defect::corrupt(0, Corruption::ManifestMagic { found }));
-    }
-    let found = LE::read_u32(&header[manifest_header::HEADER_CRC]);
-    let computed = crc32fast::hash(&header[..manifest_header::HEADER_CRC.start]);
-    if found != computed {
-        let corruption = Corruption::ManifestHeaderChecksum { found, computed };
-        return Err(Defect::corrupt(manifest_header::HEADER_CRC.start, corruption));
-    }
-    let found = LE::read_u16(&header[manifest_header::VERSION_MAJOR]);
-    if found != VERSION_MAJOR {
-        let at = manifest_header::VERSION_MAJOR.start;
-        return Err(Defect::unsupported(at, Unsupported::ManifestVersion { found }));
-    }
-    if header[manifest_header::RESERVED].iter().any(|&b| b != 0) {
-        let at = manifest_header::RESERVED.start;
-        return Err(Defect::unsupported(at, Unsupported::ManifestReserved));
-    }
+/// Decodes all sections of known kind, and those to be skipped; checks that they fill the file.
+fn decode_sections(bytes: &[u8]) -> Result<Vec<Section<'_>>, Defect> {
+    let (header, _) = FILE.header(bytes)?;
     let stated = LE::read_u64(&header[manifest_header::FILE_BYTES]);
     if stated != bytes.len() as u64 {
         let corruption = Corruption::ManifestLength { stated, found: bytes.len() as u64 };
         return Err(Defect::corrupt(manifest_header::FILE_BYTES.start, corruption));
     }
-    Ok(LE::read_u32(&header[manifest_header::SECTION_COUNT]))
-}
-
-/// Decodes all sections of known kind, and those to be skipped; checks that they fill the file.
-fn decode_sections(bytes: &[u8]) -> Result<Vec<Section<'_>>, Defect> {
-    let section_count = decode_header(bytes)?;
+    let section_count = LE::read_u32(&header[manifest_header::SECTION_COUNT]);
     let mut sections = Vec::new();
-    let mut at = manifest_header::END;
+    let mut at = header.len();
     for section in 0..section_count {
         sections.push(decode_section(bytes, section, &mut at)?);
     }
@@ -380,52 +425,73 @@ fn decode_section<'a>(
         return Err(Defect::corrupt(*at - padding, Corruption::SectionPadding { section }));
     }
     let kind = LE::read_u32(&header[section_header::KIND]);
-    let must_be_critical = [KIND_STORE, KIND_SEGMENT].contains(&kind);
-    let known = must_be_critical || [KIND_IDS, KIND_ID_MAP].contains(&kind);
-    let critical = flags & CRITICAL != 0;
-    if critical && !known {
+    let set_aside = [KIND_DELETIONS, KIND_LOG].contains(&kind);
+    let must_be = flags_of(kind);
+    if set_aside || (must_be.is_none() && flags & CRITICAL != 0) {
         let feature = Unsupported::CriticalSection { section, kind };
         return Err(Defect::unsupported(start, feature));
     }
-    if known && critical != must_be_critical {
-        return Err(Defect::corrupt(start, Corruption::SectionCriticalFlag { section, kind }));
+    let found = flags & (CRITICAL | FOR_WRITERS);
+    if let Some(expected) = must_be.filter(|&expected| expected != found) {
+        let corruption = Corruption::SectionFlags { section, kind, found, expected };
+        return Err(Defect::corrupt(start, corruption));
     }
-    Ok(Section { kind, payload, at: start + section_header::END })
+    Ok(Section { kind, flags, payload, at: start + section_header::END })
 }
 
-/// Decodes the STORE payload of a manifest with `segments` segments: planned radius, number of the
-/// next segment.
-fn decode_store(section: &Section<'_>, segments: u32) -> Result<(u16, u64), Defect> {
-    let Section { payload, at, .. } = *section;
-    if payload.len() != store_section::END {
-        let corruption = Corruption::StoreLength {
-            found: payload.len() as u64,
-            expected: store_section::END as u64,
-        };
-        return Err(Defect::corrupt(at, corruption));
+/// The STORE payload.
+struct StoreFields {
+    radius: u16,
+    next_segment: u64,
+    store_id: u128,
+    generation: u64,
+}
+
+impl StoreFields {
+    /// Decodes the STORE payload of a manifest with `segments` segments.
+    fn decode(section: &Section<'_>, segments: u32) -> Result<Self, Defect> {
+        let Section { payload, at, .. } = *section;
+        if payload.len() < store_section::END {
+            let corruption = Corruption::StoreLength {
+                found: payload.len() as u64,
+                expected: store_section::END as u64,
+            };
+            return Err(Defect::corrupt(at, corruption));
+        }
+        let found = LE::read_u16(&payload[store_section::FINGERPRINT_BITS]);
+        if found != 64 {
+            return Err(Defect::unsupported(at, Unsupported::StoreFingerprintBits { found }));
+        }
+        let radius = LE::read_u16(&payload[store_section::PLANNED_RADIUS]);
+        if radius > 64 {
+            let offset = at + store_section::PLANNED_RADIUS.start;
+            return Err(Defect::corrupt(offset, Corruption::PlannedRadius { found: radius }));
+        }
+        let stated = LE::read_u32(&payload[store_section::SEGMENT_COUNT]);
+        if stated != segments {
+            let offset = at + store_section::SEGMENT_COUNT.start;
+            return Err(Defect::corrupt(
+                offset,
+                Corruption::SegmentCount { stated, found: segments },
+            ));
+        }
+        let generation = LE::read_u64(&payload[store_section::GENERATION]);
+        if generation == 0 {
+            let offset = at + store_section::GENERATION.start;
+            return Err(Defect::corrupt(offset, Corruption::Generation));
+        }
+        section.check_tail(store_section::END, "STORE")?;
+        let next_segment = LE::read_u64(&payload[store_section::NEXT_SEGMENT]);
+        let store_id = LE::read_u128(&payload[store_section::STORE_ID]);
+        Ok(Self { radius, next_segment, store_id, generation })
     }
-    let found = LE::read_u16(&payload[store_section::FINGERPRINT_BITS]);
-    if found != 64 {
-        return Err(Defect::unsupported(at, Unsupported::StoreFingerprintBits { found }));
-    }
-    let radius = LE::read_u16(&payload[store_section::PLANNED_RADIUS]);
-    if radius > 64 {
-        let offset = at + store_section::PLANNED_RADIUS.start;
-        return Err(Defect::corrupt(offset, Corruption::PlannedRadius { found: radius }));
-    }
-    let stated = LE::read_u32(&payload[store_section::SEGMENT_COUNT]);
-    if stated != segments {
-        let offset = at + store_section::SEGMENT_COUNT.start;
-        return Err(Defect::corrupt(offset, Corruption::SegmentCount { stated, found: segments }));
-    }
-    Ok((radius, LE::read_u64(&payload[store_section::NEXT_SEGMENT])))
 }
 
 /// Appends a section: header, payload, padding.
-fn push_section(bytes: &mut Vec<u8>, kind: u32, flags: u32, payload: &[u8]) {
+fn push_section(bytes: &mut Vec<u8>, kind: u32, payload: &[u8]) {
     let mut header = [0; section_header::END];
     LE::write_u32(&mut header[section_header::KIND], kind);
-    LE::write_u32(&mut header[section_header::FLAGS], flags);
+    LE::write_u32(&mut header[section_header::FLAGS], flags_of(kind).unwrap_or(0));
     LE::write_u64(&mut header[section_header::PAYLOAD_BYTES], payload.len() as u64);
     LE::write_u32(&mut header[section_header::PAYLOAD_CRC], crc32fast::hash(payload));
     let crc = crc32fast::hash(&header[..section_header::HEADER_CRC.start]);

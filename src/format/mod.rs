@@ -7,6 +7,7 @@
 mod footer;
 mod ids;
 mod manifest;
+mod prefix;
 mod table;
 
 use std::path::Path;
@@ -15,8 +16,9 @@ pub(crate) use footer::Footer;
 pub(crate) use ids::{
     CHUNK_BYTES, GROUP_MARKS, IdsGeometry, IdsHeader, chunk_crc, digits, directory_crc,
 };
-pub use manifest::IdMapTag;
+pub use manifest::{IdMapTag, SkippedSection};
 pub(crate) use manifest::{IdsEntry, Manifest, SegmentEntry, TableEntry};
+pub(crate) use prefix::{CRC_BYTES, FileKind};
 pub use table::{BitRange, Codec};
 pub(crate) use table::{Geometry, TableHeader, check_padding, is_block_bytes, is_identity, is_top};
 
@@ -32,7 +34,7 @@ pub(crate) const TEMPORARY_PREFIX: &str = ".tmp-";
 pub(crate) const MAX_BLOCKS: u64 = u32::MAX as u64;
 /// Longest Huffman code, in bits [COD-2].
 pub(crate) const MAX_CODE_BITS: u32 = 11;
-/// The widths of the low column that the format knows [TAB-9].
+/// The widths of the low column that the format knows [TAB-7].
 pub(crate) const LOW_BITS: [u32; 5] = [0, 8, 16, 24, 32];
 
 /// Name of the file of table `table` of segment `segment`.
@@ -117,10 +119,15 @@ macro_rules! layout {
 }
 
 layout!(
+    /// Section 1.4.
+    header_prefix:
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4; 16
+);
+layout!(
     /// Section 3.1.
     manifest_header:
-    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, SECTION_COUNT = 12 + 4,
-    FILE_BYTES = 16 + 8, RESERVED = 24 + 4, HEADER_CRC = 28 + 4; 32
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
+    FILE_BYTES = 16 + 8, SECTION_COUNT = 24 + 4, HEADER_CRC = 28 + 4; 32
 );
 layout!(
     /// Section 3.2.
@@ -130,12 +137,14 @@ layout!(
 layout!(
     /// Section 3.3.
     store_section:
-    FINGERPRINT_BITS = 0 + 2, PLANNED_RADIUS = 2 + 2, SEGMENT_COUNT = 4 + 4, NEXT_SEGMENT = 8 + 8; 16
+    FINGERPRINT_BITS = 0 + 2, PLANNED_RADIUS = 2 + 2, SEGMENT_COUNT = 4 + 4, NEXT_SEGMENT = 8 + 8,
+    STORE_ID = 16 + 16, GENERATION = 32 + 8; 40
 );
 layout!(
     /// Section 3.4.
     segment_section:
-    SEGMENT_NUMBER = 0 + 8, COUNT = 8 + 8, SET_SUM = 16 + 16, TABLE_COUNT = 32 + 2, RESERVED = 34 + 6; 40
+    SEGMENT_NUMBER = 0 + 8, COUNT = 8 + 8, SET_SUM = 16 + 16, TABLE_COUNT = 32 + 2, ENTRY_BYTES = 34 + 2,
+    RESERVED = 36 + 4; 40
 );
 layout!(
     /// Section 3.4.
@@ -180,9 +189,9 @@ layout!(
 layout!(
     /// Section 8.1.
     ids_header:
-    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, TABLE_CRC = 12 + 4,
-    COUNT = 16 + 8, BLOCK_COUNT = 24 + 8, ID_COUNT = 32 + 8, ID_BITS = 40 + 1, RESERVED = 41 + 3,
-    HEADER_CRC = 44 + 4; 48
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
+    COUNT = 16 + 8, BLOCK_COUNT = 24 + 8, ID_COUNT = 32 + 8, TABLE_CRC = 40 + 4, ID_BITS = 44 + 1,
+    RESERVED = 45 + 7, HEADER_CRC = 52 + 4; 56
 );
 
 #[cfg(test)]
@@ -197,6 +206,7 @@ mod tests {
     #[test]
     fn the_offset_tables_of_the_document_are_those_of_the_code() {
         let code = [
+            ("header-prefix", header_prefix::FIELDS, header_prefix::END),
             ("manifest-header", manifest_header::FIELDS, manifest_header::END),
             ("section-header", section_header::FIELDS, section_header::END),
             ("store-section", store_section::FIELDS, store_section::END),

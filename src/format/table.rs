@@ -7,12 +7,18 @@ use std::str::FromStr;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-use super::{Defect, LOW_BITS, SegmentEntry, block, block_wide, pad8, table_footer, table_header};
+use super::{
+    CRC_BYTES, Defect, FileKind, LOW_BITS, SegmentEntry, block, block_wide, pad8, table_footer,
+    table_header,
+};
 use crate::error::{Corruption, Error, Unsupported};
 
-const MAGIC: [u8; 8] = *b"\x89FPST\r\n\x1a";
-const VERSION_MAJOR: u16 = 1;
-const VERSION_MINOR: u16 = 0;
+const FILE: FileKind = FileKind {
+    name: "table",
+    magic: *b"\x89FPST\r\n\x1a",
+    header_bytes: header_bytes(1),
+    fields_end: None,
+};
 /// Offset of the block area.
 const BLOCKS_AT: usize = 4096;
 /// Blocks over this size have a key count of 4 bytes.
@@ -88,11 +94,6 @@ impl TableHeader {
     /// The header with its CRC, without the padding up to the blocks.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; header_bytes(self.top.len())];
-        let end = bytes.len();
-        bytes[table_header::MAGIC].copy_from_slice(&MAGIC);
-        LE::write_u16(&mut bytes[table_header::VERSION_MAJOR], VERSION_MAJOR);
-        LE::write_u16(&mut bytes[table_header::VERSION_MINOR], VERSION_MINOR);
-        LE::write_u32(&mut bytes[table_header::HEADER_BYTES], end as u32);
         LE::write_u16(&mut bytes[table_header::FINGERPRINT_BITS], 64);
         bytes[table_header::CODEC.start] = match self.codec {
             Codec::Xor => 1,
@@ -107,8 +108,7 @@ impl TableHeader {
         for (range, out) in self.top.iter().zip(bytes[table_header::END..].chunks_exact_mut(2)) {
             out.copy_from_slice(&[range.start, range.bits]);
         }
-        let crc = crc32fast::hash(&bytes[..end - 4]);
-        LE::write_u32(&mut bytes[end - 4..], crc);
+        FILE.seal(&mut bytes);
         bytes
     }
 
@@ -120,19 +120,22 @@ impl TableHeader {
         number: usize,
     ) -> Result<(Self, u32), Defect> {
         let entry = &segment.tables[number];
-        let widest = Geometry { block_bytes: 0, low_bits: 32, block_count: 0 };
-        let least = widest.file_bytes();
         let found = file.len() as u64;
-        if found != entry.file_bytes || found < least {
-            let corruption = Corruption::TableLength { found, expected: entry.file_bytes, least };
+        if found != entry.file_bytes {
+            let corruption = Corruption::TableLength { found, expected: entry.file_bytes };
             return Err(Defect::corrupt(file.len(), corruption));
         }
-        // A copy: the bytes of a mapped file may change after they were checked.
-        let (header, header_crc) = checked_header(file)?;
+        let (header, header_crc) = FILE.header(file)?;
+        let widest = Geometry { block_bytes: 0, low_bits: 32, block_count: 0 };
+        let (header_bytes, least) = (header.len() as u32, widest.file_bytes());
+        if header.len() > BLOCKS_AT || found < least {
+            let corruption = Corruption::TableTooShort { header_bytes, file_bytes: found, least };
+            return Err(Defect::corrupt(table_header::HEADER_BYTES.start, corruption));
+        }
         if header_crc != entry.header_crc {
             let corruption =
                 Corruption::HeaderNotInManifest { found: header_crc, expected: entry.header_crc };
-            return Err(Defect::corrupt(header.len() - 4, corruption));
+            return Err(Defect::corrupt(header.len() - CRC_BYTES, corruption));
         }
         let mut decoded = Self::decode_fields(&header)?;
         let (found, expected) = (decoded.table_number, number as u16);
@@ -150,11 +153,16 @@ impl TableHeader {
         if number == 0 && !is_identity(&decoded.top) {
             return Err(Defect::corrupt(table_header::END, Corruption::NotIdentity));
         }
+        FILE.check_tail(&header, table_header::END + 2 * decoded.top.len())?;
         Ok((decoded, header_crc))
     }
 
     /// The fields of fixed width, without the top.
     fn decode_fields(header: &[u8]) -> Result<Self, Defect> {
+        if header[table_header::RESERVED].iter().any(|&b| b != 0) {
+            let at = table_header::RESERVED.start;
+            return Err(Defect::unsupported(at, Unsupported::TableReserved));
+        }
         let found = LE::read_u16(&header[table_header::FINGERPRINT_BITS]);
         if found != 64 {
             let at = table_header::FINGERPRINT_BITS.start;
@@ -174,10 +182,6 @@ impl TableHeader {
         if !is_block_bytes(block_bytes) {
             let at = table_header::BLOCK_BYTES.start;
             return Err(Defect::corrupt(at, Corruption::BlockBytes { found: block_bytes }));
-        }
-        if header[table_header::RESERVED].iter().any(|&b| b != 0) {
-            let at = table_header::RESERVED.start;
-            return Err(Defect::unsupported(at, Unsupported::TableReserved));
         }
         Ok(Self {
             codec,
@@ -228,58 +232,30 @@ pub(crate) fn is_identity(top: &[BitRange]) -> bool {
     })
 }
 
-/// The bit ranges in a header; `None` if they break [TAB-14].
+/// The bit ranges in a header; `None` if they break [TAB-11].
 fn decode_top(header: &[u8]) -> Option<Vec<BitRange>> {
     let ranges = usize::from(LE::read_u16(&header[table_header::RANGE_COUNT]));
     let bytes = header.get(table_header::END..table_header::END + 2 * ranges)?;
     let pairs = bytes.chunks_exact(2);
     let top: Vec<_> = pairs.map(|pair| BitRange { start: pair[0], bits: pair[1] }).collect();
-    (header.len() == header_bytes(ranges) && is_top(&top)).then_some(top)
+    (header.len() >= header_bytes(ranges) && is_top(&top)).then_some(top)
 }
 
-/// Copies a header, and checks its magic, length, CRC and version; also gives its CRC.
-fn checked_header(file: &[u8]) -> Result<(Vec<u8>, u32), Defect> {
-    let mut found = [0; 8];
-    found.copy_from_slice(&file[table_header::MAGIC]);
-    if found != MAGIC {
-        return Err(Defect::corrupt(0, Corruption::TableMagic { found }));
-    }
-    let found = LE::read_u32(&file[table_header::HEADER_BYTES]);
-    if !(64..=BLOCKS_AT as u32).contains(&found) || found % 8 != 0 {
-        let at = table_header::HEADER_BYTES.start;
-        return Err(Defect::corrupt(at, Corruption::HeaderLength { found }));
-    }
-    let header = file[..found as usize].to_vec();
-    let crc_at = header.len() - 4;
-    let found = LE::read_u32(&header[crc_at..]);
-    let computed = crc32fast::hash(&header[..crc_at]);
-    if found != computed {
-        return Err(Defect::corrupt(crc_at, Corruption::HeaderChecksum { found, computed }));
-    }
-    let version = LE::read_u16(&header[table_header::VERSION_MAJOR]);
-    if version != VERSION_MAJOR {
-        let at = table_header::VERSION_MAJOR.start;
-        return Err(Defect::unsupported(at, Unsupported::TableVersion { found: version }));
-    }
-    Ok((header, found))
-}
-
-/// Checks that the padding after the header of `file`, which has `ranges` bit ranges, is zero.
-pub(crate) fn check_padding(file: &[u8], ranges: usize) -> Result<(), Defect> {
-    let end = header_bytes(ranges);
-    let dirty = |range: Range<usize>| range.clone().find(|&at| file[at] != 0);
-    match dirty(table_header::END + 2 * ranges..end - 4).or_else(|| dirty(end..BLOCKS_AT)) {
+/// Checks that the padding behind the header of `file` is zero.
+pub(crate) fn check_padding(file: &[u8]) -> Result<(), Defect> {
+    let header_bytes = LE::read_u32(&file[table_header::HEADER_BYTES]) as usize;
+    match (header_bytes.min(BLOCKS_AT)..BLOCKS_AT).find(|&at| file[at] != 0) {
         Some(at) => Err(Defect::corrupt(at, Corruption::HeaderPadding)),
         None => Ok(()),
     }
 }
 
-/// Length of a header with so many bit ranges.
-fn header_bytes(ranges: usize) -> usize {
-    pad8(table_header::END + 2 * ranges + 4)
+/// Least length of a header with so many bit ranges.
+const fn header_bytes(ranges: usize) -> usize {
+    pad8(table_header::END + 2 * ranges + CRC_BYTES)
 }
 
-/// Whether blocks may have this size [TAB-10].
+/// Whether blocks may have this size [TAB-8].
 pub(crate) fn is_block_bytes(block_bytes: u32) -> bool {
     block_bytes.is_power_of_two() && (256..=65536).contains(&block_bytes)
 }

@@ -13,8 +13,9 @@ use crate::table::Table;
 impl IdColumn {
     /// Checks all that opening the file did not: every chunk, that the ranks are those of the blocks
     /// of `table`, that there are as many marks as the directory says, that the ids of each
-    /// fingerprint ascend, and padding.
-    pub(crate) fn verify(&self, table: &Table) -> Result<()> {
+    /// fingerprint ascend, padding, and that all ids are less than `strings`, where they are numbers
+    /// of so many strings.
+    pub(crate) fn verify(&self, table: &Table, strings: Option<u64>) -> Result<()> {
         // The first of the errors by the order of chunks, not of time.
         let chunks = (0..self.geometry.chunks()).into_par_iter();
         let checked: Vec<Result<()>> = chunks.map(|chunk| self.check_chunk(chunk)).collect();
@@ -22,7 +23,8 @@ impl IdColumn {
         self.verify_ranks(table)?;
         self.verify_marks()?;
         self.verify_order()?;
-        self.verify_padding()
+        self.verify_padding()?;
+        strings.map_or(Ok(()), |strings| self.verify_numbers(strings))
     }
 
     fn verify_ranks(&self, table: &Table) -> Result<()> {
@@ -80,6 +82,17 @@ impl IdColumn {
         };
         let verified: Vec<_> = (0..self.groups()).into_par_iter().map(verify_group).collect();
         verified.into_iter().collect()
+    }
+
+    fn verify_numbers(&self, strings: u64) -> Result<()> {
+        for number in 0..self.header.id_count {
+            let id = self.id(number)?;
+            if id >= strings {
+                let corruption = Corruption::IdBeyondMap { number, id, strings };
+                return Err(self.error(self.geometry.ids.start, corruption));
+            }
+        }
+        Ok(())
     }
 
     fn verify_padding(&self) -> Result<()> {

@@ -41,14 +41,14 @@ pub(crate) fn write_ids(
     progress: &dyn Fn(u64) -> Result<()>,
 ) -> Result<IdsEntry, WriteError> {
     let header = IdsHeader {
+        header_bytes: IdsHeader::HEADER_BYTES,
         table_crc: options.table_crc,
         count: options.count,
         block_count: options.key_counts.len() as u64,
         id_count: options.id_count,
         id_bits: digits(options.greatest) as u8,
     };
-    let bytes = header.encode();
-    let header_crc = bytes.last_chunk().map_or(0, |crc| u32::from_le_bytes(*crc));
+    let (bytes, header_crc) = header.encode();
     out.write_all(&bytes)?;
     let geometry = header.geometry();
     let mut body = Body { header_crc, piece: Vec::new(), chunk_crcs: Vec::new(), out, error: None };

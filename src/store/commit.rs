@@ -14,6 +14,8 @@ use crate::table::{TableOptions, TableWriter, WriteError, Written};
 /// What is in the directory before a pack.
 pub(super) struct OldStore {
     pub(super) next_segment: u64,
+    /// What the manifest says of the store, if there is one: its id and generation.
+    pub(super) identity: Option<(u128, u64)>,
     /// Files of the store that stands there.
     pub(super) in_use: Vec<String>,
     /// Files that a stopped writer left.
@@ -52,7 +54,8 @@ impl OldStore {
                 leftovers.push(name);
             }
         }
-        Ok(Self { next_segment, in_use, leftovers })
+        let identity = manifest.map(|manifest| (manifest.store_id, manifest.generation));
+        Ok(Self { next_segment, identity, in_use, leftovers })
     }
 
     pub(super) fn remove_leftovers<S: Storage>(&self, path: &Path, storage: &S) -> Result<()> {

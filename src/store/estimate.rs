@@ -106,6 +106,13 @@ impl Packer {
 /// Bytes of the ids of so many fingerprints with one each, in so many blocks.
 fn id_bytes(count: u64, block_count: u64, greatest: u64) -> u64 {
     let id_bits = digits(greatest) as u8;
-    let header = IdsHeader { table_crc: 0, count, block_count, id_count: count, id_bits };
+    let header = IdsHeader {
+        header_bytes: IdsHeader::HEADER_BYTES,
+        table_crc: 0,
+        count,
+        block_count,
+        id_count: count,
+        id_bits,
+    };
     header.geometry().file_bytes()
 }

@@ -32,7 +32,7 @@ pub use session::PackSession;
 use crate::batch::Batch;
 use crate::design::Design;
 use crate::error::{Corruption, Error, Result};
-use crate::format::{IdMapTag, MANIFEST_NAME, Manifest};
+use crate::format::{IdMapTag, MANIFEST_NAME, Manifest, SkippedSection};
 use crate::ids::{IdStats, Ids};
 use crate::join::Join;
 use crate::search::{Match, Searcher};
@@ -74,6 +74,9 @@ pub struct Store {
     manifest_bytes: u64,
     segments: Vec<Segment>,
     id_map: Option<IdMapTag>,
+    store_id: u128,
+    generation: u64,
+    skipped: Vec<SkippedSection>,
 }
 
 /// How to open a [`Store`].
@@ -154,6 +157,9 @@ impl Store {
             manifest_bytes: bytes.len() as u64,
             segments,
             id_map: manifest.id_map,
+            store_id: manifest.store_id,
+            generation: manifest.generation,
+            skipped: manifest.skipped,
         })
     }
 
@@ -165,6 +171,24 @@ impl Store {
     /// The Hamming radius that the store was planned for. Any other may be asked as well.
     pub fn radius(&self) -> u32 {
         self.radius
+    }
+
+    /// Which store this is: the same in all its generations, and in copies of its directory. A first
+    /// pack of the same fingerprints with the same options gives the same id.
+    pub fn id(&self) -> u128 {
+        self.store_id
+    }
+
+    /// How often the store was written: 1 after the first pack, one more after each that replaced it.
+    /// Of two copies with the same [`Self::id`], that with the lower generation is out of date.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Parts of the store that this version of fpstore does not know, and does not need for any answer
+    /// that it gives.
+    pub fn skipped_sections(&self) -> &[SkippedSection] {
+        &self.skipped
     }
 
     /// The number of fingerprints in all segments. A store that [`Packer`] wrote has one segment,
@@ -338,7 +362,8 @@ impl Store {
 
     /// Checks every byte: all checksums, padding, codes and the order of keys, that the router is
     /// what the blocks give, and that every table of a segment holds the same set, by a sum of 128
-    /// bits over its fingerprints; and of the ids, that they belong to these fingerprints and ascend.
+    /// bits over its fingerprints; and of the ids, that they belong to these fingerprints and ascend,
+    /// and that the id map of the store has a string for each, if it has one.
     /// Decodes all tables with all cores; 8 bytes of memory per block.
     ///
     /// # Errors
@@ -373,7 +398,7 @@ impl Store {
                 report.bytes += table.file_bytes();
             }
             if let Some(ids) = segment.id_column() {
-                ids.verify(segment.identity())?;
+                ids.verify(segment.identity(), self.id_map.map(|map| map.string_count))?;
                 done(ids.id_count());
                 report.ids = report.ids.saturating_add(ids.id_count());
                 report.bytes += ids.file_bytes();

@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::format::{BitRange, IdMapTag, IdsEntry, MANIFEST_NAME, Manifest, SegmentEntry};
 use crate::ids::IdsOptions;
 use crate::profile::Coding;
+use crate::set_sum;
 use crate::sort::{Buffers, Sorted};
 use crate::table::{TableOptions, TableStats};
 use crate::threads;
@@ -187,6 +188,23 @@ impl std::fmt::Debug for PackSession {
     }
 }
 
+/// What stands at the output decides this of what a pack writes.
+struct Place {
+    /// Of the segment.
+    number: u64,
+    /// That of the store that is replaced.
+    store_id: Option<u128>,
+    generation: u64,
+}
+
+/// The id of a new store. It comes from what is written, so that packing again gives the same files.
+fn first_store_id(segment: &SegmentEntry) -> u128 {
+    let tables = segment.tables.iter().map(|table| (table.header_crc, table.footer_crc));
+    let ids = segment.ids.iter().map(|ids| (ids.header_crc, ids.directory_crc));
+    let crcs = tables.chain(ids).map(|(one, other)| u64::from(one) << 32 | u64::from(other));
+    crcs.fold(segment.set_sum, |id, crcs| id.wrapping_add(set_sum::term(crcs)))
+}
+
 /// A pack into any storage. It runs in the pool of threads that it is to use.
 pub(super) struct Session<S: Storage> {
     pub(super) packer: Packer,
@@ -296,9 +314,15 @@ impl<S: Storage> Session<S> {
         // [SEG-4] leaves the last number unused.
         let number = Some(old.next_segment).filter(|&number| number < u64::MAX);
         let number = number.ok_or_else(|| Error::NoSegmentNumber { path: self.path.clone() })?;
+        let generation = old.identity.map_or(0, |(_, generation)| generation).checked_add(1);
+        let Some(generation) = generation else {
+            return Err(Error::NoSegmentNumber { path: self.path.clone() });
+        };
+        let store_id = old.identity.map(|(id, _)| id);
+        let place = Place { number, store_id, generation };
         let mut times = self.times;
         let mut commit = Commit::new(&self.path, &self.storage);
-        let result = self.write(&mut commit, number, sorted, &mut times);
+        let result = self.write(&mut commit, place, sorted, &mut times);
         if !commit.committed {
             commit.undo();
         }
@@ -313,10 +337,11 @@ impl<S: Storage> Session<S> {
     fn write(
         &self,
         commit: &mut Commit<'_, S>,
-        number: u64,
+        place: Place,
         sorted: SortedRecords<S::Spill>,
         times: &mut PackTimes,
     ) -> Result<PackSummary> {
+        let number = place.number;
         let start = Instant::now();
         let (mut set, set_sum, mut ids) = self.set_of(sorted)?;
         times.sort += start.elapsed();
@@ -375,7 +400,16 @@ impl<S: Storage> Session<S> {
         let radius = self.packer.radius as u16;
         let id_map = self.id_map.filter(|_| segment.ids.is_some());
         let next_segment = number + 1;
-        let manifest = Manifest { radius, next_segment, segments: vec![segment], id_map };
+        let store_id = place.store_id.unwrap_or_else(|| first_store_id(&segment));
+        let manifest = Manifest {
+            radius,
+            next_segment,
+            store_id,
+            generation: place.generation,
+            segments: vec![segment],
+            id_map,
+            skipped: Vec::new(),
+        };
         let manifest_bytes = commit.publish(&manifest)?;
         self.meter.tell(Phase::Sync, count * tables);
         times.sync += start.elapsed();

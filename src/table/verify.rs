@@ -25,7 +25,7 @@ impl Table {
     pub(crate) fn verify(&self, done: &(dyn Fn(u64) + Sync)) -> Result<()> {
         let fail = |defect: Defect| defect.in_file(self.path());
         let geometry = self.geometry();
-        check_padding(self.bytes(), self.header.top.len()).map_err(fail)?;
+        check_padding(self.bytes()).map_err(fail)?;
         let stated = self.histogram()?;
         let chunks = self.block_count().div_ceil(CHUNK_BLOCKS);
         let empty = || Tally { keys: 0, sum: 0, histogram: vec![0; geometry.classes()] };

@@ -5,13 +5,12 @@
 use std::fs;
 use std::path::Path;
 
-use crate::oracle::{self, block::canonical_codes};
+use crate::oracle::{self, PlainTable, block::canonical_codes};
 use crate::spec;
 
 const VECTOR: &str = "format-spec/vectors/good-annotated-xor-l8-b256";
-const MARKER: &str = "<!-- annotated -->\n";
+const GAP_VECTOR: &str = "format-spec/vectors/good-annotated-gap-l0-b256";
 const IDS_VECTOR: &str = "format-spec/vectors/good-ids-several";
-const IDS_MARKER: &str = "<!-- annotated ids -->\n";
 
 /// Lines of a dump: offset, bytes, meaning.
 struct Dump<'a> {
@@ -62,60 +61,87 @@ impl Dump<'_> {
     }
 }
 
-fn dump() -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(VECTOR);
+/// A table file of a vector, and what the plain decoder makes of it.
+fn table(vector: &str) -> (Vec<u8>, PlainTable) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(vector);
     let file = fs::read(root.join("segment-0000000000000001-table-000.fpt")).unwrap();
-    let store = oracle::read_store(&root).unwrap();
-    let table = &store.segments[0].tables[0];
-    let (low_bits, keys) = (u32::from(table.low_bits), &table.blocks[0]);
-    assert_eq!(
-        (table.codec, low_bits, table.blocks.len()),
-        (1, 8, 1),
-        "the text below describes this"
-    );
+    let mut store = oracle::read_store(&root).unwrap();
+    (file, store.segments.remove(0).tables.remove(0))
+}
+
+impl Dump<'_> {
+    /// Shows the next block, `number`, in which no plane is more than a line.
+    fn block(&mut self, table: &PlainTable, number: usize) {
+        let keys = &table.blocks[number];
+        let end = self.at + table.block_bytes as usize;
+        self.fields("block");
+        let low_bits = u32::from(table.low_bits);
+        for plane in 0..low_bits / 8 {
+            let what = format!("the low bytes of keys 1 to {}", keys.len() - 1);
+            self.part(keys.len() - 1, &format!("column, plane {plane}: {what}"));
+        }
+        let stream_at = self.at;
+        let bit = |i: usize| char::from(b'0' + (self.file[stream_at + i / 8] >> (i % 8) & 1));
+        let codes = canonical_codes(&table.code_lengths);
+        let middle_bits = 64 - low_bits;
+        let (mut code_start, mut raw_end) = (0, 8 * (end - stream_at));
+        let (mut lines, mut first_raw) = (String::new(), None);
+        for (index, pair) in keys.windows(2).enumerate() {
+            let (u, v) = (pair[0] >> low_bits, pair[1] >> low_bits);
+            let delta = if table.codec == 1 { u ^ v } else { v - u };
+            let class = (delta.leading_zeros() - low_bits) as usize;
+            let (&(length, code), _) = codes.iter().find(|(_, found)| **found == class).unwrap();
+            let raw_bits = (middle_bits as usize).saturating_sub(1 + class);
+            let width = usize::from(length);
+            let code_bits: String = (code_start..code_start + width).map(bit).collect();
+            assert_eq!(code_bits, format!("{code:0width$b}"));
+            let raw: String = (raw_end - raw_bits..raw_end).map(bit).collect();
+            let mut what = format!("(class {class})");
+            if u == v {
+                what = format!("(class {class}, equal)");
+            } else if raw_bits > 0 {
+                first_raw.get_or_insert(index + 1);
+                what += &format!(", raw bits {raw}");
+            }
+            if table.codec == 2 && u != v {
+                let rest = delta - (1 << raw_bits);
+                what += &format!(": 0x{u:X} + 2^{raw_bits} + {rest}");
+            }
+            lines += &format!(
+                "        key {}: code {code_bits} {what}  -> 0x{:X}\n",
+                index + 1,
+                pair[1]
+            );
+            code_start += width;
+            raw_end -= raw_bits;
+        }
+        let raw_bits = 8 * (end - stream_at) - raw_end;
+        let (code_bytes, raw_at) = (code_start.div_ceil(8), stream_at + raw_end / 8);
+        self.part(code_bytes, &format!("stream: {code_start} bits of codes"));
+        self.text += &lines;
+        self.part(raw_at - self.at, "stream: zeros");
+        if let Some(first) = first_raw {
+            self.part(
+                end - raw_at,
+                &format!("stream: {raw_bits} raw bits, those of key {first} last"),
+            );
+        }
+        assert_eq!(self.at, end);
+    }
+}
+
+fn dump() -> String {
+    let (file, table) = table(VECTOR);
+    let shown = (table.codec, table.low_bits, table.blocks.len());
+    assert_eq!(shown, (1, 8, 1), "the text below describes this");
 
     let mut dump = Dump { file: &file, at: 0, text: String::new() };
     dump.fields("table-header");
     dump.part(2, "bit range: first bit 0, 64 bits");
-    dump.part(2, "padding");
+    dump.part(2, "tail");
     dump.part(4, "header_crc");
     dump.part(4096 - 64, "padding");
-    dump.fields("block");
-    dump.part(keys.len() - 1, "column, plane 0: the low bytes of keys 1 to 4");
-    let end = 4096 + table.block_bytes as usize;
-    let stream_at = dump.at;
-    let bit = |i: usize| char::from(b'0' + (file[stream_at + i / 8] >> (i % 8) & 1));
-    let codes = canonical_codes(&table.code_lengths);
-    let mut lines = Vec::new();
-    let (mut code_start, mut raw_end) = (0, 8 * (end - stream_at));
-    for (index, pair) in keys.windows(2).enumerate() {
-        let (u, v) = (pair[0] >> low_bits, pair[1] >> low_bits);
-        let class = ((u ^ v).leading_zeros() - low_bits) as usize;
-        let (&(length, code), _) = codes.iter().find(|(_, found)| **found == class).unwrap();
-        let raw_bits = (64 - low_bits as usize).saturating_sub(1 + class);
-        let width = usize::from(length);
-        let code_bits: String = (code_start..code_start + width).map(bit).collect();
-        let raw: String = (raw_end - raw_bits..raw_end).map(bit).collect();
-        assert_eq!(code_bits, format!("{code:0width$b}"));
-        let what = match (u == v, raw_bits) {
-            (true, _) => format!("(class {class}, equal)"),
-            (false, 0) => format!("(class {class})"),
-            (false, _) => format!("(class {class}), raw bits {raw}"),
-        };
-        let key = pair[1];
-        lines.push(format!("        key {}: code {code_bits} {what}  -> 0x{key:X}", index + 1));
-        code_start += width;
-        raw_end -= raw_bits;
-    }
-    let (code_bytes, raw_at) = (code_start.div_ceil(8), stream_at + raw_end / 8);
-    dump.part(code_bytes, &format!("stream: {code_start} bits of codes"));
-    for line in lines {
-        dump.text += &line;
-        dump.text.push('\n');
-    }
-    dump.part(raw_at - dump.at, "stream: zeros");
-    let raw_bits = 8 * (end - stream_at) - raw_end;
-    dump.part(end - raw_at, &format!("stream: {raw_bits} raw bits, those of key 1 last"));
+    dump.block(&table, 0);
     dump.part(8, "router: the last key of block 0");
     let classes = table.code_lengths.len();
     let used: Vec<_> = (0..classes).filter(|&class| table.code_lengths[class] > 0).collect();
@@ -133,6 +159,38 @@ fn dump() -> String {
         }
     }
     dump.fields("table-footer");
+    assert_eq!(dump.at, file.len());
+    dump.text
+}
+
+/// Two blocks and the router.
+fn dump_blocks() -> String {
+    let (file, table) = table(GAP_VECTOR);
+    let shown = (table.codec, table.low_bits, table.blocks.len());
+    assert_eq!(shown, (2, 0, 2), "the text above describes this");
+    let mut dump = Dump { file: &file, at: 4096, text: String::new() };
+    for number in 0..2 {
+        dump.block(&table, number);
+    }
+    for number in 0..2 {
+        dump.part(8, &format!("router: the last key of block {number}"));
+    }
+    dump.text
+}
+
+fn dump_manifest() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(VECTOR);
+    let file = fs::read(root.join("manifest.fps")).unwrap();
+    let mut dump = Dump { file: &file, at: 0, text: String::new() };
+    dump.fields("manifest-header");
+    dump.text += "    section 1: STORE, critical and for writers\n";
+    dump.fields("section-header");
+    dump.fields("store-section");
+    dump.text += "    section 2: SEGMENT, critical and for writers\n";
+    dump.fields("section-header");
+    dump.fields("segment-section");
+    dump.text += "    entry of table 0\n";
+    dump.fields("table-entry");
     assert_eq!(dump.at, file.len());
     dump.text
 }
@@ -181,19 +239,27 @@ fn dump_ids() -> String {
     dump.text
 }
 
+/// The document with `dump` behind the marker, up to the next heading.
+fn replaced(document: &str, marker: &str, dump: &str) -> String {
+    let marker = format!("<!-- {marker} -->\n");
+    let (before, after) = document.split_once(&marker).unwrap();
+    let heading = after.find("\n#").unwrap();
+    format!("{before}{marker}\n{dump}{}", &after[heading..])
+}
+
 #[test]
 fn the_annotated_files_of_the_document_are_the_vectors() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec/FORMAT.md");
     let document = fs::read_to_string(&path).unwrap();
-    let (before, after) = document.split_once(MARKER).unwrap();
-    let (_, after) = after.split_once("\n### ").unwrap();
-    let (between, after) = after.split_once(IDS_MARKER).unwrap();
-    let (_, after) = after.split_once("\n## ").unwrap();
-    let expected = format!(
-        "{before}{MARKER}\n{}\n### {between}{IDS_MARKER}\n{}\n## {after}",
-        dump(),
-        dump_ids()
-    );
+    let mut expected = document.clone();
+    for (marker, dump) in [
+        ("annotated", dump()),
+        ("annotated blocks", dump_blocks()),
+        ("annotated manifest", dump_manifest()),
+        ("annotated ids", dump_ids()),
+    ] {
+        expected = replaced(&expected, marker, &dump);
+    }
     if std::env::var_os("FPSTORE_BLESS").is_some() {
         fs::write(&path, &expected).unwrap();
     }

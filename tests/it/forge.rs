@@ -12,7 +12,11 @@ mod block_cases;
 mod good_variants;
 mod ids_cases;
 mod manifest_cases;
+mod maps;
+mod pairs_of_defects;
 mod table_cases;
+pub mod writer;
+mod written;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,15 +25,17 @@ use std::path::Path;
 
 pub use bases::{Base, BaseSpec, base_spec, good_specs};
 pub use good_variants::good_variants;
+pub use maps::maps;
+pub use written::{WrittenVector, written};
 
 use crate::oracle::crc;
 use crate::spec;
 
 /// One store that breaks one rule, or, among the good variants, none.
 pub struct Case {
-    /// The directory in `vectors/`: `bad-tab-04-header-crc`, `unsupported-tab-08-codec-3`.
+    /// The directory in `vectors/`: `bad-pre-04-table-header-crc`, `unsupported-tab-06-codec-3`.
     pub name: &'static str,
-    /// The rule that it breaks, such as `TAB-4`; empty in a good variant.
+    /// The rule that it breaks, such as `PRE-4`; empty in a good variant.
     pub rule: &'static str,
     pub base: Base,
     /// What the store is, in one sentence.
@@ -53,6 +59,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(table_cases::cases());
     cases.extend(block_cases::cases());
     cases.extend(ids_cases::cases());
+    cases.extend(pairs_of_defects::cases());
     cases
 }
 
@@ -296,7 +303,7 @@ impl Forge {
     }
 
     fn section_start(&self, section: usize) -> usize {
-        let mut start = end("manifest-header");
+        let mut start = self.get(Place::Manifest, "header_bytes") as usize;
         let (offset, bytes) = spec::offsets("section-header")["payload_bytes"];
         for _ in 0..section {
             let field = start + offset..start + offset + bytes.expect("a field has a length");
@@ -394,6 +401,16 @@ impl Forge {
         self.set(Place::Footer(table), "footer_crc", footer_crc.into());
     }
 
+    /// Copies length and header_crc of a table file of a made-up version to its entry.
+    pub fn reseal_made_up(&mut self, table: usize) {
+        let file = self.table(table);
+        let (bytes, end) = (file.len() as u64, header_bytes_of(file));
+        let header_crc = read(&file[end - 4..end]);
+        self.set(Place::Entry(table), "file_bytes", bytes);
+        self.set(Place::Entry(table), "header_crc", header_crc);
+        self.reseal_manifest();
+    }
+
     /// Copies length and checksums of a table file to its entry and reseals the manifest.
     pub fn reseal_entry(&mut self, table: usize) {
         let file_bytes = self.table(table).len() as u64;
@@ -428,20 +445,63 @@ impl Forge {
 
     /// Recomputes the checksum of the header of a section, and no other.
     pub fn reseal_section_header(&mut self, section: usize) {
-        self.reseal_manifest_range(Place::Section(section));
+        let (_, start, _) = self.locate(Place::Section(section));
+        let (_, crc_range) = self.field_range(Place::Section(section), "header_crc");
+        let header_crc = crc(&[&self.manifest()[start..crc_range.start]]);
+        self.set(Place::Section(section), "header_crc", header_crc.into());
     }
 
     /// Recomputes the checksum of the header of the manifest, and no other.
     pub fn reseal_manifest_header(&mut self) {
-        self.reseal_manifest_range(Place::Manifest);
+        reseal_header(self.manifest());
     }
 
-    fn reseal_manifest_range(&mut self, place: Place) {
-        let (_, start, _) = self.locate(place);
-        let (_, crc_range) = self.field_range(place, "header_crc");
-        let header_crc = crc(&[&self.manifest()[start..crc_range.start]]);
-        self.set(place, "header_crc", header_crc.into());
+    /// Makes the header of the manifest longer by a tail of zeros.
+    pub fn lengthen_manifest_header(&mut self, bytes: usize) {
+        lengthen_header(self.manifest(), bytes);
+        self.reseal_manifest();
     }
+
+    /// Makes the header of a table longer, at the cost of its padding.
+    pub fn lengthen_table_header(&mut self, table: usize, bytes: u64) {
+        let place = Place::Table(table);
+        let crc_start = self.header_crc_start(table);
+        self.table(table)[crc_start..][..4].fill(0);
+        self.set(place, "header_bytes", self.get(place, "header_bytes") + bytes);
+        self.reseal(table);
+    }
+
+    /// Adds bytes to the end of a payload and reseals the manifest.
+    pub fn lengthen_payload(&mut self, section: usize, tail: &[u8]) {
+        let kind = self.get(Place::Section(section), "kind");
+        let flags = self.get(Place::Section(section), "flags");
+        let mut payload = self.remove_section(section);
+        payload.extend_from_slice(tail);
+        self.insert_section(section, kind, flags, &payload);
+    }
+}
+
+/// Where header_bytes stands in every file.
+fn header_bytes_of(file: &[u8]) -> usize {
+    let (offset, bytes) = spec::offsets("header-prefix")["header_bytes"];
+    read(&file[offset..offset + bytes.expect("a field has a length")]) as usize
+}
+
+/// Recomputes the checksum of the header of a file.
+fn reseal_header(file: &mut [u8]) {
+    let crc_start = header_bytes_of(file) - 4;
+    let header_crc = crc(&[&file[..crc_start]]);
+    write(&mut file[crc_start..][..4], header_crc.into());
+}
+
+/// Makes a header longer by a tail of zeros.
+fn lengthen_header(file: &mut Vec<u8>, bytes: usize) {
+    let header_bytes = header_bytes_of(file);
+    file.splice(header_bytes - 4..header_bytes - 4, vec![0; bytes]);
+    let (offset, length) = spec::offsets("header-prefix")["header_bytes"];
+    let length = length.expect("a field has a length");
+    write(&mut file[offset..offset + length], (header_bytes + bytes) as u64);
+    reseal_header(file);
 }
 
 /// Where a structure of the document ends.

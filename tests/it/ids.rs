@@ -129,7 +129,7 @@ fn both_readers_agree_on_resealed_damage() {
     }
     println!("{rejected:?}");
     for rule in
-        ["IDS-4", "IDS-6", "IDS-8", "IDS-9", "IDS-10", "IDS-13", "IDS-15", "IDS-16", "IDS-17"]
+        ["PRE-2", "PRE-5", "IDS-5", "IDS-6", "IDS-7", "IDS-10", "IDS-12", "IDS-13", "IDS-14"]
     {
         assert!(rejected.contains_key(rule), "{rule} in {rejected:?}");
     }

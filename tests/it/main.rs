@@ -13,6 +13,7 @@ mod exactness;
 mod forge;
 mod ids;
 mod join;
+mod map_vectors;
 mod oracle;
 mod plan;
 mod sets;

@@ -5,21 +5,28 @@
 //! stores.
 
 pub mod block;
+pub mod id_map;
 mod ids;
 mod manifest;
-mod meaning;
+pub mod meaning;
+pub mod mutation;
+mod prefix;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
+use std::io;
 use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian};
 
+use manifest::{IdMapEntry, SegmentEntry};
+use mutation::{Wrong, is, or};
+
 /// The first rule that a store breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
-    /// The tag without brackets, such as `TAB-4`.
+    /// The tag without brackets, such as `PRE-4`.
     pub rule: &'static str,
     /// The store is not corrupt, but uses what version 1 does not define.
     pub unsupported: bool,
@@ -43,8 +50,13 @@ type Checked<T> = Result<T, Rejection>;
 pub struct PlainStore {
     pub planned_radius: u16,
     pub next_segment: u64,
+    pub store_id: u128,
+    pub generation: u64,
     pub segments: Vec<PlainSegment>,
-    pub id_map: Option<manifest::IdMapEntry>,
+    pub id_map: Option<IdMapEntry>,
+    /// The kinds of sections that were skipped, and whether those who do not know them may edit the
+    /// store.
+    pub skipped: Vec<(u32, bool)>,
 }
 
 impl PlainStore {
@@ -63,7 +75,9 @@ impl PlainStore {
         for segment in &self.segments {
             let fingerprints = segment.tables.iter().take(1).flat_map(|table| &table.fingerprints);
             for (&fingerprint, ids) in fingerprints.zip(segment.ids.iter().flatten()) {
-                all.entry(fingerprint).or_default().extend(ids);
+                if !is(Wrong::FirstIdsOnly) || !all.contains_key(&fingerprint) {
+                    all.entry(fingerprint).or_default().extend(ids);
+                }
             }
         }
         all
@@ -139,12 +153,14 @@ fn corrupt(rule: &'static str, detail: String) -> Rejection {
 
 /// Corrupt unless it holds.
 fn require(holds: bool, rule: &'static str, detail: impl FnOnce() -> String) -> Checked<()> {
-    holds.then_some(()).ok_or_else(|| corrupt(rule, detail()))
+    let holds = holds || mutation::skips(rule);
+    let unsupported = mutation::confuses(rule);
+    holds.then_some(()).ok_or_else(|| Rejection { unsupported, ..corrupt(rule, detail()) })
 }
 
 /// Unsupported unless it holds.
 fn support(holds: bool, rule: &'static str, detail: impl FnOnce() -> String) -> Checked<()> {
-    let unsupported = true;
+    let unsupported = !mutation::confuses(rule);
     require(holds, rule, detail).map_err(|e| Rejection { unsupported, ..e })
 }
 
@@ -184,44 +200,102 @@ pub fn crc(parts: &[&[u8]]) -> u32 {
     !bytes.fold(!0, |crc: u32, &byte| crc >> 8 ^ CRC_TABLE[(crc as u8 ^ byte) as usize])
 }
 
+/// Gives the bytes of a file by its name.
+pub type Files<'a> = &'a dyn Fn(&str) -> io::Result<Vec<u8>>;
+
 /// Reads the store in `dir` and checks every rule.
+///
+/// # Errors
+///
+/// As [`read_files`].
+pub fn read_store(dir: &Path) -> Checked<PlainStore> {
+    read_files(&|name| std::fs::read(dir.join(name)))
+}
+
+/// Reads a store and checks every rule.
 ///
 /// # Errors
 ///
 /// The first rule broken. A manifest that cannot be read is [DIR-1], a table or ids file
 /// [DIR-2].
-pub fn read_store(dir: &Path) -> Checked<PlainStore> {
-    let path = dir.join("manifest.fps");
-    let file =
-        std::fs::read(&path).map_err(|e| corrupt("DIR-1", format!("{}: {e}", path.display())))?;
+pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
+    let file = read_file(files, "manifest.fps", "DIR-1")?;
     let manifest = manifest::read_manifest(&file)?;
-    let segments = manifest.segments.iter();
+    let entries = &manifest.segments[..];
+    let entries = or(entries, Wrong::FirstSegmentOnly, &entries[..entries.len().min(1)]);
+    // Section 1.2: all is opened before the contents of anything are looked at.
+    let opened = entries.iter().map(|segment| open_segment(files, segment));
+    let opened = opened.collect::<Checked<Vec<_>>>()?;
+    let segments = entries.iter().zip(&opened);
+    let segments = segments.map(|(entry, opened)| read_segment(entry, opened, manifest.id_map));
     Ok(PlainStore {
         planned_radius: manifest.planned_radius,
         next_segment: manifest.next_segment,
-        segments: segments.map(|segment| read_segment(dir, segment)).collect::<Checked<_>>()?,
+        store_id: manifest.store_id,
+        generation: manifest.generation,
+        segments: segments.collect::<Checked<_>>()?,
         id_map: manifest.id_map,
+        skipped: manifest.skipped,
     })
 }
 
-fn read_segment(dir: &Path, segment: &manifest::SegmentEntry) -> Checked<PlainSegment> {
+fn read_file(files: Files<'_>, name: &str, rule: &'static str) -> Checked<Vec<u8>> {
+    let file = files(name);
+    require(file.is_ok(), rule, || format!("{name}: {:?}", file.as_ref().err()))?;
+    Ok(file.unwrap_or_default())
+}
+
+/// The files of a segment, opened: each with its name.
+struct Opened {
+    tables: Vec<(String, table::OpenTable)>,
+    ids: Option<(String, ids::OpenIds)>,
+}
+
+fn open_segment(files: Files<'_>, segment: &SegmentEntry) -> Checked<Opened> {
+    let start = match segment.number {
+        number if is(Wrong::SegmentsInDecimal) => format!("segment-{number:016}"),
+        number if is(Wrong::SegmentsInCapitals) => format!("segment-{number:016X}"),
+        number => format!("segment-{number:016x}"),
+    };
+    let read = |name: &str| read_file(files, name, "DIR-2");
     let mut tables = Vec::new();
     for number in 0..segment.tables.len() {
-        let name = format!("segment-{:016x}-table-{number:03}.fpt", segment.number);
-        let file =
-            std::fs::read(dir.join(&name)).map_err(|e| corrupt("DIR-2", format!("{name}: {e}")))?;
-        let table = table::read_table(&file, segment, number);
-        tables.push(table.map_err(|e| Rejection { detail: format!("{name}: {}", e.detail), ..e })?);
+        let in_hex = format!("{start}-table-{number:03x}.fpt");
+        let name = or(format!("{start}-table-{number:03}.fpt"), Wrong::TablesInHex, in_hex);
+        let table = table::open_table(read(&name)?, segment, number).map_err(in_file(&name))?;
+        if is(Wrong::TableByTable) {
+            table.read(segment, number).map_err(in_file(&name))?;
+        }
+        tables.push((name, table));
     }
     let mut ids = None;
     if let Some(entry) = &segment.ids {
-        let name = format!("segment-{:016x}-ids.fpi", segment.number);
-        let file =
-            std::fs::read(dir.join(&name)).map_err(|e| corrupt("DIR-2", format!("{name}: {e}")))?;
-        let read = ids::read_ids(&file, segment, entry, &tables[0]);
-        ids = Some(read.map_err(|e| Rejection { detail: format!("{name}: {}", e.detail), ..e })?);
+        let name = format!("{start}-ids.fpi");
+        let blocks = tables[0].1.block_count();
+        let opened = ids::open_ids(read(&name)?, segment, entry, blocks);
+        ids = Some((name.clone(), opened.map_err(in_file(&name))?));
     }
+    Ok(Opened { tables, ids })
+}
+
+fn read_segment(
+    segment: &SegmentEntry,
+    opened: &Opened,
+    id_map: Option<IdMapEntry>,
+) -> Checked<PlainSegment> {
+    let read = |(number, (name, table)): (usize, &(String, table::OpenTable))| {
+        table.read(segment, number).map_err(in_file(name))
+    };
+    let tables = opened.tables.iter().enumerate().map(read).collect::<Checked<Vec<_>>>()?;
+    let read = |(name, ids): &(String, ids::OpenIds)| {
+        ids.read(segment, &tables[0], id_map).map_err(in_file(name))
+    };
+    let ids = opened.ids.as_ref().map(read).transpose()?;
     Ok(PlainSegment { number: segment.number, count: segment.count, tables, ids })
+}
+
+fn in_file(name: &str) -> impl Fn(Rejection) -> Rejection {
+    move |e| Rejection { detail: format!("{name}: {}", e.detail), ..e }
 }
 
 /// The fingerprint of a key of a table with this top.

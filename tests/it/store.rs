@@ -290,6 +290,66 @@ fn a_store_whose_segment_numbers_are_used_up_is_not_lost() {
 }
 
 #[test]
+fn a_store_keeps_its_id_and_counts_its_generations() {
+    let temporary = tempfile::tempdir().unwrap();
+    let [path, again] = ["store", "again"].map(|name| temporary.path().join(name));
+    let identity = |path: &Path| {
+        let store = Store::open(path).unwrap();
+        (store.id(), store.generation())
+    };
+    Packer::new().pack(&path, [1, 2, 3]).unwrap();
+    Packer::new().pack(&again, [3, 2, 1]).unwrap();
+    let (id, generation) = identity(&path);
+    assert_eq!(generation, 1);
+    assert_eq!(identity(&again), (id, 1), "what is packed decides");
+    Packer::new().replace(true).pack(&path, [4]).unwrap();
+    assert_eq!(identity(&path), (id, 2));
+    Packer::new().replace(true).pack(&path, [4]).unwrap();
+    assert_eq!(identity(&path), (id, 3));
+    Packer::new().replace(true).pack_with_ids(&again, [(3, 1), (2, 1), (1, 1)]).unwrap();
+    assert_eq!(identity(&again), (id, 2), "of the same store");
+    // Where the old manifest is damaged, nothing is known of the store.
+    fs::write(path.join("manifest.fps"), b"\x89FPSM\r\n\x1a").unwrap();
+    Packer::new().replace(true).pack(&path, [4]).unwrap();
+    let (other, generation) = identity(&path);
+    assert!(other != id && generation == 1);
+}
+
+#[test]
+fn a_store_whose_generations_are_used_up_is_not_lost() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    Packer::new().pack(&path, [1, 2, 3]).unwrap();
+    let mut forge = crate::forge::Forge::load(&path).unwrap();
+    forge.set(crate::forge::Place::Store, "generation", u64::MAX);
+    forge.reseal_manifest();
+    fs::write(path.join("manifest.fps"), forge.manifest()).unwrap();
+    let error = Packer::new().replace(true).pack(&path, [4]).unwrap_err();
+    assert!(matches!(error, Error::NoSegmentNumber { .. }), "{error}");
+    assert_eq!(Store::open(&path).unwrap().len(), 3);
+}
+
+#[test]
+fn files_of_further_kinds_stay_where_a_store_is_replaced() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec/vectors");
+    fs::create_dir(&path).unwrap();
+    for entry in fs::read_dir(vectors.join("good-further-files")).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), path.join(entry.file_name())).unwrap();
+    }
+    assert_eq!(Store::open(&path).unwrap().skipped_sections().len(), 1);
+    Packer::new().replace(true).pack(&path, [4]).unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!((store.len(), store.skipped_sections().len()), (1, 0));
+    for name in ["segment-0000000000000001-extra-000.fpx", "words.fpw"] {
+        assert!(path.join(name).exists(), "{name}");
+    }
+    assert!(!path.join("segment-0000000000000001-table-000.fpt").exists());
+}
+
+#[test]
 fn a_second_writer_is_told_to_wait() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");

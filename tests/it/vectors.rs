@@ -15,14 +15,14 @@ use crate::oracle;
 use crate::sets::sorted;
 
 /// Files of a vector by name.
-type Files = BTreeMap<String, Vec<u8>>;
+pub type Files = BTreeMap<String, Vec<u8>>;
 
-struct Vector {
-    name: String,
+pub struct Vector {
+    pub name: String,
     sentence: String,
     /// The rule that is broken; empty for a good one.
     rule: String,
-    files: Files,
+    pub files: Files,
     /// The fingerprints, of a good one.
     fingerprints: Vec<u64>,
     /// The ids of each of them, of a good one that has ids.
@@ -65,7 +65,7 @@ fn ascending(ids: Option<Vec<Vec<u64>>>) -> Option<Vec<Vec<u64>>> {
 }
 
 /// All vectors, made anew.
-fn vectors() -> Vec<Vector> {
+pub fn vectors() -> Vec<Vector> {
     let temporary = tempfile::tempdir().unwrap();
     let mut packed = 0;
     let mut pack = |spec: &BaseSpec| {
@@ -100,6 +100,11 @@ fn vectors() -> Vec<Vector> {
             ids: ascending(spec.ids).filter(|_| case.rule.is_empty()),
         });
     }
+    for vector in forge::written() {
+        let forge::WrittenVector { name, rule, sentence, files, fingerprints, ids } = vector;
+        let (name, rule, sentence) = (name.to_string(), rule.to_string(), sentence.to_string());
+        vectors.push(Vector { name, sentence, rule, files, fingerprints, ids });
+    }
     vectors.sort_by(|a, b| a.name.cmp(&b.name));
     vectors
 }
@@ -108,6 +113,11 @@ fn vectors() -> Vec<Vector> {
 fn compare(plain: &oracle::PlainStore, store: &Store) {
     let stats = store.stats().unwrap();
     assert_eq!(u32::from(plain.planned_radius), stats.radius);
+    assert_eq!((plain.store_id, plain.generation), (store.id(), store.generation()));
+    let skipped = store.skipped_sections().iter();
+    let skipped: Vec<_> =
+        skipped.map(|section| (section.kind, !section.writers_must_know)).collect();
+    assert_eq!(plain.skipped, skipped);
     assert!(plain.segments.iter().all(|segment| segment.number < plain.next_segment));
     assert_eq!(plain.segments.len(), stats.segments.len());
     let plain_map = plain.id_map.map(|map| (map.string_count, map.file_bytes, map.footer_crc));
@@ -176,7 +186,8 @@ fn readme(vectors: &[Vector]) -> String {
     let mut text = String::from(
         "# Test vectors of format version 1\n\n\
          One store per directory. `good-*` are read, and `good-NAME.hex` lists their fingerprints, `good-NAME.ids` their ids; `bad-*` are rejected\n\
-         as corrupt and `unsupported-*` as unsupported, by a reader that checks every rule, with the message given here.\n\
+         as corrupt and `unsupported-*` as unsupported, by a reader that checks every rule. The last column is what fpstore says of it, from\n\
+         the tag of the rule on; the program puts the file and the byte before it. `-before-` in a name: of several defects, the one to report.\n\
          This file is written by the test that checks it.\n\n\
          | vector | what it is | message |\n| --- | --- | --- |\n",
     );

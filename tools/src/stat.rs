@@ -48,6 +48,9 @@ pub struct Args {
 #[derive(Serialize)]
 struct StoreReport {
     store: String,
+    /// Which store this is, in 32 hexadecimal digits, and how often it was written.
+    store_id: String,
+    generation: u64,
     radius: u32,
     fingerprints: u64,
     bytes: u64,
@@ -90,14 +93,19 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let name = args.store.display().to_string();
     let mut output = Output::stdout();
     if args.json {
-        output.json(&report(name, &stats, strings))?;
+        output.json(&report(&store, name, &stats, strings))?;
     } else {
-        print(&mut output, &name, &stats, strings, args.details)?;
+        print(&mut output, &store, &name, &stats, strings, args.details)?;
     }
     output.flush()
 }
 
-fn report(store: String, stats: &Stats, id_map_strings: Option<u64>) -> StoreReport {
+fn report(
+    opened: &Store,
+    store: String,
+    stats: &Stats,
+    id_map_strings: Option<u64>,
+) -> StoreReport {
     let segment = |segment: &SegmentStats| SegmentReport {
         segment: segment.number,
         design: segment.design.to_string(),
@@ -107,6 +115,8 @@ fn report(store: String, stats: &Stats, id_map_strings: Option<u64>) -> StoreRep
     };
     StoreReport {
         store,
+        store_id: format!("{:032x}", opened.id()),
+        generation: opened.generation(),
         radius: stats.radius,
         fingerprints: stats.fingerprints,
         bytes: stats.bytes,
@@ -137,6 +147,7 @@ fn other_bytes(ids: &IdStats) -> u64 {
 
 fn print(
     output: &mut Output,
+    store: &Store,
     name: &str,
     stats: &Stats,
     strings: Option<u64>,
@@ -148,6 +159,7 @@ fn print(
         "{name}: {} fingerprints, {} bytes{each}, packed for k = {}",
         stats.fingerprints, stats.bytes, stats.radius,
     ))?;
+    print_identity(output, store)?;
     for segment in &stats.segments {
         output.line(&format!(
             "segment {}: design {}, {} fingerprints in {}",
@@ -168,6 +180,20 @@ fn print(
     }
     if let Some(strings) = strings {
         output.line(&format!("ids are the numbers of {strings} strings in an id map"))?;
+    }
+    Ok(())
+}
+
+/// Which store this is, and what of it is not known here.
+fn print_identity(output: &mut Output, store: &Store) -> Result<(), Failure> {
+    output.line(&format!("store {:032x}, generation {}", store.id(), store.generation()))?;
+    for section in store.skipped_sections() {
+        let edit =
+            if section.writers_must_know { "; do not edit the store without it" } else { "" };
+        output.line(&format!(
+            "a part of kind {} is not known to this version and was skipped{edit}",
+            section.kind
+        ))?;
     }
     Ok(())
 }

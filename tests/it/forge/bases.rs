@@ -51,8 +51,12 @@ pub enum Base {
     OneId,
     /// The fingerprints of `Tiny`, with one to three ids each, of 13 bits.
     Ids,
+    /// The same with ids that are less than 70.
+    FewIds,
     /// The empty set, with ids.
     NoIds,
+    /// Three fingerprints with 33,001 ids together: two groups of marks.
+    ManyIds,
 }
 
 /// What each base is.
@@ -74,6 +78,14 @@ pub fn base_spec(base: Base) -> BaseSpec {
         Base::OneId => base_spec(Base::Blocks).with_ids(|index| vec![1000 + 7 * index]),
         Base::Ids => base_spec(Base::Tiny)
             .with_ids(|index| (0..1 + index % 3).map(|id| 5000 + 10 * id + index).collect()),
+        Base::FewIds => base_spec(Base::Tiny).with_ids(|index| {
+            (0..1 + index % 3).map(|id| 20 * id + index).chain([69 - index]).collect()
+        }),
+        Base::ManyIds => {
+            let counts = [20_000, 13_000, 1];
+            spec("single", "xor", 256, 0, vec![3, 1 << 40, u64::MAX])
+                .with_ids(|index| (0..counts[index as usize]).collect())
+        }
         Base::NoIds => base_spec(Base::Empty).with_ids(|_| vec![]),
     }
 }
@@ -89,12 +101,12 @@ fn spec(
 }
 
 /// `count` values, each the one before plus `step`.
-fn steps(first: u64, step: u64, count: u64) -> Vec<u64> {
+pub fn steps(first: u64, step: u64, count: u64) -> Vec<u64> {
     (0..count).map(|index| first + index * step).collect()
 }
 
 /// The first `count` values of a SplitMix64 sequence, sorted.
-fn scattered(count: usize) -> Vec<u64> {
+pub fn scattered(count: usize) -> Vec<u64> {
     let mut state = 0x5EED_u64;
     let mut next = || {
         state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -207,6 +219,10 @@ pub fn good_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
         ("good-ids-one-each", "One id for each fingerprint: no marks.", base_spec(Base::OneId)),
         ("good-ids-several", "One to three ids for each fingerprint.", base_spec(Base::Ids)),
         ("good-ids-zero", "The id 0 for each fingerprint: ids of 0 bits.", base_spec(Base::Blocks).with_ids(|_| vec![0])),
+        good!("ten-tables", "2of5", "gap", 256, 24, scattered(60), "Ten tables with tops of two parts out of five"),
+        good!("scattered", "single", "xor", 8192, 8, scattered(100), "The largest blocks with a key_count of 2 bytes"),
+        good!("scattered", "single", "gap", 32768, 0, scattered(100), "Blocks of 32768 bytes"),
+        good!("scattered", "halves", "xor", 65536, 24, scattered(100), "The largest blocks"),
         ("good-ids-greatest", "Ids of 64 bits.", base_spec(Base::Ids).with_ids(|index| vec![index, u64::MAX - index])),
     ]
 }

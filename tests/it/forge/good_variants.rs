@@ -1,23 +1,51 @@
 //! Good stores that the library does not write, and must read.
 
-use super::Base::{Ids, One, Tiny};
+use super::Base::{FewIds, Ids, One, Tiny};
 use super::{Case, Forge, Place, case};
+
+/// A kind that this document never assigns, and one for private use.
+pub const NEVER: u64 = u32::MAX as u64;
+pub const PRIVATE: u64 = (1 << 31) + 66;
+/// The flag *writers*.
+const WRITERS: u64 = 2;
 
 /// Stores with the fingerprints of their base; `rule` is empty.
 #[rustfmt::skip]
 pub fn good_variants() -> Vec<Case> {
     vec![
-        case("good-unknown-section", "", One, "Sections of unknown kind, not critical, stand between and after the known ones and are to be skipped.", |f| {
-            f.insert_section(1, 66, 0, b"66");
-            f.insert_section(2, 4, 0, b"");
-            f.insert_section(4, u32::MAX.into(), 0, b"12345678");
+        case("good-unknown-section", "", One, "Sections of unknown kind, not critical, stand between and after the known ones and are to be skipped: kinds 7 (SPANS), 2^31 + 66 (private) and 2^32 - 1 (never assigned).", |f| {
+            f.insert_section(1, PRIVATE, 0, b"66");
+            f.insert_section(2, 7, WRITERS, b"");
+            f.insert_section(4, NEVER, 0, b"12345678");
+        }),
+        case("good-section-for-writers", "", Ids, "A section of a kind that is never assigned has the flag *writers*: the store is read, and not edited by those who do not know the kind.", |f| {
+            f.insert_section(3, NEVER, WRITERS, b"made up");
         }),
         case("good-unused-flags", "", One, "The unused flags of all sections are set.", |f| {
-            f.insert_section(2, 66, 0xFFFF_0000, b"66");
+            f.insert_section(2, NEVER, 0xFFFF_0000, b"66");
             for section in [0, 1] {
-                f.set(Place::Section(section), "flags", 0xFFFF_0001);
+                f.set(Place::Section(section), "flags", 0xFFFF_0003);
             }
             f.reseal_manifest();
+        }),
+        case("good-long-headers", "", Ids, "The headers of manifest, tables and ids have tails of zeros.", |f| {
+            f.lengthen_manifest_header(32);
+            f.lengthen_table_header(0, 8);
+            f.lengthen_table_header(1, 4096 - 64);
+            f.set(Place::IdsHeader, "table_crc", f.get(Place::Entry(0), "header_crc"));
+            f.lengthen_ids_header(24);
+        }),
+        case("good-long-payloads", "", FewIds, "All payloads have tails of zeros.", |f| {
+            f.insert_section(3, 6, WRITERS, &id_map());
+            for section in 0..4 {
+                f.lengthen_payload(section, &[0; 12]);
+            }
+        }),
+        case("good-long-entries", "", Tiny, "entry_bytes is 24: the entries of tables have tails of zeros.", |f| long_entries(f, 0)),
+        case("good-further-files", "", One, "Files of further kinds lie in the directory; one has the prefix of all files, a section that is to be skipped names it.", |f| {
+            f.insert_section(2, NEVER, 0, b"segment-0000000000000001-extra-000.fpx");
+            f.files.insert("segment-0000000000000001-extra-000.fpx".into(), made_up(b'X', 2, 64));
+            f.files.insert("words.fpw".into(), b"made up".to_vec());
         }),
         case("good-version-minor-7", "", Tiny, "version_minor is 7 in the manifest and in the tables.", |f| {
             f.set(Place::Manifest, "version_minor", 7);
@@ -43,7 +71,7 @@ pub fn good_variants() -> Vec<Case> {
             }
             let first = f.payload(1).to_vec();
             set_number(f, 171);
-            f.insert_section(1, 2, 1, &first);
+            f.insert_section(1, 2, 3, &first);
             f.set(Place::Store, "segment_count", 2);
             f.reseal_manifest();
         }),
@@ -56,8 +84,8 @@ pub fn good_variants() -> Vec<Case> {
             f.set(Place::IdsHeader, "version_minor", 7);
             f.reseal_ids();
         }),
-        case("good-ids-map", "", Ids, "An ID_MAP section stands at the end.", |f| {
-            f.insert_section(3, 6, 0, &id_map());
+        case("good-ids-map", "", FewIds, "An ID_MAP section stands at the end.", |f| {
+            f.insert_section(3, 6, WRITERS, &id_map());
         }),
         case("good-ids-of-one-segment", "", Ids, "Segments 1 and 171 hold the same set, the first one without ids.", |f| {
             for table in f.tables() {
@@ -69,7 +97,7 @@ pub fn good_variants() -> Vec<Case> {
             let first = f.payload(1).to_vec();
             f.set(Place::IdsEntry, "segment_number", 171);
             set_number(f, 171);
-            f.insert_section(1, 2, 1, &first);
+            f.insert_section(1, 2, 3, &first);
             f.set(Place::Store, "segment_count", 2);
             f.reseal_manifest();
         }),
@@ -81,9 +109,30 @@ pub fn good_variants() -> Vec<Case> {
     ]
 }
 
+/// Gives the entries of tables a tail that ends with this byte.
+pub fn long_entries(f: &mut Forge, last: u8) {
+    f.set(Place::Segment, "entry_bytes", 24);
+    let payload = f.payload(1).to_vec();
+    let (fields, entries) = payload.split_at(super::end("segment-section"));
+    let entries = entries.chunks(16).flat_map(|entry| [entry, &[0; 7], &[last]].concat());
+    let payload = [fields, &entries.collect::<Vec<u8>>()].concat();
+    f.replace_segment(&payload);
+}
+
+/// A file of a made-up kind or version: a sound header, and then bytes that mean nothing here.
+pub fn made_up(kind: u8, version_major: u16, header_bytes: usize) -> Vec<u8> {
+    let mut file = vec![0xA5; header_bytes];
+    file[..8].copy_from_slice(&[0x89, 0x46, 0x50, 0x53, kind, 0x0D, 0x0A, 0x1A]);
+    file[8..10].copy_from_slice(&version_major.to_le_bytes());
+    file[12..16].copy_from_slice(&(header_bytes as u32).to_le_bytes());
+    super::reseal_header(&mut file);
+    file.extend(b"nothing that version 1 knows");
+    file
+}
+
 /// The payload of the ID_MAP section for the map `format-spec/id-map/good.idmap`.
 pub fn id_map() -> Vec<u8> {
-    let map = include_bytes!("../../../format-spec/id-map/good.idmap");
+    let map = super::maps::good_map();
     let footer = &map[map.len() - 24..];
     [&footer[..8], &(map.len() as u64).to_le_bytes(), &footer[20..]].concat()
 }

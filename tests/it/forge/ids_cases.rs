@@ -1,9 +1,12 @@
 //! Cases of sections 3.5 and 8: ids.
 
-use super::Base::{Ids, NoIds, OneId};
+use super::Base::{FewIds, Ids, ManyIds, NoIds, OneId};
+use super::good_variants::{id_map, made_up};
 use super::{Case, Forge, Place, case};
 
 const IDS: u64 = 3;
+/// The flags of both kinds: *writers*.
+const FLAGS: u64 = 2;
 const ID_MAP: u64 = 6;
 
 pub fn cases() -> Vec<Case> {
@@ -25,17 +28,13 @@ fn manifest() -> Vec<Case> {
         case("bad-dir-02-no-ids", "DIR-2", Ids, "The ids file is missing.", |f| {
             f.files.remove(&f.ids_name());
         }),
-        case("bad-man-13-critical-ids", "MAN-13", Ids, "The IDS section is critical.", |f| {
-            f.set(Place::Section(2), "flags", 1);
+        case("bad-man-08-critical-ids", "MAN-8", Ids, "The IDS section is critical.", |f| {
+            f.set(Place::Section(2), "flags", 1 | FLAGS);
             f.reseal_manifest();
         }),
         case("bad-ids-01-too-short", "IDS-1", Ids, "The payload of the IDS section has 16 bytes.", |f| {
             let payload = f.remove_section(2);
-            f.insert_section(2, IDS, 0, &payload[..16]);
-        }),
-        case("bad-ids-01-too-long", "IDS-1", Ids, "The payload of the IDS section has 32 bytes.", |f| {
-            let payload = f.remove_section(2);
-            f.insert_section(2, IDS, 0, &[&payload[..], &[0; 8]].concat());
+            f.insert_section(2, IDS, FLAGS, &payload[..16]);
         }),
         case("bad-ids-02-no-segment", "IDS-2", Ids, "The IDS section is of segment 0, which is none.", |f| {
             f.set(Place::IdsEntry, "segment_number", 0);
@@ -43,20 +42,22 @@ fn manifest() -> Vec<Case> {
         }),
         case("bad-ids-02-twice", "IDS-2", Ids, "Two IDS sections are of the same segment.", |f| {
             let payload = f.payload(2).to_vec();
-            f.insert_section(3, IDS, 0, &payload);
+            f.insert_section(3, IDS, FLAGS, &payload);
         }),
         case("bad-map-01-too-short", "MAP-1", Ids, "The payload of the ID_MAP section has 16 bytes.", |f| {
-            f.insert_section(3, ID_MAP, 0, &[1; 16]);
-        }),
-        case("bad-map-01-too-long", "MAP-1", Ids, "The payload of the ID_MAP section has 24 bytes.", |f| {
-            f.insert_section(3, ID_MAP, 0, &[1; 24]);
+            f.insert_section(3, ID_MAP, FLAGS, &[1; 16]);
         }),
         case("bad-map-02-twice", "MAP-2", Ids, "There are two ID_MAP sections.", |f| {
-            f.insert_section(3, ID_MAP, 0, &[1; 20]);
-            f.insert_section(3, ID_MAP, 0, &[1; 20]);
+            f.insert_section(3, ID_MAP, FLAGS, &[1; 20]);
+            f.insert_section(3, ID_MAP, FLAGS, &[1; 20]);
         }),
-        case("bad-man-13-critical-id-map", "MAN-13", Ids, "The ID_MAP section is critical.", |f| {
-            f.insert_section(3, ID_MAP, 1, &[1; 20]);
+        case("bad-map-03-id-of-string-count", "MAP-3", FewIds, "An id is string_count, one more than the greatest number of a string.", |f| {
+            let strings = 69;
+            let map = id_map();
+            f.insert_section(3, ID_MAP, FLAGS, &[&u64::to_le_bytes(strings)[..], &map[8..]].concat());
+        }),
+        case("bad-man-08-critical-id-map", "MAN-8", Ids, "The ID_MAP section is critical.", |f| {
+            f.insert_section(3, ID_MAP, 1 | FLAGS, &[1; 20]);
         }),
     ]
 }
@@ -68,47 +69,60 @@ fn header() -> Vec<Case> {
             f.ids().pop();
         }),
         case("bad-ids-03-longer", "IDS-3", Ids, "A byte follows the ids file.", |f| f.ids().push(0)),
-        case("bad-ids-03-51-bytes", "IDS-3", NoIds, "The ids file has 51 bytes, and the manifest says so.", |f| {
-            f.ids().truncate(51);
-            f.set(Place::IdsEntry, "file_bytes", 51);
+        case("bad-ids-07-too-short", "IDS-7", NoIds, "The ids file is a header and 3 bytes, and the manifest says so.", |f| {
+            let bytes = f.ids().len() - 1;
+            f.ids().truncate(bytes);
+            f.set(Place::IdsEntry, "file_bytes", bytes as u64);
             f.reseal_manifest();
         }),
-        case("bad-ids-04-magic", "IDS-4", Ids, "magic of the ids file is that of a table.", |f| {
+        case("bad-pre-02-ids-magic", "PRE-2", Ids, "magic of the ids file is that of a table.", |f| {
             f.field(Place::IdsHeader, "magic")[3] = b'T';
             f.reseal_ids();
         }),
-        case("bad-ids-05-header-crc", "IDS-5", Ids, "header_crc of the ids file is wrong.", |f| {
+        case("bad-pre-04-ids-header-crc", "PRE-4", Ids, "header_crc of the ids file is wrong.", |f| {
             f.flip(Place::IdsHeader, "header_crc");
         }),
-        case("unsupported-ids-06-version-2", "IDS-6", Ids, "version_major of the ids file is 2.", |f| {
+        case("unsupported-pre-05-ids-version-2", "PRE-5", Ids, "version_major of the ids file is 2.", |f| {
             set_header(f, "version_major", 2);
         }),
-        case("bad-ids-07-other-file", "IDS-7", Ids, "The manifest has another header_crc of the ids file.", |f| {
+        case("unsupported-pre-05-ids-made-up", "PRE-5", Ids, "The ids file is of a made-up version 2, and nothing in it is as in version 1.", |f| {
+            *f.ids() = made_up(b'I', 2, 32);
+            let bytes = f.ids().len() as u64;
+            f.set(Place::IdsEntry, "file_bytes", bytes);
+            f.reseal_manifest();
+        }),
+        case("bad-pre-06-ids-header-bytes-48", "PRE-6", Ids, "header_bytes of the ids file is 48, with a right header_crc.", |f| set_header(f, "header_bytes", 48)),
+        case("unsupported-pre-07-ids-tail", "PRE-7", Ids, "The tail of the header of the ids file is not zero.", |f| {
+            f.lengthen_ids_header(8);
+            f.ids()[52] = 1;
+            f.reseal_ids();
+        }),
+        case("bad-ids-04-other-file", "IDS-4", Ids, "The manifest has another header_crc of the ids file.", |f| {
             f.flip(Place::IdsEntry, "header_crc");
             f.reseal_manifest();
         }),
-        case("unsupported-ids-08-reserved", "IDS-8", Ids, "The last reserved byte of the ids file is not zero.", |f| {
-            f.field(Place::IdsHeader, "reserved")[2] = 1;
+        case("unsupported-ids-05-reserved", "IDS-5", Ids, "The last reserved byte of the ids file is not zero.", |f| {
+            f.field(Place::IdsHeader, "reserved")[6] = 1;
             f.reseal_ids();
         }),
-        case("bad-ids-09-table", "IDS-9", Ids, "table_crc is that of table 1.", |f| {
+        case("bad-ids-06-table", "IDS-6", Ids, "table_crc is that of table 1.", |f| {
             let other = f.get(Place::Entry(1), "header_crc");
             set_header(f, "table_crc", other);
         }),
-        case("bad-ids-09-count", "IDS-9", Ids, "count of the ids file is one more than that of the segment.", |f| {
+        case("bad-ids-06-count", "IDS-6", Ids, "count of the ids file is one more than that of the segment.", |f| {
             f.increment(Place::IdsHeader, "count");
             f.reseal_ids();
         }),
-        case("bad-ids-09-blocks", "IDS-9", OneId, "block_count of the ids file is one more than that of table 0.", |f| {
+        case("bad-ids-06-blocks", "IDS-6", OneId, "block_count of the ids file is one more than that of table 0.", |f| {
             f.increment(Place::IdsHeader, "block_count");
             f.reseal_ids();
         }),
-        case("bad-ids-10-65-bits", "IDS-10", NoIds, "id_bits is 65.", |f| set_header(f, "id_bits", 65)),
-        case("bad-ids-10-too-few", "IDS-10", OneId, "There are fewer ids than fingerprints.", |f| {
+        case("bad-ids-07-65-bits", "IDS-7", NoIds, "id_bits is 65.", |f| set_header(f, "id_bits", 65)),
+        case("bad-ids-07-too-few", "IDS-7", OneId, "There are fewer ids than fingerprints.", |f| {
             let count = f.get(Place::IdsHeader, "count");
             set_header(f, "id_count", count - 1);
         }),
-        case("bad-ids-10-too-many", "IDS-10", Ids, "The file is too short for 2^64 - 1 ids.", |f| {
+        case("bad-ids-07-too-many", "IDS-7", Ids, "The file is too short for 2^64 - 1 ids.", |f| {
             set_header(f, "id_count", u64::MAX);
         }),
     ]
@@ -117,14 +131,26 @@ fn header() -> Vec<Case> {
 #[rustfmt::skip]
 fn directory() -> Vec<Case> {
     vec![
-        case("bad-ids-11-directory-crc", "IDS-11", Ids, "directory_crc is wrong.", |f| {
+        case("bad-ids-08-directory-crc", "IDS-8", Ids, "directory_crc is wrong.", |f| {
             *f.ids().last_mut().expect("the file is not empty") ^= 1;
         }),
-        case("bad-ids-12-other-file", "IDS-12", Ids, "The manifest has another directory_crc.", |f| {
+        case("bad-ids-09-other-file", "IDS-9", Ids, "The manifest has another directory_crc.", |f| {
             f.flip(Place::IdsEntry, "directory_crc");
             f.reseal_manifest();
         }),
-        case("bad-ids-13-first", "IDS-13", Ids, "The first entry of mark_counts is 1.", |f| {
+        case("bad-ids-10-second-too-great", "IDS-10", ManyIds, "The second entry of mark_counts is one more than a group has marks.", |f| {
+            super::write(&mut f.ids_part(3)[8..16], 32769);
+            f.reseal_ids();
+        }),
+        case("bad-ids-10-descends", "IDS-10", ManyIds, "The second entry of mark_counts is greater than count.", |f| {
+            super::write(&mut f.ids_part(3)[8..16], 4);
+            f.reseal_ids();
+        }),
+        case("bad-ids-13-second-group", "IDS-13", ManyIds, "A mark of the second group is 1 that mark_counts do not count.", |f| {
+            *f.ids_part(1).get_mut(4096).expect("there are two groups") |= 2;
+            f.reseal_ids();
+        }),
+        case("bad-ids-10-first", "IDS-10", Ids, "The first entry of mark_counts is 1.", |f| {
             f.ids_part(3)[0] = 1;
             f.reseal_ids();
         }),
@@ -134,34 +160,41 @@ fn directory() -> Vec<Case> {
 #[rustfmt::skip]
 fn body() -> Vec<Case> {
     vec![
-        case("bad-ids-14-body", "IDS-14", Ids, "A bit of an id is wrong.", |f| {
+        case("bad-ids-11-body", "IDS-11", Ids, "A bit of an id is wrong.", |f| {
             f.ids_part(2)[4] ^= 1;
         }),
-        case("bad-ids-14-chunk-crc", "IDS-14", OneId, "The CRC of a chunk is wrong.", |f| {
+        case("bad-ids-11-chunk-crc", "IDS-11", OneId, "The CRC of a chunk is wrong.", |f| {
             f.ids_part(4)[0] ^= 1;
             f.reseal_ids_directory();
         }),
-        case("bad-ids-15-rank", "IDS-15", OneId, "The rank of block 1 is one too high.", |f| {
+        case("bad-ids-12-rank", "IDS-12", OneId, "The rank of block 1 is one too high.", |f| {
             let rank = f.id_entry(0, 7, 1);
             f.set_id_entry(0, 7, 1, rank + 1);
             f.reseal_ids();
         }),
-        case("bad-ids-16-first", "IDS-16", Ids, "Mark 0 is 0, and mark 2 is 1 in its place.", |f| {
+        case("bad-ids-12-last-rank", "IDS-12", OneId, "The rank of the last block is one too low.", |f| {
+            let last = f.get(Place::IdsHeader, "block_count") as usize - 1;
+            assert!(last >= 2, "a rank behind the second");
+            let rank = f.id_entry(0, 7, last);
+            f.set_id_entry(0, 7, last, rank - 1);
+            f.reseal_ids();
+        }),
+        case("bad-ids-13-first", "IDS-13", Ids, "Mark 0 is 0, and mark 2 is 1 in its place.", |f| {
             f.ids_part(1)[0] ^= 0b101;
             f.reseal_ids();
         }),
-        case("bad-ids-16-one-more", "IDS-16", Ids, "There is a mark more than mark_counts says.", |f| {
+        case("bad-ids-13-one-more", "IDS-13", Ids, "There is a mark more than mark_counts says.", |f| {
             f.ids_part(1)[0] ^= 0b100;
             f.reseal_ids();
         }),
-        case("bad-ids-17-equal", "IDS-17", Ids, "A fingerprint has the same id twice.", |f| {
+        case("bad-ids-14-equal", "IDS-14", Ids, "A fingerprint has the same id twice.", |f| {
             let id = f.id_entry(2, 13, 1);
             f.set_id_entry(2, 13, 2, id);
             f.reseal_ids();
         }),
-        case("bad-ids-18-ranks", "IDS-18", OneId, "A bit behind the ranks is 1.", |f| pad(f, 0)),
-        case("bad-ids-18-marks", "IDS-18", Ids, "A bit behind the marks is 1.", |f| pad(f, 1)),
-        case("bad-ids-18-ids", "IDS-18", Ids, "A bit behind the ids is 1.", |f| pad(f, 2)),
+        case("bad-ids-15-ranks", "IDS-15", OneId, "A bit behind the ranks is 1.", |f| pad(f, 0)),
+        case("bad-ids-15-marks", "IDS-15", Ids, "A bit behind the marks is 1.", |f| pad(f, 1)),
+        case("bad-ids-15-ids", "IDS-15", Ids, "A bit behind the ids is 1.", |f| pad(f, 2)),
     ]
 }
 
@@ -183,7 +216,7 @@ impl Forge {
         let body = [ranks, words(marks, 1), words(ids, get("id_bits"))];
         let chunks = 4 * body.iter().sum::<usize>().div_ceil(4096);
         let groups = 8 * marks.div_ceil(32768) as usize;
-        let mut end = super::end("ids-header");
+        let mut end = get("header_bytes") as usize;
         [body[0], body[1], body[2], groups, chunks].map(|bytes| {
             end += bytes;
             end - bytes..end
@@ -192,7 +225,9 @@ impl Forge {
 
     /// The bytes of the ids file that no other bytes of it are checksums of.
     pub fn unsealed_ids(&self) -> Vec<usize> {
-        let header = 0..super::end("ids-header") - 4;
+        // header_bytes itself decides where the checksum stands.
+        let header_bytes = self.get(Place::IdsHeader, "header_bytes") as usize;
+        let header = (0..12).chain(16..header_bytes - 4);
         header.chain(self.ids_parts[0].start..self.ids_parts[3].end).collect()
     }
 
@@ -218,9 +253,8 @@ impl Forge {
 
     /// Recomputes every checksum of the ids file, and those of the manifest.
     pub fn reseal_ids(&mut self) {
-        let (_, crc_range) = self.field_range(Place::IdsHeader, "header_crc");
-        let header_crc = super::crc(&[&self.ids()[..crc_range.start]]);
-        self.set(Place::IdsHeader, "header_crc", header_crc.into());
+        super::reseal_header(self.ids());
+        let header_crc = self.ids_header_crc();
         let body = self.ids_parts[0].start..self.ids_parts[2].end;
         let chunks: Vec<Vec<u8>> = self.ids()[body].chunks(4096).map(<[u8]>::to_vec).collect();
         for (number, chunk) in chunks.iter().enumerate() {
@@ -231,15 +265,29 @@ impl Forge {
         self.reseal_ids_directory();
     }
 
+    fn ids_header_crc(&mut self) -> u32 {
+        let end = super::header_bytes_of(self.ids());
+        super::read(&self.ids()[end - 4..end]) as u32
+    }
+
+    /// Makes the header of the ids file longer by a tail of zeros.
+    pub fn lengthen_ids_header(&mut self, bytes: usize) {
+        super::lengthen_header(self.ids(), bytes);
+        self.ids_parts = self.locate_ids_parts();
+        let file_bytes = self.ids().len() as u64;
+        self.set(Place::IdsEntry, "file_bytes", file_bytes);
+        self.reseal_ids();
+    }
+
     /// Recomputes the checksum of the directory, and those of the manifest.
     fn reseal_ids_directory(&mut self) {
-        let header_crc = self.get(Place::IdsHeader, "header_crc");
+        let header_crc = self.ids_header_crc();
         let directory = self.ids_parts[3].start..self.ids_parts[4].end;
         let end = directory.end;
-        let parts = [&(header_crc as u32).to_le_bytes()[..], &self.ids()[directory]];
+        let parts = [&header_crc.to_le_bytes()[..], &self.ids()[directory]];
         let directory_crc = super::crc(&parts);
         super::write(&mut self.ids()[end..end + 4], directory_crc.into());
-        self.set(Place::IdsEntry, "header_crc", header_crc);
+        self.set(Place::IdsEntry, "header_crc", header_crc.into());
         self.set(Place::IdsEntry, "directory_crc", directory_crc.into());
         self.reseal_manifest();
     }

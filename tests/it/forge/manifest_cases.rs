@@ -1,10 +1,13 @@
 //! Cases of sections 2 and 3: directory and manifest.
 
-use super::Base::{One, Tiny};
+use super::Base::{FewIds, One, Tiny};
+use super::good_variants::{NEVER, PRIVATE, long_entries, made_up};
 use super::{Case, Forge, MANIFEST, Place, case};
 
 const STORE: u64 = 1;
 const SEGMENT: u64 = 2;
+/// The flags of both: *critical* and *writers*.
+const FLAGS: u64 = 3;
 const CRITICAL: u64 = 1;
 
 pub fn cases() -> Vec<Case> {
@@ -56,35 +59,50 @@ fn directory() -> Vec<Case> {
 #[rustfmt::skip]
 fn header() -> Vec<Case> {
     vec![
-        case("bad-man-01-empty", "MAN-1", One, "The manifest is empty.", |f| f.manifest().clear()),
-        case("bad-man-01-cut", "MAN-1", One, "The manifest has 31 bytes.", |f| f.manifest().truncate(31)),
-        case("bad-man-02-magic", "MAN-2", One, "The line feed of the manifest's magic is gone, as after a transfer as text.", |f| {
+        case("bad-pre-01-manifest-empty", "PRE-1", One, "The manifest is empty.", |f| f.manifest().clear()),
+        case("bad-pre-01-manifest-cut", "PRE-1", One, "The manifest has 23 bytes.", |f| f.manifest().truncate(23)),
+        case("bad-pre-02-manifest-magic", "PRE-2", One, "The line feed of the manifest's magic is gone, as after a transfer as text.", |f| {
             f.field(Place::Manifest, "magic")[6] = 0x20;
             f.reseal_manifest_header();
         }),
-        case("bad-man-02-table", "MAN-2", One, "The manifest is a table file.", |f| {
+        case("bad-pre-02-manifest-table", "PRE-2", One, "The manifest is a table file.", |f| {
             *f.manifest() = f.table(0).clone();
         }),
-        case("bad-man-03-header-crc", "MAN-3", One, "header_crc of the manifest is wrong.", |f| {
+        case("bad-pre-04-manifest-header-crc", "PRE-4", One, "header_crc of the manifest is wrong.", |f| {
             f.flip(Place::Manifest, "header_crc");
         }),
-        case("bad-man-03-version-flipped", "MAN-3", One, "A bit of version_major is flipped: the checksum comes first, so this is corrupt.", |f| {
+        case("bad-pre-04-manifest-version-flipped", "PRE-4", One, "A bit of version_major is flipped: the checksum comes first, so this is corrupt.", |f| {
             f.flip(Place::Manifest, "version_major");
         }),
-        case("unsupported-man-04-version-2", "MAN-4", One, "version_major of the manifest is 2.", |f| {
+        case("unsupported-pre-05-manifest-version-2", "PRE-5", One, "version_major of the manifest is 2.", |f| {
             set_header(f, "version_major", 2);
         }),
-        case("unsupported-man-04-version-0", "MAN-4", One, "version_major of the manifest is 0.", |f| {
+        case("unsupported-pre-05-manifest-version-0", "PRE-5", One, "version_major of the manifest is 0.", |f| {
             set_header(f, "version_major", 0);
         }),
-        case("unsupported-man-05-reserved", "MAN-5", One, "The reserved bytes of the manifest's header are not zero.", |f| {
-            set_header(f, "reserved", 1 << 31);
+        case("bad-pre-03-manifest-header-bytes-20", "PRE-3", One, "header_bytes of the manifest is 20.", |f| set_header(f, "header_bytes", 20)),
+        case("bad-pre-03-manifest-beyond-file", "PRE-3", One, "header_bytes of the manifest is 8 more than the file has.", |f| {
+            let bytes = f.manifest().len() as u64 + 8;
+            f.set(Place::Manifest, "header_bytes", bytes / 8 * 8);
         }),
-        case("bad-man-06-cut", "MAN-6", One, "The manifest lacks its last byte.", |f| {
+        case("bad-pre-03-manifest-header-bytes-65544", "PRE-3", One, "header_bytes of the manifest is 65544, and the file is long enough.", |f| *f.manifest() = made_up(b'M', 2, 65544)),
+        case("unsupported-pre-05-manifest-made-up", "PRE-5", One, "The manifest is of a made-up version 2: its header has 24 bytes, and nothing else is as in version 1.", |f| *f.manifest() = made_up(b'M', 2, 24)),
+        case("unsupported-pre-05-manifest-made-up-long", "PRE-5", One, "The manifest is of a made-up version 2 with a header of 65536 bytes.", |f| *f.manifest() = made_up(b'M', 2, 65536)),
+        case("bad-pre-04-manifest-made-up-flipped", "PRE-4", One, "A bit is flipped in the header of a manifest of a made-up version 2.", |f| {
+            *f.manifest() = made_up(b'M', 2, 24);
+            f.manifest()[16] ^= 1;
+        }),
+        case("bad-pre-06-manifest-header-bytes-24", "PRE-6", One, "The manifest has a sound header of 24 bytes and is of version 1.", |f| *f.manifest() = made_up(b'M', 1, 24)),
+        case("unsupported-pre-07-manifest-tail", "PRE-7", One, "The tail of the manifest's header is not zero.", |f| {
+            f.lengthen_manifest_header(8);
+            f.manifest()[35] = 1;
+            f.reseal_manifest_header();
+        }),
+        case("bad-man-01-cut", "MAN-1", One, "The manifest lacks its last byte.", |f| {
             f.manifest().pop();
         }),
-        case("bad-man-06-longer", "MAN-6", One, "A byte follows the manifest.", |f| f.manifest().push(0)),
-        case("bad-man-06-file-bytes", "MAN-6", One, "file_bytes is 2^63 more than the length of the manifest.", |f| {
+        case("bad-man-01-longer", "MAN-1", One, "A byte follows the manifest.", |f| f.manifest().push(0)),
+        case("bad-man-01-file-bytes", "MAN-1", One, "file_bytes is 2^63 more than the length of the manifest.", |f| {
             let file_bytes = f.get(Place::Manifest, "file_bytes");
             set_header(f, "file_bytes", file_bytes | 1 << 63);
         }),
@@ -94,84 +112,83 @@ fn header() -> Vec<Case> {
 #[rustfmt::skip]
 fn sections() -> Vec<Case> {
     vec![
-        case("bad-man-07-section-missing", "MAN-7", One, "section_count is one more than the number of sections.", |f| {
+        case("bad-man-02-section-missing", "MAN-2", One, "section_count is one more than the number of sections.", |f| {
             set_header(f, "section_count", 3);
         }),
-        case("bad-man-07-section-count-huge", "MAN-7", One, "section_count is 2^32 - 1.", |f| {
+        case("bad-man-02-section-count-huge", "MAN-2", One, "section_count is 2^32 - 1.", |f| {
             set_header(f, "section_count", u32::MAX.into());
         }),
-        case("bad-man-07-section-too-many", "MAN-7", One, "section_count is one less than the number of sections.", |f| {
+        case("bad-man-02-section-too-many", "MAN-2", One, "section_count is one less than the number of sections.", |f| {
             set_header(f, "section_count", 1);
         }),
-        case("bad-man-07-bytes-after", "MAN-7", One, "Eight zero bytes follow the last section.", |f| resize(f, 8)),
-        case("bad-man-07-header-cut", "MAN-7", One, "A third section ends inside its header.", |f| {
+        case("bad-man-02-bytes-after", "MAN-2", One, "Eight zero bytes follow the last section.", |f| resize(f, 8)),
+        case("bad-man-02-header-cut", "MAN-2", One, "A third section ends inside its header.", |f| {
             resize(f, 16);
             set_header(f, "section_count", 3);
         }),
-        case("bad-man-07-payload-cut", "MAN-7", One, "The payload of the last section lacks its last 8 bytes.", |f| resize(f, -8)),
-        case("bad-man-07-padding-cut", "MAN-7", One, "The padding of the last section lacks its last byte.", |f| {
-            f.insert_section(2, 6, 0, b"abc");
+        case("bad-man-02-payload-cut", "MAN-2", One, "The payload of the last section lacks its last 8 bytes.", |f| resize(f, -8)),
+        case("bad-man-02-padding-cut", "MAN-2", One, "The padding of the last section lacks its last byte.", |f| {
+            f.insert_section(2, NEVER, 0, b"abc");
             resize(f, -1);
         }),
-        case("bad-man-07-payload-bytes-huge", "MAN-7", One, "payload_bytes is 2^64 - 1, which overflows when it is rounded up.", |f| {
+        case("bad-man-02-payload-bytes-huge", "MAN-2", One, "payload_bytes is 2^64 - 1, which overflows when it is rounded up.", |f| {
             set_section(f, 1, "payload_bytes", u64::MAX);
         }),
-        case("bad-man-08-header-crc", "MAN-8", One, "header_crc of a section is wrong.", |f| {
+        case("bad-man-03-header-crc", "MAN-3", One, "header_crc of a section is wrong.", |f| {
             f.flip(Place::Section(1), "header_crc");
         }),
-        case("bad-man-08-payload-bytes-flipped", "MAN-8", One, "payload_bytes is 2^64 - 1 and the header_crc of its section was not made for it.", |f| {
+        case("bad-man-03-payload-bytes-flipped", "MAN-3", One, "payload_bytes is 2^64 - 1 and the header_crc of its section was not made for it.", |f| {
             f.set(Place::Section(1), "payload_bytes", u64::MAX);
         }),
-        case("unsupported-man-09-lowest-reserved-flag", "MAN-9", One, "The reserved flag of weight 2^1 is set.", |f| {
-            set_section(f, 1, "flags", CRITICAL | 1 << 1);
+        case("unsupported-man-04-lowest-reserved-flag", "MAN-4", One, "The reserved flag of weight 2^2 is set.", |f| {
+            set_section(f, 1, "flags", FLAGS | 1 << 2);
         }),
-        case("unsupported-man-09-highest-reserved-flag", "MAN-9", One, "The reserved flag of weight 2^15 is set, in a section that is to be skipped.", |f| {
-            f.insert_section(2, 6, 1 << 15, b"abc");
+        case("unsupported-man-04-highest-reserved-flag", "MAN-4", One, "The reserved flag of weight 2^15 is set, in a section that is to be skipped.", |f| {
+            f.insert_section(2, NEVER, 1 << 15, b"abc");
         }),
-        case("bad-man-10-payload-crc", "MAN-10", One, "payload_crc is wrong.", |f| {
+        case("bad-man-05-payload-crc", "MAN-5", One, "payload_crc is wrong.", |f| {
             let payload_crc = f.get(Place::Section(1), "payload_crc");
             set_section(f, 1, "payload_crc", payload_crc ^ 1);
         }),
-        case("bad-man-10-skipped-payload", "MAN-10", One, "A bit is flipped in the payload of a section that is to be skipped.", |f| {
-            f.insert_section(2, 6, 0, b"abc");
+        case("bad-man-05-skipped-payload", "MAN-5", One, "A bit is flipped in the payload of a section that is to be skipped.", |f| {
+            f.insert_section(2, NEVER, 0, b"abc");
             f.payload(2)[0] ^= 1;
         }),
-        case("bad-man-11-padding", "MAN-11", One, "The last byte of the padding of a section is not zero.", |f| {
-            f.insert_section(2, 6, 0, b"abc");
+        case("bad-man-06-padding", "MAN-6", One, "The last byte of the padding of a section is not zero.", |f| {
+            f.insert_section(2, NEVER, 0, b"abc");
             *f.manifest().last_mut().expect("the manifest is not empty") = 1;
         }),
-        case("unsupported-man-12-deletions", "MAN-12", One, "There is a critical section of kind 4, DELETIONS.", |f| {
-            f.insert_section(2, 4, CRITICAL, b"abc");
+        case("unsupported-man-07-deletions", "MAN-7", One, "There is a critical section of kind 4, DELETIONS.", |f| f.insert_section(2, 4, FLAGS, b"abc")),
+        case("unsupported-man-07-deletions-not-critical", "MAN-7", One, "There is a section of kind 4, DELETIONS, without any flag.", |f| f.insert_section(2, 4, 0, b"abc")),
+        case("unsupported-man-07-log", "MAN-7", One, "There is a critical section of kind 5, LOG.", |f| f.insert_section(2, 5, FLAGS, b"")),
+        case("unsupported-man-07-log-not-critical", "MAN-7", One, "There is a section of kind 5, LOG, which only writers must know.", |f| f.insert_section(2, 5, FLAGS & !CRITICAL, b"")),
+        case("unsupported-man-07-unknown", "MAN-7", One, "There is a critical section of kind 2^32 - 1, which is never assigned.", |f| f.insert_section(1, NEVER, FLAGS, b"abc")),
+        case("unsupported-man-07-private", "MAN-7", One, "There is a critical section of kind 2^31 + 66, which is private.", |f| f.insert_section(2, PRIVATE, CRITICAL, b"abc")),
+        case("unsupported-man-07-spans", "MAN-7", One, "There is a critical section of kind 7, SPANS.", |f| f.insert_section(2, 7, FLAGS, b"")),
+        case("bad-man-08-segment-not-for-writers", "MAN-8", One, "The SEGMENT section lacks the flag *writers*.", |f| set_section(f, 1, "flags", CRITICAL)),
+        case("bad-man-08-store-not-critical", "MAN-8", One, "The STORE section is not critical.", |f| {
+            set_section(f, 0, "flags", FLAGS & !CRITICAL);
         }),
-        case("unsupported-man-12-log", "MAN-12", One, "There is a critical section of kind 5, LOG.", |f| {
-            f.insert_section(2, 5, CRITICAL, b"");
+        case("bad-man-08-segment-not-critical", "MAN-8", One, "The SEGMENT section is not critical.", |f| {
+            set_section(f, 1, "flags", FLAGS & !CRITICAL);
         }),
-        case("unsupported-man-12-unknown", "MAN-12", One, "There is a critical section of kind 2^32 - 1.", |f| {
-            f.insert_section(1, u32::MAX.into(), CRITICAL, b"abc");
-        }),
-        case("bad-man-13-store-not-critical", "MAN-13", One, "The STORE section is not critical.", |f| {
-            set_section(f, 0, "flags", 0);
-        }),
-        case("bad-man-13-segment-not-critical", "MAN-13", One, "The SEGMENT section is not critical.", |f| {
-            set_section(f, 1, "flags", 0);
-        }),
-        case("bad-man-14-no-section", "MAN-14", One, "The manifest has no section.", |f| {
+        case("bad-man-09-no-section", "MAN-9", One, "The manifest has no section.", |f| {
             f.remove_section(1);
             f.remove_section(0);
         }),
-        case("bad-man-14-no-store", "MAN-14", One, "The STORE section is missing.", |f| {
+        case("bad-man-09-no-store", "MAN-9", One, "The STORE section is missing.", |f| {
             f.remove_section(0);
         }),
-        case("bad-man-14-store-second", "MAN-14", One, "The SEGMENT section stands before the STORE section.", |f| {
+        case("bad-man-09-store-second", "MAN-9", One, "The SEGMENT section stands before the STORE section.", |f| {
             let payload = f.remove_section(1);
-            f.insert_section(0, SEGMENT, CRITICAL, &payload);
+            f.insert_section(0, SEGMENT, FLAGS, &payload);
         }),
-        case("bad-man-14-skipped-first", "MAN-14", One, "A section that is to be skipped stands before the STORE section.", |f| {
-            f.insert_section(0, 6, 0, b"abc");
+        case("bad-man-09-skipped-first", "MAN-9", One, "A section that is to be skipped stands before the STORE section.", |f| {
+            f.insert_section(0, NEVER, 0, b"abc");
         }),
-        case("bad-man-14-two-stores", "MAN-14", One, "The STORE section stands twice.", |f| {
+        case("bad-man-09-two-stores", "MAN-9", One, "The STORE section stands twice.", |f| {
             let payload = f.payload(0).to_vec();
-            f.insert_section(2, STORE, CRITICAL, &payload);
+            f.insert_section(2, STORE, FLAGS, &payload);
         }),
     ]
 }
@@ -179,15 +196,18 @@ fn sections() -> Vec<Case> {
 #[rustfmt::skip]
 fn payloads() -> Vec<Case> {
     vec![
-        case("bad-sto-01-shorter", "STO-1", One, "The payload of the STORE section has 15 bytes.", |f| {
+        case("bad-sto-01-shorter", "STO-1", One, "The payload of the STORE section has 39 bytes.", |f| {
             let payload = f.remove_section(0);
-            f.insert_section(0, STORE, CRITICAL, &payload[..15]);
+            f.insert_section(0, STORE, FLAGS, &payload[..39]);
         }),
-        case("bad-sto-01-longer", "STO-1", One, "The payload of the STORE section has 17 bytes.", |f| {
-            let mut payload = f.remove_section(0);
-            payload.push(0);
-            f.insert_section(0, STORE, CRITICAL, &payload);
+        case("unsupported-man-10-store-tail", "MAN-10", One, "The tail of the STORE payload is not zero.", |f| f.lengthen_payload(0, &[0, 1])),
+        case("unsupported-man-10-segment-tail", "MAN-10", Tiny, "The tail of the SEGMENT payload is not zero.", |f| f.lengthen_payload(1, &[0, 0, 0, 0, 0, 0, 0, 128])),
+        case("unsupported-man-10-entry-tail", "MAN-10", Tiny, "entry_bytes is 24, and the tails of the entries are not zero.", |f| long_entries(f, 1)),
+        case("unsupported-man-10-ids-tail", "MAN-10", FewIds, "The tail of the IDS payload is not zero.", |f| f.lengthen_payload(2, &[1])),
+        case("unsupported-man-10-id-map-tail", "MAN-10", FewIds, "The tail of the ID_MAP payload is not zero.", |f| {
+            f.insert_section(3, 6, FLAGS & !CRITICAL, &[&super::good_variants::id_map()[..], &[1]].concat());
         }),
+        case("bad-sto-05-generation-0", "STO-5", One, "generation is 0.", |f| set_payload(f, Place::Store, "generation", 0)),
         case("unsupported-sto-02-32-bits", "STO-2", One, "fingerprint_bits of the manifest is 32.", |f| {
             set_payload(f, Place::Store, "fingerprint_bits", 32);
         }),
@@ -207,7 +227,7 @@ fn payloads() -> Vec<Case> {
         case("bad-seg-01-entry-missing", "SEG-1", Tiny, "table_count is one more than there are entries.", |f| {
             set_payload(f, Place::Segment, "table_count", 3);
         }),
-        case("bad-seg-01-entry-too-many", "SEG-1", Tiny, "table_count is one less than there are entries.", |f| {
+        case("unsupported-man-10-entry-too-many", "MAN-10", Tiny, "table_count is one less than there are entries: the last is a tail.", |f| {
             set_payload(f, Place::Segment, "table_count", 1);
         }),
         case("bad-seg-02-no-table", "SEG-2", One, "table_count is 0.", |f| {
@@ -216,8 +236,19 @@ fn payloads() -> Vec<Case> {
         case("bad-seg-02-257-tables", "SEG-2", One, "table_count is 257.", |f| {
             set_tables(f, 257);
         }),
+        case("bad-seg-01-without-table-count", "SEG-1", One, "The payload of the SEGMENT section has 39 bytes.", |f| {
+            let payload = f.payload(1).to_vec();
+            f.replace_segment(&payload[..39]);
+        }),
+        case("bad-seg-05-entry-bytes-0", "SEG-5", One, "entry_bytes is 0.", |f| set_payload(f, Place::Segment, "entry_bytes", 0)),
+        case("bad-seg-05-entry-bytes-8", "SEG-5", One, "entry_bytes is 8.", |f| set_payload(f, Place::Segment, "entry_bytes", 8)),
+        case("bad-seg-05-entry-bytes-20", "SEG-5", One, "entry_bytes is 20, no multiple of 8.", |f| {
+            let payload = [&f.payload(1)[..], &[0; 4]].concat();
+            f.replace_segment(&payload);
+            set_payload(f, Place::Segment, "entry_bytes", 20);
+        }),
         case("unsupported-seg-03-reserved", "SEG-3", One, "The last of the reserved bytes of the SEGMENT section is not zero.", |f| {
-            f.field(Place::Segment, "reserved")[5] = 1;
+            f.field(Place::Segment, "reserved")[3] = 1;
             f.reseal_manifest();
         }),
         case("bad-seg-04-number-0", "SEG-4", One, "segment_number is 0.", |f| {
@@ -228,7 +259,7 @@ fn payloads() -> Vec<Case> {
         }),
         case("bad-seg-04-twice", "SEG-4", One, "Two SEGMENT sections have the same number.", |f| {
             let payload = f.payload(1).to_vec();
-            f.insert_section(2, SEGMENT, CRITICAL, &payload);
+            f.insert_section(2, SEGMENT, FLAGS, &payload);
             set_payload(f, Place::Store, "segment_count", 2);
         }),
         case("bad-seg-04-descending", "SEG-4", One, "Segment 2 stands before segment 1.", |f| {
@@ -236,7 +267,7 @@ fn payloads() -> Vec<Case> {
             f.set(Place::Store, "next_segment", 3);
             f.set(Place::Store, "segment_count", 2);
             f.set(Place::Segment, "segment_number", 2);
-            f.insert_section(2, SEGMENT, CRITICAL, &first);
+            f.insert_section(2, SEGMENT, FLAGS, &first);
         }),
     ]
 }

@@ -4,6 +4,7 @@
 
 use super::Base::{Blocks, Empty, Equal, One, Tiny};
 use super::Part::{Histogram, Router};
+use super::good_variants::made_up;
 use super::{Case, Forge, Place, case};
 
 pub fn cases() -> Vec<Case> {
@@ -58,78 +59,92 @@ fn file_and_header() -> Vec<Case> {
         }),
         case("bad-tab-01-longer", "TAB-1", One, "A byte follows the table file.", |f| f.table(0).push(0)),
         case("bad-tab-01-empty", "TAB-1", One, "The table file is empty.", |f| f.table(0).clear()),
-        case("bad-tab-01-too-short", "TAB-1", One, "The table file has 4119 bytes, and the manifest says so.", |f| {
+        case("bad-tab-02-too-short", "TAB-2", One, "The table file has 4119 bytes, and the manifest says so.", |f| {
             f.table(0).truncate(4119);
             f.set(Place::Entry(0), "file_bytes", 4119);
             f.reseal_manifest();
         }),
-        case("bad-tab-02-magic", "TAB-2", One, "The carriage return of the table's magic is gone, as after a transfer as text.", |f| {
+        case("bad-tab-02-header-bytes-4104", "TAB-2", One, "header_bytes is 4104, with a right header_crc inside the first block.", |f| {
+            f.set(Place::Table(0), "header_bytes", 4104);
+            super::reseal_header(f.table(0));
+            f.reseal_made_up(0);
+        }),
+        case("bad-pre-01-table-23-bytes", "PRE-1", One, "The table file has 23 bytes, and the manifest says so.", |f| {
+            f.table(0).truncate(23);
+            f.set(Place::Entry(0), "file_bytes", 23);
+            f.reseal_manifest();
+        }),
+        case("bad-pre-02-table-magic", "PRE-2", One, "The carriage return of the table's magic is gone, as after a transfer as text.", |f| {
             f.field(Place::Table(0), "magic")[5] = 0x20;
             f.reseal(0);
         }),
-        case("bad-tab-03-header-bytes-56", "TAB-3", One, "header_bytes is 56.", |f| f.set(Place::Table(0), "header_bytes", 56)),
-        case("bad-tab-03-header-bytes-68", "TAB-3", One, "header_bytes is 68, no multiple of 8.", |f| set_header(f, "header_bytes", 68)),
-        case("bad-tab-03-header-bytes-4104", "TAB-3", One, "header_bytes is 4104.", |f| f.set(Place::Table(0), "header_bytes", 4104)),
-        case("bad-tab-03-header-bytes-0", "TAB-3", One, "header_bytes is 0.", |f| f.set(Place::Table(0), "header_bytes", 0)),
-        case("bad-tab-03-header-bytes-huge", "TAB-3", One, "header_bytes is 2^32 - 8.", |f| f.set(Place::Table(0), "header_bytes", 0xFFFF_FFF8)),
-        case("bad-tab-04-header-flipped", "TAB-4", One, "A bit of count is flipped in the table's header.", |f| f.flip(Place::Table(0), "count")),
-        case("bad-tab-04-version-flipped", "TAB-4", One, "A bit of the table's version_major is flipped: the checksum comes first, so this is corrupt.", |f| {
+        case("bad-pre-03-table-header-bytes-16", "PRE-3", One, "header_bytes is 16.", |f| f.set(Place::Table(0), "header_bytes", 16)),
+        case("bad-pre-03-table-header-bytes-68", "PRE-3", One, "header_bytes is 68, no multiple of 8.", |f| set_header(f, "header_bytes", 68)),
+        case("bad-pre-03-table-header-bytes-0", "PRE-3", One, "header_bytes is 0.", |f| f.set(Place::Table(0), "header_bytes", 0)),
+        case("bad-pre-03-table-header-bytes-huge", "PRE-3", One, "header_bytes is 2^32 - 8.", |f| f.set(Place::Table(0), "header_bytes", 0xFFFF_FFF8)),
+        case("bad-pre-06-table-header-bytes-56", "PRE-6", One, "header_bytes is 56, with a right header_crc.", |f| set_header(f, "header_bytes", 56)),
+        case("bad-pre-04-table-header-flipped", "PRE-4", One, "A bit of count is flipped in the table's header.", |f| f.flip(Place::Table(0), "count")),
+        case("bad-pre-04-table-version-flipped", "PRE-4", One, "A bit of the table's version_major is flipped: the checksum comes first, so this is corrupt.", |f| {
             f.flip(Place::Table(0), "version_major");
         }),
-        case("bad-tab-04-header-bytes-4096", "TAB-4", One, "header_bytes is 4096, where the bytes before 4096 are no header_crc.", |f| {
+        case("bad-pre-04-table-header-bytes-4096", "PRE-4", One, "header_bytes is 4096, where the bytes before 4096 are no header_crc.", |f| {
             f.set(Place::Table(0), "header_bytes", 4096);
         }),
-        case("unsupported-tab-05-version-2", "TAB-5", One, "version_major of the table is 2.", |f| set_header(f, "version_major", 2)),
-        case("unsupported-tab-05-version-0", "TAB-5", One, "version_major of the table is 0.", |f| set_header(f, "version_major", 0)),
-        case("bad-tab-06-manifest", "TAB-6", One, "The manifest gives another header_crc.", |f| {
+        case("unsupported-pre-05-table-version-2", "PRE-5", One, "version_major of the table is 2.", |f| set_header(f, "version_major", 2)),
+        case("unsupported-pre-05-table-version-0", "PRE-5", One, "version_major of the table is 0.", |f| set_header(f, "version_major", 0)),
+        case("unsupported-pre-05-table-made-up", "PRE-5", Tiny, "Table 1 is of a made-up version 2, and nothing in it is as in version 1.", |f| {
+            *f.table(1) = made_up(b'T', 2, 200);
+            f.reseal_made_up(1);
+        }),
+        case("bad-tab-03-manifest", "TAB-3", One, "The manifest gives another header_crc.", |f| {
             f.flip(Place::Entry(0), "header_crc");
             f.reseal_manifest();
         }),
-        case("bad-tab-06-swapped-tables", "TAB-6", Tiny, "The two table files, of equal length, are exchanged.", |f| {
+        case("bad-tab-03-swapped-tables", "TAB-3", Tiny, "The two table files, of equal length, are exchanged.", |f| {
             let table = f.table(0).clone();
             *f.table(0) = std::mem::replace(f.table(1), table);
         }),
-        case("bad-tab-06-stale-table", "TAB-6", One, "The table file is that of another set of one fingerprint.", |f| {
+        case("bad-tab-03-stale-table", "TAB-3", One, "The table file is that of another set of one fingerprint.", |f| {
             let other = f.get(Place::Block(0, 0), "first_key") ^ 1;
             f.set(Place::Block(0, 0), "first_key", other);
             f.set_entry(0, Router, 0, other);
             f.flip(Place::Table(0), "set_sum");
             f.reseal_file(0);
         }),
-        case("unsupported-tab-07-32-bits", "TAB-7", One, "fingerprint_bits of the table is 32.", |f| set_header(f, "fingerprint_bits", 32)),
-        case("unsupported-tab-08-codec-0", "TAB-8", One, "codec is 0.", |f| set_header(f, "codec", 0)),
-        case("unsupported-tab-08-codec-3", "TAB-8", One, "codec is 3.", |f| set_header(f, "codec", 3)),
-        case("unsupported-tab-09-low-bits-12", "TAB-9", One, "low_bits is 12.", |f| set_header(f, "low_bits", 12)),
-        case("unsupported-tab-09-low-bits-40", "TAB-9", One, "low_bits is 40.", |f| set_header(f, "low_bits", 40)),
-        case("unsupported-tab-09-low-bits-255", "TAB-9", One, "low_bits is 255.", |f| set_header(f, "low_bits", 255)),
-        case("bad-tab-10-block-bytes-0", "TAB-10", One, "block_bytes is 0.", |f| set_header(f, "block_bytes", 0)),
-        case("bad-tab-10-block-bytes-128", "TAB-10", One, "block_bytes is 128.", |f| set_header(f, "block_bytes", 128)),
-        case("bad-tab-10-block-bytes-384", "TAB-10", One, "block_bytes is 384, no power of two.", |f| set_header(f, "block_bytes", 384)),
-        case("bad-tab-10-block-bytes-131072", "TAB-10", One, "block_bytes is 131072.", |f| set_header(f, "block_bytes", 131_072)),
-        case("unsupported-tab-11-reserved", "TAB-11", One, "The reserved bytes of the table's header are not zero.", |f| set_header(f, "reserved", 1 << 24)),
+        case("unsupported-tab-05-32-bits", "TAB-5", One, "fingerprint_bits of the table is 32.", |f| set_header(f, "fingerprint_bits", 32)),
+        case("unsupported-tab-06-codec-0", "TAB-6", One, "codec is 0.", |f| set_header(f, "codec", 0)),
+        case("unsupported-tab-06-codec-3", "TAB-6", One, "codec is 3.", |f| set_header(f, "codec", 3)),
+        case("unsupported-tab-07-low-bits-12", "TAB-7", One, "low_bits is 12.", |f| set_header(f, "low_bits", 12)),
+        case("unsupported-tab-07-low-bits-40", "TAB-7", One, "low_bits is 40.", |f| set_header(f, "low_bits", 40)),
+        case("unsupported-tab-07-low-bits-255", "TAB-7", One, "low_bits is 255.", |f| set_header(f, "low_bits", 255)),
+        case("bad-tab-08-block-bytes-0", "TAB-8", One, "block_bytes is 0.", |f| set_header(f, "block_bytes", 0)),
+        case("bad-tab-08-block-bytes-128", "TAB-8", One, "block_bytes is 128.", |f| set_header(f, "block_bytes", 128)),
+        case("bad-tab-08-block-bytes-384", "TAB-8", One, "block_bytes is 384, no power of two.", |f| set_header(f, "block_bytes", 384)),
+        case("bad-tab-08-block-bytes-131072", "TAB-8", One, "block_bytes is 131072.", |f| set_header(f, "block_bytes", 131_072)),
+        case("unsupported-tab-04-reserved", "TAB-4", One, "The reserved bytes of the table's header are not zero.", |f| set_header(f, "reserved", 1 << 24)),
     ]
 }
 
 #[rustfmt::skip]
 fn identity() -> Vec<Case> {
     vec![
-        case("bad-tab-12-table-number", "TAB-12", One, "table_number of table 0 is 1.", |f| set_header(f, "table_number", 1)),
-        case("bad-tab-12-swapped-tables", "TAB-12", Tiny, "The two table files and their entries in the manifest are exchanged.", |f| {
+        case("bad-tab-09-table-number", "TAB-9", One, "table_number of table 0 is 1.", |f| set_header(f, "table_number", 1)),
+        case("bad-tab-09-swapped-tables", "TAB-9", Tiny, "The two table files and their entries in the manifest are exchanged.", |f| {
             let table = f.table(0).clone();
             *f.table(0) = std::mem::replace(f.table(1), table);
             f.reseal_entry(0);
             f.reseal_entry(1);
         }),
-        case("bad-tab-13-count-of-table", "TAB-13", One, "The header of the table says 2 keys, the manifest 1.", |f| set_header(f, "count", 2)),
-        case("bad-tab-13-count-of-manifest", "TAB-13", One, "The manifest says 2^64 - 1 fingerprints, the header of the table 1.", |f| {
+        case("bad-tab-10-count-of-table", "TAB-10", One, "The header of the table says 2 keys, the manifest 1.", |f| set_header(f, "count", 2)),
+        case("bad-tab-10-count-of-manifest", "TAB-10", One, "The manifest says 2^64 - 1 fingerprints, the header of the table 1.", |f| {
             f.set(Place::Segment, "count", u64::MAX);
             f.reseal_manifest();
         }),
-        case("bad-tab-13-set-sum-of-table", "TAB-13", Tiny, "The highest bit of set_sum is flipped in the header of table 1.", |f| {
+        case("bad-tab-10-set-sum-of-table", "TAB-10", Tiny, "The highest bit of set_sum is flipped in the header of table 1.", |f| {
             f.field(Place::Table(1), "set_sum")[15] ^= 0x80;
             f.reseal(1);
         }),
-        case("bad-tab-13-set-sum-of-manifest", "TAB-13", One, "set_sum is not the same in the manifest and in the table.", |f| {
+        case("bad-tab-10-set-sum-of-manifest", "TAB-10", One, "set_sum is not the same in the manifest and in the table.", |f| {
             f.flip(Place::Segment, "set_sum");
             f.reseal_manifest();
         }),
@@ -139,33 +154,34 @@ fn identity() -> Vec<Case> {
 #[rustfmt::skip]
 fn top_and_padding() -> Vec<Case> {
     vec![
-        case("bad-tab-14-no-range", "TAB-14", One, "range_count is 0.", |f| set_ranges(f, 0, &[])),
-        case("bad-tab-14-range-count-3", "TAB-14", One, "range_count is 3, which takes 72 bytes, and header_bytes is 64.", |f| set_header(f, "range_count", 3)),
-        case("bad-tab-14-range-count-65535", "TAB-14", One, "range_count is 65535.", |f| set_header(f, "range_count", 65535)),
-        case("bad-tab-14-header-bytes-72", "TAB-14", One, "header_bytes is 72 with a right header_crc at its end, where the ranges take 64.", |f| {
-            let unused = f.get(Place::Table(0), "header_bytes") as usize - 4;
-            f.table(0)[unused..][..4].fill(0);
-            set_header(f, "header_bytes", 72);
-        }),
-        case("bad-tab-14-range-empty", "TAB-14", One, "A range has no bits.", |f| set_ranges(f, 0, &[(0, 32), (32, 0)])),
-        case("bad-tab-14-range-to-65", "TAB-14", One, "A range ends at bit 65.", |f| set_ranges(f, 0, &[(0, 65)])),
-        case("bad-tab-14-range-at-64", "TAB-14", One, "A range starts at bit 64.", |f| set_ranges(f, 0, &[(0, 32), (64, 1)])),
-        case("bad-tab-14-range-wraps", "TAB-14", One, "First bit and number of bits of a range add up to 256.", |f| set_ranges(f, 0, &[(0, 32), (128, 128)])),
-        case("bad-tab-14-overlap", "TAB-14", Tiny, "Two ranges of table 1 have bit 47 in common.", |f| set_ranges(f, 1, &[(32, 16), (47, 17)])),
-        case("bad-tab-14-overlap-inside", "TAB-14", Tiny, "A range of table 1 lies inside the other.", |f| set_ranges(f, 1, &[(32, 32), (40, 8)])),
-        case("bad-tab-15-ranges-swapped", "TAB-15", One, "The ranges of table 0 are (8, 8), (0, 8).", |f| set_ranges(f, 0, &[(8, 8), (0, 8)])),
-        case("bad-tab-15-ranges-apart", "TAB-15", One, "The ranges of table 0 are (0, 8), (16, 8).", |f| set_ranges(f, 0, &[(0, 8), (16, 8)])),
-        case("bad-tab-15-starts-at-32", "TAB-15", One, "Table 0 has the range (32, 32).", |f| set_ranges(f, 0, &[(32, 32)])),
-        case("bad-tab-16-header-padding", "TAB-16", One, "A byte between the ranges and header_crc is not zero.", |f| {
+        case("bad-tab-11-no-range", "TAB-11", One, "range_count is 0.", |f| set_ranges(f, 0, &[])),
+        case("bad-tab-11-range-count-3", "TAB-11", One, "range_count is 3, which takes 72 bytes, and header_bytes is 64.", |f| set_header(f, "range_count", 3)),
+        case("bad-tab-11-range-count-65535", "TAB-11", One, "range_count is 65535.", |f| set_header(f, "range_count", 65535)),
+        case("bad-tab-11-range-empty", "TAB-11", One, "A range has no bits.", |f| set_ranges(f, 0, &[(0, 32), (32, 0)])),
+        case("bad-tab-11-range-to-65", "TAB-11", One, "A range ends at bit 65.", |f| set_ranges(f, 0, &[(0, 65)])),
+        case("bad-tab-11-range-at-64", "TAB-11", One, "A range starts at bit 64.", |f| set_ranges(f, 0, &[(0, 32), (64, 1)])),
+        case("bad-tab-11-range-wraps", "TAB-11", One, "First bit and number of bits of a range add up to 256.", |f| set_ranges(f, 0, &[(0, 32), (128, 128)])),
+        case("bad-tab-11-overlap", "TAB-11", Tiny, "Two ranges of table 1 have bit 47 in common.", |f| set_ranges(f, 1, &[(32, 16), (47, 17)])),
+        case("bad-tab-11-overlap-inside", "TAB-11", Tiny, "A range of table 1 lies inside the other.", |f| set_ranges(f, 1, &[(32, 32), (40, 8)])),
+        case("bad-tab-12-ranges-swapped", "TAB-12", One, "The ranges of table 0 are (8, 8), (0, 8).", |f| set_ranges(f, 0, &[(8, 8), (0, 8)])),
+        case("bad-tab-12-ranges-apart", "TAB-12", One, "The ranges of table 0 are (0, 8), (16, 8).", |f| set_ranges(f, 0, &[(0, 8), (16, 8)])),
+        case("bad-tab-12-starts-at-32", "TAB-12", One, "Table 0 has the range (32, 32).", |f| set_ranges(f, 0, &[(32, 32)])),
+        case("unsupported-pre-07-table-tail", "PRE-7", One, "A byte between the ranges and header_crc is not zero.", |f| {
             set_ranges(f, 0, &[(0, 32)]);
             f.table(0)[super::end("table-header") + 2] = 1;
             f.reseal(0);
         }),
-        case("bad-tab-16-first-byte-after-header", "TAB-16", One, "The first byte after the header, which no checksum covers, is not zero.", |f| {
+        case("unsupported-pre-07-table-long-tail", "PRE-7", One, "The header of the table is 16 bytes longer, and the last of these is not zero.", |f| {
+            f.lengthen_table_header(0, 16);
+            let crc_start = f.header_crc_start(0);
+            f.table(0)[crc_start - 1] = 0x80;
+            f.reseal(0);
+        }),
+        case("bad-tab-13-first-byte-after-header", "TAB-13", One, "The first byte after the header, which no checksum covers, is not zero.", |f| {
             let header_bytes = f.get(Place::Table(0), "header_bytes") as usize;
             f.table(0)[header_bytes] = 1;
         }),
-        case("bad-tab-16-last-byte-before-blocks", "TAB-16", One, "The last byte before the blocks, which no checksum covers, is not zero.", |f| {
+        case("bad-tab-13-last-byte-before-blocks", "TAB-13", One, "The last byte before the blocks, which no checksum covers, is not zero.", |f| {
             f.table(0)[super::BLOCKS_START - 1] = 0x80;
         }),
     ]

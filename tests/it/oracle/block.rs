@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use bitvec::prelude::*;
 
+use super::mutation::{Wrong, is, or};
 use super::{Checked, Fields, Rejection, crc, require, require_crc, require_equal};
 
-/// What the bytes of a block mean: fields of its table that obey [TAB-8] to [TAB-10] and [COD-2].
+/// What the bytes of a block mean: fields of its table that obey [TAB-6] to [TAB-8] and [COD-2].
 #[derive(Clone, Copy, Debug)]
 pub struct BlockShape<'a> {
     pub codec: u8,
@@ -38,91 +39,180 @@ pub fn read_block(
     require_equal("BLK-1", &at("length".into()), bytes.len(), shape.block_bytes as usize)?;
     let mut fields = Fields(bytes);
     let block_crc = fields.u32();
-    let expected = crc(&[&header_crc.to_le_bytes(), &number.to_le_bytes(), fields.0]);
+    let expected = block_crc_of(header_crc, number, fields.0);
     require_crc("BLK-1", &at("block_crc".into()), block_crc, expected)?;
-    let wide = shape.block_bytes > 8192;
-    let key_count = if wide { fields.u32() } else { fields.u16().into() } as usize;
+    let key_count = if is_wide(shape.block_bytes) { fields.u32() } else { fields.u16().into() };
+    let key_count = key_count as usize;
     let first_key = fields.u64();
     let planes = usize::from(shape.low_bits / 8);
     let others = key_count.saturating_sub(1);
     let bytes_left = fields.0.len().checked_sub(others * planes);
-    let fits = bytes_left.is_some_and(|bytes| others <= 8 * bytes);
+    let fits = bytes_left.is_some_and(|bytes| others <= 8 * bytes || is(Wrong::NoBitForEachKey));
     require(key_count >= 1 && fits, "BLK-2", || {
         at(format!("key_count is {key_count}, with {planes} planes"))
     })?;
     let column = fields.bytes(others * planes);
-    let stream = fields.0.view_bits::<Lsb0>();
+    let reversed: Vec<u8> = fields.0.iter().map(|byte| byte.reverse_bits()).collect();
+    let stream = or(fields.0, Wrong::CodesFromTheTop, &reversed).view_bits::<Lsb0>();
 
-    let codes = canonical_codes(shape.code_lengths);
-    let middle_bits = 64 - usize::from(shape.low_bits);
+    let mut stream = Stream::new(shape, stream);
     let mut keys = vec![first_key];
-    let mut key_before = first_key;
-    // Codes up to `position`, raw bits from `raw_start` on.
-    let (mut position, mut raw_start) = (0, stream.len());
     for index in 0..others {
         let at = |what: &str| at(format!("key {}: {what}", index + 1));
-        let class = read_class(&stream[..raw_start], &mut position, &codes)
+        let key_before = keys[if is(Wrong::KeysOfFirst) { 0 } else { index }];
+        let middle = stream
+            .next(u128::from(key_before >> shape.low_bits))
             .map_err(|e| Rejection { detail: at(&e.detail), ..e })?;
-        let before = u128::from(key_before >> shape.low_bits);
-        let mut middle = before;
-        if class < middle_bits {
-            let r = middle_bits - 1 - class;
-            require(r <= raw_start - position, "BLK-4", || at("its raw bits run into the codes"))?;
-            let bits = &stream[raw_start - r..raw_start];
-            let rest = if r > 0 { bits.load_le::<u64>() } else { 0 };
-            raw_start -= r;
-            require(shape.codec != 1 || before >> r & 1 == 0, "BLK-5", || {
-                at(&format!("class {class}, where the middle before is {before:#x}"))
-            })?;
-            let kept = if shape.codec == 1 { before >> (r + 1) << (r + 1) } else { before };
-            middle = kept + (1 << r) + u128::from(rest);
-        }
-        require(middle >> middle_bits == 0, "BLK-5", || at(&format!("its middle is {middle:#x}")))?;
-        let low = (0..planes).map(|plane| u64::from(column[plane * others + index]) << (8 * plane));
+        let low = (0..planes).map(|plane| {
+            let in_plane = or(plane, Wrong::PlanesReversed, planes - 1 - plane) * others + index;
+            let place = or(in_plane, Wrong::LowPartsTogether, index * planes + plane);
+            u64::from(column[place]) << (8 * plane)
+        });
         // The shift by L drops nothing, since v fits in M bits.
         let key = ((middle as u64) << shape.low_bits) | low.sum::<u64>();
-        require(key > key_before, "BLK-6", || at(&format!("{key:#x} after {key_before:#x}")))?;
+        require(key > keys[index], "BLK-6", || at(&format!("{key:#x} after {:#x}", keys[index])))?;
         keys.push(key);
-        key_before = key;
     }
-    Ok(PlainBlock { keys, padding_is_zero: stream[position..raw_start].not_any() })
+    Ok(PlainBlock { keys, padding_is_zero: stream.padding_is_zero() })
+}
+
+/// What block_crc must be, of a block with these bytes behind it.
+fn block_crc_of(header_crc: u32, number: u64, bytes: &[u8]) -> u32 {
+    let header_crc = header_crc.to_le_bytes();
+    let header_crc = or(&header_crc[..], Wrong::BlockCrcAlone, &[]);
+    let number = or(number, Wrong::BlockNumberMod256, number % 256).to_le_bytes();
+    let length = or(or(8, Wrong::BlockCrcWithoutNumber, 0), Wrong::BlockNumberOf4, 4);
+    crc(&[header_crc, &number[..length], bytes])
+}
+
+/// Whether key_count has 4 bytes.
+fn is_wide(block_bytes: u32) -> bool {
+    let wide = block_bytes > 8192;
+    let wide = or(wide, Wrong::WideFrom8192, block_bytes >= 8192);
+    let wide = or(wide, Wrong::WideAbove16384, block_bytes > 16384);
+    let wide = or(wide, Wrong::WideBelow32768, wide && block_bytes < 32768);
+    or(wide, Wrong::WideBelow65536, wide && block_bytes < 65536)
+}
+
+/// The stream of a block (section 5.3), as far as it was read.
+struct Stream<'a> {
+    codec: u8,
+    middle_bits: usize,
+    codes: BTreeMap<(u8, u32), usize>,
+    bits: &'a BitSlice<u8, Lsb0>,
+    /// Codes end here.
+    position: usize,
+    /// Raw bits begin here.
+    raw_start: usize,
+}
+
+impl<'a> Stream<'a> {
+    fn new(shape: &BlockShape<'_>, bits: &'a BitSlice<u8, Lsb0>) -> Self {
+        let codes = canonical_codes(shape.code_lengths);
+        let middle_bits = 64 - usize::from(shape.low_bits);
+        Self { codec: shape.codec, middle_bits, codes, bits, position: 0, raw_start: bits.len() }
+    }
+
+    /// The middle of the next key, which follows the middle `before`.
+    fn next(&mut self, before: u128) -> Checked<u128> {
+        let class = self.read_class()?;
+        let class = or(class, Wrong::ClassOf64Bits, (class + self.middle_bits).saturating_sub(64));
+        if class >= self.middle_bits {
+            return Ok(before);
+        }
+        let r = self.middle_bits - 1 - class;
+        let rest = u128::from(self.read_raw_bits(r)?);
+        let fits = self.codec != 1 || before >> r & 1 == 0 || is(Wrong::XorAnyBit);
+        require(fits, "BLK-5", || {
+            format!("class {class}, where the middle before is {before:#x}")
+        })?;
+        let top = or(1 << r, Wrong::GapWithoutTop, if self.codec == 2 { 0 } else { 1 << r });
+        let top = or(top, Wrong::XorFlipsNothing, if self.codec == 1 { 0 } else { top });
+        let middle = match self.codec {
+            1 if is(Wrong::XorOfRawBits) => before ^ (top | rest),
+            1 => (before >> (r + 1) << (r + 1)) + top + rest,
+            _ => before + top + rest,
+        };
+        let wraps = is(Wrong::GapWraps);
+        let middle = if wraps { middle & ((1 << self.middle_bits) - 1) } else { middle };
+        require(middle >> self.middle_bits == 0, "BLK-5", || format!("its middle is {middle:#x}"))?;
+        Ok(middle)
+    }
+
+    /// The class whose code comes next.
+    fn read_class(&mut self) -> Checked<usize> {
+        if is(Wrong::SingleCodeOfNoBits) && self.codes.len() == 1 {
+            return Ok(self.codes.values().sum());
+        }
+        let longest = self.codes.keys().map(|&(length, _)| length).max().unwrap_or(0);
+        let end = or(self.raw_start, Wrong::CodesReadRawBits, self.bits.len());
+        let (mut length, mut code) = (0, 0);
+        loop {
+            let turned = (0..length).map(|i| (code >> i & 1) << (length - 1 - i)).sum();
+            let found = self.codes.get(&(length, or(code, Wrong::CodesReversed, turned)));
+            if let Some(&class) = found.filter(|_| length > 0) {
+                return Ok(class);
+            }
+            require(length < longest, "BLK-3", || format!("{code:b} is no code"))?;
+            let has_bit = self.position < end;
+            let rule = or("BLK-4", Wrong::CutCodeIsNone, "BLK-3");
+            require(has_bit, rule, || "its code runs into the raw bits".to_owned())?;
+            code = code << 1 | u32::from(self.bits[self.position]);
+            length += 1;
+            self.position += 1;
+        }
+    }
+
+    fn read_raw_bits(&mut self, r: usize) -> Checked<u64> {
+        if is(Wrong::RawBitsBehindCodes) || is(Wrong::RawBitsUpward) {
+            // Read from where they would be without the codes, or right behind the code.
+            let used = self.bits.len() - self.raw_start;
+            let start = or(self.position, Wrong::RawBitsUpward, self.bits.len() / 2 + used);
+            self.position += or(r, Wrong::RawBitsUpward, 0);
+            let bits = &self.bits[start..start + r];
+            return Ok(if r > 0 { bits.load_le::<u64>() } else { 0 });
+        }
+        let position = or(self.position, Wrong::RawBitsReadCodes, 0);
+        let left = self.raw_start.saturating_sub(position);
+        require(r <= left, "BLK-4", || "its raw bits run into the codes".to_owned())?;
+        let bits = &self.bits[self.raw_start - r..self.raw_start];
+        self.raw_start -= r;
+        let rest = if r > 0 { bits.load_le::<u64>() } else { 0 };
+        let turned = bits.iter().fold(0, |number, bit| number << 1 | u64::from(*bit));
+        let rest = or(rest, Wrong::RawBitsReversed, turned);
+        let rest = or(rest, Wrong::RawBitsOf32, rest & 0xFFFF_FFFF);
+        Ok(or(rest, Wrong::RawBitsOf56, rest & (u64::MAX >> 8)))
+    }
+
+    fn padding_is_zero(&self) -> bool {
+        // They meet at most, but in some wrong readers.
+        self.position > self.raw_start || self.bits[self.position..self.raw_start].not_any()
+    }
 }
 
 /// Section 6: the class of each code, by its length and bits.
 pub fn canonical_codes(lengths: &[u8]) -> BTreeMap<(u8, u32), usize> {
     let mut classes: Vec<usize> = (0..lengths.len()).filter(|&class| lengths[class] > 0).collect();
-    classes.sort_by_key(|&class| (lengths[class], class));
+    if !is(Wrong::CodesByClass) {
+        classes.sort_by_key(|&class| (lengths[class], class));
+    }
+    if is(Wrong::LongestCodesFirst) {
+        classes.sort_by_key(|&class| (u8::MAX - lengths[class], class));
+    }
     let mut codes = BTreeMap::new();
     let mut next: Option<(u8, u32)> = None;
     for class in classes {
         let length = lengths[class];
-        let code = next.map_or(0, |(length_before, code)| code << (length - length_before));
-        codes.insert((length, code), class);
+        let code =
+            next.map_or(0, |(length_before, code)| match length.checked_sub(length_before) {
+                Some(longer) => code << longer,
+                None => code.div_ceil(1 << (length_before - length)),
+            });
+        let bits = or(code, Wrong::CodesOfOnes, ((1u32 << length) - 1) ^ code);
+        codes.insert((length, bits), class);
         next = Some((length, code + 1));
     }
     codes
-}
-
-/// The class whose code starts at `position`, which moves past it. `codes_part` ends before the
-/// raw bits.
-fn read_class(
-    codes_part: &BitSlice<u8, Lsb0>,
-    position: &mut usize,
-    codes: &BTreeMap<(u8, u32), usize>,
-) -> Checked<usize> {
-    let longest = codes.last_key_value().map_or(0, |(&(length, _), _)| length);
-    let (mut length, mut code) = (0, 0);
-    loop {
-        if let Some(&class) = codes.get(&(length, code)) {
-            return Ok(class);
-        }
-        require(length < longest, "BLK-3", || format!("{code:b} is no code"))?;
-        let bit = codes_part.get(*position).as_deref().copied();
-        require(bit.is_some(), "BLK-4", || "its code runs into the raw bits".to_owned())?;
-        code = code << 1 | u32::from(bit == Some(true));
-        length += 1;
-        *position += 1;
-    }
 }
 
 #[test]

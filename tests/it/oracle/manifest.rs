@@ -1,13 +1,19 @@
 //! The manifest (section 3).
 
+use super::mutation::{Wrong, is, or};
+use super::prefix::{check_tail, read_header};
 use super::{Checked, Fields, all_zero, crc, require, require_crc, require_equal, support};
 
-/// The STORE and SEGMENT sections.
+/// What the sections say.
 pub struct Manifest {
     pub planned_radius: u16,
     pub next_segment: u64,
+    pub store_id: u128,
+    pub generation: u64,
     pub segments: Vec<SegmentEntry>,
     pub id_map: Option<IdMapEntry>,
+    /// Kind, and whether only those who know it may edit the store.
+    pub skipped: Vec<(u32, bool)>,
 }
 
 /// An ID_MAP payload.
@@ -40,93 +46,131 @@ pub struct TableEntry {
     pub footer_crc: u32,
 }
 
-/// Reads a manifest and checks [MAN-1] to [SEG-4], [IDS-1], [IDS-2] and [MAP-1] to [MAP-2].
+/// Reads a manifest and checks all rules of section 3 but [MAP-3].
 pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
     let sections = read_sections(file)?;
     let first_is_store = sections.first().is_some_and(|section| section.kind == STORE);
     let stores = sections.iter().filter(|section| section.kind == STORE).count();
-    require(first_is_store && stores == 1, "MAN-14", || {
+    require(first_is_store && stores == 1, "MAN-9", || {
         format!("{stores} STORE sections, first section is STORE: {first_is_store}")
     })?;
-    let segments: Vec<&[u8]> = sections
-        .iter()
-        .filter(|section| section.kind == SEGMENT)
-        .map(|section| section.payload)
-        .collect();
+    let of_kind = |kind| sections.iter().filter(move |section| section.kind == kind);
+    let mut manifest = read_store(sections[0].payload, of_kind(SEGMENT).count())?;
+    for section in of_kind(SEGMENT) {
+        let number_before = manifest.segments.last().map_or(0, |segment| segment.number);
+        let segment = read_segment(section.payload, number_before, manifest.next_segment)?;
+        manifest.segments.push(segment);
+    }
+    let mut number_before = 0;
+    for (place, section) in of_kind(IDS).enumerate() {
+        number_before = read_ids(section.payload, place, number_before, &mut manifest.segments)?;
+    }
+    for section in of_kind(ID_MAP) {
+        at_least("MAP-1", section.payload, 20)?;
+        require(manifest.id_map.is_none(), "MAP-2", || "a second ID_MAP section".to_owned())?;
+        payload_tail(section.payload, 20)?;
+        let mut fields = Fields(section.payload);
+        let (string_count, file_bytes, footer_crc) = (fields.u64(), fields.u64(), fields.u32());
+        manifest.id_map = Some(IdMapEntry { string_count, file_bytes, footer_crc });
+    }
+    let skipped = sections.iter().filter(|section| known_flags(section.kind).is_none());
+    manifest.skipped = skipped.map(|section| (section.kind, section.flags & 2 == 0)).collect();
+    Ok(manifest)
+}
 
-    let payload = sections[0].payload;
-    require_equal("STO-1", "payload_bytes", payload.len(), 16)?;
+fn at_least(rule: &'static str, payload: &[u8], bytes: usize) -> Checked<()> {
+    let longer = is(Wrong::KnownTailRefused) && payload.len() > bytes;
+    require(payload.len() >= bytes && !longer, rule, || {
+        format!("payload_bytes is {}, the least is {bytes}", payload.len())
+    })
+}
+
+/// [MAN-10].
+fn payload_tail(payload: &[u8], from: usize) -> Checked<()> {
+    let tail = &payload[from..];
+    support(all_zero(tail), "MAN-10", || format!("the tail is {tail:x?}"))
+}
+
+/// Section 3.3.
+fn read_store(payload: &[u8], segments: usize) -> Checked<Manifest> {
+    at_least("STO-1", payload, 40)?;
     let mut fields = Fields(payload);
     let (fingerprint_bits, planned_radius) = (fields.u16(), fields.u16());
     let (segment_count, next_segment) = (fields.u32(), fields.u64());
+    let (store_id, generation) = (fields.u128(), fields.u64());
     support(fingerprint_bits == 64, "STO-2", || format!("fingerprint_bits is {fingerprint_bits}"))?;
     require(planned_radius <= 64, "STO-3", || format!("planned_radius is {planned_radius}"))?;
-    require_equal("STO-4", "segment_count", segment_count as usize, segments.len())?;
+    require_equal("STO-4", "segment_count", segment_count as usize, segments)?;
+    let generation = or(generation, Wrong::GenerationOf32Bits, u64::from(generation as u32));
+    require(generation >= 1, "STO-5", || "generation is 0".to_owned())?;
+    payload_tail(payload, 40)?;
+    let next_segment = or(next_segment, Wrong::NextSegmentOf32Bits, u64::from(next_segment as u32));
+    let (segments, id_map, skipped) = (Vec::new(), None, Vec::new());
+    Ok(Manifest { planned_radius, next_segment, store_id, generation, segments, id_map, skipped })
+}
 
-    let mut entries: Vec<SegmentEntry> = Vec::new();
-    let mut number_before = 0;
-    for payload in segments {
-        let segment = read_segment(payload, number_before, next_segment)?;
-        number_before = segment.number;
-        entries.push(segment);
+/// Section 3.5. Gives the number of the segment.
+fn read_ids(
+    payload: &[u8],
+    place: usize,
+    number_before: u64,
+    segments: &mut [SegmentEntry],
+) -> Checked<u64> {
+    at_least("IDS-1", payload, 24)?;
+    let mut fields = Fields(payload);
+    let number = fields.u64();
+    let number = if is(Wrong::IdsInOrder) { segments[place].number } else { number };
+    let segment = segments.iter_mut().find(|segment| segment.number == number);
+    let is_new = segment.as_ref().is_some_and(|segment| segment.ids.is_none());
+    let follows = or(number > number_before, Wrong::IdsAnyOrder, is_new);
+    let segment = segment.filter(|_| follows);
+    require(segment.is_some(), "IDS-2", || format!("{number} after {number_before}"))?;
+    payload_tail(payload, 24)?;
+    let (file_bytes, header_crc, directory_crc) = (fields.u64(), fields.u32(), fields.u32());
+    if let Some(segment) = segment {
+        segment.ids = Some(IdsEntry { file_bytes, header_crc, directory_crc });
     }
-    let mut number_before = 0;
-    for section in sections.iter().filter(|section| section.kind == IDS) {
-        require_equal("IDS-1", "payload_bytes", section.payload.len(), 24)?;
-        let mut fields = Fields(section.payload);
-        let number = fields.u64();
-        let segment = entries.iter_mut().find(|segment| segment.number == number);
-        let segment = segment.filter(|_| number > number_before);
-        require(segment.is_some(), "IDS-2", || format!("{number} after {number_before}"))?;
-        let (file_bytes, header_crc, directory_crc) = (fields.u64(), fields.u32(), fields.u32());
-        if let Some(segment) = segment {
-            segment.ids = Some(IdsEntry { file_bytes, header_crc, directory_crc });
-        }
-        number_before = number;
-    }
-    let mut id_map = None;
-    for section in sections.iter().filter(|section| section.kind == ID_MAP) {
-        require_equal("MAP-1", "payload_bytes", section.payload.len(), 20)?;
-        require(id_map.is_none(), "MAP-2", || "a second ID_MAP section".to_owned())?;
-        let mut fields = Fields(section.payload);
-        let (string_count, file_bytes, footer_crc) = (fields.u64(), fields.u64(), fields.u32());
-        id_map = Some(IdMapEntry { string_count, file_bytes, footer_crc });
-    }
-    Ok(Manifest { planned_radius, next_segment, segments: entries, id_map })
+    Ok(number)
+}
+
+struct Section<'a> {
+    kind: u32,
+    flags: u32,
+    payload: &'a [u8],
 }
 
 const STORE: u32 = 1;
 const SEGMENT: u32 = 2;
 const IDS: u32 = 3;
+const DELETIONS: u32 = 4;
+const LOG: u32 = 5;
 const ID_MAP: u32 = 6;
 
-struct Section<'a> {
-    kind: u32,
-    payload: &'a [u8],
+/// The flags *critical* and *writers* of a known kind.
+fn known_flags(kind: u32) -> Option<u32> {
+    match kind {
+        STORE | SEGMENT => Some(3),
+        IDS | ID_MAP => Some(2),
+        _ => None,
+    }
 }
 
-/// [MAN-1] to [MAN-13]: all sections of known kind, and those to be skipped.
+/// [PRE-1] to [MAN-8]: all sections of known kind, and those to be skipped.
 fn read_sections(file: &[u8]) -> Checked<Vec<Section<'_>>> {
-    require(file.len() >= 32, "MAN-1", || format!("manifest of {} bytes", file.len()))?;
-    let mut fields = Fields(&file[..32]);
-    let magic = fields.bytes(8);
-    let (major, _minor) = (fields.u16(), fields.u16());
-    let (section_count, file_bytes) = (fields.u32(), fields.u64());
-    let (reserved, header_crc) = (fields.u32(), fields.u32());
-    require_equal("MAN-2", "magic", magic, b"\x89FPSM\r\n\x1A")?;
-    require_crc("MAN-3", "header_crc", header_crc, crc(&[&file[..28]]))?;
-    support(major == 1, "MAN-4", || format!("version_major is {major}"))?;
-    support(reserved == 0, "MAN-5", || format!("reserved is {reserved:#x}"))?;
-    require_equal("MAN-6", "file_bytes", file_bytes, file.len() as u64)?;
+    let (header, _) = read_header(file, b'M', 32)?;
+    check_tail(header, 28)?;
+    let mut fields = Fields(&header[16..]);
+    let (file_bytes, section_count) = (fields.u64(), fields.u32());
+    require_equal("MAN-1", "file_bytes", file_bytes, file.len() as u64)?;
 
     let mut sections = Vec::new();
-    let mut rest = &file[32..];
+    let mut rest = &file[or(header.len(), Wrong::SectionsAt32, 32)..];
     for number in 1..=section_count {
         let (section, after) = read_section(rest, number)?;
         sections.push(section);
         rest = after;
     }
-    require(rest.is_empty(), "MAN-7", || {
+    require(rest.is_empty(), "MAN-2", || {
         format!("{} bytes after section {section_count}, the last", rest.len())
     })?;
     Ok(sections)
@@ -134,50 +178,71 @@ fn read_sections(file: &[u8]) -> Checked<Vec<Section<'_>>> {
 
 /// The section at the start of `bytes`, and what follows its padding.
 fn read_section(bytes: &[u8], number: u32) -> Checked<(Section<'_>, &[u8])> {
-    require(bytes.len() >= 24, "MAN-7", || format!("section {number}: its header is cut off"))?;
+    require(bytes.len() >= 24, "MAN-2", || format!("section {number}: its header is cut off"))?;
     let (header, body) = bytes.split_at(24);
     let mut fields = Fields(header);
     let (kind, flags) = (fields.u32(), fields.u32());
     let (payload_bytes, payload_crc, header_crc) = (fields.u64(), fields.u32(), fields.u32());
     let at = |what: &str| format!("section {number}: {what}");
-    require_crc("MAN-8", &at("header_crc"), header_crc, crc(&[&header[..20]]))?;
-    let padded = payload_bytes.checked_next_multiple_of(8);
+    require_crc("MAN-3", &at("header_crc"), header_crc, crc(&[&header[..20]]))?;
+    let multiple = or(8, Wrong::SectionsPaddedTo4, 4);
+    let padded = payload_bytes.checked_next_multiple_of(multiple);
     let inside = padded.is_some_and(|padded| padded <= body.len() as u64);
-    require(inside, "MAN-7", || {
+    require(inside, "MAN-2", || {
         at(&format!("payload_bytes is {payload_bytes}, with {} bytes left", body.len()))
     })?;
-    let (body, after) = body.split_at(payload_bytes.next_multiple_of(8) as usize);
+    let (body, after) = body.split_at(payload_bytes.next_multiple_of(multiple) as usize);
     let (payload, padding) = body.split_at(payload_bytes as usize);
-    support(flags & 0xFFFE == 0, "MAN-9", || at(&format!("flags are {flags:#x}")))?;
-    require_crc("MAN-10", &at("payload_crc"), payload_crc, crc(&[payload]))?;
-    require(all_zero(padding), "MAN-11", || at(&format!("padding is {padding:x?}")))?;
+    let known = known_flags(kind);
+    let reserved = if is(Wrong::WritersFlagReserved) && known.is_none() { 0xFFFE } else { 0xFFFC };
+    let reserved = or(reserved, Wrong::UnusedFlagsRefused, 0xFFFF_FFFC);
+    support(flags & reserved == 0, "MAN-4", || at(&format!("flags are {flags:#x}")))?;
+    if !(is(Wrong::SkippedCrcIgnored) && known.is_none()) {
+        require_crc("MAN-5", &at("payload_crc"), payload_crc, crc(&[payload]))?;
+    }
+    require(all_zero(padding), "MAN-6", || at(&format!("padding is {padding:x?}")))?;
     let critical = flags & 1 == 1;
-    let must_be_critical = kind == STORE || kind == SEGMENT;
-    let known = must_be_critical || kind == IDS || kind == ID_MAP;
-    support(known || !critical, "MAN-12", || at(&format!("unknown critical kind {kind}")))?;
-    require(!known || critical == must_be_critical, "MAN-13", || {
-        at(&format!("kind {kind}, critical: {critical}"))
+    let set_aside = (kind == DELETIONS || kind == LOG) && !is(Wrong::DeletionsSkipped);
+    let refused = known.is_none() && (critical || is(Wrong::UnknownRefused));
+    support(!refused && !set_aside, "MAN-7", || at(&format!("kind {kind}, flags {flags:#x}")))?;
+    let mask = or(3, Wrong::WritersFlagIgnored, 1);
+    require(known.is_none_or(|known| (flags ^ known) & mask == 0), "MAN-8", || {
+        at(&format!("kind {kind}, flags {flags:#x}"))
     })?;
-    Ok((Section { kind, payload }, after))
+    Ok((Section { kind, flags, payload }, after))
 }
 
 fn read_segment(payload: &[u8], number_before: u64, next_segment: u64) -> Checked<SegmentEntry> {
     require(payload.len() >= 40, "SEG-1", || format!("payload_bytes is {}", payload.len()))?;
     let mut fields = Fields(payload);
     let (number, count, set_sum) = (fields.u64(), fields.u64(), fields.u128());
-    let table_count = usize::from(fields.u16());
-    let reserved = fields.bytes(6);
-    require_equal("SEG-1", "payload_bytes", payload.len(), 40 + 16 * table_count)?;
-    require((1..=256).contains(&table_count), "SEG-2", || format!("table_count is {table_count}"))?;
-    support(all_zero(reserved), "SEG-3", || format!("reserved is {reserved:x?}"))?;
-    require(number_before < number && number < next_segment, "SEG-4", || {
+    let (table_count, entry_bytes) = (usize::from(fields.u16()), usize::from(fields.u16()));
+    let entry_bytes = or(entry_bytes, Wrong::EntriesOf16, 16);
+    let reserved = fields.u32();
+    at_least("SEG-1", payload, 40 + entry_bytes * table_count)?;
+    let most = or(256, Wrong::TablesTo255, 255);
+    require((1..=most).contains(&table_count), "SEG-2", || format!("table_count {table_count}"))?;
+    support(reserved == 0, "SEG-3", || format!("reserved is {reserved:#x}"))?;
+    let follows = number_before < number && number < next_segment;
+    let follows = or(follows, Wrong::SegmentsAt1, number == number_before + 1);
+    require(follows, "SEG-4", || {
         format!("segment {number} after {number_before}, and next_segment is {next_segment}")
     })?;
-    let mut entry = || TableEntry {
-        file_bytes: fields.u64(),
-        header_crc: fields.u32(),
-        footer_crc: fields.u32(),
-    };
-    let tables = (0..table_count).map(|_| entry()).collect();
+    let entries_fit = entry_bytes >= 16 && entry_bytes.is_multiple_of(8);
+    require(entries_fit, "SEG-5", || format!("entry_bytes is {entry_bytes}"))?;
+    let mut tables = Vec::new();
+    for _ in 0..table_count {
+        let entry = fields.bytes(entry_bytes);
+        if !is(Wrong::EntryTailIgnored) {
+            payload_tail(entry, 16)?;
+        }
+        let mut fields = Fields(entry);
+        tables.push(TableEntry {
+            file_bytes: fields.u64(),
+            header_crc: fields.u32(),
+            footer_crc: fields.u32(),
+        });
+    }
+    payload_tail(fields.0, 0)?;
     Ok(SegmentEntry { number, count, set_sum, tables, ids: None })
 }

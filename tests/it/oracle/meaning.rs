@@ -1,16 +1,21 @@
 //! What the keys of a table mean (section 7), and what its histogram counts (section 4.4).
 
 use super::block::BlockShape;
+use super::mutation::{Wrong, is, or};
 
-/// What the histogram must be: the classes of all keys but the first (sections 4.4 and 5.2).
-pub fn count_classes(shape: &BlockShape<'_>, keys: &[u64]) -> Vec<u64> {
+/// What the histogram must be: the classes of all keys but the first (sections 4.4 and 5.2). `firsts`
+/// are the first keys of blocks.
+pub fn count_classes(shape: &BlockShape<'_>, keys: &[u64], firsts: &[u64]) -> Vec<u64> {
     let middle_bits = 64 - u32::from(shape.low_bits);
-    let mut histogram = vec![0; middle_bits as usize + 1];
+    let mut histogram = vec![0; shape.code_lengths.len()];
     for pair in keys.windows(2) {
+        if is(Wrong::HistogramWithoutFirst) && firsts.contains(&pair[1]) {
+            continue;
+        }
         let (u, v) = (pair[0] >> shape.low_bits, pair[1] >> shape.low_bits);
         let delta = if shape.codec == 1 { v ^ u } else { v - u };
         // Zero bits above the most significant 1, in M bits; M if the delta is 0.
-        let class = delta.leading_zeros() - u32::from(shape.low_bits);
+        let class = delta.leading_zeros() - (64 - middle_bits);
         histogram[class as usize] += 1;
     }
     histogram
@@ -18,8 +23,18 @@ pub fn count_classes(shape: &BlockShape<'_>, keys: &[u64]) -> Vec<u64> {
 
 /// Section 7.1: the fingerprint's bit that stands at each place of the key.
 pub fn bit_order(ranges: &[(u8, u8)]) -> Vec<u8> {
+    let mut ranges = or(ranges, Wrong::FirstRangeOnly, &ranges[..ranges.len().min(1)]).to_vec();
+    if is(Wrong::RangesSorted) {
+        ranges.sort_unstable();
+    }
     let mut order: Vec<u8> = ranges.iter().flat_map(|&(first, bits)| first..first + bits).collect();
-    let others: Vec<u8> = (0..64).filter(|bit| !order.contains(bit)).collect();
+    let mut others: Vec<u8> = (0..64).filter(|bit| !order.contains(bit)).collect();
+    if is(Wrong::RestDescending) {
+        others.reverse();
+    }
+    if is(Wrong::RestFirst) {
+        std::mem::swap(&mut order, &mut others);
+    }
     order.extend(others);
     order
 }
@@ -29,12 +44,17 @@ pub fn unpermute(key: u64, order: &[u8]) -> u64 {
     bits.map(|(place, &bit)| (key >> (63 - place) & 1) << (63 - bit)).sum()
 }
 
+pub fn permute(fingerprint: u64, order: &[u8]) -> u64 {
+    let bits = order.iter().enumerate();
+    bits.map(|(place, &bit)| (fingerprint >> (63 - bit) & 1) << (63 - place)).sum()
+}
+
 /// Section 7.2.
 pub fn set_sum(fingerprints: &[u64]) -> u128 {
     let g = 0x9E37_79B9_7F4A_7C15_u64;
     fingerprints.iter().fold(0, |sum: u128, &f| {
         let low = mix(f.wrapping_add(g));
-        let high = mix(f.wrapping_add(g.wrapping_mul(2)));
+        let high = mix(f.wrapping_add(g.wrapping_mul(or(2, Wrong::SumWithoutSecond, 1))));
         sum.wrapping_add(u128::from(low) | u128::from(high) << 64)
     })
 }
@@ -43,6 +63,16 @@ fn mix(x: u64) -> u64 {
     let x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     x ^ x >> 31
+}
+
+#[test]
+fn sums_are_those_of_the_documents_examples() {
+    let document = include_str!("../../../format-spec/FORMAT.md");
+    assert!(document.contains(
+        &format!("mix(0) = {} and mix(1) = {:#018X}", mix(0), mix(1)).replace("0X", "0x")
+    ));
+    let sum = set_sum(&[1_234_567]);
+    assert!(document.contains(&format!("fingerprint 1234567 has the sum 0x{sum:032X}")));
 }
 
 #[test]

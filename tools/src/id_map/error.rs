@@ -33,11 +33,14 @@ pub enum MapError {
              pack again", .path.display())]
     Corrupt { path: PathBuf, at: u64, rule: &'static str, what: String },
     /// A version that is not known.
-    #[error("{}: [IDM-4] id map of version {found}, where 1 is known; use a newer fpstore", .path.display())]
+    #[error("{}: [PRE-5] id map of version {found}, where 1 is known; use a newer fpstore", .path.display())]
     Version { path: PathBuf, found: u16 },
+    /// Fields that are not known.
+    #[error("{}: [PRE-7] the header of the id map has more fields than version 1 defines; use a newer fpstore", .path.display())]
+    Tail { path: PathBuf },
     /// The store means another map.
     #[error(
-        "{}: is the id map of another store: {} strings in {} bytes with CRC {:08x}, and the store \
+        "{}: [IDM-3] is the id map of another store: {} strings in {} bytes with CRC {:08x}, and the store \
          means {} in {} with {:08x}; give the map that was packed with it",
         .path.display(), .found.string_count, .found.file_bytes, .found.footer_crc,
         .expected.string_count, .expected.file_bytes, .expected.footer_crc
@@ -47,6 +50,6 @@ pub enum MapError {
     #[error("{}: was packed without --id-map; leave --id-map out", .0.display())]
     NoMap(PathBuf),
     /// The store has an id that is no number of a string.
-    #[error("{}: has {strings} strings, and the store the id {number}; pack again", .path.display())]
+    #[error("{}: has {strings} strings, and the store the id {number} [MAP-3]; pack again", .path.display())]
     Number { path: PathBuf, number: u64, strings: u64 },
 }

@@ -26,14 +26,16 @@ pub const GROUP_STRINGS: u64 = 64;
 /// Groups of a page.
 const PAGE_GROUPS: u64 = 512;
 
-/// Section 1.1.
+/// Section 1.1. A header may be longer; its CRC always stands at its end.
 mod header {
     use super::Range;
     pub const MAGIC: Range<usize> = 0..8;
     pub const VERSION_MAJOR: Range<usize> = 8..10;
     pub const VERSION_MINOR: Range<usize> = 10..12;
-    pub const CRC: Range<usize> = 12..16;
-    pub const END: usize = 16;
+    pub const HEADER_BYTES: Range<usize> = 12..16;
+    pub const RESERVED: Range<usize> = 16..20;
+    pub const CRC: Range<usize> = 20..24;
+    pub const END: usize = 24;
 }
 
 /// Section 1.2.

@@ -14,6 +14,9 @@ use super::{
     header, numbered_crc, u32_at, u64_at,
 };
 
+/// The longest header that there is.
+const MOST_HEADER_BYTES: u64 = 1 << 16;
+
 /// An open id map. Any number of threads may read it, each through a reader of its own. Memory: 24
 /// bytes for each 32768 strings.
 pub struct IdMap {
@@ -21,6 +24,7 @@ pub struct IdMap {
     file: File,
     tag: IdMapTag,
     text_bytes: u64,
+    header_bytes: u64,
     /// Where each page ends, and the CRC of its index.
     directory: Vec<(u64, u32)>,
 }
@@ -59,39 +63,60 @@ impl IdMap {
             file,
             tag: IdMapTag { string_count: 0, file_bytes: metadata.len(), footer_crc: 0 },
             text_bytes: 0,
+            header_bytes: 0,
             directory: Vec::new(),
         };
         map.read_ends()?;
         Ok(map)
     }
 
-    fn read_ends(&mut self) -> Result<(), MapError> {
+    /// Checks the header as every file of the format has it; gives its CRC.
+    fn read_header(&mut self) -> Result<u32, MapError> {
         let bytes = self.tag.file_bytes;
-        let least = (header::END + footer::END) as u64;
-        if bytes < least {
-            return Err(self.corrupt(
-                0,
-                "IDM-1",
-                format!("{bytes} bytes, and the least is {least}"),
-            ));
+        if bytes < header::END as u64 {
+            let what = format!("{bytes} bytes, the shortest header has {}", header::END);
+            return Err(self.corrupt(0, "PRE-1", what));
         }
         let head = self.read(0..header::END as u64)?;
         if head[header::MAGIC] != MAGIC {
             let found = head[header::MAGIC].escape_ascii().to_string();
-            return Err(self.corrupt(0, "IDM-2", format!("starts with {found}, not as an id map")));
+            return Err(self.corrupt(0, "PRE-2", format!("starts with {found}, not as an id map")));
         }
-        let crc_at = header::CRC.start as u64;
-        let header_crc = &head[header::CRC];
-        self.check_crc("IDM-3", crc_at, u32_at(&head, header::CRC), crc(&[&head[..12]]))?;
+        let stated = u64::from(u32_at(&head, header::HEADER_BYTES));
+        let fits = (header::END as u64..=MOST_HEADER_BYTES.min(bytes)).contains(&stated);
+        if !fits || !stated.is_multiple_of(8) {
+            let what = format!("a header of {stated} bytes in a file of {bytes}");
+            return Err(self.corrupt(header::HEADER_BYTES.start as u64, "PRE-3", what));
+        }
+        self.header_bytes = stated;
+        let head = self.read(0..stated)?;
+        let crc_at = head.len() - header::CRC.len();
+        let header_crc = u32_at(&head, crc_at..head.len());
+        self.check_crc("PRE-4", crc_at as u64, header_crc, crc(&[&head[..crc_at]]))?;
         let version = u16::from_le_bytes([head[8], head[9]]);
+        let path = || self.path.clone();
         if version != VERSION_MAJOR {
-            return Err(MapError::Version { path: self.path.clone(), found: version });
+            return Err(MapError::Version { path: path(), found: version });
+        }
+        if head[header::RESERVED.start..crc_at].iter().any(|&byte| byte != 0) {
+            return Err(MapError::Tail { path: path() });
+        }
+        Ok(header_crc)
+    }
+
+    fn read_ends(&mut self) -> Result<(), MapError> {
+        let header_crc = self.read_header()?;
+        let bytes = self.tag.file_bytes;
+        let least = self.header_bytes + footer::END as u64;
+        if bytes < least {
+            let what = format!("{bytes} bytes, and the least is {least}");
+            return Err(self.corrupt(0, "IDM-1", what));
         }
         let footer_at = bytes - footer::END as u64;
         let foot = self.read(footer_at..bytes)?;
         let footer_crc = u32_at(&foot, footer::CRC);
-        let computed = crc(&[header_crc, &foot[..footer::CRC.start]]);
-        self.check_crc("IDM-5", bytes - 4, footer_crc, computed)?;
+        let computed = crc(&[&header_crc.to_le_bytes(), &foot[..footer::CRC.start]]);
+        self.check_crc("IDM-2", bytes - 4, footer_crc, computed)?;
         self.tag.footer_crc = footer_crc;
         self.tag.string_count = u64_at(&foot, footer::STRING_COUNT);
         self.text_bytes = u64_at(&foot, footer::TEXT_BYTES);
@@ -100,31 +125,31 @@ impl IdMap {
         let directory_at = pages
             .checked_mul(ENTRY_BYTES as u64)
             .and_then(|bytes| footer_at.checked_sub(bytes))
-            .filter(|&at| at >= header::END as u64);
+            .filter(|&at| at >= self.header_bytes);
         let Some(directory_at) = directory_at else {
             let strings = self.tag.string_count;
             return Err(self.corrupt(
                 footer_at,
-                "IDM-6",
+                "IDM-4",
                 format!("too short for {strings} strings"),
             ));
         };
         let directory = self.read(directory_at..footer_at)?;
         let stated = u32_at(&foot, footer::DIRECTORY_CRC);
-        self.check_crc("IDM-6", directory_at, stated, crc(&[&directory]))?;
+        self.check_crc("IDM-4", directory_at, stated, crc(&[&directory]))?;
         self.directory = entries(&directory).collect();
-        let mut start = header::END as u64;
+        let mut start = self.header_bytes;
         for (page, &(end, _)) in self.directory.iter().enumerate() {
             let index = self.groups_of(page as u64) * ENTRY_BYTES as u64;
             if end > directory_at || end.checked_sub(start).is_none_or(|bytes| bytes <= index) {
                 let what = format!("page {page} ends at {end}");
-                return Err(self.corrupt(directory_at, "IDM-7", what));
+                return Err(self.corrupt(directory_at, "IDM-5", what));
             }
             start = end;
         }
         if start != directory_at {
             let what = format!("the pages end at {start}, the directory starts at {directory_at}");
-            return Err(self.corrupt(directory_at, "IDM-7", what));
+            return Err(self.corrupt(directory_at, "IDM-5", what));
         }
         Ok(())
     }
@@ -150,7 +175,7 @@ impl IdMap {
         if text_bytes != self.text_bytes {
             let what = format!("{text_bytes} bytes of text, stated {}", self.text_bytes);
             let at = self.tag.file_bytes - footer::END as u64;
-            return Err(self.corrupt(at, "IDM-13", what));
+            return Err(self.corrupt(at, "IDM-11", what));
         }
         Ok(())
     }
@@ -170,26 +195,26 @@ impl IdMap {
     fn index(&self, page: u64) -> Result<Page, MapError> {
         let (end, index_crc) = self.directory[page as usize];
         let start = match page {
-            0 => header::END as u64,
+            0 => self.header_bytes,
             _ => self.directory[page as usize - 1].0,
         };
         let groups_end = end - self.groups_of(page) * ENTRY_BYTES as u64;
         let index = self.read(groups_end..end)?;
-        self.check_crc("IDM-8", groups_end, index_crc, numbered_crc(page, &index))?;
+        self.check_crc("IDM-6", groups_end, index_crc, numbered_crc(page, &index))?;
         let mut before = start;
         let mut groups = Vec::with_capacity(PAGE_GROUPS as usize);
         for (end, crc) in entries(&index) {
             let end = start.saturating_add(end);
             if end <= before || end > groups_end {
                 let what = format!("a group of page {page} ends at {end}");
-                return Err(self.corrupt(groups_end, "IDM-9", what));
+                return Err(self.corrupt(groups_end, "IDM-7", what));
             }
             groups.push((end, crc));
             before = end;
         }
         if before != groups_end {
             let what = format!("the groups of page {page} end at {before}");
-            return Err(self.corrupt(groups_end, "IDM-9", what));
+            return Err(self.corrupt(groups_end, "IDM-7", what));
         }
         Ok(Page { number: page, start, groups })
     }
@@ -269,7 +294,7 @@ impl MapReader<'_> {
         let (end, crc) = page.groups[place];
         self.page = Some(page);
         let bytes = map.read(start..end)?;
-        map.check_crc("IDM-10", start, crc, numbered_crc(group, &bytes))?;
+        map.check_crc("IDM-8", start, crc, numbered_crc(group, &bytes))?;
         self.decode(&bytes, map.strings_of(group))
             .map_err(|(rule, what)| map.corrupt(start, rule, format!("group {group}: {what}")))?;
         self.group = Some(group);
@@ -282,7 +307,7 @@ impl MapReader<'_> {
         self.ends.clear();
         let mut before: Vec<u8> = Vec::new();
         for number in 0..strings {
-            let fault = |what: &str| ("IDM-11", format!("string {number}: {what}"));
+            let fault = |what: &str| ("IDM-9", format!("string {number}: {what}"));
             let mut integer = || take_integer(&mut bytes).ok_or_else(|| fault("no integer"));
             let (shared, rest) = (integer()?, integer()?);
             if shared > before.len() as u64 {
@@ -293,25 +318,25 @@ impl MapReader<'_> {
             before.truncate(shared as usize);
             before.extend_from_slice(rest);
             let text = str::from_utf8(&before)
-                .map_err(|_| ("IDM-12", format!("string {number}: is no UTF-8")))?;
+                .map_err(|_| ("IDM-10", format!("string {number}: is no UTF-8")))?;
             self.text.push_str(text);
             self.ends.push(self.text.len());
         }
         match bytes {
             [] => Ok(()),
-            _ => Err(("IDM-11", format!("{} bytes follow the strings", bytes.len()))),
+            _ => Err(("IDM-9", format!("{} bytes follow the strings", bytes.len()))),
         }
     }
 }
 
-/// Takes an integer in LEB128 of at most 9 bytes.
+/// Takes an integer in LEB128, of at most 9 bytes and no more than it needs.
 fn take_integer(bytes: &mut &[u8]) -> Option<u64> {
     let mut n = 0;
     for shift in (0..63).step_by(7) {
         let byte = bytes.split_off_first()?;
         n |= u64::from(byte & 127) << shift;
         if byte & 128 == 0 {
-            return Some(n);
+            return (*byte != 0 || shift == 0).then_some(n);
         }
     }
     None

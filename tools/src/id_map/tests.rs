@@ -28,14 +28,14 @@ fn plain(file: &[u8]) -> Vec<Vec<u8>> {
     };
     let check = |at: usize, bytes: &[u8]| assert_eq!(int(at, 4), u64::from(plain_crc(bytes)));
     assert_eq!(&file[..8], b"\x89FPSN\r\n\x1a");
-    assert_eq!((int(8, 2), int(10, 2)), (1, 0));
-    check(12, &file[..12]);
+    assert_eq!((int(8, 2), int(10, 2), int(12, 4)), (1, 0, 24));
+    check(20, &file[..20]);
     let foot = file.len() - 24;
-    check(foot + 20, &[&file[12..16], &file[foot..foot + 20]].concat());
+    check(foot + 20, &[&file[20..24], &file[foot..foot + 20]].concat());
     let (n, text_bytes) = (int(foot, 8) as usize, int(foot + 8, 8));
     let directory = foot - 12 * n.div_ceil(32768);
     check(foot + 16, &file[directory..foot]);
-    let (mut strings, mut page_at) = (Vec::new(), 16);
+    let (mut strings, mut page_at) = (Vec::new(), 24);
     for page in 0..n.div_ceil(32768) {
         let entry = directory + 12 * page;
         let page_end = int(entry, 8) as usize;
@@ -97,7 +97,14 @@ fn offsets_are_those_of_the_document() {
         let fields = ranges.iter().map(|range| (range.start, range.len()));
         fields.chain([(end, 0)]).collect::<Vec<_>>()
     };
-    let head = [&header::MAGIC, &header::VERSION_MAJOR, &header::VERSION_MINOR, &header::CRC];
+    let head = [
+        &header::MAGIC,
+        &header::VERSION_MAJOR,
+        &header::VERSION_MINOR,
+        &header::HEADER_BYTES,
+        &header::RESERVED,
+        &header::CRC,
+    ];
     assert_eq!(offsets("id-map-header"), fields(&head, header::END));
     let foot = [&footer::STRING_COUNT, &footer::TEXT_BYTES, &footer::DIRECTORY_CRC, &footer::CRC];
     assert_eq!(offsets("id-map-footer"), fields(&foot, footer::END));
@@ -119,6 +126,62 @@ fn the_vector_is_read_and_written() {
     assert_eq!(map.tag(), tag);
     assert_eq!((tag.string_count, tag.file_bytes), (70, GOOD.len() as u64));
     map.verify().unwrap();
+}
+
+/// The rule that a map breaks, and whether it means unsupported.
+fn rejection(path: &Path) -> Option<(String, bool)> {
+    let error = IdMap::open(path).and_then(|map| map.verify()).err()?;
+    let unsupported = matches!(error, MapError::Version { .. } | MapError::Tail { .. });
+    let message = error.to_string();
+    let (_, rest) = message.split_once('[').unwrap();
+    Some((rest.split_once(']').unwrap().0.to_string(), unsupported))
+}
+
+#[test]
+fn all_vectors_are_read_or_rejected_by_the_rule_in_their_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format-spec/id-map");
+    let directory = tempfile::tempdir().unwrap();
+    let (mut good, mut rejected) = (0, 0);
+    for entry in fs::read_dir(&root).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|end| end != "idmap") {
+            continue;
+        }
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let Some((rule, unsupported)) = rejection(&path) else {
+            let lines = fs::read_to_string(path.with_extension("txt")).unwrap();
+            let map = IdMap::open(&path).unwrap();
+            let mut reader = map.reader();
+            assert_eq!(map.tag().string_count, lines.lines().count() as u64, "{name}");
+            for (number, line) in lines.lines().enumerate() {
+                assert_eq!(reader.string(number as u64).unwrap(), line, "{name}");
+            }
+            // What this program writes of the same strings, but for headers that it does not write.
+            if !["good-long-header", "good-minor-7"].contains(&name) {
+                let written = directory.path().join(name);
+                write(&lines.lines().map(str::to_string).collect::<Vec<_>>(), &written);
+                assert!(fs::read(&written).unwrap() == fs::read(&path).unwrap(), "{name}");
+            }
+            good += 1;
+            continue;
+        };
+        let kind = if unsupported { "unsupported" } else { "bad" };
+        let (group, number) = rule.split_once('-').unwrap();
+        let start = format!("{kind}-{}-{number:0>2}-", group.to_lowercase());
+        assert!(name.starts_with(&start), "{name} breaks {rule}, {kind}");
+        rejected += 1;
+    }
+    assert!(good >= 7 && rejected >= 30, "{good} good, {rejected} rejected");
+}
+
+#[test]
+fn another_map_of_the_same_strings_is_not_that_of_the_store() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format-spec");
+    let store = fpstore::Store::open(root.join("vectors/good-ids-map")).unwrap();
+    IdMap::of_store(&root.join("id-map/good.idmap"), &store).unwrap();
+    let error = IdMap::of_store(&root.join("id-map/good-minor-7.idmap"), &store).err().unwrap();
+    assert!(matches!(error, MapError::OfOtherStore { .. }), "{error}");
+    assert!(error.to_string().contains("[IDM-3]"), "{error}");
 }
 
 fn strings() -> impl Strategy<Value = Vec<String>> {
@@ -191,7 +254,7 @@ fn any_changed_bit_and_any_cut_is_found() {
             error => panic!("bit {bit}: {error}"),
         };
     }
-    let expected = ["IDM-10", "IDM-2", "IDM-3", "IDM-5", "IDM-6", "IDM-8"];
+    let expected = ["IDM-2", "IDM-4", "IDM-6", "IDM-8", "PRE-2", "PRE-3", "PRE-4"];
     assert!(rules.iter().eq(&expected), "{rules:?}");
     for length in 0..GOOD.len() {
         let error = check(&GOOD[..length]);
@@ -202,20 +265,20 @@ fn any_changed_bit_and_any_cut_is_found() {
 /// Recomputes all checksums, from the groups up to the footer.
 fn reseal(file: &mut [u8]) {
     let (index, directory, foot) = (GOOD.len() - 60, GOOD.len() - 36, GOOD.len() - 24);
-    let first_end = usize::try_from(u64_at(file, index..index + 8)).unwrap().saturating_add(16);
-    if (16..=index).contains(&first_end) {
+    let first_end = usize::try_from(u64_at(file, index..index + 8)).unwrap().saturating_add(24);
+    if (24..=index).contains(&first_end) {
         let crcs =
-            [numbered_crc(0, &file[16..first_end]), numbered_crc(1, &file[first_end..index])];
+            [numbered_crc(0, &file[24..first_end]), numbered_crc(1, &file[first_end..index])];
         file[index + 8..index + 12].copy_from_slice(&crcs[0].to_le_bytes());
         file[index + 20..index + 24].copy_from_slice(&crcs[1].to_le_bytes());
     }
-    let head_crc = crc(&[&file[..12]]);
-    file[12..16].copy_from_slice(&head_crc.to_le_bytes());
+    let head_crc = crc(&[&file[..20]]);
+    file[20..24].copy_from_slice(&head_crc.to_le_bytes());
     let index_crc = numbered_crc(0, &file[index..directory]);
     file[directory + 8..directory + 12].copy_from_slice(&index_crc.to_le_bytes());
     let directory_crc = crc(&[&file[directory..foot]]);
     file[foot + 16..foot + 20].copy_from_slice(&directory_crc.to_le_bytes());
-    let footer_crc = crc(&[&file[12..16], &file[foot..foot + 20]]);
+    let footer_crc = crc(&[&file[20..24], &file[foot..foot + 20]]);
     file[foot + 20..].copy_from_slice(&footer_crc.to_le_bytes());
 }
 
@@ -236,14 +299,17 @@ fn damage_under_right_checksums_is_found_without_a_panic() {
         let rule = match IdMap::open(&path).and_then(|map| map.verify()) {
             Ok(()) => "none",
             Err(MapError::Corrupt { rule, .. }) => rule,
-            Err(MapError::Version { .. }) => "IDM-4",
+            Err(MapError::Version { .. }) => "PRE-5",
+            Err(MapError::Tail { .. }) => "PRE-7",
             Err(error) => panic!("bit {bit}: {error}"),
         };
         *rules.entry(rule.to_string()).or_default() += 1;
     }
     println!("{rules:?}");
-    for rule in ["none", "IDM-2", "IDM-4", "IDM-6", "IDM-7", "IDM-9", "IDM-11", "IDM-12", "IDM-13"]
-    {
+    for rule in [
+        "none", "PRE-2", "PRE-3", "PRE-5", "PRE-7", "IDM-4", "IDM-5", "IDM-7", "IDM-9", "IDM-10",
+        "IDM-11",
+    ] {
         assert!(rules.contains_key(rule), "{rule} in {rules:?}");
     }
 }

@@ -136,6 +136,7 @@ fn head() -> [u8; header::END] {
     head[header::MAGIC].copy_from_slice(&MAGIC);
     head[header::VERSION_MAJOR].copy_from_slice(&VERSION_MAJOR.to_le_bytes());
     head[header::VERSION_MINOR].copy_from_slice(&VERSION_MINOR.to_le_bytes());
+    head[header::HEADER_BYTES].copy_from_slice(&(header::END as u32).to_le_bytes());
     let crc = crc(&[&head[..header::CRC.start]]);
     head[header::CRC].copy_from_slice(&crc.to_le_bytes());
     head

@@ -80,7 +80,7 @@ fn the_map_of_another_store_is_told_even_where_fingerprints_and_numbers_are_the_
     pack(&scratch, "two", &["a", "c"]);
     for line in ["query one 0x1", "dump one", "verify one"] {
         scratch.run(&format!("{line} --id-map two.ids")).fails_naming(&[
-            "two.ids: is the id map of another store: 2 strings in 70 bytes with CRC ",
+            "two.ids: [IDM-3] is the id map of another store: 2 strings in 78 bytes with CRC ",
             "give the map that was packed with it",
         ]);
     }
@@ -88,7 +88,7 @@ fn the_map_of_another_store_is_told_even_where_fingerprints_and_numbers_are_the_
         .run("query one 0x1 --id-map nothing")
         .fails_naming(&["nothing: cannot open the id map"]);
     scratch.run("query one 0x1 --id-map one").fails_naming(&["one: is a directory; give"]);
-    scratch.run("query one 0x1 --id-map in.jsonl").fails_naming(&["in.jsonl: byte 0: [IDM-2]"]);
+    scratch.run("query one 0x1 --id-map in.jsonl").fails_naming(&["in.jsonl: byte 0: [PRE-2]"]);
 }
 
 #[test]
@@ -96,11 +96,11 @@ fn damage_is_told_with_its_place() {
     let scratch = Scratch::new();
     pack(&scratch, "store", &["first", "second"]);
     let mut bytes = fs::read(scratch.path("store.ids")).unwrap();
-    bytes[20] ^= 1;
+    bytes[28] ^= 1;
     scratch.write("store.ids", &bytes);
     scratch.run("query store 0x1 --id-map store.ids").ends_with_code(2);
     scratch.run("verify store --id-map store.ids").fails_naming(&[
-        "store.ids: byte 16: [IDM-10] CRC",
+        "store.ids: byte 24: [IDM-8] CRC",
         "restore it from a copy, or pack again",
     ]);
     scratch.write("store.ids", &bytes[..30]);

@@ -1,0 +1,98 @@
+//! What every file begins with, in this version of the format and in all to come (section 1.4 of
+//! the specification).
+//!
+//! A header is checked here before anything in it is believed: with this alone a program tells a
+//! damaged file from one of a version that it does not know.
+
+use byteorder::{ByteOrder, LittleEndian as LE};
+
+use super::{Defect, header_prefix};
+use crate::error::{Corruption, Unsupported};
+
+const VERSION_MAJOR: u16 = 1;
+const VERSION_MINOR: u16 = 0;
+/// The shortest header: the prefix and a CRC, rounded up [PRE-1].
+const LEAST_HEADER_BYTES: usize = 24;
+/// The longest header [PRE-3].
+const MOST_HEADER_BYTES: u32 = 1 << 16;
+/// Bytes of the CRC at the end of a header.
+pub(crate) const CRC_BYTES: usize = 4;
+
+/// A kind of file.
+pub(crate) struct FileKind {
+    /// What messages call it.
+    pub(crate) name: &'static str,
+    pub(crate) magic: [u8; 8],
+    /// The least length of its header [PRE-6].
+    pub(crate) header_bytes: usize,
+    /// Where its last field ends, unless that depends on the fields.
+    pub(crate) fields_end: Option<usize>,
+}
+
+impl FileKind {
+    /// Fills in the prefix of a header, and its CRC, which is given.
+    pub(crate) fn seal(&self, header: &mut [u8]) -> u32 {
+        let end = header.len();
+        header[header_prefix::MAGIC].copy_from_slice(&self.magic);
+        LE::write_u16(&mut header[header_prefix::VERSION_MAJOR], VERSION_MAJOR);
+        LE::write_u16(&mut header[header_prefix::VERSION_MINOR], VERSION_MINOR);
+        LE::write_u32(&mut header[header_prefix::HEADER_BYTES], end as u32);
+        let crc = crc32fast::hash(&header[..end - CRC_BYTES]);
+        LE::write_u32(&mut header[end - CRC_BYTES..], crc);
+        crc
+    }
+
+    /// Copies the header of `file`, which begins as a header of this version must, and gives its CRC
+    /// too. A copy: the bytes of a mapped file may change after they were checked.
+    pub(crate) fn header(&self, file: &[u8]) -> Result<(Vec<u8>, u32), Defect> {
+        let name = self.name;
+        if file.len() < LEAST_HEADER_BYTES {
+            let corruption = Corruption::NoHeader { file: name, found: file.len() as u64 };
+            return Err(Defect::corrupt(0, corruption));
+        }
+        let mut found = [0; 8];
+        found.copy_from_slice(&file[header_prefix::MAGIC]);
+        if found != self.magic {
+            return Err(Defect::corrupt(0, Corruption::Magic { file: name, found }));
+        }
+        let found = LE::read_u32(&file[header_prefix::HEADER_BYTES]);
+        let fits = (LEAST_HEADER_BYTES as u32..=MOST_HEADER_BYTES).contains(&found);
+        let header = file.get(..found as usize).filter(|_| fits && found % 8 == 0);
+        let Some(header) = header.map(<[u8]>::to_vec) else {
+            let corruption =
+                Corruption::HeaderLength { file: name, found, file_bytes: file.len() as u64 };
+            return Err(Defect::corrupt(header_prefix::HEADER_BYTES.start, corruption));
+        };
+        let crc_at = header.len() - CRC_BYTES;
+        let crc = LE::read_u32(&header[crc_at..]);
+        let computed = crc32fast::hash(&header[..crc_at]);
+        if crc != computed {
+            let corruption = Corruption::HeaderChecksum { file: name, found: crc, computed };
+            return Err(Defect::corrupt(crc_at, corruption));
+        }
+        let version = LE::read_u16(&header[header_prefix::VERSION_MAJOR]);
+        if version != VERSION_MAJOR {
+            let at = header_prefix::VERSION_MAJOR.start;
+            let feature = Unsupported::Version { file: name, found: version };
+            return Err(Defect::unsupported(at, feature));
+        }
+        if header.len() < self.header_bytes {
+            let needed = self.header_bytes as u32;
+            let corruption = Corruption::HeaderTooShort { file: name, found, needed };
+            return Err(Defect::corrupt(header_prefix::HEADER_BYTES.start, corruption));
+        }
+        if let Some(end) = self.fields_end {
+            self.check_tail(&header, end)?;
+        }
+        Ok((header, crc))
+    }
+
+    /// Checks the tail of a header: what stands between its last field, which ends at `end`, and
+    /// its CRC.
+    pub(crate) fn check_tail(&self, header: &[u8], end: usize) -> Result<(), Defect> {
+        match (end..header.len() - CRC_BYTES).find(|&at| header[at] != 0) {
+            Some(at) => Err(Defect::unsupported(at, Unsupported::HeaderTail { file: self.name })),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Readers that are wrong in one place each, to test the vectors with.
+//!
+//! The plain decoder asks here wherever one of them reads the document otherwise. A wrong reader is
+//! chosen for the thread that runs it; all others read as the document says.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static ACTIVE: Cell<Option<Mutation>> = const { Cell::new(None) };
+}
+
+/// What a reader does otherwise than the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mutation {
+    /// It does not check a rule.
+    Skips(&'static str),
+    /// It takes what the document calls unsupported for corrupt, by this rule, or the other way.
+    Confuses(&'static str),
+    /// It reads something else.
+    Reads(Wrong),
+}
+
+macro_rules! wrong {
+    ($($name:ident: $sentence:literal,)*) => {
+        /// What a wrong reader does.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(clippy::enum_variant_names)]
+        pub enum Wrong {
+            $(#[doc = $sentence] $name,)*
+        }
+
+        impl Wrong {
+            /// All of them, each with a sentence.
+            pub const ALL: &[(Wrong, &'static str)] = &[$((Wrong::$name, $sentence),)*];
+        }
+    };
+}
+
+wrong! {
+    // Section 1.4.
+    MinorRefused: "version_minor must be 0",
+    LongHeaderRefused: "header_bytes must be the length that version 1 writes",
+    HeaderTo4096: "no header of any version is longer than 4096 bytes",
+    CrcAtFixedPlace: "header_crc of the manifest stands at byte 28, however long the header is",
+    VersionFirst: "version_major is checked before header_crc",
+    // Section 3.
+    SectionsAt32: "sections start at byte 32, however long the header is",
+    SectionsPaddedTo4: "sections are padded to multiples of 4 bytes",
+    UnknownRefused: "sections of unknown kind are refused, critical or not",
+    DeletionsSkipped: "DELETIONS and LOG are skipped if they are not critical",
+    WritersFlagReserved: "the flag for writers is reserved",
+    WritersFlagIgnored: "the flag for writers is not looked at in known sections",
+    UnusedFlagsRefused: "unused flags must be 0",
+    SkippedCrcIgnored: "payload_crc of a section that is skipped is not checked",
+    KnownTailRefused: "a payload must have the length that version 1 writes",
+    EntriesOf16: "entries of tables have 16 bytes, whatever entry_bytes says",
+    EntryTailIgnored: "the tail of an entry of a table is not looked at",
+    TablesTo255: "a segment has at most 255 tables",
+    SegmentsAt1: "segments are numbered 1, 2, 3, ... without gaps",
+    NextSegmentOf32Bits: "next_segment has 32 bits",
+    SegmentsInDecimal: "names of files have the segment number in decimal digits",
+    SegmentsInCapitals: "names of files have the segment number in capital hexadecimal digits",
+    TablesInHex: "names of files have the table number in hexadecimal digits",
+    FirstSegmentOnly: "only the first segment is read",
+    FirstIdsOnly: "ids of a fingerprint are those of the first segment that has some",
+    IdsInOrder: "IDS sections belong to the segments in their order, whatever their number",
+    IdsAnyOrder: "IDS sections may stand in any order, but not twice for a segment",
+    MapOfOneMore: "an id may be string_count",
+    GenerationOf32Bits: "generation has 32 bits",
+    // Section 4.
+    NoTableTail: "header_bytes of a table is what its ranges need",
+    RangesAsEnds: "the second byte of a range is its last bit",
+    FirstRangeOnly: "only the first range of a top counts",
+    RangesSorted: "ranges count in ascending order",
+    RestDescending: "the bits outside of the top follow in descending order",
+    RestFirst: "the bits outside of the top come first",
+    PermutesForUnpermutes: "keys are permuted instead of un-permuted",
+    NoEqualClass: "there are 64 - L classes",
+    CodesPaddedTo16: "codes are padded to multiples of 16 bytes",
+    HistogramBeforeCodes: "the histogram stands before the codes",
+    RouterCrcAlone: "router_crc does not cover header_crc",
+    CodesCrcAlone: "codes_crc does not cover header_crc",
+    CodesCrcWithoutPadding: "codes_crc does not cover the padding",
+    FooterCrcAlone: "footer_crc does not cover header_crc",
+    RouterMayRepeat: "entries of the router may be equal",
+    CodesTo10: "codes have at most 10 bits",
+    CodesTo9: "codes have at most 9 bits",
+    CodesTo12: "codes have at most 12 bits",
+    SingleCodeOfAnyLength: "a single code may have any length",
+    SingleCodeRefused: "a code must have two classes",
+    TableByTable: "a table is read whole before the next one is opened",
+    // Section 5.
+    WideFrom8192: "blocks of 8192 bytes have a key_count of 4 bytes",
+    WideAbove16384: "blocks of 16384 bytes have a key_count of 2 bytes",
+    WideBelow32768: "blocks of 32768 bytes and more have a key_count of 2 bytes",
+    WideBelow65536: "blocks of 65536 bytes have a key_count of 2 bytes",
+    BlockNumberMod256: "the number of a block in its CRC has 8 bits",
+    BlockNumberOf4: "the number of a block in its CRC has 4 bytes",
+    BlockCrcAlone: "block_crc does not cover header_crc",
+    BlockCrcWithoutNumber: "block_crc does not cover the number of the block",
+    NoBitForEachKey: "a block may have more keys than bits",
+    PlanesReversed: "the plane of the highest byte comes first",
+    LowPartsTogether: "the low part of each key stands together",
+    CodesFromTheTop: "stream bits are numbered from the most significant",
+    CodesReversed: "the least significant bit of a code comes first",
+    RawBitsReversed: "the most significant of the raw bits is at the lowest stream bit",
+    RawBitsBehindCodes: "raw bits follow their code",
+    RawBitsUpward: "the raw bits of the first key are the lowest",
+    RawBitsOf32: "of the raw bits, 32 count",
+    RawBitsOf56: "of the raw bits, 56 count",
+    CodesReadRawBits: "a code may reach into the raw bits",
+    RawBitsReadCodes: "raw bits may reach into the codes",
+    CutCodeIsNone: "a code that is cut off by the raw bits is no code",
+    SingleCodeOfNoBits: "a single code takes no bit",
+    CodesByClass: "codes of all lengths are given in the order of the classes",
+    LongestCodesFirst: "the longest codes come first",
+    CodesOfOnes: "codes are counted down from all ones",
+    ClassOf64Bits: "a class counts zeros in 64 bits, not in M",
+    GapWithoutTop: "the highest 1 of a gap is not added",
+    GapWraps: "a gap may overflow M bits",
+    XorOfRawBits: "the raw bits of `xor` are those of the delta",
+    XorFlipsNothing: "the first bit that differs is 0 with `xor`",
+    XorAnyBit: "the first bit that differs may be 1 in the key before, with `xor`",
+    KeysOfFirst: "each key is coded from the first of its block",
+    OtherCodec: "codec 1 is `gap` and 2 is `xor`",
+    HistogramWithoutFirst: "the histogram leaves out the first key of each block",
+    BlocksMayTouch: "a block may begin with the last key of the one before",
+    // Section 7.
+    SumOf64Bits: "the upper half of set_sum is not checked",
+    SumWithoutSecond: "the upper half of set_sum is computed with g as the lower half",
+    SumOfKeys: "set_sum is that of the keys",
+    SumOfTable0: "set_sum is checked in table 0 only",
+    // Section 8.
+    RanksOfCount: "ranks have digits(count) bits",
+    PartsOf4: "parts of the body are padded to multiples of 4 bytes",
+    PartsOf1: "parts of the body are padded to whole bytes",
+    MarksAlways: "there are always marks",
+    MarksAtLast: "a mark stands at the last id of a fingerprint",
+    MarksAsZeros: "a mark is 0 at the first id of a fingerprint",
+    Groups16384: "a group has 16384 marks",
+    Groups65536: "a group has 65536 marks",
+    MarkCountsOf4: "entries of mark_counts have 4 bytes",
+    MarkCountsThrough: "mark_counts include the marks of their group",
+    LaterMarkCounts: "entries of mark_counts behind the first are not checked",
+    MarksOfGroup0: "marks are counted in group 0 only",
+    Chunks2048: "a chunk has 2048 bytes",
+    Chunks8192: "a chunk has 8192 bytes",
+    ChunkCrcWithoutNumber: "the CRC of a chunk does not cover its number",
+    ChunkNumberOf4: "the number of a chunk in its CRC has 4 bytes",
+    ChunkNumberMod256: "the number of a chunk in its CRC has 8 bits",
+    ChunkCrcOfTable: "the CRC of a chunk covers header_crc of table 0",
+    DirectoryCrcAlone: "directory_crc does not cover header_crc",
+    ChunksFromStart: "chunks are counted from the start of the file",
+    BodyAt56: "ranks start at byte 56, however long the header is",
+    EntriesFromTheTop: "the most significant bit of an entry comes first",
+    EntriesOf32Bits: "of an id, 32 bits count",
+    EntriesOf57Bits: "ids are read from 8 bytes at a byte boundary",
+    IdsTo63Bits: "ids have at most 63 bits",
+    IdsNeedBits: "ids of 0 bits are refused",
+    TwoRanks: "ranks behind the second are not checked",
+    IdsMayRepeat: "an id may stand twice for a fingerprint",
+    PaddingOfIdsOnly: "only the padding behind the ids is checked",
+    // ID-MAP.md.
+    PagesAt24: "pages start at byte 24, however long the header is",
+    GroupsOf32: "a group has 32 strings",
+    GroupsOf128: "a group has 128 strings",
+    PagesOf256: "a page has 256 groups",
+    PagesOf1024: "a page has 1024 groups",
+    PageOneOnly: "there is one page",
+    MapFooterCrcAlone: "footer_crc does not cover header_crc",
+    IndexCrcAlone: "index_crc does not cover the number of the page",
+    GroupCrcAlone: "group_crc does not cover the number of the group",
+    GroupsInPage: "groups are numbered from 0 in each page",
+    GroupsEndInFile: "group_end is an offset in the file",
+    SharedAcrossGroups: "the first string of a group takes over from the last one of the group before",
+    SharedFromFirst: "strings take over from the first of their group",
+    LengthsOf1: "shared and rest have one byte",
+    LengthsOf2: "shared and rest have at most two bytes",
+    LengthsFromTheTop: "of shared and rest, the most significant bits come first",
+    LongLengths: "shared and rest may have more bytes than they need",
+    Lengths10: "shared and rest may have 10 bytes",
+    RestOfGroup: "bytes behind the last string of a group are ignored",
+    TextOfAscii: "strings are ASCII",
+    WholeCharacters: "bytes are taken over only in whole characters",
+}
+
+/// Whether the reader of this thread is wrong in this way.
+pub fn is(wrong: Wrong) -> bool {
+    ACTIVE.get() == Some(Mutation::Reads(wrong))
+}
+
+/// What the document says, or what a wrong reader takes instead.
+pub fn or<T>(right: T, wrong: Wrong, instead: T) -> T {
+    if is(wrong) { instead } else { right }
+}
+
+/// Whether the reader of this thread does not check a rule.
+pub fn skips(rule: &str) -> bool {
+    matches!(ACTIVE.get(), Some(Mutation::Skips(skipped)) if skipped == rule)
+}
+
+/// Whether the reader of this thread takes one kind of rejection by a rule for the other.
+pub fn confuses(rule: &str) -> bool {
+    matches!(ACTIVE.get(), Some(Mutation::Confuses(confused)) if confused == rule)
+}
+
+/// Whether a wrong reader runs in this thread.
+pub fn runs() -> bool {
+    ACTIVE.get().is_some()
+}
+
+/// Runs a reader that is wrong; `None` if it panics.
+pub fn run<T>(mutation: Mutation, read: impl FnOnce() -> T) -> Option<T> {
+    ACTIVE.set(Some(mutation));
+    let read = catch_unwind(AssertUnwindSafe(read));
+    ACTIVE.set(None);
+    read.ok()
+}
