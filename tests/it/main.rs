@@ -14,8 +14,10 @@ mod forge;
 mod ids;
 mod join;
 mod map_vectors;
+mod mutants;
 mod oracle;
 mod plan;
+mod prefix;
 mod sets;
 #[allow(dead_code)]
 mod spec;

@@ -67,6 +67,7 @@ fn committed_id_maps_are_as_the_document_says() {
         .unwrap()
         .map(|e| e.unwrap().file_name().into_string().unwrap())
         .collect();
-    (found.sort(), names.sort());
+    found.sort();
+    names.sort();
     assert_eq!(found, names, "nothing else lies there");
 }

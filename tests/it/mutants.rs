@@ -1,0 +1,169 @@
+//! The test vectors are tested: readers that are wrong in one place each are run over them, and
+//! each must fail one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::sync::Once;
+
+use rayon::prelude::*;
+
+use crate::forge::maps;
+use crate::oracle::id_map::read_map;
+use crate::oracle::mutation::{Mutation, Wrong, run};
+use crate::oracle::{self, Rejection};
+use crate::spec;
+use crate::vectors::{Vector, vectors};
+
+/// Wrong readers that no vector can tell from a right one, and why.
+const ALIKE: &[(Mutation, &str)] = &[
+    (
+        Mutation::Reads(Wrong::ChunkNumberMod256),
+        "chunk 256 starts after a megabyte of ids, which is too much to keep as a vector",
+    ),
+    (
+        Mutation::Skips("IDM-3"),
+        "the rule is about a map and a store; the command-line tool tests it with two vectors",
+    ),
+    (Mutation::Confuses("IDM-3"), "another map is neither corrupt nor unsupported"),
+];
+
+/// What a reader makes of a vector, as far as its users see it.
+#[derive(PartialEq, Eq, Debug)]
+enum Outcome {
+    Store(Vec<u64>, BTreeMap<u64, BTreeSet<u64>>),
+    Strings(Vec<String>),
+    /// The rule, and whether it means unsupported.
+    Rejected(String, bool),
+    Panic,
+}
+
+impl Outcome {
+    fn rejected(rejection: &Rejection) -> Self {
+        Outcome::Rejected(rejection.rule.to_owned(), rejection.unsupported)
+    }
+
+    /// Whether users see the same: contents, or a kind of rejection.
+    fn looks_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Outcome::Rejected(_, one), Outcome::Rejected(_, other)) => one == other,
+            (one, other) => one == other,
+        }
+    }
+}
+
+fn read(vector: &Vector) -> Outcome {
+    let missing = || io::Error::from(io::ErrorKind::NotFound);
+    let file = |name: &str| vector.files.get(name).cloned().ok_or_else(missing);
+    match oracle::read_files(&file) {
+        Ok(store) => Outcome::Store(store.fingerprints(), store.ids()),
+        Err(rejection) => Outcome::rejected(&rejection),
+    }
+}
+
+fn read_strings(file: &[u8]) -> Outcome {
+    read_map(file).map_or_else(|rejection| Outcome::rejected(&rejection), Outcome::Strings)
+}
+
+/// A vector, and how a reader that follows the document reads it.
+struct Known<'a> {
+    name: String,
+    bytes: usize,
+    read: Box<dyn Fn() -> Outcome + Sync + Send + 'a>,
+    right: Outcome,
+}
+
+/// How a wrong reader is told from a right one.
+#[derive(Clone, Debug)]
+enum Told {
+    /// By what its users see.
+    By(String),
+    /// By the tag of the rule alone.
+    ByTag(String),
+    No,
+}
+
+fn tell(mutation: Mutation, known: &[Known<'_>]) -> Told {
+    let mut by_tag = None;
+    for vector in known {
+        let found = run(mutation, &vector.read).unwrap_or(Outcome::Panic);
+        if !found.looks_like(&vector.right) {
+            return Told::By(vector.name.clone());
+        }
+        if found != vector.right && by_tag.is_none() {
+            by_tag = Some(vector.name.clone());
+        }
+    }
+    by_tag.map_or(Told::No, Told::ByTag)
+}
+
+/// The rules of both documents.
+fn rules() -> Vec<&'static str> {
+    let maps = include_str!("../../format-spec/ID-MAP.md");
+    let tag = |line: &str| Some(line.strip_prefix("* [")?.split_once("] ")?.0.to_owned());
+    let all = spec::rules().into_keys().chain(maps.lines().filter_map(tag));
+    all.map(|rule| &*rule.leak()).collect()
+}
+
+#[test]
+fn every_wrong_reader_fails_a_vector() {
+    // Some of them panic, which is not to be told each time.
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !oracle::mutation::runs() {
+                usual(info);
+            }
+        }));
+    });
+    let (vectors, maps) = (vectors(), maps());
+    let stores = vectors.iter().map(|vector| Known {
+        name: vector.name.clone(),
+        bytes: vector.files.values().map(Vec::len).sum(),
+        read: Box::new(|| read(vector)),
+        right: read(vector),
+    });
+    let strings = maps.iter().map(|map| Known {
+        name: format!("id-map/{}", map.name),
+        bytes: map.file.len(),
+        read: Box::new(|| read_strings(&map.file)),
+        right: read_strings(&map.file),
+    });
+    let mut known: Vec<Known<'_>> = stores.chain(strings).collect();
+    known.sort_by_key(|vector| vector.bytes);
+
+    let mut mutants: Vec<(Mutation, String)> = Vec::new();
+    for &(wrong, sentence) in Wrong::ALL {
+        mutants.push((Mutation::Reads(wrong), format!("{wrong:?}: {sentence}")));
+    }
+    for rule in rules() {
+        mutants.push((Mutation::Skips(rule), format!("does not check [{rule}]")));
+        mutants
+            .push((Mutation::Confuses(rule), format!("takes one kind for the other by [{rule}]")));
+    }
+    let told: Vec<Told> = mutants.par_iter().map(|&(mutant, _)| tell(mutant, &known)).collect();
+
+    let mut report = String::new();
+    let (mut seen, mut by_tag, mut alike) = (0, 0, Vec::new());
+    for ((mutant, name), told) in mutants.iter().zip(&told) {
+        let how = match told {
+            Told::By(vector) => {
+                seen += 1;
+                vector.clone()
+            }
+            Told::ByTag(vector) => {
+                by_tag += 1;
+                format!("{vector}, by its tag")
+            }
+            Told::No => {
+                alike.push(*mutant);
+                "passes".to_owned()
+            }
+        };
+        report += &format!("{name}: {how}\n");
+    }
+    println!("{report}{seen} told by what users see, {by_tag} by the tag, {} not", alike.len());
+    let expected: Vec<Mutation> = ALIKE.iter().map(|&(mutant, _)| mutant).collect();
+    assert_eq!(alike, expected, "wrong readers that pass all vectors");
+    assert!(Wrong::ALL.len() > 100 && seen > 280, "{seen} of {}", mutants.len());
+}
