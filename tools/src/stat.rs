@@ -159,7 +159,7 @@ fn print(
         "{name}: {} fingerprints, {} bytes{each}, packed for k = {}",
         stats.fingerprints, stats.bytes, stats.radius,
     ))?;
-    print_identity(output, store)?;
+    print_identity(output, store, details)?;
     for segment in &stats.segments {
         output.line(&format!(
             "segment {}: design {}, {} fingerprints in {}",
@@ -185,8 +185,10 @@ fn print(
 }
 
 /// Which store this is, and what of it is not known here.
-fn print_identity(output: &mut Output, store: &Store) -> Result<(), Failure> {
-    output.line(&format!("store {:032x}, generation {}", store.id(), store.generation()))?;
+fn print_identity(output: &mut Output, store: &Store, details: bool) -> Result<(), Failure> {
+    if details {
+        output.line(&format!("store {:032x}, generation {}", store.id(), store.generation()))?;
+    }
     for section in store.skipped_sections() {
         let edit =
             if section.writers_must_know { "; do not edit the store without it" } else { "" };
