@@ -170,8 +170,8 @@ fn ids_come_from_their_column() {
     );
     assert_eq!(
         ids(b"{\"fingerprint\":1}\n", IdKind::Number),
-        Err("standard input: line 1, column \"id\": is missing; fill it in, name another column, \
-             or give --on-error skip"
+        Err("standard input: line 1, column \"id\": is missing; fill it in, or name another \
+             column, or give --on-error skip"
             .to_string())
     );
 }
