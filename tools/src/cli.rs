@@ -47,7 +47,11 @@ Formats of inputs (--format):
            decimal and not all have 16 digits; what is no text is u64le; if it
            stays open, an error asks for the format
 
-All but parquet may be compressed with gzip or zstd, and may come through a pipe.
+All but parquet may be compressed with gzip, zstd, bzip2 or xz, and may come through
+a pipe. An input takes little memory, but for a window of zstd or a dictionary of xz
+(128 MiB at most), a message of arrow with its columns decompressed (what --memory
+allows, or a quarter of what there is), and a page of each column of parquet (the
+same, and 256 MiB at most); of these, `pack --memory` counts usual pages.
 Strings in columns follow the rule of lists, or --digits. Binary fingerprints are
 big-endian, as their digits are printed, or as --byte-order says.
 

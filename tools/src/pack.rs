@@ -211,7 +211,7 @@ enum CodecArg {
 /// Packs, and prints the summary.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let mode = args.ids.mode()?;
-    args.reading = args.reading.with_ids(mode.wish());
+    args.reading = args.reading.with_ids(mode.wish()).with_memory(memory_limit(&args));
     target::check_apart(&args)?;
     if args.dry_run {
         return dry_run::run(&args, &mode);

@@ -6,6 +6,7 @@ use crate::input::format::{Container, FormatArg};
 use crate::input::reader::{ByteOrder, IdWish, Wishes};
 use crate::input::stream::{Codec, CompressionArg};
 use crate::input::text::Format;
+use crate::memory;
 
 /// How inputs are read.
 #[derive(clap::Args, Clone, Debug)]
@@ -18,7 +19,7 @@ pub struct InputArgs {
 
     /// How the input is compressed as a whole
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
-    #[arg(value_name = "auto|none|gzip|zstd")]
+    #[arg(value_name = "auto|none|gzip|zstd|bzip2|xz")]
     compression: CompressionArg,
 
     /// Column of the fingerprints, in tables and JSON [default: `fingerprint`, or the only one]
@@ -47,6 +48,10 @@ pub struct InputArgs {
     /// The ids that readers shall give, where a command has options for them.
     #[arg(skip)]
     pub(super) ids: Option<IdWish>,
+
+    /// Bytes of memory, where a command has an option for them.
+    #[arg(skip)]
+    memory: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -66,6 +71,11 @@ impl InputArgs {
     /// The same, with these ids.
     pub fn with_ids(&self, ids: Option<IdWish>) -> Self {
         Self { ids, ..self.clone() }
+    }
+
+    /// The same, with at most so many bytes of memory for a piece of an input.
+    pub fn with_memory(&self, memory: u64) -> Self {
+        Self { memory: Some(memory), ..self.clone() }
     }
 
     /// Whether bad records are left out.
@@ -90,6 +100,8 @@ impl InputArgs {
             CompressionArg::None => Some(None),
             CompressionArg::Gzip => Some(Some(Codec::Gzip)),
             CompressionArg::Zstd => Some(Some(Codec::Zstd)),
+            CompressionArg::Bzip2 => Some(Some(Codec::Bzip2)),
+            CompressionArg::Xz => Some(Some(Codec::Xz)),
         }
     }
 
@@ -121,6 +133,7 @@ impl InputArgs {
                 DigitsArg::Dec => Some(Format::Dec),
             },
             byte_order: self.byte_order,
+            memory: self.memory.unwrap_or_else(memory::default_limit),
         }
     }
 }

@@ -22,11 +22,50 @@ pub struct BatchColumns {
     id: Option<(usize, IdWish)>,
 }
 
+/// Rows and bytes of ids that are taken in one piece: a value that many rows share may be long.
+const PIECE_ROWS: usize = 1 << 16;
+const PIECE_BYTES: usize = 1 << 22;
+
+/// A batch that is taken piece by piece.
+#[derive(Default)]
+pub struct Pieces {
+    batch: Option<RecordBatch>,
+    /// Rows that were taken.
+    taken: usize,
+}
+
 /// An id, of which a number that must be a text is kept in digits.
 enum OwnedId<'a> {
     Number(u64),
     Text(&'a str),
     Digits(String),
+}
+
+impl Pieces {
+    /// All rows of a batch.
+    pub fn of(batch: RecordBatch) -> Self {
+        Self { batch: Some(batch), taken: 0 }
+    }
+
+    /// Whether no row is left.
+    pub fn is_empty(&self) -> bool {
+        self.batch.is_none()
+    }
+
+    /// Appends the records of the next rows; gives how many rows these are.
+    pub fn append(
+        &mut self,
+        columns: &mut BatchColumns,
+        to: &mut Sink<'_>,
+    ) -> Result<usize, Problem> {
+        let Some(batch) = &self.batch else { return Ok(0) };
+        let from = self.taken;
+        self.taken = columns.append(batch, from, to)?;
+        if self.taken == batch.num_rows() {
+            self.batch = None;
+        }
+        Ok(self.taken - from)
+    }
 }
 
 impl BatchColumns {
@@ -59,11 +98,12 @@ impl BatchColumns {
         })
     }
 
+    /// The place of the fingerprints.
+    pub fn fingerprint(&self) -> usize {
+        self.fingerprint
+    }
+
     /// The places of the columns, ascending.
-    #[cfg_attr(
-        not(feature = "parquet"),
-        allow(dead_code, reason = "for readers that were not built")
-    )]
     pub fn indexes(&self) -> Vec<usize> {
         let mut indexes: Vec<usize> =
             self.id.iter().map(|(index, _)| *index).chain([self.fingerprint]).collect();
@@ -73,10 +113,6 @@ impl BatchColumns {
     }
 
     /// The same columns where only they are left of the schema.
-    #[cfg_attr(
-        not(feature = "parquet"),
-        allow(dead_code, reason = "for readers that were not built")
-    )]
     pub fn projected(mut self) -> Self {
         let indexes = self.indexes();
         let place = |index: usize| indexes.iter().position(|&i| i == index).unwrap_or(0);
@@ -87,36 +123,50 @@ impl BatchColumns {
         self
     }
 
-    /// Appends the records of a batch.
-    pub fn append(&mut self, batch: &RecordBatch, to: &mut Sink<'_>) -> Result<(), Problem> {
+    /// Appends the records of a batch from row `from` on; gives the row up to which it came.
+    fn append(
+        &mut self,
+        batch: &RecordBatch,
+        from: usize,
+        to: &mut Sink<'_>,
+    ) -> Result<usize, Problem> {
         let array = batch.column(self.fingerprint).as_ref();
+        let end = array.len().min(from.saturating_add(PIECE_ROWS));
         if self.id.is_none() && array.logical_null_count() == 0 {
             // Whole columns of integers are copied.
             if let Some(array) = array.as_primitive_opt::<UInt64Type>() {
-                to.records.fingerprints.extend_from_slice(array.values());
-                return Ok(());
+                to.records.fingerprints.extend_from_slice(&array.values()[from..end]);
+                return Ok(end);
             }
             if let Some(array) = array.as_primitive_opt::<Int64Type>() {
-                to.records.fingerprints.extend(array.values().iter().map(|&x| x as u64));
-                return Ok(());
+                let values = array.values()[from..end].iter();
+                to.records.fingerprints.extend(values.map(|&x| x as u64));
+                return Ok(end);
             }
         }
-        let keys = keys(array);
-        let values = match array.as_any_dictionary_opt() {
-            Some(dictionary) => dictionary.values().as_ref(),
-            None => array,
+        let (keys, values) = match array.as_any_dictionary_opt() {
+            Some(dictionary) => (Some(dictionary.keys()), dictionary.values().as_ref()),
+            None => (None, array),
         };
-        let place = |row: usize| keys.as_ref().map_or(row, |keys| keys[row]);
+        // Keys were checked when the array was made; only those of nulls lead nowhere.
+        let place = |row: usize| match keys {
+            Some(keys) => integer(keys, row).and_then(|key| key.try_into().ok()).unwrap_or(0),
+            None => row,
+        };
         if !self.texts.is_judged() {
             let first = to.row();
-            let texts = (0..array.len())
-                .filter(|&row| array.is_valid(row))
-                .filter_map(|row| Some((first.behind(row), text(values, place(row))?.as_bytes())));
+            let texts = (from..end).filter(|&row| array.is_valid(row)).filter_map(|row| {
+                Some((first.behind(row - from), text(values, place(row))?.as_bytes()))
+            });
             self.texts.judge(texts)?;
         }
-        for row in 0..array.len() {
+        let ids_before = to.records.ids.bytes();
+        for row in from..end {
+            if to.records.ids.bytes() - ids_before > PIECE_BYTES {
+                return Ok(row);
+            }
             let at = to.row();
-            let record = self.fingerprint(array, values, row, place).and_then(|fingerprint| {
+            let record = self.fingerprint_of(array, values, row, place).and_then(|fingerprint| {
                 let id = self
                     .id
                     .as_ref()
@@ -128,10 +178,10 @@ impl BatchColumns {
                 Err(problem) => to.fault(Problem::Record(at, problem))?,
             }
         }
-        Ok(())
+        Ok(end)
     }
 
-    fn fingerprint(
+    fn fingerprint_of(
         &self,
         array: &dyn Array,
         values: &dyn Array,
@@ -191,16 +241,6 @@ fn is_text(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
-/// The places of the values of a dictionary.
-fn keys(array: &dyn Array) -> Option<Vec<usize>> {
-    let dictionary = array.as_any_dictionary_opt()?;
-    // Without values all rows are null.
-    match dictionary.values().is_empty() {
-        true => Some(vec![0; array.len()]),
-        false => Some(dictionary.normalized_keys()),
-    }
-}
-
 fn text(array: &dyn Array, row: usize) -> Option<&str> {
     match array.data_type() {
         DataType::Utf8 => Some(array.as_string::<i32>().value(row)),
@@ -242,7 +282,11 @@ fn id<'a>(array: &'a dyn Array, row: usize, wish: &IdWish) -> Result<OwnedId<'a>
     }
 }
 
-fn integer(array: &dyn Array, row: usize) -> Option<i128> {
+/// The integer in a row, if there is one.
+pub fn integer(array: &dyn Array, row: usize) -> Option<i128> {
+    if array.is_null(row) {
+        return None;
+    }
     Some(match array.data_type() {
         DataType::UInt8 => array.as_primitive::<UInt8Type>().value(row).into(),
         DataType::UInt16 => array.as_primitive::<UInt16Type>().value(row).into(),

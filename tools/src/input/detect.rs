@@ -72,10 +72,8 @@ const ARROW_FILE: &[u8] = b"ARROW1\0\0";
 const NPY: &[u8] = b"\x93NUMPY";
 
 /// First bytes of what people take for fingerprints by mistake.
-const FOREIGN: [(&[u8], &str); 10] = [
+const FOREIGN: [(&[u8], &str); 8] = [
     (b"PK\x03\x04", "a zip archive (.npz, .xlsx or .zip)"),
-    (b"\xfd7zXZ\0", "an xz file"),
-    (b"BZh", "a bzip2 file"),
     (b"\x04\x22\x4d\x18", "an lz4 file"),
     (b"SQLite format 3\0", "an SQLite database"),
     (b"Obj\x01", "an Avro file"),
@@ -324,7 +322,8 @@ pub fn skip_bom(head: &[u8]) -> &[u8] {
     head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head)
 }
 
-fn is_text(head: &[u8], complete: bool) -> bool {
+/// Whether the first bytes of an input are a text; `complete` says that there are no more.
+pub fn is_text(head: &[u8], complete: bool) -> bool {
     let utf8 = match std::str::from_utf8(head) {
         Ok(_) => true,
         Err(error) => error.error_len().is_none() && !complete,

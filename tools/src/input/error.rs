@@ -221,9 +221,8 @@ impl InputError {
             }
             Problem::Decompress(at, undecodable) => write!(
                 f,
-                "{origin}: byte {at}: cannot decompress {}: {}; the file is cut or damaged: fetch it \
-                 again, or give --compression none if it is not compressed",
-                undecodable.codec, undecodable.cause,
+                "{origin}: byte {at}: cannot decompress {}: {}; {}",
+                undecodable.codec, undecodable.cause, undecodable.advice,
             ),
             Problem::Compressed(container, codec) => write!(
                 f,
@@ -291,7 +290,7 @@ impl InputError {
             ),
             Problem::Header(container, cause) => write!(f, "{origin}: {container}: {cause}"),
             Problem::NoIds(container) => {
-                write!(f, "{origin}: {container} has no column of ids; leave --id-column out")
+                write!(f, "{origin}: {container} has no columns of ids; give a table or JSON")
             }
             Problem::Column(problem) => problem.write(f, origin),
             Problem::Record(at, problem) => write!(f, "{origin}: {at}{problem}"),

@@ -111,6 +111,8 @@ impl Hint {
         let codec = match extension(path).as_deref() {
             Some("gz" | "gzip") => Some(Codec::Gzip),
             Some("zst" | "zstd") => Some(Codec::Zstd),
+            Some("bz2") => Some(Codec::Bzip2),
+            Some("xz") => Some(Codec::Xz),
             _ => None,
         };
         let inner = if codec.is_some() { path.with_extension("") } else { path.to_path_buf() };
@@ -143,6 +145,8 @@ mod tests {
             ("a.b.TSV.GZ", Some(Container::Tsv), Some(Codec::Gzip)),
             ("x/a.ndjson.zst", Some(Container::Jsonl), Some(Codec::Zstd)),
             ("a.gz", None, Some(Codec::Gzip)),
+            ("a.csv.bz2", Some(Container::Csv), Some(Codec::Bzip2)),
+            ("a.xz", None, Some(Codec::Xz)),
             ("a.txt", None, None),
             ("csv", None, None),
         ] {

@@ -36,6 +36,9 @@ use std::io::{self, BufRead, Cursor, Seek};
 use std::path::Path;
 
 pub use args::InputArgs;
+#[cfg(feature = "parquet")]
+pub use batch::integer;
+pub use detect::is_text;
 pub use error::InputError;
 pub use reader::{IdKind, IdWish};
 pub use records::{Id, Records};
@@ -46,7 +49,7 @@ use detect::{Known, Layout, Verdict, judge, layout, skip_bom};
 use error::{Origin, Problem};
 use format::{Container, Hint};
 use reader::{Reader, Sink};
-use stream::{Codec, Counter, Stream};
+use stream::{Codec, Counter, MAGIC_BYTES, Stream};
 
 /// A stream of records.
 pub struct Source {
@@ -195,10 +198,10 @@ impl Source {
             Origin::Arguments => Some(None),
             _ => self.options.codec(),
         };
-        // Four bytes tell the codec.
-        while given.is_none() && stream.head().len() < 4 && !stream.has_ended() {
+        let told = |head: &[u8]| Codec::judge(head).is_some() || head.len() >= MAGIC_BYTES;
+        while given.is_none() && !told(stream.head()) && !stream.has_ended() {
             grow(&mut stream)?;
-            if self.live && Codec::judge_cut(stream.head()).is_none() {
+            if self.live && !Codec::may_follow(stream.head()) {
                 break;
             }
         }
@@ -248,6 +251,8 @@ impl Source {
                         Some(codec) => Verdict::Foreign(match codec {
                             Codec::Gzip => "no gzip, as the name says, but something else",
                             Codec::Zstd => "no zstd, as the name says, but something else",
+                            Codec::Bzip2 => "no bzip2, as the name says, but something else",
+                            Codec::Xz => "no xz, as the name says, but something else",
                         }),
                         None => Verdict::Clear(Layout::U64le),
                     },
@@ -326,6 +331,42 @@ fn grow(stream: &mut Stream) -> Result<(), Problem> {
 fn decompressed(stream: Stream, codec: Codec) -> Result<Stream, Problem> {
     let counter = stream.counter();
     stream.decompressed(codec).map_err(|error| Problem::from_io(error, counter.bytes()))
+}
+
+/// Columns of a file of Parquet that is no list of fingerprints.
+#[cfg(feature = "parquet")]
+pub struct ParquetColumns {
+    origin: Origin,
+    table: parquet::Table,
+}
+
+#[cfg(feature = "parquet")]
+impl ParquetColumns {
+    /// Reads the footer, and those of these columns that are there. A page may take so much memory.
+    pub fn open(path: &Path, file: File, names: &[&str], memory: u64) -> Result<Self, InputError> {
+        let origin = Origin::File(path.to_path_buf());
+        let table = parquet::Table::open(file, memory, |schema| {
+            let places = names.iter().filter_map(|name| schema.index_of(name).ok());
+            Ok(places.collect())
+        });
+        let table = table.map_err(|problem| origin.error(problem))?;
+        Ok(Self { origin, table })
+    }
+
+    /// The columns that are there, in the order of the file.
+    pub fn schema(&self) -> arrow_schema::SchemaRef {
+        self.table.schema()
+    }
+
+    /// The next rows; `None` behind the last.
+    pub fn next(&mut self) -> Result<Option<arrow_array::RecordBatch>, InputError> {
+        self.table.next().map_err(|problem| self.origin.error(problem))
+    }
+
+    /// The share of the rows that was read, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.table.share()
+    }
 }
 
 /// Whether `path` means standard input.

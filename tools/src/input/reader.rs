@@ -17,6 +17,12 @@ pub struct Wishes {
     pub digits: Option<Format>,
     /// The order of the bytes of fingerprints that are kept as such.
     pub byte_order: ByteOrder,
+    /// Bytes of memory that a piece of the input may take where its file decides how large it is.
+    #[cfg_attr(
+        not(feature = "arrow"),
+        allow(dead_code, reason = "for readers that were not built")
+    )]
+    pub memory: u64,
 }
 
 /// The ids that are wanted.

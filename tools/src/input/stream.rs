@@ -5,8 +5,11 @@ use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use bzip2::bufread::MultiBzDecoder;
 use clap::ValueEnum;
 use flate2::bufread::MultiGzDecoder;
+use liblzma::bufread::XzDecoder;
+use liblzma::stream::CONCATENATED;
 
 use crate::input::detect::HEAD_BYTES;
 use crate::input::error::Problem;
@@ -18,7 +21,22 @@ pub enum Codec {
     Gzip,
     /// Zstandard; several frames one after the other are one text.
     Zstd,
+    /// bzip2; several streams one after the other are one text.
+    Bzip2,
+    /// xz; several streams one after the other are one text.
+    Xz,
 }
+
+/// So many bytes tell the codec.
+pub const MAGIC_BYTES: usize = 10;
+const GZIP: &[u8] = &[0x1f, 0x8b, 8];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+const XZ: &[u8] = b"\xfd7zXZ\0";
+/// Stands before a number of 100 kB, and that before a block or the end.
+const BZIP2: &[u8] = b"BZh";
+const BZIP2_BLOCKS: [&[u8]; 2] = [b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"];
+/// What the dictionary of xz may take: `xz -9` makes those of 64 MiB.
+const XZ_BYTES: u64 = 128 << 20;
 
 /// How the input is compressed, as the user says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -31,6 +49,10 @@ pub enum CompressionArg {
     Gzip,
     /// Zstandard
     Zstd,
+    /// bzip2
+    Bzip2,
+    /// xz
+    Xz,
 }
 
 impl Codec {
@@ -39,19 +61,24 @@ impl Codec {
         match head {
             // Deflate, and none of the reserved flags.
             [0x1f, 0x8b, 8, flags, ..] if flags & 0xe0 == 0 => Some(Codec::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Codec::Zstd),
+            head if head.starts_with(ZSTD) => Some(Codec::Zstd),
+            head if head.starts_with(XZ) => Some(Codec::Xz),
+            // The first of these is text as well, so all of it must be there.
+            [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..]
+                if BZIP2_BLOCKS.iter().any(|block| rest.starts_with(block)) =>
+            {
+                Some(Codec::Bzip2)
+            }
             // A frame to be skipped, which some compressors write first.
             [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Codec::Zstd),
             _ => None,
         }
     }
 
-    /// The codec of which these may be the first bytes, where they are less than 4.
-    pub fn judge_cut(head: &[u8]) -> Option<Self> {
-        let magics: [(Codec, &[u8]); 2] =
-            [(Codec::Gzip, &[0x1f, 0x8b, 8]), (Codec::Zstd, &[0x28, 0xb5, 0x2f, 0xfd])];
+    /// Whether these may be the first bytes of a codec, where they are too few to tell.
+    pub fn may_follow(head: &[u8]) -> bool {
         let is_first = |magic: &[u8]| magic.starts_with(head) || head.starts_with(magic);
-        magics.into_iter().find(|(_, magic)| is_first(magic)).map(|(codec, _)| codec)
+        head.len() < MAGIC_BYTES && [GZIP, ZSTD, XZ, BZIP2].into_iter().any(is_first)
     }
 }
 
@@ -60,6 +87,8 @@ impl fmt::Display for Codec {
         f.write_str(match self {
             Codec::Gzip => "gzip",
             Codec::Zstd => "zstd",
+            Codec::Bzip2 => "bzip2",
+            Codec::Xz => "xz",
         })
     }
 }
@@ -72,6 +101,8 @@ pub struct Undecodable {
     pub codec: Codec,
     /// The words of the decoder.
     pub cause: String,
+    /// What to do.
+    pub advice: &'static str,
 }
 
 /// Bytes that were read from an input, compressed where it is; shared with who shows progress.
@@ -117,7 +148,19 @@ fn undecodable(error: io::Error, codec: Codec) -> io::Error {
     if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
         return error;
     }
-    io::Error::other(Undecodable { codec, cause: error.to_string() })
+    let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<liblzma::stream::Error>());
+    let (cause, advice) = match reason {
+        Some(liblzma::stream::Error::MemLimit) => (
+            format!("its dictionary takes more than {} MiB", XZ_BYTES >> 20),
+            "compress it with `xz -9` or less",
+        ),
+        _ => (
+            error.to_string(),
+            "the file is cut or damaged: fetch it again, or give --compression none if it is not \
+             compressed",
+        ),
+    };
+    io::Error::other(Undecodable { codec, cause, advice })
 }
 
 /// A buffered input, of which the first bytes can be looked at before they are read.
@@ -151,6 +194,12 @@ impl Stream {
             Codec::Zstd => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(self);
                 Box::new(Decoded(decoder.map_err(|error| undecodable(error, codec))?, codec))
+            }
+            Codec::Bzip2 => Box::new(Decoded(MultiBzDecoder::new(self), codec)),
+            Codec::Xz => {
+                let stream = liblzma::stream::Stream::new_stream_decoder(XZ_BYTES, CONCATENATED);
+                let stream = stream.map_err(|error| undecodable(error.into(), codec))?;
+                Box::new(Decoded(XzDecoder::new_stream(self, stream), codec))
             }
         };
         Ok(Self::buffered(reader, counter))

@@ -165,7 +165,7 @@ fn ids_come_from_their_column() {
     );
     assert_eq!(
         ids(b"1\n2\n", IdKind::Number),
-        Err("standard input: a list in decimal digits has no column of ids; leave --id-column out"
+        Err("standard input: a list in decimal digits has no columns of ids; give a table or JSON"
             .to_string())
     );
     assert_eq!(

@@ -255,8 +255,8 @@ fn options_that_contradict_each_other_are_refused() {
         ("--ids line --id-column id", "two kinds of ids"),
         ("--ids line --id-map m", "name it with --id-column"),
         ("--id-map m", "name it with --id-column"),
-        ("--id-column id", "in: a list in hexadecimal digits has no column of ids"),
-        ("--ids column", "in: a list in hexadecimal digits has no column of ids"),
+        ("--id-column id", "in: a list in hexadecimal digits has no columns of ids"),
+        ("--ids column", "in: a list in hexadecimal digits has no columns of ids"),
     ] {
         let ran = scratch.run(&format!("pack in -o store {options}"));
         assert!(ran.stderr.contains(part), "{options}: {ran:?}");

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::oracle::{fingerprints, tsv};
-use crate::writers::{delimited, gzip, jsonl, npy, npy_bytes, npy_u64, zstd};
+use crate::writers::{bzip2, delimited, gzip, jsonl, npy, npy_bytes, npy_u64, xz, zstd};
 use crate::{Scratch, hex, raw};
 
 const NAMES: [&str; 3] = ["url", "fingerprint", "row"];
@@ -82,8 +82,11 @@ impl Reference {
         self.packs_alike(name, bytes, options);
         self.packs_alike(&format!("{name}.gz"), gzip(bytes), options);
         self.packs_alike(&format!("{name}.zst"), zstd(bytes), options);
+        self.packs_alike(&format!("{name}.bz2"), bzip2(bytes), options);
+        self.packs_alike(&format!("{name}.xz"), xz(bytes), options);
         // Content comes before the name.
         self.packs_alike("misleading.txt", zstd(bytes), options);
+        self.packs_alike("misleading.gz", bzip2(bytes), options);
         self.packs_alike("unnamed", bytes, options);
         let ids = if options.contains("--id-column") { "" } else { "--ids line" };
         let line = format!("pack - -o other --quiet {options} {ids}");

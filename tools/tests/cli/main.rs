@@ -10,6 +10,7 @@ mod dedup;
 mod external;
 mod formats;
 mod help;
+mod hostile;
 mod id_map;
 mod ids;
 mod inputs;
@@ -59,6 +60,18 @@ impl Scratch {
 
     fn run(&self, line: &str) -> Ran {
         Ran::new(line, self.command(line).output().unwrap())
+    }
+
+    /// Runs with so much address space, where the system can hold it to that.
+    fn run_within(&self, kib: u64, line: &str) -> Ran {
+        if !cfg!(unix) {
+            return self.run(line);
+        }
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("ulimit -v {kib} && exec \"$0\" \"$@\""));
+        command.arg(env!("CARGO_BIN_EXE_fpstore")).args(line.split_whitespace());
+        command.current_dir(self.0.path()).stdin(Stdio::null());
+        Ran::new(line, command.output().unwrap())
     }
 
     /// Runs with `input` on standard input, through a pipe.

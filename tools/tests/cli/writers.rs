@@ -15,6 +15,16 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).unwrap()
 }
 
+pub fn bzip2(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+pub fn xz(bytes: &[u8]) -> Vec<u8> {
+    liblzma::encode_all(bytes, 1).unwrap()
+}
+
 /// An array of one dimension, or with `rows_of` bytes of two.
 pub fn npy<T: npyz::AutoSerialize + Copy>(values: &[T], shape: &[u64]) -> Vec<u8> {
     use npyz::WriterBuilder;

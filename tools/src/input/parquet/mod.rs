@@ -1,0 +1,221 @@
+//! Parquet files. Only the columns that are asked for are read, page by page. Sizes that the file
+//! states are checked before anything is made as large ([`pages`], [`thrift`], [`delta`]).
+
+mod delta;
+mod pages;
+mod thrift;
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
+
+use crate::input::batch::{BatchColumns, Pieces};
+use crate::input::error::Problem;
+use crate::input::format::Container;
+use crate::input::guard::guarded;
+use crate::input::reader::{Reader, Sink, Wishes};
+use crate::input::stream::Counter;
+
+use pages::{Groups, LEAST_NESTED_VALUES, MAX_PAGE_BYTES};
+
+/// What stands behind the footer: its length, and the mark of the format.
+const TAIL_BYTES: u64 = 8;
+/// Rows that are taken in one piece.
+const PIECE_ROWS: usize = 8192;
+/// What a page has at most, where its column has more: usual writers end a page after 1 MiB.
+const PAGE_BYTES: u64 = 2 << 20;
+
+/// Columns of a file.
+pub struct Table {
+    batches: ParquetRecordBatchReader,
+    /// What the footer says.
+    metadata: Arc<ParquetMetaData>,
+    /// Rows that were read, and all that there are.
+    rows: u64,
+    all_rows: u64,
+}
+
+impl Table {
+    /// Reads the footer, and those columns that `choose` takes of the schema, by their places. A page
+    /// may take so much memory.
+    pub fn open(
+        mut file: File,
+        memory: u64,
+        choose: impl FnOnce(&Schema) -> Result<Vec<usize>, Problem>,
+    ) -> Result<Self, Problem> {
+        let length = file.metadata().map_err(|error| Problem::Read(0, error))?.len();
+        check_footer(&mut file, length).map_err(|error| damaged(0, error.to_string()))?;
+        // Types are those of Parquet alone: what Arrow notes beside them is a message of its own.
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let footer = or_damaged(guarded(|| ArrowReaderMetadata::load(&file, options)), 0)?;
+        let metadata = footer.metadata().clone();
+        let all_rows = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
+        let fields: Fields = footer.schema().fields().iter().map(with_views).collect();
+        let places = choose(&Schema::new(fields.clone()))?;
+        let groups = Groups {
+            file: Arc::new(file),
+            metadata: metadata.clone(),
+            page_bytes: memory.min(MAX_PAGE_BYTES),
+            nested_values: (memory / 16).max(LEAST_NESTED_VALUES),
+        };
+        let build = || {
+            let mask = ProjectionMask::roots(footer.parquet_schema(), places);
+            let parquet = footer.parquet_schema();
+            let levels = parquet_to_arrow_field_levels(parquet, mask, Some(&fields))?;
+            ParquetRecordBatchReader::try_new_with_row_groups(&levels, &groups, PIECE_ROWS, None)
+        };
+        let batches = or_damaged(guarded(build), 0)?;
+        Ok(Self { batches, metadata, rows: 0, all_rows })
+    }
+
+    /// The columns that are read.
+    pub fn schema(&self) -> SchemaRef {
+        self.batches.schema()
+    }
+
+    /// The next rows; `None` behind the last.
+    pub fn next(&mut self) -> Result<Option<RecordBatch>, Problem> {
+        let batches = &mut self.batches;
+        let batch = or_damaged(guarded(|| batches.next().transpose()), self.rows)?;
+        match &batch {
+            Some(batch) => self.rows += batch.num_rows() as u64,
+            None if self.rows != self.all_rows => {
+                let cause = format!("{} rows instead of {}", self.rows, self.all_rows);
+                return Err(damaged(0, cause));
+            }
+            None => {}
+        }
+        Ok(batch)
+    }
+
+    /// The share of the rows that was read, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        (self.rows as f64 / self.all_rows.max(1) as f64).min(1.0)
+    }
+}
+
+/// Reads rows as records.
+pub struct ParquetReader {
+    table: Table,
+    columns: BatchColumns,
+    /// A batch of which rows are left.
+    pieces: Pieces,
+    length: u64,
+    counter: Counter,
+    buffer_bytes: u64,
+}
+
+impl ParquetReader {
+    /// Reads the footer, and chooses the columns.
+    pub fn new(file: File, wishes: &Wishes, counter: Counter) -> Result<Self, Problem> {
+        let length = file.metadata().map_err(|error| Problem::Read(0, error))?.len();
+        let mut chosen = None;
+        let table = Table::open(file, wishes.memory, |schema| {
+            let columns = BatchColumns::new(schema, wishes).map_err(Problem::Column)?;
+            let places = columns.indexes();
+            chosen = Some((columns, places.clone()));
+            Ok(places)
+        })?;
+        let (columns, places) = chosen.ok_or_else(|| damaged(0, "no columns".to_string()))?;
+        let buffer_bytes = buffer_bytes(&table.metadata, &places);
+        let (columns, pieces) = (columns.projected(), Pieces::default());
+        Ok(Self { table, columns, pieces, length, counter, buffer_bytes })
+    }
+}
+
+/// Checks what the footer says of the schema, which its reader follows by recursion.
+fn check_footer(file: &mut File, length: u64) -> io::Result<()> {
+    let fail = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    let Some(end) = length.checked_sub(TAIL_BYTES) else { return fail("it has no footer") };
+    let mut tail = [0; TAIL_BYTES as usize];
+    file.seek(SeekFrom::Start(end))?;
+    file.read_exact(&mut tail)?;
+    let [bytes, mark] = tail.as_chunks::<4>().0 else { return fail("it has no footer") };
+    let bytes = u64::from(u32::from_le_bytes(*bytes));
+    match end.checked_sub(bytes) {
+        _ if mark != b"PAR1" => fail("it does not end as it should"),
+        None => fail(&format!("a footer of {bytes} bytes, in a file of {length}")),
+        Some(start) => {
+            file.seek(SeekFrom::Start(start))?;
+            thrift::check_footer(BufReader::new(file).take(bytes))
+        }
+    }
+}
+
+/// Texts and bytes as views, so that a value which many rows share is in memory once.
+fn with_views(field: &FieldRef) -> FieldRef {
+    let view = match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 => DataType::Utf8View,
+        DataType::Binary | DataType::LargeBinary => DataType::BinaryView,
+        DataType::List(item) => DataType::List(with_views(item)),
+        _ => return field.clone(),
+    };
+    Arc::new(Field::clone(field).with_data_type(view))
+}
+
+/// Bytes that a reader of these columns takes: the metadata; and of each column, in the group of
+/// rows where it is most, a page of the dictionary, and a page of data, compressed and not.
+fn buffer_bytes(metadata: &ParquetMetaData, columns: &[usize]) -> u64 {
+    let bytes_of = |group: &RowGroupMetaData| -> u64 {
+        let leaves = group.columns().iter().enumerate();
+        let root = |leaf: usize| group.schema_descr().get_column_root_idx(leaf);
+        let read = leaves.filter(|(leaf, _)| columns.contains(&root(*leaf)));
+        let bytes = read.map(|(_, column)| u64::try_from(column.uncompressed_size()).unwrap_or(0));
+        bytes.map(|bytes| 3 * bytes.min(PAGE_BYTES)).sum()
+    };
+    let most = metadata.row_groups().iter().map(bytes_of).max().unwrap_or(0);
+    most + metadata.memory_size() as u64
+}
+
+impl Reader for ParquetReader {
+    fn records(&self) -> Option<u64> {
+        Some(self.table.all_rows)
+    }
+
+    fn buffer_bytes(&self) -> u64 {
+        self.buffer_bytes
+    }
+
+    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+        if self.pieces.is_empty() {
+            let Some(batch) = self.table.next()? else {
+                self.counter.reach(self.length);
+                return Ok(false);
+            };
+            self.pieces = Pieces::of(batch);
+        }
+        let (columns, pieces) = (&mut self.columns, &mut self.pieces);
+        match guarded(|| pieces.append(columns, to)) {
+            Ok(appended) => appended?,
+            Err(cause) => return Err(damaged(self.table.rows, cause)),
+        };
+        // Pages are read here and there in the file; rows tell better how far it is.
+        self.counter.reach((self.length as f64 * self.table.share()) as u64);
+        Ok(true)
+    }
+}
+
+fn or_damaged<T, E: std::fmt::Display>(
+    result: Result<Result<T, E>, String>,
+    rows: u64,
+) -> Result<T, Problem> {
+    match result {
+        Ok(result) => result.map_err(|error| damaged(rows, error.to_string())),
+        Err(cause) => Err(damaged(rows, cause)),
+    }
+}
+
+fn damaged(rows: u64, cause: String) -> Problem {
+    let cause = match rows {
+        0 => cause,
+        _ => format!("after row {rows}: {cause}"),
+    };
+    Problem::Damaged(Container::Parquet, cause)
+}
