@@ -3,13 +3,17 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use fpstore::Store;
+use fpstore::{Ids, Store};
 
 use crate::failure::Failure;
-use crate::id_map::IdMap;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape};
-use crate::output::{Output, hex};
+use crate::interrupt::Stopper;
+use crate::output::Output;
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::table::{self, TableArgs};
+#[cfg(feature = "parquet")]
+use crate::table::{Kind, ParquetTable};
+use crate::target::{self, Target, TargetArgs};
 
 /// Fingerprints between two looks at the progress.
 const TOLD: u64 = 1 << 16;
@@ -20,13 +24,17 @@ Examples:
   fpstore dump photos.fps --output u64le > sorted.bin
   fpstore dump a.fps | fpstore pack - b.txt -o both.fps
   fpstore dump pages.fps --ids --id-map pages.ids
+  fpstore dump pages.fps --ids --output parquet --to pages.parquet
 
 Output, ascending by fingerprint:
-  hex    a row for each: 16 hexadecimal digits; with --ids a tab and the ids
-         behind them, separated by commas, written as `fpstore query --help` says
-  u64le  raw little-endian integers of 8 bytes, without ids
-  json   an object on each line; ids are strings:
-{\"fingerprint\":\"8f3ac41e09b7d264\",\"ids\":[\"0\",\"17\"]}";
+  tsv      a row for each: 16 hexadecimal digits, or as --fingerprints says; with
+           --ids a tab and the ids behind them, separated by commas, written as
+           `fpstore query --help` says
+  u64le    raw little-endian integers of 8 bytes, without ids
+  json     an object on each line; ids are strings:
+{\"fingerprint\":\"8f3ac41e09b7d264\",\"ids\":[\"0\",\"17\"]}
+  parquet  a column fingerprint (UInt64); with --ids a column ids: lists of
+           UInt64, or of strings with --id-map; needs --to";
 
 /// Prints all fingerprints of a store, ascending
 #[derive(clap::Args)]
@@ -36,9 +44,15 @@ pub struct Args {
     store: PathBuf,
 
     /// What to print
-    #[arg(long, value_enum, default_value = "hex", hide_possible_values = true)]
-    #[arg(value_name = "hex|u64le|json")]
+    #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
+    #[arg(value_name = "tsv|u64le|json|parquet")]
     output: Shape,
+
+    #[command(flatten)]
+    target: TargetArgs,
+
+    #[command(flatten)]
+    table: TableArgs,
 
     /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
     #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
@@ -54,18 +68,16 @@ pub struct Args {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Shape {
-    Hex,
+    Tsv,
     U64le,
     Json,
+    Parquet,
 }
 
 /// Prints the fingerprints.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let ids = args.ids || args.id_output.id_map.is_some();
-    if ids && args.output == Shape::U64le {
-        let message = "dump: --output u64le has no room for ids; give --output hex or json";
-        return Err(Failure::Usage(message.to_string()));
-    }
+    check(args, ids)?;
     let store = Store::open(&args.store)?;
     if ids && !store.has_ids() {
         return Err(Failure::Usage(format!(
@@ -77,66 +89,152 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if ids {
         args.id_output.hint(&store);
     }
-    let progress = Progress::new(Mode::beside_rows(args.progress, false, false));
-    let result = print(args, &store, map.as_ref(), &progress);
+    let printer = ids.then(|| IdPrinter::new(&store, map.as_ref(), &args.id_output));
+    let target = args.target.claim()?;
+    let progress = Progress::new(Mode::beside_rows(args.progress, false, target.is_some()));
+    let stopper = Stopper::default();
+    if target.is_some() {
+        target::watch(&stopper, &progress, target.as_ref())?;
+    }
+    let rows = Rows::new(args, &store, printer, target.as_ref())?;
+    let written = write(&store, ids, rows, &progress);
     progress.finish();
-    result
+    written?;
+    stopper.commit(|| target.map_or(Ok(()), Target::commit))
 }
 
-fn print(
-    args: &Args,
-    store: &Store,
-    map: Option<&IdMap>,
-    progress: &Progress,
-) -> Result<(), Failure> {
-    let ids = args.ids || map.is_some();
-    let mut printer = ids.then(|| IdPrinter::new(store, map, &args.id_output));
-    let (mut output, mut text) = (Output::stdout(), Vec::new());
-    let (mut plain, mut with_ids) = match ids {
-        true => (None, Some(store.iter_with_ids())),
-        false => (Some(store.iter()), None),
-    };
-    let mut next = || match (&mut plain, &mut with_ids) {
-        (Some(plain), _) => plain.next().map(|next| next.map(|fingerprint| (fingerprint, None))),
-        (None, Some(with_ids)) => {
-            with_ids.next().map(|next| next.map(|(fingerprint, ids)| (fingerprint, Some(ids))))
-        }
-        (None, None) => None,
-    };
+/// Writes all rows.
+fn write(store: &Store, ids: bool, mut rows: Rows<'_>, progress: &Progress) -> Result<(), Failure> {
     let (mut done, total) = (0u64, store.len());
-    while let Some(next) = next() {
-        let (fingerprint, mut ids) = next?;
+    let mut push = |fingerprint, ids: Option<Ids<'_>>| {
         done += 1;
         if done.is_multiple_of(TOLD) || done == total {
-            progress.found(0, output.written());
+            progress.found(0, rows.written());
             let (unit, finds) = (Unit::Fingerprints, Finds::Nothing);
             progress.step(Step { phase: "dump", unit, done, total, finds });
         }
-        let digits = hex(fingerprint);
-        let mut print_ids =
-            |text: &mut Vec<u8>, before: &[u8], shape| match (&mut printer, ids.take()) {
-                (Some(printer), Some(ids)) => {
-                    text.extend_from_slice(before);
-                    printer.print_ids(ids, shape, text, &mut |text| output.take(text))
-                }
-                _ => Ok(()),
-            };
-        match args.output {
-            Shape::Hex => {
-                text.extend_from_slice(&digits);
-                print_ids(&mut text, b"\t", IdShape::Tsv)?;
-                text.push(b'\n');
+        rows.push(fingerprint, ids)
+    };
+    if ids {
+        for next in store.iter_with_ids() {
+            let (fingerprint, ids) = next?;
+            push(fingerprint, Some(ids))?;
+        }
+    } else {
+        for fingerprint in store.iter() {
+            push(fingerprint?, None)?;
+        }
+    }
+    rows.finish()
+}
+
+/// Finds options that do not go together.
+fn check(args: &Args, ids: bool) -> Result<(), Failure> {
+    let raw = (args.output == Shape::U64le).then_some("u64le");
+    args.table.check("dump", args.output == Shape::Tsv, raw)?;
+    if ids && raw.is_some() {
+        let message =
+            "dump: --output u64le has no room for ids; give --output tsv, json or parquet";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    match args.output {
+        Shape::Parquet => table::check_parquet("dump", args.target.to.is_some()),
+        _ => Ok(()),
+    }
+}
+
+/// Writes the rows.
+struct Rows<'a> {
+    args: &'a Args,
+    printer: Option<IdPrinter<'a>>,
+    to: To,
+}
+
+enum To {
+    Text(Output, Vec<u8>),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<ParquetTable>),
+}
+
+impl<'a> Rows<'a> {
+    fn new(
+        args: &'a Args,
+        store: &Store,
+        printer: Option<IdPrinter<'a>>,
+        target: Option<&Target>,
+    ) -> Result<Self, Failure> {
+        let to = match (args.output, target) {
+            #[cfg(feature = "parquet")]
+            (Shape::Parquet, Some(target)) => {
+                let mut columns = vec![("fingerprint", Kind::Fingerprint(args.table.parquet()))];
+                let ids =
+                    |printer: &IdPrinter<'_>| ("ids", Kind::Ids { strings: printer.has_strings() });
+                columns.extend(printer.as_ref().map(ids));
+                let notes = table::notes(store, store.radius());
+                To::Parquet(Box::new(ParquetTable::new(target.file(0)?, &columns, &notes)?))
             }
-            Shape::U64le => text.extend_from_slice(&fingerprint.to_le_bytes()),
-            Shape::Json => {
-                text.extend_from_slice(b"{\"fingerprint\":\"");
-                text.extend_from_slice(&digits);
-                text.push(b'"');
-                print_ids(&mut text, b",", IdShape::Json)?;
-                text.extend_from_slice(b"}\n");
+            _ => {
+                let mut output = target::output(target)?;
+                if args.table.header {
+                    let names = ["fingerprint", "ids"];
+                    output.bytes(&table::header(&names[..1 + usize::from(printer.is_some())]))?;
+                }
+                To::Text(output, Vec::new())
+            }
+        };
+        Ok(Self { args, printer, to })
+    }
+
+    fn push(&mut self, fingerprint: u64, ids: Option<Ids<'_>>) -> Result<(), Failure> {
+        let ids = self.printer.as_mut().zip(ids);
+        match &mut self.to {
+            To::Text(output, text) => {
+                let form = self.args.table.text();
+                let (start, shape, end): (&[u8], _, &[u8]) = match self.args.output {
+                    Shape::Json => (b"{\"fingerprint\":\"", IdShape::Json, b"}\n"),
+                    _ => (b"", IdShape::Tsv, b"\n"),
+                };
+                if self.args.output == Shape::U64le {
+                    text.extend_from_slice(&fingerprint.to_le_bytes());
+                    return output.take(text);
+                }
+                text.extend_from_slice(start);
+                form.push(text, fingerprint);
+                if shape == IdShape::Json {
+                    text.push(b'"');
+                }
+                if let Some((printer, ids)) = ids {
+                    text.push(if shape == IdShape::Json { b',' } else { b'\t' });
+                    printer.print_ids(ids, shape, text, &mut |text| output.take(text))?;
+                }
+                text.extend_from_slice(end);
+                output.take(text)
+            }
+            #[cfg(feature = "parquet")]
+            To::Parquet(table) => {
+                table.fingerprint(fingerprint)?;
+                if let Some((printer, ids)) = ids {
+                    table.ids(printer, ids)?;
+                }
+                table.end_row()
             }
         }
-        output.take(&mut text)?;
     }
-    output.flush()
+
+    /// Bytes that were written.
+    fn written(&self) -> u64 {
+        match &self.to {
+            To::Text(output, _) => output.written(),
+            #[cfg(feature = "parquet")]
+            To::Parquet(table) => table.written(),
+        }
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        match self.to {
+            To::Text(mut output, _) => output.flush(),
+            #[cfg(feature = "parquet")]
+            To::Parquet(table) => table.finish().map(drop),
+        }
+    }
 }

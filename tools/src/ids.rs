@@ -86,16 +86,34 @@ impl<'a> IdPrinter<'a> {
         self.strings.is_some()
     }
 
-    /// Gives each id of a fingerprint that is to be printed, and where to look for its string.
+    /// The string of an id, if strings are printed.
+    #[cfg(feature = "parquet")]
+    pub fn string(&mut self, id: u64) -> Result<Option<&str>, Failure> {
+        match &mut self.strings {
+            Some(strings) => Ok(Some(strings.string(id)?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The ids of a fingerprint, printed or not.
+    #[cfg(feature = "parquet")]
+    pub fn ids_of(&self, fingerprint: u64) -> Result<Ids<'a>, Failure> {
+        Ok(self.store.ids(fingerprint)?)
+    }
+
+    /// Gives each of these ids that is to be printed, and its string.
     #[cfg(feature = "parquet")]
     pub fn each(
         &mut self,
-        fingerprint: u64,
-        mut take: impl FnMut(u64, Option<&mut MapReader<'a>>) -> Result<(), Failure>,
+        ids: Ids<'_>,
+        mut take: impl FnMut(u64, Option<&str>),
     ) -> Result<(), Failure> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        let mut ids = self.store.ids(fingerprint)?.take(limit);
-        ids.try_for_each(|id| take(id?, self.strings.as_mut()))
+        for id in ids.take(limit) {
+            let id = id?;
+            take(id, self.string(id)?);
+        }
+        Ok(())
     }
 
     /// Writes the ids of a fingerprint.
@@ -220,7 +238,7 @@ impl Parts {
 }
 
 /// Appends a string in which nothing separates fields, ids or rows.
-fn push_escaped(to: &mut Vec<u8>, text: &str) {
+pub fn push_escaped(to: &mut Vec<u8>, text: &str) {
     for byte in text.bytes() {
         match byte {
             b'\t' => to.extend_from_slice(b"\\t"),
@@ -233,9 +251,49 @@ fn push_escaped(to: &mut Vec<u8>, text: &str) {
     }
 }
 
+/// The strings of a list that was written with `push_escaped`, with commas between them.
+#[cfg(feature = "parquet")]
+pub fn unescaped(list: &[u8]) -> impl Iterator<Item = String> {
+    let mut strings = Vec::new();
+    let mut string = Vec::new();
+    let mut bytes = list.iter();
+    while let Some(&byte) = bytes.next() {
+        match byte {
+            b',' => strings.push(std::mem::take(&mut string)),
+            b'\\' => string.push(match bytes.next() {
+                Some(b't') => b'\t',
+                Some(b'n') => b'\n',
+                Some(b'r') => b'\r',
+                Some(&other) => other,
+                None => b'\\',
+            }),
+            byte => string.push(byte),
+        }
+    }
+    if !list.is_empty() {
+        strings.push(string);
+    }
+    strings.into_iter().map(|string| String::from_utf8_lossy(&string).into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn lists_of_strings_come_back() {
+        for list in [&["a"][..], &["a,b", "\t\\", "", "ü\r\n"], &[]] {
+            let mut text = Vec::new();
+            for (number, string) in list.iter().enumerate() {
+                if number > 0 {
+                    text.push(b',');
+                }
+                push_escaped(&mut text, string);
+            }
+            assert_eq!(unescaped(&text).collect::<Vec<_>>(), list);
+        }
+    }
 
     #[test]
     fn nothing_in_a_string_separates() {

@@ -29,6 +29,7 @@ mod progress;
 mod query;
 mod report;
 mod stat;
+mod table;
 mod target;
 mod units;
 mod verify;

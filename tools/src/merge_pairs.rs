@@ -9,8 +9,9 @@ use crate::failure::Failure;
 use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
-use crate::pairs::{self, PairFormat, PairReader, Sorter};
+use crate::pairs::{PairFormat, PairReader, PairWriter, Sorter};
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::table;
 use crate::target::{self, TargetArgs};
 
 /// Rows between two looks at the progress.
@@ -19,13 +20,16 @@ const TOLD: u64 = 1 << 12;
 const AFTER_HELP: &str = "\
 Examples:
   fpstore merge-pairs pairs-*.tsv --to pairs.tsv
-  fpstore merge-pairs pairs-*.bin --output u64le --to pairs.bin --memory 1GiB
+  fpstore merge-pairs pairs-*.bin --format u64le --to pairs.bin --memory 1GiB
+  fpstore merge-pairs pairs-*.parquet --to pairs.parquet
   fpstore merge-pairs <(zstdcat a.zst) <(zstdcat b.zst) | cut -f 1,2
 
-Takes what `fpstore join` wrote with --output tsv or u64le, in files or from
-pipes, and gives its rows ascending by a, then by b, each pair once; the same
-whichever files they come from. Ids in TSV are kept; a pair that comes with
-different ones ends the merge, as does a row that is cut or no pair.
+Takes what `fpstore join` wrote, and gives its rows ascending by a, then by b,
+each pair once; the same whichever files they come from. Ids are kept; a pair
+that comes with different ones ends the merge, as does a row that is cut or no
+pair. TSV and Parquet are recognised. Raw integers have no mark, so that any file
+would pass for them: --format u64le says that all files hold some. All but Parquet
+may come from pipes. A row of TSV may have 16 MiB.
 
 Memory: 24 bytes per pair, and its ids. What does not fit into SIZE is sorted in
 temporary files of 24 bytes per pair and its ids, in DIR, of which nothing is
@@ -44,12 +48,12 @@ pub struct Args {
     #[arg(required = true, value_name = "FILES")]
     input: Vec<PathBuf>,
 
-    /// Format of the input [default: judged for each file from its first bytes]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "tsv|u64le")]
+    /// Format of the input; u64le is never guessed [default: tsv or parquet, as each file begins]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "tsv|u64le|parquet")]
     format: Option<PairFormat>,
 
     /// What to write [default: as the first file]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "tsv|u64le")]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "tsv|u64le|parquet")]
     output: Option<PairFormat>,
 
     #[command(flatten)]
@@ -84,22 +88,24 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let message = "standard input: can be read only once; give `-` once";
         return Err(Failure::Usage(message.to_string()));
     }
+    let first = PairReader::open(&args.input[0], args.format, limit)?;
+    let format = args.output.unwrap_or(first.format());
+    if format == PairFormat::Parquet {
+        table::check_parquet("merge-pairs", args.target.to.is_some())?;
+    }
     let target = args.target.claim()?;
     let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
     let mut sorter = Sorter::new(limit, &temporary_directory(args));
-    let read = read(args, &mut sorter, &progress);
-    let merged = read.and_then(|(rows, format)| {
-        let mut output = target::output(target.as_ref())?;
-        let (mut text, mut count) = (Vec::new(), 0u64);
+    let mut merging = Merging { args, format, limit, progress: &progress, ids: None };
+    let read = merging.read(first, &mut sorter);
+    let merged = read.and_then(|rows| {
+        let strings = merging.ids.and_then(|ids| ids.strings);
+        let mut output = PairWriter::new(format, strings, target.as_ref())?;
+        let mut count = 0u64;
         let pairs = sorter.finish(&mut |row| {
-            pairs::push(&mut text, format, row.a, row.b);
-            if format == PairFormat::Tsv {
-                text.extend_from_slice(row.rest);
-                text.push(b'\n');
-            }
-            output.take(&mut text)?;
+            output.push(row)?;
             count += 1;
             if count.is_multiple_of(TOLD) {
                 progress.found(count, output.written());
@@ -107,8 +113,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             }
             Ok(())
         })?;
-        output.flush()?;
-        progress.found(pairs, output.written());
+        progress.found(pairs, output.finish()?);
         progress.step(step(pairs, pairs));
         Ok((rows, pairs))
     });
@@ -130,57 +135,95 @@ fn step(done: u64, total: u64) -> Step {
     Step { phase: "merge", unit: Unit::Pairs, done, total, finds: Finds::Pairs }
 }
 
-/// Reads all rows; gives their number, and the format of the output.
-fn read(
-    args: &Args,
-    sorter: &mut Sorter,
-    progress: &Progress,
-) -> Result<(u64, PairFormat), Failure> {
-    let bytes = args.input.iter().map(|path| {
-        let data = fs::metadata(path).ok().filter(|data| data.is_file());
-        data.filter(|_| !is_stdin(path)).map(|data| data.len())
-    });
-    progress.start_reading(bytes.sum());
-    let (mut rows, mut bytes_before, mut output) = (0u64, 0, args.output);
-    // Whether rows have ids, and where that was seen.
-    let mut first: Option<(bool, String)> = None;
-    for path in &args.input {
-        let mut reader = PairReader::open(path, args.format)?;
-        let format = *output.get_or_insert(reader.format());
-        let mut in_file = 0u64;
-        while let Some(row) = reader.next()? {
-            let has_ids = !row.rest.is_empty();
-            if has_ids && format == PairFormat::U64le {
-                let message = "merge-pairs: --output u64le has no room for ids; give --output tsv";
-                return Err(Failure::Usage(message.to_string()));
-            }
-            sorter.push(row)?;
-            if in_file == 0 {
-                match &first {
-                    Some((ids, name)) if *ids != has_ids => {
-                        let (with, without) = match has_ids {
-                            true => (reader.name(), name.as_str()),
-                            false => (name.as_str(), reader.name()),
-                        };
-                        return Err(Failure::Usage(format!(
-                            "merge-pairs: {with} has ids and {without} has none; join all shards \
-                             with --ids, or none"
-                        )));
-                    }
-                    Some(_) => {}
-                    None => first = Some((has_ids, reader.name().to_string())),
+/// What all files have in common.
+struct Merging<'a> {
+    args: &'a Args,
+    /// That of the output.
+    format: PairFormat,
+    limit: u64,
+    progress: &'a Progress,
+    /// Those of the first file with rows.
+    ids: Option<FileIds>,
+}
+
+/// The ids of a file.
+struct FileIds {
+    name: String,
+    there: bool,
+    /// Whether they are strings, if the file says so.
+    strings: Option<bool>,
+}
+
+impl Merging<'_> {
+    /// Reads all rows; gives their number.
+    fn read(&mut self, first: PairReader, sorter: &mut Sorter) -> Result<u64, Failure> {
+        let bytes = self.args.input.iter().map(|path| {
+            let data = fs::metadata(path).ok().filter(|data| data.is_file());
+            data.filter(|_| !is_stdin(path)).map(|data| data.len())
+        });
+        self.progress.start_reading(bytes.sum());
+        let (mut rows, mut bytes_before) = (0u64, 0);
+        let mut first = Some(first);
+        for path in &self.args.input {
+            let mut reader = match first.take() {
+                Some(reader) => reader,
+                None => PairReader::open(path, self.args.format, self.limit)?,
+            };
+            let mut in_file = 0u64;
+            while let Some(row) = reader.next()? {
+                let has_ids = !row.rest.is_empty();
+                sorter.push(row)?;
+                if in_file == 0 {
+                    self.check(&reader, has_ids)?;
+                }
+                in_file += 1;
+                if in_file.is_multiple_of(TOLD) {
+                    self.progress.read(bytes_before + reader.bytes_read(), rows + in_file);
                 }
             }
-            in_file += 1;
-            if in_file.is_multiple_of(TOLD) {
-                progress.read(bytes_before + reader.bytes_read(), rows + in_file);
-            }
+            rows += in_file;
+            bytes_before += reader.bytes_read();
+            self.progress.read(bytes_before, rows);
         }
-        rows += in_file;
-        bytes_before += reader.bytes_read();
-        progress.read(bytes_before, rows);
+        Ok(rows)
     }
-    Ok((rows, output.unwrap_or(PairFormat::Tsv)))
+
+    /// Finds ids that do not go together, or have no room in the output.
+    fn check(&mut self, reader: &PairReader, there: bool) -> Result<(), Failure> {
+        let fail = |what: String| Err(Failure::Usage(format!("merge-pairs: {what}")));
+        let (name, strings) = (reader.name(), reader.id_strings());
+        match self.format {
+            PairFormat::U64le if there => {
+                return fail("--output u64le has no room for ids; give --output tsv".to_string());
+            }
+            PairFormat::Parquet if there && strings.is_none() => {
+                return fail(format!(
+                    "{name}: ids in TSV may be numbers or strings; join with --output parquet, or \
+                     give --output tsv"
+                ));
+            }
+            _ => {}
+        }
+        let Some(first) = &self.ids else {
+            self.ids = Some(FileIds { name: name.to_string(), there, strings });
+            return Ok(());
+        };
+        if first.there != there {
+            let names = (first.name.as_str(), name);
+            let (with, without) = if there { (names.1, names.0) } else { names };
+            return fail(format!(
+                "{with} has ids and {without} has none; join all shards with --ids, or none"
+            ));
+        }
+        if first.strings.zip(strings).is_some_and(|(first, strings)| first != strings) {
+            return fail(format!(
+                "the ids of {} and {name} are not of one kind; join all shards with --id-map, or \
+                 none",
+                first.name
+            ));
+        }
+        Ok(())
+    }
 }
 
 fn temporary_directory(args: &Args) -> PathBuf {

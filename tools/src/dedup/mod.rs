@@ -13,8 +13,9 @@ use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::radius;
-use crate::pairs::PairReader;
+use crate::pairs::{PairFormat, PairReader};
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::table::{self, TableArgs};
 use crate::target::{self, TargetArgs};
 
 const AFTER_HELP: &str = "\
@@ -40,6 +41,10 @@ Output, ascending by fingerprint, those without near ones included:
   json  an object on each line, which does not fit on one here:
 {\"fingerprint\":\"8f3ac41e09b7d264\",\"ids\":[\"0\",\"17\"],\"cluster\":0,
 \"representative\":\"8f3ac41e09b7d264\",\"keep\":true}
+  parquet  columns fingerprint (UInt64), ids (lists of UInt64, or of strings with
+           --id-map; none if the store has none), cluster (UInt64),
+           representative, keep (boolean); with --per id a column id instead of
+           ids; needs --to
 
 Several ids of one fingerprint are exact duplicates. `keep` then means to keep
 one of these documents, the first id, and to drop the others. --per id says so
@@ -53,8 +58,9 @@ duplicates (fingerprints that are dropped), and clusters by size. Clusters of
 more than N fingerprints are named in a warning: where one leads to the next,
 the ends of such a chain may have nothing in common; a smaller K helps.
 
---pairs takes pairs that `join` wrote as tsv or u64le, all shards of the store
-with itself, at K or more; those further apart are left out.
+--pairs takes pairs that `join` wrote, all shards of the store with itself, at K
+or more; those further apart are left out. TSV and Parquet are recognised; raw
+integers need --format u64le.
 
 Memory: 32 bytes per fingerprint (36 with --keep central) and 16 MiB. With less,
 --memory SIZE, the pairs are found range by range, which takes longer; the least
@@ -82,7 +88,7 @@ pub struct Args {
 
     /// What to write
     #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
-    #[arg(value_name = "tsv|json")]
+    #[arg(value_name = "tsv|json|parquet")]
     output: Shape,
 
     /// What has a row of its own
@@ -98,8 +104,16 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pairs: Vec<PathBuf>,
 
+    /// Format of these files; u64le is never guessed [default: tsv or parquet, as each begins]
+    #[arg(long, value_enum, hide_possible_values = true, requires = "pairs")]
+    #[arg(value_name = "tsv|u64le|parquet")]
+    format: Option<PairFormat>,
+
     #[command(flatten)]
     target: TargetArgs,
+
+    #[command(flatten)]
+    table: TableArgs,
 
     /// Threads to use, up to 1024; 0 for all cores
     #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
@@ -133,6 +147,7 @@ enum KeepArg {
 enum Shape {
     Tsv,
     Json,
+    Parquet,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -143,6 +158,10 @@ enum Per {
 
 /// Finds the clusters, and writes them.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    args.table.check("dedup", args.output == Shape::Tsv, None)?;
+    if args.output == Shape::Parquet {
+        table::check_parquet("dedup", args.target.to.is_some())?;
+    }
     let store = Store::open(&args.store)?;
     check(args, &store)?;
     let map = args.id_output.open_map(&store)?;
@@ -152,9 +171,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     target::watch(&stopper, &progress, target.as_ref())?;
     let clusters = clusters(args, &store, &progress);
     let written = clusters.and_then(|clusters| {
-        let mut output = target::output(target.as_ref())?;
-        rows::write(args, &store, map.as_ref(), &clusters, &mut output, &progress)?;
-        output.flush()?;
+        rows::write(args, &store, map.as_ref(), &clusters, target.as_ref(), &progress)?;
         Ok(clusters)
     });
     progress.finish();
@@ -179,8 +196,13 @@ fn check(args: &Args, store: &Store) -> Result<(), Failure> {
     Err(Failure::Usage(format!("{}: {what}", store.path().display())))
 }
 
+/// The distance of near duplicates.
+fn distance(args: &Args, store: &Store) -> u32 {
+    args.radius.unwrap_or(store.radius())
+}
+
 fn clusters(args: &Args, store: &Store, progress: &Progress) -> Result<Clusters, Failure> {
-    let radius = args.radius.unwrap_or(store.radius());
+    let radius = distance(args, store);
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let told = progress.clone();
     let clustering = Clustering::new(store, radius)
@@ -201,7 +223,7 @@ fn clusters(args: &Args, store: &Store, progress: &Progress) -> Result<Clusters,
     }
     let mut readers = Vec::new();
     for path in &args.pairs {
-        readers.push(PairReader::open(path, None)?);
+        readers.push(PairReader::open(path, args.format, limit)?);
     }
     let mut readers = readers.into_iter();
     let mut reader = readers.next();

@@ -8,8 +8,12 @@ use super::{Args, Per, Shape};
 use crate::failure::Failure;
 use crate::id_map::IdMap;
 use crate::ids::{IdPrinter, IdShape};
-use crate::output::{Output, hex};
+use crate::output::Output;
 use crate::progress::{Finds, Progress, Step, Unit};
+use crate::table::{self, Form};
+#[cfg(feature = "parquet")]
+use crate::table::{Kind, ParquetTable};
+use crate::target::{self, Target};
 
 /// Fingerprints between two looks at the progress.
 const TOLD: u64 = 1 << 12;
@@ -22,11 +26,12 @@ pub fn write(
     store: &Store,
     map: Option<&IdMap>,
     clusters: &Clusters,
-    output: &mut Output,
+    target: Option<&Target>,
     progress: &Progress,
 ) -> Result<(), Failure> {
     let printer = IdPrinter::new(store, map, &args.id_output);
-    let mut writer = Writer { args, store, printer, text: Vec::new(), output };
+    let to = To::new(args, store, &printer, target)?;
+    let mut writer = Writer { store, printer, to };
     let summary = clusters.summary();
     let total = summary.fingerprints;
     for (next, done) in store.iter_with_ids().zip(1..) {
@@ -37,36 +42,121 @@ pub fn write(
             Per::Fingerprint => writer.fingerprint(at, ids)?,
             Per::Id => writer.ids(at, ids)?,
         }
-        if writer.text.len() >= PASS_ON {
-            writer.output.take(&mut writer.text)?;
-        }
         if done == total || done.is_multiple_of(TOLD) {
-            progress.found(summary.pairs, writer.output.written());
+            progress.found(summary.pairs, writer.to.written());
             let (unit, finds) = (Unit::Fingerprints, Finds::Pairs);
             progress.step(Step { phase: "write", unit, done, total, finds });
         }
     }
-    writer.output.take(&mut writer.text)
+    writer.to.finish()
+}
+
+/// Where rows go.
+enum To {
+    Text(Text),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<ParquetTable>, bool),
+}
+
+/// Rows as TSV or JSON.
+struct Text {
+    shape: IdShape,
+    form: Form,
+    text: Vec<u8>,
+    output: Output,
+}
+
+impl To {
+    fn new(
+        args: &Args,
+        store: &Store,
+        printer: &IdPrinter<'_>,
+        target: Option<&Target>,
+    ) -> Result<Self, Failure> {
+        let ids = if args.per == Per::Id { "id" } else { "ids" };
+        #[cfg(feature = "parquet")]
+        if let (Shape::Parquet, Some(target)) = (args.output, target) {
+            let strings = printer.has_strings();
+            let fingerprint = Kind::Fingerprint(args.table.parquet());
+            let one = if strings { Kind::Text } else { Kind::Number };
+            let (id, representative) = match args.per {
+                Per::Fingerprint => (Kind::Ids { strings }, fingerprint),
+                Per::Id => (one, one),
+            };
+            let mut columns = vec![("fingerprint", fingerprint)];
+            columns.extend(store.has_ids().then_some((ids, id)));
+            columns.push(("cluster", Kind::Number));
+            columns.push(("representative", representative));
+            columns.push(("keep", Kind::Flag));
+            let notes = table::notes(store, super::distance(args, store));
+            let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;
+            return Ok(To::Parquet(Box::new(table), store.has_ids()));
+        }
+        let _ = (store, printer);
+        let mut output = target::output(target)?;
+        if args.table.header {
+            let names = ["fingerprint", ids, "cluster", "representative", "keep"];
+            output.bytes(&table::header(&names))?;
+        }
+        let shape = if args.output == Shape::Json { IdShape::Json } else { IdShape::Tsv };
+        Ok(To::Text(Text { shape, form: args.table.text(), text: Vec::new(), output }))
+    }
+
+    fn written(&self) -> u64 {
+        match self {
+            To::Text(text) => text.output.written(),
+            #[cfg(feature = "parquet")]
+            To::Parquet(table, _) => table.written(),
+        }
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        match self {
+            To::Text(mut rows) => {
+                rows.output.take(&mut rows.text)?;
+                rows.output.flush()
+            }
+            #[cfg(feature = "parquet")]
+            To::Parquet(table, _) => table.finish().map(drop),
+        }
+    }
 }
 
 struct Writer<'a> {
-    args: &'a Args,
     store: &'a Store,
     printer: IdPrinter<'a>,
-    text: Vec<u8>,
-    output: &'a mut Output,
+    to: To,
 }
 
 impl Writer<'_> {
     fn fingerprint(&mut self, at: Clustered, ids: Ids<'_>) -> Result<(), Failure> {
-        let shape = self.start(at.fingerprint);
-        let Self { printer, text, output, .. } = self;
-        if shape == IdShape::Json || !ids.is_empty() {
-            printer.print_ids(ids, shape, text, &mut |text| output.take(text))?;
+        let printer = &mut self.printer;
+        match &mut self.to {
+            To::Text(rows) => {
+                rows.start(at.fingerprint);
+                if rows.shape == IdShape::Json || !ids.is_empty() {
+                    let (text, output) = (&mut rows.text, &mut rows.output);
+                    printer.print_ids(ids, rows.shape, text, &mut |text| output.take(text))?;
+                }
+                let mut representative = Vec::new();
+                let quote: &[u8] = if rows.shape == IdShape::Json { b"\"" } else { b"" };
+                representative.extend_from_slice(quote);
+                rows.form.push(&mut representative, at.representative);
+                representative.extend_from_slice(quote);
+                rows.end(at.cluster, &representative, at.kept())
+            }
+            #[cfg(feature = "parquet")]
+            To::Parquet(table, has_ids) => {
+                table.fingerprint(at.fingerprint)?;
+                if *has_ids {
+                    table.ids(printer, ids)?;
+                }
+                table.number(at.cluster)?;
+                table.fingerprint(at.representative)?;
+                table.flag(at.kept())?;
+                table.end_row()
+            }
         }
-        let digits = hex(at.representative);
-        let quote: &[u8] = if shape == IdShape::Json { b"\"" } else { b"" };
-        self.end(at.cluster, &[quote, &digits, quote].concat(), at.kept())
     }
 
     /// A row for each id; the first of the representative is kept.
@@ -80,57 +170,65 @@ impl Writer<'_> {
         for id in ids {
             let id = id?;
             let is_first = first.is_none();
-            let first = *first.get_or_insert(id);
-            let shape = self.start(at.fingerprint);
-            if is_first {
-                let kept = representative.unwrap_or(first);
-                self.printer.print_one(kept, shape, &mut name)?;
-            }
-            if shape == IdShape::Json {
-                self.text.extend_from_slice(b"\"ids\":[");
-            }
-            self.printer.print_one(id, shape, &mut self.text)?;
-            if shape == IdShape::Json {
-                self.text.push(b']');
-            }
-            self.end(at.cluster, &name, at.kept() && is_first)?;
-            if self.text.len() >= PASS_ON {
-                self.output.take(&mut self.text)?;
+            let kept = representative.unwrap_or(*first.get_or_insert(id));
+            let printer = &mut self.printer;
+            match &mut self.to {
+                To::Text(rows) => {
+                    rows.start(at.fingerprint);
+                    if is_first {
+                        printer.print_one(kept, rows.shape, &mut name)?;
+                    }
+                    let list: [&[u8]; 2] =
+                        if rows.shape == IdShape::Json { [b"\"ids\":[", b"]"] } else { [b"", b""] };
+                    rows.text.extend_from_slice(list[0]);
+                    printer.print_one(id, rows.shape, &mut rows.text)?;
+                    rows.text.extend_from_slice(list[1]);
+                    rows.end(at.cluster, &name, at.kept() && is_first)?;
+                }
+                #[cfg(feature = "parquet")]
+                To::Parquet(table, _) => {
+                    table.fingerprint(at.fingerprint)?;
+                    table.id(printer, id)?;
+                    table.number(at.cluster)?;
+                    table.id(printer, kept)?;
+                    table.flag(at.kept() && is_first)?;
+                    table.end_row()?;
+                }
             }
         }
         Ok(())
+    }
+}
+
+impl Text {
+    /// Starts a row, up to its ids.
+    fn start(&mut self, fingerprint: u64) {
+        let (before, behind): (&[u8], &[u8]) = match self.shape {
+            IdShape::Tsv => (b"", b"\t"),
+            IdShape::Json => (b"{\"fingerprint\":\"", b"\","),
+        };
+        self.text.extend_from_slice(before);
+        self.form.push(&mut self.text, fingerprint);
+        self.text.extend_from_slice(behind);
     }
 
     /// Ends a row. In JSON `representative` has its quotes.
     fn end(&mut self, cluster: u64, representative: &[u8], keep: bool) -> Result<(), Failure> {
         let text = &mut self.text;
-        let written = match self.args.output {
-            Shape::Tsv => write!(text, "\t{cluster}\t"),
-            Shape::Json => write!(text, ",\"cluster\":{cluster},\"representative\":"),
+        let written = match self.shape {
+            IdShape::Tsv => write!(text, "\t{cluster}\t"),
+            IdShape::Json => write!(text, ",\"cluster\":{cluster},\"representative\":"),
         };
         written.map_err(Failure::Output)?;
         text.extend_from_slice(representative);
-        let written = match self.args.output {
-            Shape::Tsv => writeln!(text, "\t{}", if keep { "keep" } else { "drop" }),
-            Shape::Json => writeln!(text, ",\"keep\":{keep}}}"),
+        let written = match self.shape {
+            IdShape::Tsv => writeln!(text, "\t{}", if keep { "keep" } else { "drop" }),
+            IdShape::Json => writeln!(text, ",\"keep\":{keep}}}"),
         };
-        written.map_err(Failure::Output)
-    }
-
-    /// Starts a row; gives the shape of ids.
-    fn start(&mut self, fingerprint: u64) -> IdShape {
-        match self.args.output {
-            Shape::Tsv => {
-                self.text.extend_from_slice(&hex(fingerprint));
-                self.text.push(b'\t');
-                IdShape::Tsv
-            }
-            Shape::Json => {
-                self.text.extend_from_slice(b"{\"fingerprint\":\"");
-                self.text.extend_from_slice(&hex(fingerprint));
-                self.text.extend_from_slice(b"\",");
-                IdShape::Json
-            }
+        written.map_err(Failure::Output)?;
+        if self.text.len() >= PASS_ON {
+            self.output.take(&mut self.text)?;
         }
+        Ok(())
     }
 }

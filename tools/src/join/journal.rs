@@ -66,7 +66,7 @@ impl Of {
             },
             k,
             shard: (args.shard.index, args.shard.count),
-            output: format!("{:?}", args.output),
+            output: format!("{:?} {:?}", args.output, args.table),
             ids: (
                 args.ids,
                 args.id_output.limit_ids,

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
-use clap::ValueEnum;
 use fpstore::{Join, JoinEvent, Store};
 
 use journal::Journal;
@@ -22,6 +21,7 @@ use crate::memory::{self, Size};
 use crate::options::radius;
 use crate::pairs::PairFormat;
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::table::{self, TableArgs};
 use crate::target::{self, Target, TargetArgs, beside};
 
 /// What ids take, at most, while they are printed.
@@ -47,6 +47,8 @@ the second, and equal ones are pairs as well. The order of rows is left open;
   u64le    a and b as raw little-endian integers of 8 bytes, without ids
   parquet  columns a, b (UInt64), distance (UInt8); with --ids lists a_ids and
            b_ids of UInt64, or of strings with --id-map; needs --to
+`dedup --pairs` and `merge-pairs` read all three; tsv as it is without
+--fingerprints, with --header or without.
 
 Memory: 16 bytes per fingerprint of both stores, and some 20 MiB. What does not
 fit into SIZE is joined range by range of a; with r ranges the store is read
@@ -85,10 +87,13 @@ pub struct Args {
     /// What to write
     #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
     #[arg(value_name = "tsv|u64le|parquet")]
-    output: Shape,
+    output: PairFormat,
 
     #[command(flatten)]
     target: TargetArgs,
+
+    #[command(flatten)]
+    table: TableArgs,
 
     /// Note in FILE.resume what is done, and go on where this command was stopped
     #[arg(long, requires = "to")]
@@ -125,25 +130,6 @@ pub struct Args {
     /// The same for store B
     #[arg(long, value_name = "FILE", help_heading = "Ids", requires = "other")]
     id_map_b: Option<PathBuf>,
-}
-
-/// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Shape {
-    Tsv,
-    U64le,
-    Parquet,
-}
-
-impl Shape {
-    /// The format of rows, where there are rows.
-    fn rows(self) -> Option<PairFormat> {
-        match self {
-            Shape::Tsv => Some(PairFormat::Tsv),
-            Shape::U64le => Some(PairFormat::U64le),
-            Shape::Parquet => None,
-        }
-    }
 }
 
 /// One of several shards.
@@ -223,7 +209,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         maps: [map_a.as_ref(), if b.is_some() { map_b.as_ref() } else { map_a.as_ref() }],
         args: &args.id_output,
     });
-    let rows = Rows::new(args.output, target.as_ref(), &journal, sides, args.threads.into())?;
+    let rows = Rows::new(&args, radius, target.as_ref(), &journal, sides)?;
     let before = journal.done.pairs;
     let written = write(&args, join, rows, journal, target.as_ref(), &progress);
     progress.finish();
@@ -257,20 +243,18 @@ pub fn run(args: Args) -> Result<(), Failure> {
 
 /// Finds options that do not go together.
 fn check(args: &Args, ids: bool) -> Result<(), Failure> {
+    let raw = (args.output == PairFormat::U64le).then_some("u64le");
+    args.table.check("join", args.output == PairFormat::Tsv, raw)?;
+    if args.output == PairFormat::Parquet {
+        table::check_parquet("join", args.target.to.is_some())?;
+    }
     let message = match args.output {
-        Shape::U64le if ids => {
+        PairFormat::U64le if ids => {
             "join: --output u64le has no room for ids; give --output tsv or parquet"
         }
-        Shape::Parquet if args.target.to.is_none() => {
-            "join: --output parquet goes to a file; give --to FILE"
-        }
-        Shape::Parquet if args.resume => {
+        PairFormat::Parquet if args.resume => {
             "join: a file of Parquet cannot be gone on with; give --output tsv or u64le with \
              --resume, or several --shard"
-        }
-        #[cfg(not(feature = "parquet"))]
-        Shape::Parquet => {
-            "join: this fpstore was built without Parquet; give --output tsv or u64le"
         }
         _ => return Ok(()),
     };

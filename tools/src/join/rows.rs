@@ -6,13 +6,16 @@ use fpstore::{Pair, Store};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::Shape;
+use super::Args;
 use super::journal::Journal;
 use crate::failure::Failure;
 use crate::id_map::IdMap;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape, KEPT_IDS};
 use crate::output::Output;
-use crate::pairs::{self, PairFormat};
+use crate::pairs::{self, NAMES, PairFormat};
+#[cfg(feature = "parquet")]
+use crate::table::ParquetTable;
+use crate::table::{self, Form};
 use crate::target::Target;
 
 /// Pairs whose ids are read together, and the least that one task looks up.
@@ -47,18 +50,19 @@ impl<'a> Sides<'a> {
 
 /// Writes pairs.
 pub enum Rows<'a> {
-    /// As rows of fixed fields.
-    Plain(PairFormat, Output, Vec<u8>),
+    /// As rows of fixed fields: TSV in this form, or raw integers.
+    Plain(Option<Form>, Output, Vec<u8>),
     /// As TSV with ids.
     Ids(Box<WithIds<'a>>),
     /// As Parquet.
     #[cfg(feature = "parquet")]
-    Parquet(Box<pairs::parquet::PairWriter<'a>>),
+    Parquet(Box<ParquetTable>, Vec<IdPrinter<'a>>),
 }
 
 /// Writes rows with ids.
 pub struct WithIds<'a> {
     output: Output,
+    form: Form,
     sides: Sides<'a>,
     printers: [IdPrinter<'a>; 2],
     caches: [Cache; 2],
@@ -66,60 +70,75 @@ pub struct WithIds<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Goes on behind what is written already, to the target or to standard output.
+    /// Goes on behind what is written already, to the target or to standard output. `k` is noted in
+    /// Parquet.
     pub fn new(
-        shape: Shape,
+        args: &Args,
+        k: u32,
         target: Option<&Target>,
         journal: &Journal,
         sides: Option<Sides<'a>>,
-        threads: usize,
     ) -> Result<Self, Failure> {
-        let output = || {
-            Ok::<_, Failure>(match target {
-                Some(target) => {
-                    let bytes = journal.done.bytes;
-                    Output::file(target.file(bytes)?, target.part()).behind(bytes)
-                }
-                None => Output::stdout(),
-            })
+        let (bytes, form) = (journal.done.bytes, args.table.text());
+        #[cfg(feature = "parquet")]
+        if let (PairFormat::Parquet, Some(target)) = (args.output, target) {
+            let printers = sides.map_or(Vec::new(), |sides| sides.printers().into());
+            let strings = [0, 1].map(|side| printers.get(side).map(IdPrinter::has_strings));
+            let columns = pairs::columns(args.table.parquet(), strings);
+            let stores = [Some(&args.store), args.other.as_ref()].into_iter().flatten();
+            let stores: Vec<String> = stores.map(|path| path.display().to_string()).collect();
+            let notes = [("k", k.to_string()), ("store", stores.join(","))];
+            let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;
+            return Ok(Rows::Parquet(Box::new(table), printers));
+        }
+        let mut output = match target {
+            Some(target) => Output::file(target.file(bytes)?, target.part()).behind(bytes),
+            None => Output::stdout(),
         };
-        match (shape.rows(), sides, target) {
-            (Some(format), None, _) => Ok(Rows::Plain(format, output()?, Vec::new())),
-            (Some(_), Some(sides), _) => {
-                let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        if args.table.header && bytes == 0 {
+            output.bytes(&table::header(&NAMES[..if sides.is_some() { 5 } else { 3 }]))?;
+        }
+        match sides {
+            None => {
+                let form = Some(form).filter(|_| args.output != PairFormat::U64le);
+                Ok(Rows::Plain(form, output, Vec::new()))
+            }
+            Some(sides) => {
+                let pool = ThreadPoolBuilder::new().num_threads(args.threads.into()).build();
                 let pool = pool.map_err(|error| {
                     Failure::Usage(format!("--threads: cannot start them: {error}; give fewer"))
                 })?;
-                let (output, printers) = (output()?, sides.printers());
-                let caches = Default::default();
-                Ok(Rows::Ids(Box::new(WithIds { output, sides, printers, caches, pool })))
+                let (printers, caches) = (sides.printers(), Default::default());
+                Ok(Rows::Ids(Box::new(WithIds { output, form, sides, printers, caches, pool })))
             }
-            #[cfg(feature = "parquet")]
-            (None, sides, Some(target)) => {
-                let printers = sides.map_or(Vec::new(), |sides| sides.printers().into());
-                let writer = pairs::parquet::PairWriter::new(target.file(0)?, printers)?;
-                Ok(Rows::Parquet(Box::new(writer)))
-            }
-            // Refused before.
-            _ => Err(Failure::Usage("join: --output parquet goes to a file; give --to".into())),
         }
     }
 
     /// Writes pairs, sooner or later.
     pub fn push(&mut self, pairs: &[Pair]) -> Result<(), Failure> {
         match self {
-            Rows::Plain(format, output, text) => {
+            Rows::Plain(form, output, text) => {
                 for pair in pairs {
-                    pairs::push(text, *format, pair.a, pair.b);
-                    if *format == PairFormat::Tsv {
-                        text.push(b'\n');
+                    match form {
+                        Some(form) => {
+                            pairs::push_tsv(text, *form, pair.a, pair.b);
+                            text.push(b'\n');
+                        }
+                        None => pairs::push_raw(text, pair.a, pair.b),
                     }
                 }
                 output.take(text)
             }
             Rows::Ids(rows) => pairs.chunks(TOGETHER).try_for_each(|pairs| rows.push(pairs)),
             #[cfg(feature = "parquet")]
-            Rows::Parquet(writer) => pairs.iter().try_for_each(|pair| writer.push(pair.a, pair.b)),
+            Rows::Parquet(table, printers) => pairs.iter().try_for_each(|pair| {
+                pairs::push_pair(table, pair.a, pair.b)?;
+                for (printer, fingerprint) in printers.iter_mut().zip([pair.a, pair.b]) {
+                    let ids = printer.ids_of(fingerprint)?;
+                    table.ids(printer, ids)?;
+                }
+                table.end_row()
+            }),
         }
     }
 
@@ -129,7 +148,7 @@ impl<'a> Rows<'a> {
             Rows::Plain(_, output, _) => output.written(),
             Rows::Ids(rows) => rows.output.written(),
             #[cfg(feature = "parquet")]
-            Rows::Parquet(writer) => writer.written(),
+            Rows::Parquet(table, _) => table.written(),
         }
     }
 
@@ -139,7 +158,7 @@ impl<'a> Rows<'a> {
             Rows::Plain(_, output, _) => output.flush(),
             Rows::Ids(rows) => rows.output.flush(),
             #[cfg(feature = "parquet")]
-            Rows::Parquet(_) => Ok(()),
+            Rows::Parquet(..) => Ok(()),
         }
     }
 
@@ -148,7 +167,7 @@ impl<'a> Rows<'a> {
         self.flush()?;
         match self {
             #[cfg(feature = "parquet")]
-            Rows::Parquet(writer) => writer.finish(),
+            Rows::Parquet(table, _) => table.finish(),
             rows => Ok(rows.written()),
         }
     }
@@ -183,10 +202,10 @@ impl WithIds<'_> {
             self.look_up(1, fingerprints(|pair| pair.b))?;
         }
         let sides = if self.is_one_store() { [0, 0] } else { [0, 1] };
-        let Self { output, printers, caches, .. } = self;
+        let Self { output, form, printers, caches, .. } = self;
         let mut row = Vec::new();
         for pair in pairs {
-            pairs::push(&mut row, PairFormat::Tsv, pair.a, pair.b);
+            pairs::push_tsv(&mut row, *form, pair.a, pair.b);
             for (side, fingerprint) in sides.into_iter().zip([pair.a, pair.b]) {
                 row.push(b'\t');
                 match caches[side].get(fingerprint) {

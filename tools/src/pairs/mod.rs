@@ -1,27 +1,35 @@
 //! Pairs of fingerprints in files: what `join` writes, and `merge-pairs` and `dedup` read.
 
 #[cfg(feature = "parquet")]
-pub mod parquet;
+mod parquet;
 mod read;
 mod sort;
+mod write;
 
 pub use read::{PairReader, Row};
 pub use sort::Sorter;
+pub use write::PairWriter;
+#[cfg(feature = "parquet")]
+pub use write::{columns, push_pair};
 
 use std::io::Write;
 
-use crate::output::hex;
+use crate::table::Form;
 
 /// Bytes of a pair as raw integers.
 pub const RAW_BYTES: usize = 16;
+/// The names of the columns of pairs.
+pub const NAMES: [&str; 5] = ["a", "b", "distance", "a_ids", "b_ids"];
 
-/// How pairs are written, row after row.
+/// How pairs are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum PairFormat {
     /// Lines of fields.
     Tsv,
     /// Two integers of 8 bytes.
     U64le,
+    /// Columns.
+    Parquet,
 }
 
 /// The distance of a pair.
@@ -29,19 +37,17 @@ pub fn distance(a: u64, b: u64) -> u32 {
     (a ^ b).count_ones()
 }
 
-/// Appends a pair; in TSV without the line end, since ids may follow.
-pub fn push(to: &mut Vec<u8>, format: PairFormat, a: u64, b: u64) {
-    match format {
-        PairFormat::Tsv => {
-            to.extend_from_slice(&hex(a));
-            to.push(b'\t');
-            to.extend_from_slice(&hex(b));
-            // Writing to memory does not fail.
-            let _ = write!(to, "\t{}", distance(a, b));
-        }
-        PairFormat::U64le => {
-            to.extend_from_slice(&a.to_le_bytes());
-            to.extend_from_slice(&b.to_le_bytes());
-        }
-    }
+/// Appends a pair in TSV, without the line end, since ids may follow.
+pub fn push_tsv(to: &mut Vec<u8>, form: Form, a: u64, b: u64) {
+    form.push(to, a);
+    to.push(b'\t');
+    form.push(to, b);
+    // Writing to memory does not fail.
+    let _ = write!(to, "\t{}", distance(a, b));
+}
+
+/// Appends a pair as raw integers.
+pub fn push_raw(to: &mut Vec<u8>, a: u64, b: u64) {
+    to.extend_from_slice(&a.to_le_bytes());
+    to.extend_from_slice(&b.to_le_bytes());
 }

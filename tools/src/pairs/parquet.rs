@@ -1,146 +1,163 @@
-//! Pairs as Parquet.
+//! Pairs from Parquet.
 
 use std::fs::File;
-use std::sync::Arc;
+use std::path::Path;
 
-use arrow_array::builder::{ListBuilder, StringBuilder, UInt64Builder};
-use arrow_array::{ArrayRef, RecordBatch, UInt8Array, UInt64Array};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression;
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
 
+use super::read::digits;
+use super::{NAMES, distance};
 use crate::failure::Failure;
-use crate::ids::IdPrinter;
+use crate::ids::push_escaped;
+use crate::input::{ParquetColumns, integer};
 
-/// Rows that are handed on together.
-const BATCH_ROWS: usize = 1 << 13;
-/// Values of ids at which that happens as well.
-const BATCH_IDS: usize = 1 << 16;
-/// Rows of a row group, which is in memory until it is whole, and bytes at which one ends before.
-const GROUP_ROWS: usize = 1 << 17;
-const GROUP_BYTES: usize = 8 << 20;
+const WANTED: &str = "give files that `join --output parquet` wrote";
 
-/// Writes pairs to a file of columns `a`, `b` (UInt64) and `distance` (UInt8), and with ids `a_ids`
-/// and `b_ids`: lists of UInt64, or of strings where there are maps.
-pub struct PairWriter<'a> {
-    writer: ArrowWriter<File>,
-    a: Vec<u64>,
-    b: Vec<u64>,
-    ids: Vec<(IdPrinter<'a>, IdColumn)>,
-    id_count: usize,
+/// Reads the rows of a file.
+pub struct ParquetPairs {
+    columns: ParquetColumns,
+    name: String,
+    has_ids: bool,
+    /// Whether ids are strings.
+    strings: bool,
+    batch: Option<RecordBatch>,
+    /// The next row of the batch, and the rows before it in the file.
+    row: usize,
+    rows: u64,
 }
 
-/// The ids of one side.
-enum IdColumn {
-    Numbers(ListBuilder<UInt64Builder>),
-    Strings(ListBuilder<StringBuilder>),
-}
-
-impl IdColumn {
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            IdColumn::Numbers(lists) => Arc::new(lists.finish()),
-            IdColumn::Strings(lists) => Arc::new(lists.finish()),
-        }
-    }
-}
-
-impl<'a> PairWriter<'a> {
-    /// Starts the file; `ids` prints those of either side, if they are wanted.
-    pub fn new(file: File, ids: Vec<IdPrinter<'a>>) -> Result<Self, Failure> {
-        let column = |printer: &IdPrinter<'_>| match printer.has_strings() {
-            true => IdColumn::Strings(ListBuilder::new(StringBuilder::new())),
-            false => IdColumn::Numbers(ListBuilder::new(UInt64Builder::new())),
+impl ParquetPairs {
+    /// Opens a file with the columns of pairs, and with those of ids or without.
+    pub fn open(path: &Path, file: File, memory: u64) -> Result<Self, Failure> {
+        let columns = ParquetColumns::open(path, file, &NAMES, memory)?;
+        let (schema, name) = (columns.schema(), path.display().to_string());
+        let fail = |what: String| {
+            let (name, place) = (name.clone(), "columns".to_string());
+            Err(Failure::Pairs { name, place, what: format!("{what}; {WANTED}") })
         };
-        let mut ids: Vec<_> = ids.into_iter().map(|ids| (column(&ids), ids)).collect();
-        let empty = batch(&[], &[], ids.iter_mut().map(|(column, _)| column.finish()))?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::SNAPPY)
-            .set_max_row_group_row_count(Some(GROUP_ROWS))
-            .build();
-        let writer =
-            ArrowWriter::try_new(file, empty.schema(), Some(properties)).map_err(failed)?;
-        let ids = ids.into_iter().map(|(column, printer)| (printer, column)).collect();
-        Ok(Self { writer, a: Vec::new(), b: Vec::new(), ids, id_count: 0 })
-    }
-
-    /// Writes a pair, sooner or later.
-    pub fn push(&mut self, a: u64, b: u64) -> Result<(), Failure> {
-        self.a.push(a);
-        self.b.push(b);
-        for ((printer, column), fingerprint) in self.ids.iter_mut().zip([a, b]) {
-            let count = &mut self.id_count;
-            match column {
-                IdColumn::Numbers(lists) => {
-                    printer.each(fingerprint, |id, _| {
-                        *count += 1;
-                        lists.values().append_value(id);
-                        Ok(())
-                    })?;
-                    lists.append(true);
-                }
-                IdColumn::Strings(lists) => {
-                    printer.each(fingerprint, |id, strings| {
-                        *count += 1;
-                        let string = strings.map_or(Ok(""), |strings| strings.string(id))?;
-                        lists.values().append_value(string);
-                        Ok(())
-                    })?;
-                    lists.append(true);
-                }
+        let type_of = |name| schema.field_with_name(name).ok().map(|field| field.data_type());
+        for name in &NAMES[..2] {
+            match type_of(name) {
+                Some(DataType::UInt64 | DataType::Int64 | DataType::Utf8View) => {}
+                Some(other) => return fail(format!("\"{name}\" is of type {other}")),
+                None => return fail(format!("there is no \"{name}\"")),
             }
         }
-        if self.a.len() >= BATCH_ROWS || self.id_count >= BATCH_IDS {
-            self.pass_on()
-        } else {
-            Ok(())
+        if let Some(other) = type_of("distance").filter(|data_type| !data_type.is_integer()) {
+            return fail(format!("\"distance\" is of type {other}"));
         }
-    }
-
-    /// Bytes that were written to the file.
-    pub fn written(&self) -> u64 {
-        self.writer.bytes_written() as u64
-    }
-
-    fn pass_on(&mut self) -> Result<(), Failure> {
-        let rows = batch(&self.a, &self.b, self.ids.iter_mut().map(|(_, ids)| ids.finish()))?;
-        self.a.clear();
-        self.b.clear();
-        self.id_count = 0;
-        self.writer.write(&rows).map_err(failed)?;
-        if self.writer.in_progress_size() > GROUP_BYTES {
-            self.writer.flush().map_err(failed)?;
+        let mut ids = Vec::new();
+        for name in &NAMES[3..] {
+            match type_of(name) {
+                None => {}
+                Some(DataType::List(item)) if is_ids(item.data_type()) => {
+                    ids.push(*item.data_type() == DataType::Utf8View);
+                }
+                Some(other) => return fail(format!("\"{name}\" is of type {other}")),
+            }
         }
-        Ok(())
+        let (has_ids, strings) = match ids[..] {
+            [] => (false, false),
+            [a, b] if a == b => (true, a),
+            _ => return fail("the ids of a and b are not of one kind".to_string()),
+        };
+        Ok(Self { columns, name, has_ids, strings, batch: None, row: 0, rows: 0 })
     }
 
-    /// Writes what is left, and the footer.
-    pub fn finish(mut self) -> Result<u64, Failure> {
-        self.pass_on()?;
-        self.writer.finish().map_err(failed)?;
-        Ok(self.written())
+    /// Whether ids are strings, if there are ids.
+    pub fn id_strings(&self) -> Option<bool> {
+        self.has_ids.then_some(self.strings)
+    }
+
+    /// The share of the rows that was read, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.columns.share()
+    }
+
+    /// The fingerprints of the next row, whose ids are put into `rest` as TSV has them; `None` at the
+    /// end.
+    pub fn next(&mut self, rest: &mut Vec<u8>) -> Result<Option<(u64, u64)>, Failure> {
+        rest.clear();
+        while self.batch.as_ref().is_none_or(|batch| batch.num_rows() == self.row) {
+            self.row = 0;
+            self.batch = self.columns.next()?;
+            if self.batch.is_none() {
+                return Ok(None);
+            }
+        }
+        let Some(batch) = &self.batch else { return Ok(None) };
+        let pair = pair(batch, self.row).and_then(|pair| {
+            if self.has_ids {
+                push_ids(&batch[NAMES[3]], self.row, rest)?;
+                push_ids(&batch[NAMES[4]], self.row, rest)?;
+            }
+            Ok(pair)
+        });
+        (self.row, self.rows) = (self.row + 1, self.rows + 1);
+        pair.map(Some).map_err(|what| {
+            let place = format!("row {}", self.rows);
+            Failure::Pairs { name: self.name.clone(), place, what: format!("{what}; {WANTED}") }
+        })
     }
 }
 
-fn batch(
-    a: &[u64],
-    b: &[u64],
-    ids: impl Iterator<Item = ArrayRef>,
-) -> Result<RecordBatch, Failure> {
-    let distances = a.iter().zip(b).map(|(a, b)| super::distance(*a, *b) as u8);
-    let columns: [(&str, ArrayRef); 3] = [
-        ("a", Arc::new(UInt64Array::from(a.to_vec()))),
-        ("b", Arc::new(UInt64Array::from(b.to_vec()))),
-        ("distance", Arc::new(distances.collect::<UInt8Array>())),
-    ];
-    let columns = columns.into_iter().chain(["a_ids", "b_ids"].into_iter().zip(ids));
-    let columns = columns.map(|(name, column)| (name, column, false));
-    let rows = RecordBatch::try_from_iter_with_nullable(columns);
-    rows.map_err(|error| failed(error.into()))
+fn is_ids(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::UInt64 | DataType::Int64 | DataType::Utf8View)
 }
 
-/// Only writing can fail.
-fn failed(error: ParquetError) -> Failure {
-    Failure::System(format!("--output parquet: cannot write: {error}; look at the disk"))
+fn pair(batch: &RecordBatch, row: usize) -> Result<(u64, u64), String> {
+    let [a, b] = [0, 1].map(|column| {
+        let name = NAMES[column];
+        fingerprint(&batch[name], row).ok_or_else(|| format!("\"{name}\" is no fingerprint"))
+    });
+    let (a, b) = (a?, b?);
+    match batch.column_by_name(NAMES[2]).map(|column| integer(column, row)) {
+        Some(stated) if stated != Some(distance(a, b).into()) => {
+            Err("the distance is not that of these fingerprints".to_string())
+        }
+        _ => Ok((a, b)),
+    }
+}
+
+fn fingerprint(column: &ArrayRef, row: usize) -> Option<u64> {
+    if column.is_null(row) {
+        return None;
+    }
+    match column.data_type() {
+        DataType::UInt64 => Some(column.as_primitive::<UInt64Type>().value(row)),
+        DataType::Int64 => Some(column.as_primitive::<Int64Type>().value(row) as u64),
+        _ => {
+            let text = column.as_string_view().value(row).as_bytes();
+            digits(Some(text)).filter(|_| text.len() == 16)
+        }
+    }
+}
+
+/// Appends a tab and the ids of a list.
+fn push_ids(column: &ArrayRef, row: usize, to: &mut Vec<u8>) -> Result<(), String> {
+    to.push(b'\t');
+    if column.is_null(row) {
+        return Ok(());
+    }
+    let ids = column.as_list::<i32>().value(row);
+    for id in 0..ids.len() {
+        if id > 0 {
+            to.push(b',');
+        }
+        if ids.is_null(id) {
+            return Err("an id is null".to_string());
+        }
+        match ids.as_string_view_opt() {
+            Some(ids) => push_escaped(to, ids.value(id)),
+            None => {
+                let id = integer(&ids, id).and_then(|id| u64::try_from(id).ok());
+                let id = id.ok_or_else(|| "an id is negative".to_string())?;
+                to.extend_from_slice(id.to_string().as_bytes());
+            }
+        }
+    }
+    Ok(())
 }

@@ -6,27 +6,45 @@ use fpstore::{Match, Store};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::Shape;
+use super::{Args, Shape};
 use crate::failure::Failure;
 use crate::id_map::IdMap;
-use crate::ids::{IdOutputArgs, IdPrinter, IdShape, Parts};
-use crate::output::{Output, hex};
+use crate::ids::{IdPrinter, IdShape, Parts, push_escaped};
+use crate::output::Output;
+use crate::table::{self, Form};
+#[cfg(feature = "parquet")]
+use crate::table::{Kind, ParquetTable};
+use crate::target::{self, Target};
 
 /// Queries whose answers are put together by one task.
 const TASK: usize = 32;
 
 /// Prints answers in the order of the queries.
 pub struct Printer<'a> {
+    args: &'a Args,
     store: &'a Store,
     map: Option<&'a IdMap>,
-    /// Which ids are printed, if any.
-    ids: Option<&'a IdOutputArgs>,
-    shape: Shape,
     /// Where answers are put together.
     pub pool: ThreadPool,
-    output: Output,
+    to: To,
     /// Whether something matched so far.
     pub matched: bool,
+}
+
+/// Where answers go.
+enum To {
+    Text(Output),
+    #[cfg(feature = "parquet")]
+    Parquet(Box<ParquetTable>),
+}
+
+/// A query, with its own id if it has one.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// What is looked for.
+    pub fingerprint: u64,
+    /// What it is called.
+    pub id: Option<&'a str>,
 }
 
 /// Queries and their matches, one query after the other.
@@ -34,14 +52,28 @@ pub struct Printer<'a> {
 pub struct Answers {
     /// Each query, and where its matches end.
     queries: Vec<(u64, usize)>,
+    /// The ids of the queries up to the last that has one.
+    ids: Vec<Option<Box<str>>>,
     matches: Vec<Match>,
 }
 
 impl Answers {
     /// Appends an answer.
-    pub fn push(&mut self, query: u64, matches: &[Match]) {
+    pub fn push(&mut self, query: Query<'_>, matches: &[Match]) {
         self.matches.extend_from_slice(matches);
-        self.queries.push((query, self.matches.len()));
+        if let Some(id) = query.id {
+            self.ids.resize(self.queries.len(), None);
+            self.ids.push(Some(id.into()));
+        }
+        self.queries.push((query.fingerprint, self.matches.len()));
+    }
+
+    /// The query of this number, and its matches.
+    fn get(&self, number: usize) -> (Query<'_>, &[Match]) {
+        let (fingerprint, end) = self.queries[number];
+        let start = number.checked_sub(1).map_or(0, |before| self.queries[before].1);
+        let id = self.ids.get(number).and_then(Option::as_deref);
+        (Query { fingerprint, id }, &self.matches[start..end])
     }
 
     /// Whether there are so many that they should be printed.
@@ -51,53 +83,78 @@ impl Answers {
 
     fn clear(&mut self) {
         self.queries.clear();
+        self.ids.clear();
         self.matches.clear();
     }
 }
 
 impl<'a> Printer<'a> {
-    /// Prints to standard output, with the strings of `map`.
+    /// Prints to the target or to standard output, with the strings of `map`. `k` is noted in Parquet.
     pub fn new(
+        args: &'a Args,
+        k: u32,
         store: &'a Store,
         map: Option<&'a IdMap>,
-        ids: Option<&'a IdOutputArgs>,
-        shape: Shape,
-        threads: usize,
+        target: Option<&Target>,
     ) -> Result<Self, Failure> {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = ThreadPoolBuilder::new().num_threads(args.threads.into()).build();
         let pool = pool.map_err(|error| {
             Failure::Usage(format!("--threads: cannot start the threads: {error}; give fewer"))
         })?;
-        let output = Output::stdout();
-        Ok(Self { store, map, ids, shape, pool, output, matched: false })
+        let to = To::new(args, k, store, target)?;
+        Ok(Self { args, store, map, pool, to, matched: false })
     }
 
     /// Prints answers, sooner or later, and empties them.
     pub fn print(&mut self, answers: &mut Answers) -> Result<(), Failure> {
-        let (store, map, ids, shape) = (self.store, self.map, self.ids, self.shape);
-        let printer = || ids.map(|args| IdPrinter::new(store, map, args));
-        let matches = &answers.matches;
-        let starts = |first: usize| first.checked_sub(1).map_or(0, |at| answers.queries[at].1);
-        let texts: Vec<Result<Parts, Failure>> = self.pool.install(|| {
-            let tasks = answers.queries.par_chunks(TASK).enumerate();
-            let text = |printer: &mut Option<IdPrinter<'_>>, (task, queries): (usize, &[_])| {
-                let mut writer =
-                    AnswerWriter { parts: Parts::default(), printer: printer.as_mut() };
-                let mut start = starts(task * TASK);
-                for &(query, end) in queries {
-                    writer.answer(shape, query, &matches[start..end])?;
-                    start = end;
-                }
-                Ok(writer.parts)
-            };
-            tasks.map_init(printer, text).collect()
-        });
         self.matched |= !answers.matches.is_empty();
-        let mut printer = printer();
-        let printers = printer.as_mut().map_or(&mut [][..], std::slice::from_mut);
-        let id_shape = if let Shape::Json = shape { IdShape::Json } else { IdShape::Tsv };
-        for parts in texts {
-            parts?.print(&mut self.output, id_shape, printers)?;
+        let (args, store, map) = (self.args, self.store, self.map);
+        let printer = || has_ids(args, store).then(|| IdPrinter::new(store, map, &args.id_output));
+        match &mut self.to {
+            To::Text(output) => {
+                let texts: Vec<Result<Parts, Failure>> = self.pool.install(|| {
+                    let tasks = (0..answers.queries.len().div_ceil(TASK)).into_par_iter();
+                    let text = |printer: &mut Option<IdPrinter<'_>>, task: usize| {
+                        let (parts, printer) = (Parts::default(), printer.as_mut());
+                        let mut writer = AnswerWriter { args, parts, printer };
+                        for number in task * TASK..answers.queries.len().min((task + 1) * TASK) {
+                            let (query, matches) = answers.get(number);
+                            writer.answer(query, matches)?;
+                        }
+                        Ok(writer.parts)
+                    };
+                    tasks.map_init(printer, text).collect()
+                });
+                let mut printer = printer();
+                let printers = printer.as_mut().map_or(&mut [][..], std::slice::from_mut);
+                let id_shape = match args.output {
+                    Shape::Json => IdShape::Json,
+                    _ => IdShape::Tsv,
+                };
+                for parts in texts {
+                    parts?.print(output, id_shape, printers)?;
+                }
+            }
+            #[cfg(feature = "parquet")]
+            To::Parquet(table) => {
+                let mut printer = printer();
+                for number in 0..answers.queries.len() {
+                    let (query, matches) = answers.get(number);
+                    for found in matches {
+                        if args.query_id_column.is_some() {
+                            table.text(query.id)?;
+                        }
+                        table.fingerprint(query.fingerprint)?;
+                        table.fingerprint(found.fingerprint)?;
+                        table.distance(found.distance)?;
+                        if let Some(printer) = &mut printer {
+                            let ids = printer.ids_of(found.fingerprint)?;
+                            table.ids(printer, ids)?;
+                        }
+                        table.end_row()?;
+                    }
+                }
+            }
         }
         answers.clear();
         Ok(())
@@ -105,38 +162,103 @@ impl<'a> Printer<'a> {
 
     /// Bytes that were printed so far.
     pub fn written(&self) -> u64 {
-        self.output.written()
+        match &self.to {
+            To::Text(output) => output.written(),
+            #[cfg(feature = "parquet")]
+            To::Parquet(table) => table.written(),
+        }
     }
 
-    /// Passes on everything that was printed.
+    /// Passes on everything that was printed, where somebody may wait for it.
     pub fn flush(&mut self) -> Result<(), Failure> {
-        self.output.flush()
+        match &mut self.to {
+            To::Text(output) => output.flush(),
+            #[cfg(feature = "parquet")]
+            To::Parquet(_) => Ok(()),
+        }
+    }
+
+    /// Writes what is left.
+    pub fn finish(self) -> Result<(), Failure> {
+        match self.to {
+            To::Text(mut output) => output.flush(),
+            #[cfg(feature = "parquet")]
+            To::Parquet(table) => table.finish().map(drop),
+        }
     }
 }
 
-/// Puts answers together.
+/// Whether ids of matches are printed.
+fn has_ids(args: &Args, store: &Store) -> bool {
+    store.has_ids() && !args.no_ids
+}
+
+impl To {
+    fn new(args: &Args, k: u32, store: &Store, target: Option<&Target>) -> Result<Self, Failure> {
+        let named = args.query_id_column.is_some();
+        #[cfg(feature = "parquet")]
+        if let (Shape::Parquet, Some(target)) = (args.output, target) {
+            let form = Kind::Fingerprint(args.table.parquet());
+            let mut columns = Vec::new();
+            columns.extend(named.then_some(("query_id", Kind::Text)));
+            columns.extend([("query", form), ("match", form), ("distance", Kind::Distance)]);
+            let strings = args.id_output.id_map.is_some();
+            columns.extend(has_ids(args, store).then_some(("ids", Kind::Ids { strings })));
+            let notes = table::notes(store, k);
+            let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;
+            return Ok(To::Parquet(Box::new(table)));
+        }
+        let _ = k;
+        let mut output = target::output(target)?;
+        if args.table.header {
+            let names: &[&str] = match args.output {
+                Shape::Count => &["query_id", "query", "matches"],
+                _ if has_ids(args, store) => &["query_id", "query", "match", "distance", "ids"],
+                _ => &["query_id", "query", "match", "distance"],
+            };
+            output.bytes(&table::header(&names[usize::from(!named)..]))?;
+        }
+        Ok(To::Text(output))
+    }
+}
+
+/// Puts answers together as text.
 struct AnswerWriter<'a, 'b> {
+    args: &'a Args,
     parts: Parts,
     printer: Option<&'a mut IdPrinter<'b>>,
 }
 
 impl AnswerWriter<'_, '_> {
-    fn answer(&mut self, shape: Shape, query: u64, matches: &[Match]) -> Result<(), Failure> {
-        match shape {
-            Shape::Tsv => self.tsv(query, matches),
+    fn answer(&mut self, query: Query<'_>, matches: &[Match]) -> Result<(), Failure> {
+        match self.args.output {
             Shape::Json => self.json(query, matches),
             Shape::Count => {
-                self.parts.text.extend(hex(query));
+                self.query(query);
                 writeln!(self.parts.text, "\t{}", matches.len()).map_err(Failure::Output)
             }
+            _ => self.tsv(query, matches),
         }
     }
 
-    fn tsv(&mut self, query: u64, matches: &[Match]) -> Result<(), Failure> {
-        for found in matches {
-            self.parts.text.extend(hex(query));
+    fn form(&self) -> Form {
+        self.args.table.text()
+    }
+
+    /// Begins a row: the id of the query, if queries have some, and the query.
+    fn query(&mut self, query: Query<'_>) {
+        if self.args.query_id_column.is_some() {
+            push_escaped(&mut self.parts.text, query.id.unwrap_or_default());
             self.parts.text.push(b'\t');
-            self.parts.text.extend(hex(found.fingerprint));
+        }
+        self.form().push(&mut self.parts.text, query.fingerprint);
+    }
+
+    fn tsv(&mut self, query: Query<'_>, matches: &[Match]) -> Result<(), Failure> {
+        for found in matches {
+            self.query(query);
+            self.parts.text.push(b'\t');
+            self.form().push(&mut self.parts.text, found.fingerprint);
             write!(self.parts.text, "\t{}", found.distance).map_err(Failure::Output)?;
             self.ids(found.fingerprint, b"\t", IdShape::Tsv)?;
             self.parts.text.push(b'\n');
@@ -144,14 +266,22 @@ impl AnswerWriter<'_, '_> {
         Ok(())
     }
 
-    fn json(&mut self, query: u64, matches: &[Match]) -> Result<(), Failure> {
-        self.parts.text.extend_from_slice(b"{\"query\":\"");
-        self.parts.text.extend(hex(query));
-        self.parts.text.extend_from_slice(b"\",\"matches\":[");
+    fn json(&mut self, query: Query<'_>, matches: &[Match]) -> Result<(), Failure> {
+        let form = self.form();
+        let text = &mut self.parts.text;
+        text.extend_from_slice(b"{\"query\":\"");
+        form.push(text, query.fingerprint);
+        text.push(b'"');
+        if self.args.query_id_column.is_some() {
+            text.extend_from_slice(b",\"query_id\":");
+            let written = serde_json::to_writer(&mut *text, &query.id);
+            written.map_err(|error| Failure::Output(error.into()))?;
+        }
+        text.extend_from_slice(b",\"matches\":[");
         for (number, found) in matches.iter().enumerate() {
             self.parts.text.extend_from_slice(if number > 0 { b"," } else { b"" });
             self.parts.text.extend_from_slice(b"{\"fingerprint\":\"");
-            self.parts.text.extend(hex(found.fingerprint));
+            form.push(&mut self.parts.text, found.fingerprint);
             write!(self.parts.text, "\",\"distance\":{}", found.distance)
                 .map_err(Failure::Output)?;
             self.ids(found.fingerprint, b",", IdShape::Json)?;

@@ -10,14 +10,17 @@ use clap::ValueEnum;
 use fpstore::{BatchPlan, Store};
 use rayon::prelude::*;
 
-use answers::{Answers, Printer};
+use answers::{Answers, Printer, Query};
 
 use crate::failure::Failure;
 use crate::ids::IdOutputArgs;
-use crate::input::{InputArgs, Records, Skipped, Source};
+use crate::input::{Id, IdKind, IdWish, InputArgs, Records, Skipped, Source};
+use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::radius;
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::table::{self, TableArgs};
+use crate::target::{self, Target, TargetArgs};
 
 /// Queries from a pipe that are answered together: so few that none waits long for the others.
 const LIVE_QUERIES: usize = 64;
@@ -37,6 +40,8 @@ Examples:
   fpstore query photos.fps 8f3ac41e09b7d265 -k 0 > /dev/null && echo known
   fpstore query pages.fps 8f3ac41e09b7d265 --limit-ids 10 --id-map pages.ids
   fpstore query photos.fps --from millions.u64 --memory 1GiB --output count
+  fpstore query photos.fps --from new.csv --query-id-column url --header
+  fpstore query photos.fps --from new.parquet --output parquet --to matches.parquet
 
 Output, in the order of the queries:
   tsv    a row for each match: query, match, distance, separated by tabs;
@@ -49,13 +54,21 @@ Output, in the order of the queries:
 {\"query\":\"8f3ac41e09b7d265\",\"matches\":[{\"fingerprint\":\"8f3ac41e09b7d264\",\"distance\":1}]}
          with ids each match has also \"ids\":[\"0\",\"17\"], which are strings,
          and \"more_ids\":true if there are more than --limit-ids
+  parquet  a row for each match: columns query, match (UInt64), distance (UInt8),
+         and where the store has ids ids: lists of UInt64, or of strings with
+         --id-map; needs --to
+
+With --query-id-column each query keeps its own id, as a string: in tsv and count
+in a field before the query, in json as \"query_id\", in parquet as a column
+query_id. Queries among the arguments have none.
 
 With --id-map the strings are printed that `pack --id-map` kept; in tsv with
 \\t, \\n, \\r, \\, and \\\\ for tab, line ends, comma and backslash.
 
-Fingerprints are printed in 16 lower-case hexadecimal digits. Those among the
-arguments are hexadecimal as well: 12 is 0x12, the decimal 18. With --format dec
-they are decimal. `fpstore --help` explains the formats of FILE.
+Fingerprints are printed in 16 lower-case hexadecimal digits, or as --fingerprints
+says. Those among the arguments are hexadecimal as well: 12 is 0x12, the decimal
+18. With --format dec they are decimal. `fpstore --help` explains the formats of
+FILE.
 
 Queries from a pipe are answered line by line, as soon as each is there; auto
 then judges the format from what the first read brings. Those of a file are
@@ -91,8 +104,14 @@ pub struct Args {
 
     /// What to print
     #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
-    #[arg(value_name = "tsv|json|count")]
+    #[arg(value_name = "tsv|json|count|parquet")]
     output: Shape,
+
+    #[command(flatten)]
+    target: TargetArgs,
+
+    #[command(flatten)]
+    table: TableArgs,
 
     /// Threads to use, up to 1024; 0 for all cores
     #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
@@ -118,6 +137,10 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
     progress: Option<Mode>,
 
+    /// Column of the ids of the queries themselves, in tables and JSON; every output has them
+    #[arg(long, value_name = "NAME", help_heading = "Ids", requires = "from")]
+    query_id_column: Option<String>,
+
     /// Print no ids
     #[arg(long, help_heading = "Ids", conflicts_with_all = ["limit_ids", "id_map"])]
     no_ids: bool,
@@ -135,6 +158,7 @@ enum Shape {
     Tsv,
     Json,
     Count,
+    Parquet,
 }
 
 /// How the queries of a file are answered.
@@ -153,10 +177,17 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
                        FILE (--from - for standard input)";
         return Err(Failure::Usage(message.to_string()));
     }
+    let is_tsv = matches!(args.output, Shape::Tsv | Shape::Count);
+    args.table.check("query", is_tsv, None)?;
+    if args.output == Shape::Parquet {
+        table::check_parquet("query", args.target.to.is_some())?;
+    }
     let queries = arguments(&args)?;
     let store = Store::open(&args.store)?;
+    let wish = args.query_id_column.as_ref().map(|name| IdWish::new(name, IdKind::Text));
+    let reading = args.reading.with_ids(wish).with_memory(limit(&args));
     let source = match &args.from {
-        Some(path) => Some(Source::follow(path, &args.reading)?),
+        Some(path) => Some(Source::follow(path, &reading)?),
         None => None,
     };
     if args.plan != PlanArg::Auto && source.as_ref().is_some_and(Source::is_live) {
@@ -165,28 +196,42 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
         return Err(Failure::Usage(message.to_string()));
     }
     let map = args.id_output.open_map(&store)?;
-    let ids = Some(&args.id_output).filter(|_| store.has_ids() && !args.no_ids);
-    if let Some(id_output) = ids.filter(|_| args.output != Shape::Count) {
-        id_output.hint(&store);
+    if args.output != Shape::Count && store.has_ids() && !args.no_ids {
+        args.id_output.hint(&store);
     }
-    let printer = Printer::new(&store, map.as_ref(), ids, args.output, args.threads.into())?;
+    let target = args.target.claim()?;
+    let progress = Progress::new(Mode::beside_rows(args.progress, false, target.is_some()));
+    let stopper = Stopper::default();
+    if target.is_some() {
+        target::watch(&stopper, &progress, target.as_ref())?;
+    }
     let radius = args.radius.unwrap_or(store.radius());
-    let progress = Progress::new(Mode::beside_rows(args.progress, false, false));
+    let printer = Printer::new(&args, radius, &store, map.as_ref(), target.as_ref())?;
     let mut asker =
         Asker { store: &store, radius, args: &args, printer, progress, answered: 0, matches: 0 };
     let answered = asker.answer_all(queries, source);
     asker.progress.finish();
-    match answered {
-        Ok(()) | Err(Failure::ClosedPipe) if asker.printer.matched => Ok(ExitCode::SUCCESS),
+    let matched = asker.printer.matched;
+    let written = answered.and_then(|()| {
+        asker.printer.finish()?;
+        stopper.commit(|| target.map_or(Ok(()), Target::commit))
+    });
+    match written {
+        Ok(()) | Err(Failure::ClosedPipe) if matched => Ok(ExitCode::SUCCESS),
         Ok(()) | Err(Failure::ClosedPipe) => Ok(ExitCode::from(1)),
         Err(failure) => Err(failure),
     }
 }
 
+/// The most memory that the queries of a file take.
+fn limit(args: &Args) -> u64 {
+    args.memory.map_or_else(memory::default_limit, |size| size.0)
+}
+
 /// The fingerprints among the arguments, all of which must be sound.
-fn arguments(args: &Args) -> Result<Vec<u64>, Failure> {
+fn arguments(args: &Args) -> Result<Records, Failure> {
     if args.fingerprints.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Records::default());
     }
     if args.reading.is_raw() {
         let message = "argument 1: --format u64le is for bytes in a file; give --from FILE, or \
@@ -196,7 +241,7 @@ fn arguments(args: &Args) -> Result<Vec<u64>, Failure> {
     let mut queries = Records::default();
     let mut source = Source::arguments(&args.fingerprints, &args.reading)?;
     while source.read(&mut queries)? {}
-    Ok(queries.fingerprints)
+    Ok(queries)
 }
 
 struct Asker<'a> {
@@ -211,7 +256,7 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    fn answer_all(&mut self, arguments: Vec<u64>, source: Option<Source>) -> Result<(), Failure> {
+    fn answer_all(&mut self, arguments: Records, source: Option<Source>) -> Result<(), Failure> {
         self.answer(&arguments, false)?;
         match source {
             Some(source) if source.is_live() => self.answer_pipe(source),
@@ -226,7 +271,7 @@ impl Asker<'_> {
             queries.clear();
             let more = source.read(&mut queries);
             // What stands before a fault is answered.
-            self.answer(&queries.fingerprints, true)?;
+            self.answer(&queries, true)?;
             skipped.tell(&mut queries);
             if !more? {
                 skipped.tell_count(queries.next_number());
@@ -236,21 +281,22 @@ impl Asker<'_> {
     }
 
     /// Answers queries one by one, some at a time.
-    fn answer(&mut self, queries: &[u64], live: bool) -> Result<(), Failure> {
+    fn answer(&mut self, queries: &Records, live: bool) -> Result<(), Failure> {
         let together = if live { LIVE_QUERIES } else { CHUNK_QUERIES };
         let (store, radius) = (self.store, self.radius);
         let mut answers = Answers::default();
-        for queries in queries.chunks(together) {
+        let mut numbers = 0..;
+        for fingerprints in queries.fingerprints.chunks(together) {
             let found: Vec<_> = self.printer.pool.install(|| {
-                let queries = queries.par_iter();
+                let queries = fingerprints.par_iter();
                 let search = |searcher: &mut fpstore::Searcher<'_>, &query: &u64| {
                     searcher.search(query, radius).map(<[_]>::to_vec)
                 };
                 queries.map_init(|| store.searcher(), search).collect()
             });
-            for (&query, matches) in queries.iter().zip(found) {
+            for (matches, number) in found.into_iter().zip(&mut numbers) {
                 match matches {
-                    Ok(matches) => answers.push(query, &matches),
+                    Ok(matches) => answers.push(query(queries, number), &matches),
                     Err(error) => {
                         // What stands before a fault is answered.
                         self.printer.print(&mut answers)?;
@@ -272,7 +318,7 @@ impl Asker<'_> {
 
     /// Answers the queries of a file together, as many at once as the memory allows.
     fn answer_file(&mut self, mut source: Source) -> Result<(), Failure> {
-        let limit = self.args.memory.map_or_else(memory::default_limit, |size| size.0);
+        let limit = limit(self.args);
         let most = usize::try_from(limit / QUERY_SHARE / 8).unwrap_or(usize::MAX);
         let (mut queries, mut skipped) = (Records::default(), Skipped::default());
         self.progress.start_reading(source.length());
@@ -283,7 +329,8 @@ impl Asker<'_> {
                 self.progress.beside(|| skipped.tell(&mut queries));
                 let read = queries.fingerprints.len();
                 self.progress.read(source.bytes_read(), self.answered + read as u64);
-                if !matches!(more, Ok(true)) || read >= most {
+                let bytes = 8 * read + queries.ids.bytes();
+                if !matches!(more, Ok(true)) || bytes / 8 >= most {
                     break more;
                 }
             };
@@ -293,7 +340,7 @@ impl Asker<'_> {
                 Ok(true) => 0,
             };
             // What stands before a fault is answered.
-            self.answer_batch(&queries.fingerprints, limit, total)?;
+            self.answer_batch(&queries, limit, total)?;
             if !more? {
                 self.progress.beside(|| skipped.tell_count(queries.next_number()));
                 return Ok(());
@@ -302,9 +349,9 @@ impl Asker<'_> {
     }
 
     /// Answers a piece of a file of `total` queries, or 0 where there may be more.
-    fn answer_batch(&mut self, queries: &[u64], limit: u64, total: u64) -> Result<(), Failure> {
+    fn answer_batch(&mut self, queries: &Records, limit: u64, total: u64) -> Result<(), Failure> {
         let rest = limit.saturating_sub(limit / QUERY_SHARE).max(limit.min(memory::LEAST));
-        let mut batch = self.store.search_batch(queries, self.radius);
+        let mut batch = self.store.search_batch(&queries.fingerprints, self.radius);
         batch = batch.threads(self.args.threads.into()).memory(rest);
         batch = match self.args.plan {
             PlanArg::Auto => batch,
@@ -323,7 +370,7 @@ impl Asker<'_> {
         // The first answers of a piece may take long.
         tell(*answered, *matched, printer.written());
         let ran = batch.run(|number, matches| {
-            answers.push(queries[number], matches);
+            answers.push(query(queries, number), matches);
             *answered += 1;
             *matched += matches.len() as u64;
             if answered.is_multiple_of(TOLD) || *answered == total {
@@ -341,4 +388,13 @@ impl Asker<'_> {
         ran?;
         Ok(())
     }
+}
+
+/// The query of this number.
+fn query(queries: &Records, number: usize) -> Query<'_> {
+    let id = match queries.ids.get(number) {
+        Some(Id::Text(id)) => Some(id),
+        _ => None,
+    };
+    Query { fingerprint: queries.fingerprints[number], id }
 }

@@ -313,13 +313,26 @@ fn pairs_that_were_joined_before_give_the_same_clusters() {
     let whole = scratch.run("dedup store -k 3 --keep central --quiet").succeeds().stdout;
     let mut files = String::new();
     for shard in 0..3 {
-        let output = if shard == 1 { "u64le" } else { "tsv" };
+        let output = match shard {
+            0 => "tsv --header",
+            1 if cfg!(feature = "parquet") => "parquet --ids",
+            _ => "tsv",
+        };
         let line = format!("join store -k 5 --shard {shard}/3 --output {output} --quiet --to");
         scratch.run(&format!("{line} pairs-{shard}")).succeeds();
         files.push_str(&format!(" --pairs pairs-{shard}"));
     }
     let ran = scratch.run(&format!("dedup store -k 3 --keep central --quiet {files}")).succeeds();
     assert!(ran.stdout == whole);
+    scratch.run("join store -k 5 --output u64le --quiet --to raw").succeeds();
+    let line = "dedup store -k 3 --keep central --quiet --pairs raw";
+    assert!(scratch.run(&format!("{line} --format u64le")).succeeds().stdout == whole);
+    scratch.run(line).fails_naming(&["raw: byte 0: neither", "give --format u64le"]);
+    scratch.write("text", "1234567890abcdef".repeat(4));
+    scratch.run("dedup store --pairs text --to out").fails_naming(&[
+        "text: line 1: is no pair: two fingerprints",
+        "give files that `join` wrote",
+    ]);
     scratch.write("foreign", "0000000000000001\t0000000000000003\t1\n");
     scratch
         .run("dedup store --pairs foreign --to out")

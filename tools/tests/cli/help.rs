@@ -124,7 +124,8 @@ fn wrong_usage_exits_with_2_and_prints_no_result() {
         scratch.run(line).fails_naming(&["fpstore: ", " --help`"]);
     }
     scratch.run("query store --output xml").fails_with(
-        "invalid value 'xml' for '--output <tsv|json|count>' [possible values: tsv, json, count]; \
+        "invalid value 'xml' for '--output <tsv|json|count|parquet>' [possible values: tsv, json, \
+         count, parquet]; \
          see `fpstore query --help`",
     );
     scratch.run("bench compare one").fails_with(

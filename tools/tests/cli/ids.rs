@@ -218,7 +218,7 @@ fn dump_prints_ids_if_asked_to() {
     assert_eq!(json, format!("{{\"fingerprint\":\"{a}\"}}\n{{\"fingerprint\":\"{b}\"}}\n"));
     scratch
         .run("dump small --output u64le --ids")
-        .fails_with("dump: --output u64le has no room for ids; give --output hex or json");
+        .fails_with("dump: --output u64le has no room for ids; give --output tsv, json or parquet");
     scratch.pack("none", &[1], "");
     scratch.run("dump none --ids").fails_with("none: has no ids; leave --ids out");
     assert_eq!(scratch.run("query none 0x1").succeeds().stdout.matches('\t').count(), 2);

@@ -97,7 +97,8 @@ fn raw_pairs_are_the_same_and_the_summary_says_what_was_done() {
     let mut rows = String::new();
     integers.chunks(2).for_each(|pair| row(&mut rows, pair[0], pair[1], 3));
     assert!(in_order(&rows) == pairs);
-    let merged = scratch.run("merge-pairs pairs pairs --output tsv --quiet").succeeds();
+    let merged =
+        scratch.run("merge-pairs pairs pairs --format u64le --output tsv --quiet").succeeds();
     assert!(merged.stdout == pairs);
 }
 
@@ -187,7 +188,8 @@ fn shards_in_processes_of_their_own_make_the_whole() {
     scratch.pack("store", &set, "");
     for (output, merged) in [("tsv", "whole.tsv"), ("u64le", "whole.bin")] {
         scratch.run(&format!("join store --output {output} --to all --force --quiet")).succeeds();
-        scratch.run(&format!("merge-pairs all --to {merged} --quiet")).succeeds();
+        let format = if output == "tsv" { "" } else { "--format u64le" };
+        scratch.run(&format!("merge-pairs all --to {merged} --quiet {format}")).succeeds();
         let children = (0..7).map(|shard| {
             let line = format!(
                 "join store --shard {shard}/7 --output {output} --to {output}-{shard} --quiet \
@@ -200,7 +202,8 @@ fn shards_in_processes_of_their_own_make_the_whole() {
         }
         let parts: Vec<String> = (0..7).rev().map(|shard| format!("{output}-{shard}")).collect();
         // A shard that comes twice changes nothing.
-        let line = format!("merge-pairs {} {output}-3 --to merged --force", parts.join(" "));
+        let parts_twice = format!("{} {output}-3", parts.join(" "));
+        let line = format!("merge-pairs {parts_twice} --to merged --force {format}");
         let ran = scratch.run(&format!("{line} --memory 16MiB")).ends_with_code(0);
         assert!(ran.stderr.contains(" rows in 8 files, "), "{}", ran.stderr);
         let [whole, merged] = [merged, "merged"].map(|name| fs::read(scratch.path(name)).unwrap());
@@ -410,11 +413,27 @@ fn files_that_hold_no_pairs_are_refused_with_their_place() {
         (format!("{good}{}", &good[..35]), "line 2", "the file ends within this row"),
         (good.replace("\t1\n", "\t2\n"), "line 1", "the distance is not that of these"),
         (format!("{good}0000000000000001\t0000000000000003\t1\t1\t2\n"), "line 2", "other columns"),
-        ("\u{1}234567".to_string(), "byte 0", "the file ends within this pair of 16 bytes"),
+        (
+            "\u{1}234567".to_string(),
+            "byte 0",
+            "neither rows of TSV nor Parquet; give --format u64le",
+        ),
+        ("hello\n".to_string(), "line 1", "is no pair: two fingerprints"),
+        ("1234567890abcdef".repeat(4), "line 1", "is no pair: two fingerprints"),
+        ("a\tb\tdistance\nx\n".to_string(), "line 2", "is no pair: two fingerprints"),
+        ("a".repeat((1 << 24) + 1), "line 1", "a row of more than 16777216 bytes"),
     ] {
         scratch.write("bad", &bytes);
         scratch.run("merge-pairs good bad --to out").fails_naming(&["bad: ", place, what]);
     }
+    scratch.write("bad", "\u{1}234567");
+    scratch
+        .run("merge-pairs bad --format u64le")
+        .fails_naming(&["bad: byte 0: the file ends within this pair of 16 bytes"]);
+    scratch
+        .run("merge-pairs good --format u64le")
+        .fails_naming(&["good: byte 0: these are rows of TSV, not raw integers"]);
+    scratch.run("merge-pairs good --format parquet").fails_naming(&["this is no Parquet"]);
     scratch.write("ids", "0000000000000001\t0000000000000003\t1\t5\t6\n");
     scratch.run("merge-pairs good ids").fails_naming(&["ids has ids and good has none"]);
     scratch.run("merge-pairs absent").fails_naming(&["absent: cannot open it"]);

@@ -18,11 +18,16 @@ mod join;
 mod maintenance;
 mod oracle;
 mod pack;
+#[cfg(feature = "parquet")]
+mod pairs;
 mod pipes;
 mod plan;
 mod progress;
 mod query;
 mod report;
+#[cfg(feature = "parquet")]
+mod round_trips;
+mod tables;
 mod terminal;
 mod writers;
 

@@ -181,7 +181,7 @@ fn dump_is_ascending_in_both_shapes() {
     scratch.pack("store", &set, "");
     let ascending = sorted(&set);
     assert_eq!(scratch.run("dump store").succeeds().stdout, hex(&ascending));
-    assert_eq!(scratch.run("dump store --output hex").succeeds().stdout, hex(&ascending));
+    assert_eq!(scratch.run("dump store --output tsv").succeeds().stdout, hex(&ascending));
     let output = scratch.command("dump store --output u64le").output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stdout == raw(&ascending), "other bytes");

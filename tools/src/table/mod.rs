@@ -1,0 +1,127 @@
+//! Tables of results: what `query`, `join`, `dedup` and `dump` have in common when they write rows.
+
+#[cfg(feature = "parquet")]
+mod parquet;
+
+#[cfg(feature = "parquet")]
+pub use parquet::{Kind, ParquetTable};
+
+use std::io::Write;
+
+use clap::ValueEnum;
+
+use crate::failure::Failure;
+use crate::output::hex;
+
+/// How tables are written.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Tables")]
+pub struct TableArgs {
+    /// Begin TSV with a line of the names of the columns
+    #[arg(long)]
+    pub header: bool,
+
+    /// How fingerprints are written: 16 hexadecimal digits, or integers, of which i64 has the same
+    /// bits as a signed one [default: hex; u64 in Parquet]
+    #[arg(long = "fingerprints", value_enum, hide_possible_values = true)]
+    #[arg(value_name = "hex|u64|i64")]
+    form: Option<Form>,
+}
+
+/// How fingerprints are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// 16 lower-case hexadecimal digits.
+    #[default]
+    Hex,
+    /// An integer from 0 on.
+    U64,
+    /// The signed integer of the same bits.
+    I64,
+}
+
+impl TableArgs {
+    /// How fingerprints are written in text.
+    pub fn text(&self) -> Form {
+        self.form.unwrap_or(Form::Hex)
+    }
+
+    /// How fingerprints are written in Parquet.
+    #[cfg(feature = "parquet")]
+    pub fn parquet(&self) -> Form {
+        self.form.unwrap_or(Form::U64)
+    }
+
+    /// Finds options that the output has no use for: `name` is its, if it is neither text nor a
+    /// table.
+    pub fn check(&self, command: &str, is_tsv: bool, raw: Option<&str>) -> Result<(), Failure> {
+        let message = match (raw, self.header, self.form) {
+            (Some(name), _, Some(_)) => {
+                format!("{command}: --output {name} has one form; leave --fingerprints out")
+            }
+            (_, true, _) if !is_tsv => {
+                format!("{command}: --header is for tsv; leave it out, or give --output tsv")
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::Usage(message))
+    }
+}
+
+impl Form {
+    /// Appends a fingerprint as text.
+    pub fn push(self, to: &mut Vec<u8>, fingerprint: u64) {
+        // Writing to memory does not fail.
+        let _ = match self {
+            Form::Hex => to.write_all(&hex(fingerprint)),
+            Form::U64 => write!(to, "{fingerprint}"),
+            Form::I64 => write!(to, "{}", fingerprint as i64),
+        };
+    }
+}
+
+/// The line of the names of columns.
+pub fn header(names: &[&str]) -> Vec<u8> {
+    let mut line = names.join("\t").into_bytes();
+    line.push(b'\n');
+    line
+}
+
+/// What is noted in a file of Parquet about the store and the distance that it comes from.
+#[cfg(feature = "parquet")]
+pub fn notes(store: &fpstore::Store, k: u32) -> [(&'static str, String); 2] {
+    [("k", k.to_string()), ("store", store.path().display().to_string())]
+}
+
+/// Refuses Parquet where it cannot be written.
+pub fn check_parquet(command: &str, has_file: bool) -> Result<(), Failure> {
+    let what = match (cfg!(feature = "parquet"), has_file) {
+        (false, _) => "this fpstore was built without Parquet; build it with default features",
+        (true, false) => "--output parquet goes to a file; give --to FILE",
+        (true, true) => return Ok(()),
+    };
+    Err(Failure::Usage(format!("{command}: {what}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fingerprints_have_three_forms() {
+        let text = |form: Form, fingerprint| {
+            let mut text = Vec::new();
+            form.push(&mut text, fingerprint);
+            String::from_utf8(text).unwrap()
+        };
+        for (fingerprint, hex, unsigned, signed) in [
+            (0, "0000000000000000", "0", "0"),
+            (u64::MAX, "ffffffffffffffff", "18446744073709551615", "-1"),
+            (1 << 63, "8000000000000000", "9223372036854775808", "-9223372036854775808"),
+        ] {
+            assert_eq!(text(Form::Hex, fingerprint), hex);
+            assert_eq!(text(Form::U64, fingerprint), unsigned);
+            assert_eq!(text(Form::I64, fingerprint), signed);
+        }
+    }
+}

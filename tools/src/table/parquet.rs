@@ -1,0 +1,276 @@
+//! Tables as Parquet.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    BooleanBuilder, Int64Builder, ListBuilder, StringBuilder, UInt8Builder, UInt64Builder,
+};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{Field, Schema, SchemaRef};
+use fpstore::Ids;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+
+use super::Form;
+use crate::failure::Failure;
+use crate::ids::IdPrinter;
+use crate::output::hex;
+
+/// Rows that are handed on together.
+const BATCH_ROWS: usize = 1 << 13;
+/// Values of ids at which that happens as well.
+const BATCH_IDS: usize = 1 << 16;
+/// Rows of a row group, which is in memory until it is whole, and bytes at which one ends before.
+const GROUP_ROWS: usize = 1 << 17;
+const GROUP_BYTES: usize = 8 << 20;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Fingerprints in their form.
+    Fingerprint(Form),
+    /// Distances: UInt8.
+    Distance,
+    /// Numbers: UInt64.
+    Number,
+    /// Yes or no.
+    Flag,
+    /// Lists of ids: of strings, or of UInt64.
+    Ids {
+        /// Whether they are strings.
+        strings: bool,
+    },
+    /// Strings, or nothing.
+    Text,
+}
+
+/// Writes rows, cell by cell. Memory: a row group of at most some 8 MiB, and the longest row.
+pub struct ParquetTable {
+    writer: ArrowWriter<File>,
+    schema: SchemaRef,
+    cells: Vec<Cells>,
+    /// The column of the next cell.
+    at: usize,
+    rows: usize,
+    id_count: usize,
+}
+
+/// The cells of a column that were not handed on.
+enum Cells {
+    Unsigned(UInt64Builder),
+    Signed(Int64Builder),
+    Text(StringBuilder),
+    Distance(UInt8Builder),
+    Flag(BooleanBuilder),
+    Numbers(ListBuilder<UInt64Builder>),
+    Strings(ListBuilder<StringBuilder>),
+}
+
+impl Cells {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Fingerprint(Form::Hex) | Kind::Text => Cells::Text(StringBuilder::new()),
+            Kind::Fingerprint(Form::U64) | Kind::Number => Cells::Unsigned(UInt64Builder::new()),
+            Kind::Fingerprint(Form::I64) => Cells::Signed(Int64Builder::new()),
+            Kind::Distance => Cells::Distance(UInt8Builder::new()),
+            Kind::Flag => Cells::Flag(BooleanBuilder::new()),
+            Kind::Ids { strings: false } => Cells::Numbers(ListBuilder::new(UInt64Builder::new())),
+            Kind::Ids { strings: true } => Cells::Strings(ListBuilder::new(StringBuilder::new())),
+        }
+    }
+
+    fn finish(&mut self) -> ArrayRef {
+        match self {
+            Cells::Unsigned(cells) => Arc::new(cells.finish()),
+            Cells::Signed(cells) => Arc::new(cells.finish()),
+            Cells::Text(cells) => Arc::new(cells.finish()),
+            Cells::Distance(cells) => Arc::new(cells.finish()),
+            Cells::Flag(cells) => Arc::new(cells.finish()),
+            Cells::Numbers(cells) => Arc::new(cells.finish()),
+            Cells::Strings(cells) => Arc::new(cells.finish()),
+        }
+    }
+}
+
+impl ParquetTable {
+    /// Starts the file with these columns, and with what is noted about all of it.
+    pub fn new(
+        file: File,
+        columns: &[(&str, Kind)],
+        notes: &[(&str, String)],
+    ) -> Result<Self, Failure> {
+        let mut cells: Vec<Cells> = columns.iter().map(|(_, kind)| Cells::new(*kind)).collect();
+        let fields = columns.iter().zip(&mut cells).map(|((name, kind), cells)| {
+            Field::new(*name, cells.finish().data_type().clone(), *kind == Kind::Text)
+        });
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let notes = notes.iter().map(|(key, value)| (*key, value.clone()));
+        let notes = notes.chain([("columns", names.join(","))]);
+        let notes = notes.map(|(key, value)| KeyValue::new(format!("fpstore.{key}"), value));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_max_row_group_row_count(Some(GROUP_ROWS))
+            .set_key_value_metadata(Some(notes.collect()))
+            .build();
+        let writer =
+            ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(failed)?;
+        Ok(Self { writer, schema, cells, at: 0, rows: 0, id_count: 0 })
+    }
+
+    /// Writes a fingerprint.
+    pub fn fingerprint(&mut self, fingerprint: u64) -> Result<(), Failure> {
+        match self.next()? {
+            Cells::Unsigned(cells) => cells.append_value(fingerprint),
+            Cells::Signed(cells) => cells.append_value(fingerprint as i64),
+            Cells::Text(cells) => cells.append_value(String::from_utf8_lossy(&hex(fingerprint))),
+            _ => return Err(misplaced()),
+        }
+        Ok(())
+    }
+
+    /// Writes a distance.
+    pub fn distance(&mut self, distance: u32) -> Result<(), Failure> {
+        match (self.next()?, u8::try_from(distance)) {
+            (Cells::Distance(cells), Ok(distance)) => cells.append_value(distance),
+            _ => return Err(misplaced()),
+        }
+        Ok(())
+    }
+
+    /// Writes a number.
+    pub fn number(&mut self, number: u64) -> Result<(), Failure> {
+        match self.next()? {
+            Cells::Unsigned(cells) => cells.append_value(number),
+            _ => return Err(misplaced()),
+        }
+        Ok(())
+    }
+
+    /// Writes yes or no.
+    pub fn flag(&mut self, flag: bool) -> Result<(), Failure> {
+        match self.next()? {
+            Cells::Flag(cells) => cells.append_value(flag),
+            _ => return Err(misplaced()),
+        }
+        Ok(())
+    }
+
+    /// Writes a string, or nothing.
+    pub fn text(&mut self, text: Option<&str>) -> Result<(), Failure> {
+        match self.next()? {
+            Cells::Text(cells) => cells.append_option(text),
+            _ => return Err(misplaced()),
+        }
+        Ok(())
+    }
+
+    /// Writes one id, as a number or as its string.
+    pub fn id(&mut self, printer: &mut IdPrinter<'_>, id: u64) -> Result<(), Failure> {
+        match printer.string(id)? {
+            Some(string) => self.text(Some(string)),
+            None => self.number(id),
+        }
+    }
+
+    /// Writes the ids of one fingerprint.
+    pub fn ids(&mut self, printer: &mut IdPrinter<'_>, ids: Ids<'_>) -> Result<(), Failure> {
+        let mut count = 0;
+        match self.next()? {
+            Cells::Numbers(lists) => {
+                printer.each(ids, |id, _| {
+                    count += 1;
+                    lists.values().append_value(id);
+                })?;
+                lists.append(true);
+            }
+            Cells::Strings(lists) => {
+                printer.each(ids, |_, string| {
+                    count += 1;
+                    lists.values().append_value(string.unwrap_or_default());
+                })?;
+                lists.append(true);
+            }
+            _ => return Err(misplaced()),
+        }
+        self.id_count += count;
+        Ok(())
+    }
+
+    /// Writes ids that were read as strings.
+    pub fn id_texts(&mut self, ids: impl Iterator<Item = String>) -> Result<(), Failure> {
+        let mut count = 0;
+        match self.next()? {
+            Cells::Numbers(lists) => {
+                for id in ids {
+                    count += 1;
+                    lists.values().append_value(id.parse().map_err(|_| misplaced())?);
+                }
+                lists.append(true);
+            }
+            Cells::Strings(lists) => {
+                for id in ids {
+                    count += 1;
+                    lists.values().append_value(id);
+                }
+                lists.append(true);
+            }
+            _ => return Err(misplaced()),
+        }
+        self.id_count += count;
+        Ok(())
+    }
+
+    /// Ends a row, once it has all of its cells.
+    pub fn end_row(&mut self) -> Result<(), Failure> {
+        if self.at != self.cells.len() {
+            return Err(misplaced());
+        }
+        (self.at, self.rows) = (0, self.rows + 1);
+        if self.rows >= BATCH_ROWS || self.id_count >= BATCH_IDS {
+            return self.pass_on();
+        }
+        Ok(())
+    }
+
+    /// Bytes that were written to the file.
+    pub fn written(&self) -> u64 {
+        self.writer.bytes_written() as u64
+    }
+
+    /// Writes what is left, and the footer. Gives the bytes of the file.
+    pub fn finish(mut self) -> Result<u64, Failure> {
+        self.pass_on()?;
+        self.writer.finish().map_err(failed)?;
+        Ok(self.written())
+    }
+
+    fn next(&mut self) -> Result<&mut Cells, Failure> {
+        self.at += 1;
+        self.cells.get_mut(self.at - 1).ok_or_else(misplaced)
+    }
+
+    fn pass_on(&mut self) -> Result<(), Failure> {
+        let columns = self.cells.iter_mut().map(Cells::finish).collect();
+        let rows = RecordBatch::try_new(self.schema.clone(), columns);
+        (self.rows, self.id_count) = (0, 0);
+        self.writer.write(&rows.map_err(|error| failed(error.into()))?).map_err(failed)?;
+        if self.writer.in_progress_size() > GROUP_BYTES {
+            self.writer.flush().map_err(failed)?;
+        }
+        Ok(())
+    }
+}
+
+fn misplaced() -> Failure {
+    failed(ParquetError::General("a cell is not of its column; report this as a bug".to_string()))
+}
+
+/// Only writing can fail.
+fn failed(error: ParquetError) -> Failure {
+    Failure::System(format!("--output parquet: cannot write: {error}; look at the disk"))
+}

@@ -1,0 +1,308 @@
+//! What `query`, `join`, `dedup` and `dump` have in common where they write tables: names of columns,
+//! forms of fingerprints, the ids of queries, and Parquet.
+
+use crate::Scratch;
+
+/// Three documents, two of them near each other, and one fingerprint twice.
+fn small(scratch: &Scratch) {
+    let table = "fingerprint,url\n00000000000000ff,a\n00000000000000fe,\"b,c\"\n\
+                 00000000000000ff,d\nff00000000000000,e\n";
+    scratch.write("in.csv", table);
+    scratch.run("pack in.csv -o store --quiet --id-column url --id-map ids").succeeds();
+    scratch.write(
+        "queries.csv",
+        "name,hash\nx\ty,0x00ff\n\"z \"\"1\"\"\",ff00000000000001\nnone,7777777777777777\n",
+    );
+}
+
+const QUERY: &str = "query store --from queries.csv --fingerprint-column hash --digits hex";
+
+#[track_caller]
+fn prints(scratch: &Scratch, line: &str, expected: &str) {
+    let ran = scratch.run(line);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), (expected, ""), "{line}");
+}
+
+#[test]
+fn queries_keep_their_own_ids_in_every_output() {
+    let scratch = Scratch::new();
+    small(&scratch);
+    let query = format!("{QUERY} --query-id-column name -k 1");
+    prints(
+        &scratch,
+        &format!("{query} --header"),
+        "query_id\tquery\tmatch\tdistance\tids\n\
+         x\\ty\t00000000000000ff\t00000000000000ff\t0\t0,2\n\
+         x\\ty\t00000000000000ff\t00000000000000fe\t1\t1\n\
+         z \"1\"\tff00000000000001\tff00000000000000\t1\t3\n",
+    );
+    prints(
+        &scratch,
+        &format!("{query} --output count --header"),
+        "query_id\tquery\tmatches\nx\\ty\t00000000000000ff\t2\n\
+         z \"1\"\tff00000000000001\t1\nnone\t7777777777777777\t0\n",
+    );
+    prints(
+        &scratch,
+        &format!("{query} --output json --no-ids"),
+        "{\"query\":\"00000000000000ff\",\"query_id\":\"x\\ty\",\"matches\":[\
+         {\"fingerprint\":\"00000000000000ff\",\"distance\":0},\
+         {\"fingerprint\":\"00000000000000fe\",\"distance\":1}]}\n\
+         {\"query\":\"ff00000000000001\",\"query_id\":\"z \\\"1\\\"\",\"matches\":[\
+         {\"fingerprint\":\"ff00000000000000\",\"distance\":1}]}\n\
+         {\"query\":\"7777777777777777\",\"query_id\":\"none\",\"matches\":[]}\n",
+    );
+    // Queries among the arguments have none.
+    prints(
+        &scratch,
+        "query store 0xfe --from queries.csv --fingerprint-column hash --digits hex \
+         --query-id-column name --output count -k 0",
+        "\t00000000000000fe\t1\nx\\ty\t00000000000000ff\t1\n\
+         z \"1\"\tff00000000000001\t0\nnone\t7777777777777777\t0\n",
+    );
+    let input = std::fs::read(scratch.path("queries.csv")).unwrap();
+    let line = format!("{query} --output count").replace("queries.csv", "-");
+    let piped = scratch.run_with(&line, &input).succeeds().stdout;
+    assert!(piped.starts_with("x\\ty\t00000000000000ff\t2\nz \"1\"\t"), "{piped}");
+    scratch.write("list", "0xff\n");
+    scratch
+        .run("query store --from list --query-id-column name")
+        .fails_naming(&["list: a list in hexadecimal digits has no columns of ids"]);
+}
+
+#[test]
+fn ids_of_queries_stay_with_them_in_batches_of_every_plan_and_size() {
+    let scratch = Scratch::new();
+    let set = crate::oracle::fingerprints(240, 3000);
+    scratch.pack("store", &set, "");
+    let rows: String = set.iter().map(|x| format!("{x:016x},n{x}\n")).collect();
+    scratch.write("in.csv", format!("fingerprint,name\n{rows}"));
+    for plan in ["single", "probe", "stream"] {
+        let line = format!("query store --from in.csv --query-id-column name -k 2 --plan {plan}");
+        let ran = scratch.run(&format!("{line} --fingerprints u64 --memory 16MiB")).succeeds();
+        assert!(ran.stdout.lines().count() >= set.len());
+        for row in ran.stdout.lines() {
+            let fields: Vec<&str> = row.split('\t').collect();
+            assert_eq!(fields[0].strip_prefix('n'), Some(fields[1]), "{plan}: {row}");
+        }
+    }
+}
+
+#[test]
+fn fingerprints_are_written_as_hex_or_integers_everywhere() {
+    let scratch = Scratch::new();
+    small(&scratch);
+    let (hex, unsigned, signed) =
+        ("ff00000000000000", "18374686479671623680", "-72057594037927936");
+    for (form, text) in [("hex", hex), ("u64", unsigned), ("i64", signed)] {
+        let option = format!("--fingerprints {form}");
+        let query = format!("query store {hex} --digits hex -k 0 --no-ids {option}");
+        prints(&scratch, &query, &format!("{text}\t{text}\t0\n"));
+        prints(&scratch, &format!("{query} --output count"), &format!("{text}\t1\n"));
+        let json = format!(
+            "{{\"query\":\"{text}\",\"matches\":[{{\"fingerprint\":\"{text}\",\"distance\":0}}]}}\n"
+        );
+        prints(&scratch, &format!("{query} --output json"), &json);
+        for (line, part) in [
+            ("dump store", format!("\n{text}\n")),
+            ("dump store --ids", format!("\n{text}\t3\n")),
+            ("dump store --output json", format!("{{\"fingerprint\":\"{text}\"}}\n")),
+            ("dedup store -k 0 --quiet", format!("\n{text}\t3\t2\t{text}\tkeep\n")),
+            ("join store -k 64 --quiet", format!("\t{text}\t16\n")),
+            ("join store -k 64 --quiet --ids", format!("\t{text}\t16\t0,2\t3\n")),
+        ] {
+            let ran = scratch.run(&format!("{line} {option}")).succeeds();
+            assert!(ran.stdout.contains(&part), "{line} {option}: {}", ran.stdout);
+        }
+    }
+    let dumped = scratch.run("dump store --fingerprints i64").succeeds().stdout;
+    scratch.run_with("pack - -o again --quiet", dumped.as_bytes()).succeeds();
+    assert_eq!(scratch.dump("again"), scratch.dump("store"));
+}
+
+#[test]
+fn a_header_names_the_columns() {
+    let scratch = Scratch::new();
+    small(&scratch);
+    for (line, names) in [
+        ("query store 0xff", "query\tmatch\tdistance\tids"),
+        ("query store 0xff --no-ids", "query\tmatch\tdistance"),
+        ("query store 0xff --output count", "query\tmatches"),
+        ("dump store", "fingerprint"),
+        ("dump store --ids", "fingerprint\tids"),
+        ("dedup store --quiet", "fingerprint\tids\tcluster\trepresentative\tkeep"),
+        ("dedup store --quiet --per id", "fingerprint\tid\tcluster\trepresentative\tkeep"),
+        ("join store --quiet", "a\tb\tdistance"),
+        ("join store --quiet --ids", "a\tb\tdistance\ta_ids\tb_ids"),
+    ] {
+        let plain = scratch.run(line).succeeds().stdout;
+        prints(&scratch, &format!("{line} --header"), &format!("{names}\n{plain}"));
+    }
+    // A dump with a header is a table.
+    scratch.write("table", scratch.run("dump store --header").succeeds().stdout);
+    scratch.run("pack table -o again --quiet").succeeds();
+    assert_eq!(scratch.dump("again"), scratch.dump("store"));
+    let line = "join store --quiet --header --ids --to pairs";
+    scratch.run(line).succeeds();
+    scratch.run(&format!("{line} --resume --force")).succeeds();
+    let merged = scratch.run("merge-pairs pairs pairs --quiet").succeeds().stdout;
+    assert_eq!(merged, scratch.run("join store --quiet --ids").succeeds().stdout);
+}
+
+#[test]
+fn options_of_tables_that_an_output_has_no_use_for_are_refused() {
+    let scratch = Scratch::new();
+    small(&scratch);
+    for (line, message) in [
+        ("query store 0xff --output json --header", "query: --header is for tsv; leave it out"),
+        ("dump store --output u64le --header", "dump: --header is for tsv; leave it out"),
+        ("dump store --output u64le --fingerprints hex", "dump: --output u64le has one form"),
+        ("join store --output u64le --fingerprints i64", "join: --output u64le has one form"),
+        ("dedup store --output json --header", "dedup: --header is for tsv"),
+    ] {
+        scratch.run(line).fails_naming(&[message]);
+    }
+    let what = match cfg!(feature = "parquet") {
+        true => "--output parquet goes to a file; give --to FILE",
+        false => "this fpstore was built without Parquet",
+    };
+    for command in ["query store 0xff", "dump store", "dedup store", "join store"] {
+        scratch.run(&format!("{command} --output parquet")).fails_naming(&[what]);
+    }
+}
+
+#[cfg(feature = "parquet")]
+mod parquet {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Int64Type, UInt8Type, UInt64Type};
+    use arrow_array::{Array, ArrayRef};
+    use arrow_schema::DataType;
+
+    use super::{QUERY, small};
+    use crate::Scratch;
+    use crate::oracle::Random;
+
+    /// A cell as TSV has it.
+    fn cell(column: &ArrayRef, row: usize) -> String {
+        if column.is_null(row) {
+            return String::new();
+        }
+        match column.data_type() {
+            DataType::UInt64 => column.as_primitive::<UInt64Type>().value(row).to_string(),
+            DataType::Int64 => column.as_primitive::<Int64Type>().value(row).to_string(),
+            DataType::UInt8 => column.as_primitive::<UInt8Type>().value(row).to_string(),
+            DataType::Boolean => {
+                if column.as_boolean().value(row) { "keep" } else { "drop" }.to_string()
+            }
+            DataType::Utf8 => column.as_string::<i32>().value(row).to_string(),
+            DataType::List(_) => {
+                let items = column.as_list::<i32>().value(row);
+                (0..items.len()).map(|item| cell(&items, item)).collect::<Vec<_>>().join(",")
+            }
+            other => panic!("{other}"),
+        }
+    }
+
+    /// The file as TSV with a header, its notes, and the rows of its row groups.
+    fn read(scratch: &Scratch, name: &str) -> (String, BTreeMap<String, String>, Vec<i64>) {
+        let file = fs::File::open(scratch.path(name)).unwrap();
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let names: Vec<&str> =
+            builder.schema().fields().iter().map(|f| f.name().as_str()).collect();
+        let mut text = names.join("\t") + "\n";
+        let metadata = builder.metadata().clone();
+        let notes = metadata.file_metadata().key_value_metadata().unwrap().iter();
+        let notes = notes.map(|note| (note.key.clone(), note.value.clone().unwrap())).collect();
+        for batch in builder.build().unwrap() {
+            let batch = batch.unwrap();
+            for row in 0..batch.num_rows() {
+                let cells: Vec<String> = batch.columns().iter().map(|c| cell(c, row)).collect();
+                text.push_str(&(cells.join("\t") + "\n"));
+            }
+        }
+        let groups = metadata.row_groups().iter().map(|group| group.num_rows()).collect();
+        (text, notes, groups)
+    }
+
+    #[test]
+    fn parquet_has_the_rows_of_tsv() {
+        let scratch = Scratch::new();
+        small(&scratch);
+        scratch.write("plain.csv", "name,hash\nx,0x00ff\ny,ff00000000000001\n");
+        let query = QUERY.replace("queries.csv", "plain.csv");
+        let query = format!("{query} --query-id-column name -k 1");
+        for line in [
+            query.as_str(),
+            "query store 0xff -k 1 --no-ids",
+            "dump store",
+            "dump store --ids",
+            "dedup store --quiet",
+            "dedup store --quiet --per id",
+            "dedup store --quiet --per id --id-map ids",
+            "join store --quiet -k 64",
+            "join store --quiet -k 64 --ids",
+            "join store store --quiet -k 64 --ids",
+        ] {
+            for form in ["u64", "i64", "hex"] {
+                let line = format!("{line} --fingerprints {form}");
+                let tsv = scratch.run(&format!("{line} --header")).succeeds().stdout;
+                // Strings need no escapes here.
+                let tsv = tsv.replace("b\\,c", "b,c");
+                scratch.run(&format!("{line} --output parquet --to out --force")).succeeds();
+                let (rows, notes, _) = read(&scratch, "out");
+                assert_eq!(rows, tsv, "{line}");
+                assert_eq!(
+                    notes["fpstore.columns"],
+                    rows.lines().next().unwrap().replace('\t', ",")
+                );
+                assert!(notes["fpstore.store"].starts_with("store"), "{notes:?}");
+                assert!(notes["fpstore.k"].parse::<u32>().is_ok(), "{notes:?}");
+            }
+        }
+        assert_eq!(
+            scratch.listing("").iter().filter(|(name, _)| name.ends_with(".part")).count(),
+            0
+        );
+        // Without a form they are what Parquet has for them.
+        scratch.run("dump store --output parquet --to out --force").succeeds();
+        assert_eq!(read(&scratch, "out").0, "fingerprint\n254\n255\n18374686479671623680\n");
+    }
+
+    #[test]
+    fn the_exit_code_of_a_query_is_the_same_with_parquet() {
+        let scratch = Scratch::new();
+        small(&scratch);
+        let line = "query store 7777777777777777 -k 1 --output parquet --to";
+        scratch.run(&format!("{line} none")).ends_with_code(1);
+        assert_eq!(read(&scratch, "none").0, "query\tmatch\tdistance\tids\n");
+        scratch
+            .run(&format!("{line} none"))
+            .fails_with("none: exists; name another file, or give --force");
+        scratch.write("bad.csv", "fingerprint\n0x1\nx\n");
+        scratch
+            .run("query store --from bad.csv --output parquet --to out")
+            .fails_naming(&["bad.csv: line 3"]);
+        assert!(!scratch.path("out").exists() && !scratch.path("out.part").exists());
+    }
+
+    #[test]
+    fn many_rows_go_into_row_groups_of_bounded_size() {
+        let scratch = Scratch::new();
+        let mut random = Random(241);
+        let set: Vec<u64> = (0..300_000).map(|_| random.next()).collect();
+        scratch.pack("store", &set, "");
+        scratch.run("dump store --output parquet --to out").succeeds();
+        let (rows, _, groups) = read(&scratch, "out");
+        assert!(groups.len() > 1 && groups.iter().all(|&rows| rows <= 1 << 17), "{groups:?}");
+        assert_eq!(
+            rows.lines().skip(1).map(|row| row.parse().unwrap()).collect::<Vec<u64>>(),
+            scratch.dump("store")
+        );
+        scratch.run("pack out -o again --quiet").succeeds();
+        assert_eq!(scratch.dump("again"), scratch.dump("store"));
+    }
+}
