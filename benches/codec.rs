@@ -30,6 +30,10 @@ mod profile;
 #[allow(dead_code)]
 mod sets;
 
+// As `crate::files`, for the modules above.
+#[allow(unused_imports)]
+use fpstore::files;
+
 use block::{BlockReader, BlockWriter, Candidate, OVERHANG, Reading};
 use format::{Codec, Geometry};
 use profile::{Coding, Profile};

@@ -7,6 +7,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::files::Unfit;
+
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -117,6 +119,9 @@ pub enum Error {
 
 /// What to do about an error of the operating system.
 fn remedy(error: &io::Error) -> &'static str {
+    if let Some(remedy) = Unfit::remedy(error) {
+        return remedy;
+    }
     match error.kind() {
         io::ErrorKind::NotFound => "check the path",
         io::ErrorKind::NotADirectory => "check the path: a part of it is a file",
@@ -190,6 +195,9 @@ pub enum Corruption {
     /// The manifest says another length than it has.
     #[error("[MAN-1] the manifest states {stated} bytes and has {found}")]
     ManifestLength { stated: u64, found: u64 },
+    /// A manifest is longer than any may be.
+    #[error("[MAN-1] the manifest has more than {most} bytes")]
+    ManifestLimit { most: u64 },
     /// Sections and file do not end together, or one does not lie inside the file.
     #[error("[MAN-2] section {section} does not fit: {needed} bytes needed, {left} left")]
     SectionBounds { section: u32, needed: u64, left: u64 },

@@ -78,6 +78,8 @@ mod calibrate;
 mod clusters;
 mod design;
 mod error;
+#[doc(hidden)]
+pub mod files;
 mod format;
 mod huffman;
 mod ids;
@@ -108,6 +110,6 @@ pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};
 pub use search::{Match, SearchWork, Searcher};
 pub use store::{
     Iter, IterWithIds, OpenOptions, PackEstimate, PackSession, PackSummary, PackTimes, Packer,
-    Phase, Progress, SegmentStats, Stats, Store, VerifyProgress, VerifyReport,
+    Phase, PreparedPack, Progress, SegmentStats, Stats, Store, VerifyProgress, VerifyReport,
 };
 pub use table::{TableStats, information_bound_bits};

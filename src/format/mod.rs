@@ -23,13 +23,16 @@ pub use table::{BitRange, Codec};
 pub(crate) use table::{Geometry, TableHeader, check_padding, is_block_bytes, is_identity, is_top};
 
 use crate::error::{Corruption, Error, Unsupported};
+use crate::files::is_temporary_name;
 
 /// Name of the manifest in the directory of a store.
 pub(crate) const MANIFEST_NAME: &str = "manifest.fps";
 /// Name of the file that writers lock.
 pub(crate) const LOCK_NAME: &str = "lock";
-/// How the names of a writer's temporary files start.
-pub(crate) const TEMPORARY_PREFIX: &str = ".tmp-";
+/// Name of the manifest until it is whole.
+pub(crate) const MANIFEST_TEMPORARY: &str = ".tmp-fpstore-manifest";
+/// The most bytes that a manifest has [MAN-1].
+pub(crate) const MAX_MANIFEST_BYTES: u64 = 64 << 20;
 /// Largest number of blocks of a table [FTR-3].
 pub(crate) const MAX_BLOCKS: u64 = u32::MAX as u64;
 /// Longest Huffman code, in bits [COD-2].
@@ -60,7 +63,7 @@ pub(crate) fn segment_number(name: &str) -> Option<u64> {
 
 /// Whether `name` is one that a writer gives to the files it creates in a store.
 pub(crate) fn is_writers_name(name: &str) -> bool {
-    name.starts_with(TEMPORARY_PREFIX) || segment_number(name).is_some()
+    name == MANIFEST_TEMPORARY || is_temporary_name(name) || segment_number(name).is_some()
 }
 
 /// Rounds up to a multiple of 8.
@@ -258,8 +261,17 @@ mod tests {
     fn only_names_that_a_writer_gives_are_recognised_as_such() {
         assert!(is_writers_name(&table_name(0xab, 7)));
         assert!(is_writers_name(&ids_name(0xab)));
-        assert!(is_writers_name(".tmp-x"));
+        assert!(is_writers_name(MANIFEST_TEMPORARY));
+        assert!(is_writers_name(".tmp-fpstore-0aZ9bY"));
         for foreign in [
+            ".tmp-notes",
+            ".tmp-manifest.fps",
+            ".tmp-fpstore-",
+            ".tmp-fpstore-notes",
+            ".tmp-fpstore-notes-of-mine",
+            ".tmp-fpstore-0aZ9b_",
+            ".tmp-fpstore-manifest.fps",
+            "segment-0000000000000001-table-+00.fpt",
             "segment-1-table-000.fpt",
             "segment-00000000000000AB-table-000.fpt",
             "segment-0000000000000001-table-000.fpt.bak",

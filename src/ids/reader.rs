@@ -1,6 +1,5 @@
 //! Reads the file of the ids of a segment.
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -8,6 +7,7 @@ use std::path::{Path, PathBuf};
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use crate::error::{Corruption, Error, Result};
+use crate::files::open_regular;
 use crate::format::{
     self, CHUNK_BYTES, Defect, GROUP_MARKS, IdsEntry, IdsGeometry, IdsHeader, SegmentEntry,
 };
@@ -36,7 +36,7 @@ impl IdColumn {
         access: Access,
     ) -> Result<Self> {
         let path = directory.join(format::ids_name(segment.number));
-        let file = File::open(&path).map_err(|source| match source.kind() {
+        let file = open_regular(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Defect::corrupt(0, Corruption::IdsMissing).in_file(&path),
             _ => Error::io(&path, "open the ids")(source),
         })?;

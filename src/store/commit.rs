@@ -1,13 +1,14 @@
 //! What stood in a directory before a pack, and the files of the store that takes its place.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::progress::{Meter, Metered, PackTimes, Phase};
 use super::storage::Storage;
 use crate::error::{Error, Result};
-use crate::format::{self, IdsEntry, LOCK_NAME, MANIFEST_NAME, Manifest, TEMPORARY_PREFIX};
+use crate::format::{self, IdsEntry, LOCK_NAME, MANIFEST_NAME, MANIFEST_TEMPORARY, Manifest};
 use crate::ids::{IdSource, IdsOptions, write_ids};
 use crate::table::{TableOptions, TableWriter, WriteError, Written};
 
@@ -61,25 +62,26 @@ impl OldStore {
     pub(super) fn remove_leftovers<S: Storage>(&self, path: &Path, storage: &S) -> Result<()> {
         self.leftovers.iter().try_for_each(|name| {
             storage
-                .remove(name)
+                .remove_leftover(name)
                 .map_err(Error::io(&path.join(name), "remove what a stopped pack left"))
         })
     }
 }
 
-/// The files of a store that is coming to be.
-pub(super) struct Commit<'a, S: Storage> {
-    path: &'a Path,
-    storage: &'a S,
+/// The files of a store that is coming to be. Dropping it before they do belong to one removes them,
+/// as far as the file system lets it.
+pub(super) struct Commit<S: Storage> {
+    path: PathBuf,
+    storage: Arc<S>,
     /// Names of files that do not belong to a store yet.
     created: Vec<String>,
     /// Whether the manifest names them.
-    pub(super) committed: bool,
+    committed: bool,
 }
 
-impl<'a, S: Storage> Commit<'a, S> {
-    pub(super) fn new(path: &'a Path, storage: &'a S) -> Self {
-        Self { path, storage, created: Vec::new(), committed: false }
+impl<S: Storage> Commit<S> {
+    pub(super) fn new(path: &Path, storage: Arc<S>) -> Self {
+        Self { path: path.to_path_buf(), storage, created: Vec::new(), committed: false }
     }
 
     fn create(&mut self, name: &str) -> Result<S::File> {
@@ -147,28 +149,36 @@ impl<'a, S: Storage> Commit<'a, S> {
     pub(super) fn publish(&mut self, manifest: &Manifest) -> Result<u64> {
         let directory = "sync the directory of";
         self.storage.sync_directory().map_err(self.error("", directory))?;
-        let name = format!("{TEMPORARY_PREFIX}{MANIFEST_NAME}");
-        let mut file = self.create(&name)?;
+        let name = MANIFEST_TEMPORARY;
+        let mut file = self.create(name)?;
         let bytes = manifest.encode();
-        file.write_all(&bytes).map_err(self.error(&name, "write the manifest"))?;
-        self.storage.sync(&mut file).map_err(self.error(&name, "sync the manifest"))?;
+        file.write_all(&bytes).map_err(self.error(name, "write the manifest"))?;
+        self.storage.sync(&mut file).map_err(self.error(name, "sync the manifest"))?;
         drop(file);
         self.storage
-            .rename(&name, MANIFEST_NAME)
-            .map_err(self.error(&name, "rename the manifest"))?;
+            .rename(name, MANIFEST_NAME)
+            .map_err(self.error(name, "rename the manifest"))?;
         self.committed = true;
         self.storage.sync_directory().map_err(self.error("", directory))?;
         Ok(bytes.len() as u64)
     }
 
-    /// Removes what was created, as far as the file system lets it.
-    pub(super) fn undo(&self) {
-        for name in &self.created {
+    /// Removes files that the store does not need any more, as far as the file system lets it.
+    pub(super) fn remove(&self, names: &[String]) {
+        for name in names {
             let _ = self.storage.remove(name);
         }
     }
 
     fn error(&self, name: &str, action: &'static str) -> impl FnOnce(io::Error) -> Error + use<S> {
         Error::io(self.path.join(name), action)
+    }
+}
+
+impl<S: Storage> Drop for Commit<S> {
+    fn drop(&mut self) {
+        if !self.committed {
+            self.remove(&self.created);
+        }
     }
 }

@@ -136,7 +136,7 @@ impl Storage for Simulated {
     }
 
     fn spill(&self) -> Result<SimulatedFile, Error> {
-        let name = format!(".tmp-fpstore-{}", self.spills.fetch_add(1, Ordering::Relaxed));
+        let name = format!(".tmp-fpstore-{:06}", self.spills.fetch_add(1, Ordering::Relaxed));
         let file = self.create(&name).map_err(Error::io(&name, "create"))?;
         Ok(SimulatedFile { is_temporary: true, directory: file.directory.clone(), name })
     }
@@ -155,6 +155,10 @@ impl Storage for Simulated {
 
     fn remove(&self, name: &str) -> io::Result<()> {
         self.perform(Operation::Remove(name.to_string()))
+    }
+
+    fn remove_leftover(&self, name: &str) -> io::Result<()> {
+        self.remove(name)
     }
 }
 
@@ -302,7 +306,7 @@ fn befores() -> [(&'static str, Files, Option<Vec<u64>>); 2] {
     let directory = Simulated::new(&Files::new(), usize::MAX, false);
     pack(&directory, &OLD).unwrap();
     let mut files = directory.files();
-    files.insert(".tmp-manifest.fps".to_string(), vec![1, 2, 3]);
+    files.insert(".tmp-fpstore-manifest".to_string(), vec![1, 2, 3]);
     files.insert("segment-0000000000000002-table-000.fpt".to_string(), vec![0; 100]);
     files.insert("segment-0000000000000002-ids.fpi".to_string(), vec![0; 100]);
     [("fresh", Files::new(), None), ("over an older store", files, Some(OLD.to_vec()))]

@@ -8,6 +8,7 @@ mod estimate;
 mod iter;
 mod iter_ids;
 mod pack;
+mod prepared;
 mod progress;
 mod records;
 mod session;
@@ -26,13 +27,17 @@ pub use estimate::PackEstimate;
 pub use iter::Iter;
 pub use iter_ids::IterWithIds;
 pub use pack::{PackSummary, Packer};
+pub use prepared::PreparedPack;
 pub use progress::{PackTimes, Phase, Progress};
 pub use session::PackSession;
 
 use crate::batch::Batch;
 use crate::design::Design;
 use crate::error::{Corruption, Error, Result};
-use crate::format::{IdMapTag, MANIFEST_NAME, Manifest, SkippedSection};
+use crate::files;
+use crate::format::{
+    Defect, IdMapTag, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, SkippedSection,
+};
 use crate::ids::{IdStats, Ids};
 use crate::join::Join;
 use crate::search::{Match, Searcher};
@@ -486,7 +491,8 @@ pub struct VerifyReport {
 /// Reads the manifest in the directory `path`.
 fn read_manifest(path: &Path) -> Result<Vec<u8>> {
     let manifest = path.join(MANIFEST_NAME);
-    fs::read(&manifest).map_err(|source| {
+    let read = files::read_at_most(&manifest, MAX_MANIFEST_BYTES);
+    let bytes = read.map_err(|source| {
         let found = match (source.kind(), fs::metadata(path)) {
             (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Ok(metadata)) => {
                 if metadata.is_dir() {
@@ -499,5 +505,10 @@ fn read_manifest(path: &Path) -> Result<Vec<u8>> {
             _ => return Error::io(&manifest, "read the manifest")(source),
         };
         Error::NotAStore { path: path.to_path_buf(), found }
-    })
+    })?;
+    if bytes.len() as u64 > MAX_MANIFEST_BYTES {
+        let corruption = Corruption::ManifestLimit { most: MAX_MANIFEST_BYTES };
+        return Err(Defect::corrupt(0, corruption).in_file(&manifest));
+    }
+    Ok(bytes)
 }

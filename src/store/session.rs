@@ -1,6 +1,7 @@
 //! A pack from its first fingerprint to its store.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use rayon::ThreadPool;
@@ -8,13 +9,14 @@ use rayon::ThreadPool;
 use super::budget::capacity;
 use super::commit::{Commit, OldStore};
 use super::pack::{PackSummary, Packer};
+use super::prepared::{Prepared, PreparedPack};
 use super::progress::{Meter, PackTimes, Phase};
 use super::records::{PackedIds, Records, SortedRecords};
 use super::storage::{Directory, Storage};
 use super::tables::{Merged, Set, sum_of};
 use super::target::Target;
 use crate::error::{Error, Result};
-use crate::format::{BitRange, IdMapTag, IdsEntry, MANIFEST_NAME, Manifest, SegmentEntry};
+use crate::format::{BitRange, IdMapTag, IdsEntry, Manifest, SegmentEntry};
 use crate::ids::IdsOptions;
 use crate::profile::Coding;
 use crate::set_sum;
@@ -69,11 +71,10 @@ impl PackSession {
     /// [`finish`](Self::finish) fails.
     pub fn extend(&mut self, fingerprints: &[u64]) -> Result<()> {
         let mut rest = fingerprints;
-        let result = self.take(false, &mut |session| {
+        self.take(false, &mut |session| {
             rest = session.fill(rest);
             rest.is_empty()
-        });
-        self.abandon_if_failed(result)
+        })
     }
 
     /// Takes pairs of a fingerprint and an id, in any order; a fingerprint may have any number of ids, and
@@ -90,11 +91,10 @@ impl PackSession {
             piece.clear();
             piece.extend(pairs.iter().map(|&(fingerprint, id)| [fingerprint, id]));
             let mut rest = &piece[..];
-            let result = self.take(true, &mut |session| {
+            self.take(true, &mut |session| {
                 rest = session.fill_pairs(rest);
                 rest.is_empty()
-            });
-            self.abandon_if_failed(result)?;
+            })?;
         }
         Ok(())
     }
@@ -114,26 +114,25 @@ impl PackSession {
         with_ids: bool,
         fill: &mut dyn FnMut(&mut Session<Directory>) -> bool,
     ) -> Result<()> {
-        loop {
-            let session = self.session.as_mut().ok_or(Error::Cancelled)?;
-            session.meter.check()?;
-            session.admit(with_ids)?;
-            if fill(session) {
-                return Ok(());
+        // Gone, with all that it wrote, after an error or a panic of a callback.
+        let mut session = self.session.take().ok_or(Error::Cancelled)?;
+        let target = &mut self.target;
+        let fill_all = || {
+            loop {
+                session.meter.check()?;
+                session.admit(with_ids)?;
+                if fill(&mut session) {
+                    return Ok(session);
+                }
+                if target.is_none() {
+                    *target = Some(Target::lock(&session.path, session.packer.replace)?);
+                    session.begin()?;
+                }
+                self.pool.install(|| session.spill())?;
             }
-            if self.target.is_none() {
-                self.target = Some(Target::lock(&session.path, session.packer.replace)?);
-                session.begin()?;
-            }
-            self.pool.install(|| session.spill())?;
-        }
-    }
-
-    fn abandon_if_failed(&mut self, result: Result<()>) -> Result<()> {
-        if result.is_err() {
-            self.abandon();
-        }
-        result
+        };
+        self.session = Some(fill_all()?);
+        Ok(())
     }
 
     /// Writes the store and makes it visible.
@@ -141,44 +140,32 @@ impl PackSession {
     /// # Errors
     ///
     /// As [`Packer::pack`]. There is no new store then.
-    pub fn finish(mut self) -> Result<PackSummary> {
-        let result = self.try_finish();
-        if result.is_err() {
-            self.abandon();
-        }
-        result
+    pub fn finish(self) -> Result<PackSummary> {
+        self.prepare()?.commit()
     }
 
-    fn try_finish(&mut self) -> Result<PackSummary> {
+    /// Writes the store, durably, and does not make it visible yet: for who has something else to do
+    /// in between, so that two things come to be together.
+    ///
+    /// # Errors
+    ///
+    /// As [`Packer::pack`].
+    pub fn prepare(mut self) -> Result<PreparedPack> {
         let mut session = self.session.take().ok_or(Error::Cancelled)?;
-        if self.target.is_some() {
-            return self.pool.install(|| session.finish());
-        }
-        // Sorted first: until it must, a pack does not touch the output.
-        let (path, replace) = (session.path.clone(), session.packer.replace);
-        let target = &mut self.target;
+        let target = self.target.take();
         self.pool.install(|| {
-            session.sort()?;
-            *target = Some(Target::lock(&path, replace)?);
-            session.begin()?;
-            session.finish()
+            let target = match target {
+                Some(target) => target,
+                None => {
+                    // Sorted first: until it must, a pack does not touch the output.
+                    session.sort()?;
+                    let target = Target::lock(&session.path, session.packer.replace)?;
+                    session.begin()?;
+                    target
+                }
+            };
+            Ok(PreparedPack::new(session.prepare()?, target))
         })
-    }
-
-    /// Removes what is left of a pack that failed.
-    fn abandon(&mut self) {
-        drop(self.session.take());
-        if let Some(target) = self.target.take() {
-            target.abandon();
-        }
-    }
-}
-
-impl Drop for PackSession {
-    fn drop(&mut self) {
-        if self.session.is_some() {
-            self.abandon();
-        }
     }
 }
 
@@ -209,7 +196,7 @@ fn first_store_id(segment: &SegmentEntry) -> u128 {
 pub(super) struct Session<S: Storage> {
     pub(super) packer: Packer,
     pub(super) path: PathBuf,
-    storage: S,
+    storage: Arc<S>,
     /// Room for fingerprints, twice.
     capacity: usize,
     /// Gone once they are sorted.
@@ -230,7 +217,7 @@ impl<S: Storage> Session<S> {
         Self {
             packer,
             path: path.to_path_buf(),
-            storage,
+            storage: Arc::new(storage),
             capacity,
             records: Some(Records::None),
             sorted: None,
@@ -271,8 +258,8 @@ impl<S: Storage> Session<S> {
     /// Looks at what stands at the output, and removes what a stopped pack left. Comes before the
     /// first file is created.
     pub(super) fn begin(&mut self) -> Result<()> {
-        let old = OldStore::read(&self.path, &self.storage)?;
-        old.remove_leftovers(&self.path, &self.storage)?;
+        let old = OldStore::read(&self.path, &*self.storage)?;
+        old.remove_leftovers(&self.path, &*self.storage)?;
         self.old = Some(old);
         Ok(())
     }
@@ -305,8 +292,14 @@ impl<S: Storage> Session<S> {
         if phase == Phase::Sort { self.meter.advance(phase, self.read) } else { self.meter.check() }
     }
 
-    /// Writes the store, and commits it in place of the one that is there, if any.
-    pub(super) fn finish(&mut self) -> Result<PackSummary> {
+    /// As [`Self::prepare`], and commits the store in place of the one that is there, if any.
+    #[cfg(test)]
+    pub(super) fn finish(self) -> Result<PackSummary> {
+        self.prepare()?.commit()
+    }
+
+    /// Writes all files of the store.
+    pub(super) fn prepare(mut self) -> Result<Prepared<S>> {
         self.sort()?;
         let (Some(sorted), Some(old)) = (self.sorted.take(), self.old.take()) else {
             return Err(Error::Cancelled);
@@ -320,27 +313,22 @@ impl<S: Storage> Session<S> {
         };
         let store_id = old.identity.map(|(id, _)| id);
         let place = Place { number, store_id, generation };
+        let mut commit = Commit::new(&self.path, self.storage.clone());
         let mut times = self.times;
-        let mut commit = Commit::new(&self.path, &self.storage);
-        let result = self.write(&mut commit, place, sorted, &mut times);
-        if !commit.committed {
-            commit.undo();
-        }
-        let summary = result?;
-        // The new store is durable. What stays behind of the old one goes with the next pack.
-        for name in old.in_use.iter().filter(|name| *name != MANIFEST_NAME) {
-            let _ = self.storage.remove(name);
-        }
-        Ok(PackSummary { times, ..summary })
+        let (manifest, summary) = self.write(&mut commit, place, sorted, &mut times)?;
+        let summary = PackSummary { times, ..summary };
+        Ok(Prepared { commit, manifest, summary, old: old.in_use, meter: self.meter })
     }
 
+    /// Writes tables and ids; gives the manifest, and a summary that lacks the times and the bytes of
+    /// the manifest.
     fn write(
         &self,
-        commit: &mut Commit<'_, S>,
+        commit: &mut Commit<S>,
         place: Place,
         sorted: SortedRecords<S::Spill>,
         times: &mut PackTimes,
-    ) -> Result<PackSummary> {
+    ) -> Result<(Manifest, PackSummary)> {
         let number = place.number;
         let start = Instant::now();
         let (mut set, set_sum, mut ids) = self.set_of(sorted)?;
@@ -359,7 +347,7 @@ impl<S: Storage> Session<S> {
         let (mut entries, mut stats, mut id_files) = (Vec::new(), Vec::new(), None);
         for (table, top) in design.tops().iter().enumerate() {
             let next = design.tops().get(table + 1).map(Vec::as_slice);
-            let coding = self.prepare(&mut set, top, next, times)?;
+            let coding = self.prepare_table(&mut set, top, next, times)?;
             let options = TableOptions {
                 coding,
                 block_bytes,
@@ -392,7 +380,6 @@ impl<S: Storage> Session<S> {
         drop(set);
         self.meter.plan(&[(Phase::Sync, count * tables)]);
         self.meter.advance(Phase::Sync, 0)?;
-        let start = Instant::now();
         let (ids, id_count) = id_files.unzip();
         let id_bytes = ids.map_or(0, |ids: IdsEntry| ids.file_bytes);
         let bytes = entries.iter().map(|entry| entry.file_bytes).sum::<u64>() + id_bytes;
@@ -410,22 +397,20 @@ impl<S: Storage> Session<S> {
             id_map,
             skipped: Vec::new(),
         };
-        let manifest_bytes = commit.publish(&manifest)?;
-        self.meter.tell(Phase::Sync, count * tables);
-        times.sync += start.elapsed();
-        Ok(PackSummary {
+        let summary = PackSummary {
             read: self.read,
             distinct: count,
             ids: id_count,
             id_bytes,
-            bytes: bytes + manifest_bytes,
+            bytes,
             tables: stats,
             design,
             block_bytes,
             planner,
             temporary_bytes,
             times: PackTimes::default(),
-        })
+        };
+        Ok((manifest, summary))
     }
 
     /// The set, its sum, and the ids if there are some.
@@ -494,7 +479,7 @@ impl<S: Storage> Session<S> {
     }
 
     /// Brings the keys of a table into order, and chooses their coding.
-    fn prepare(
+    fn prepare_table(
         &self,
         set: &mut Set<S::Spill>,
         top: &[BitRange],

@@ -1,12 +1,12 @@
 //! The place where a store is to be written: what may be replaced, the lock, leftovers.
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::storage::sync_directory;
 use crate::error::{Error, Result};
-use crate::format::{LOCK_NAME, MANIFEST_NAME, Manifest, is_writers_name};
+use crate::files::{self, Lock, Owner, parent};
+use crate::format::{LOCK_NAME, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, is_writers_name};
 
 /// Checks that a store may be written to `path`: nothing is there, an empty directory, what a
 /// stopped pack left, or, with `replace`, a store.
@@ -27,13 +27,14 @@ pub(super) fn check(path: &Path, replace: bool) -> Result<()> {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name == MANIFEST_NAME {
             has_manifest = true;
-        } else if name != LOCK_NAME && !is_writers_name(&name) {
+        } else if name != LOCK_NAME && !is_leftover(&name, &entry) {
             stranger = Some(name);
         }
     }
     if has_manifest {
         let manifest = path.join(MANIFEST_NAME);
-        let bytes = fs::read(&manifest).map_err(Error::io(&manifest, "read the manifest"))?;
+        let bytes = files::read_at_most(&manifest, MAX_MANIFEST_BYTES)
+            .map_err(Error::io(&manifest, "read the manifest"))?;
         // A damaged store may be replaced, if nothing but a store can be meant.
         if Manifest::decode(&bytes).is_err() && (stranger.is_some() || !Manifest::has_magic(&bytes))
         {
@@ -45,6 +46,11 @@ pub(super) fn check(path: &Path, replace: bool) -> Result<()> {
         return Ok(());
     }
     stranger.map_or(Ok(()), foreign)
+}
+
+/// Whether a stopped writer may have left this.
+fn is_leftover(name: &str, entry: &fs::DirEntry) -> bool {
+    is_writers_name(name) && entry.file_type().is_ok_and(|kind| kind.is_file())
 }
 
 /// Checks that `path`, where nothing is, could be created.
@@ -59,16 +65,12 @@ fn check_parent(path: &Path) -> Result<()> {
     }
 }
 
-/// The directory that `path` is in.
-fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// A directory that is locked for writing.
+/// A directory that is locked for writing. Dropping it removes the directory, if it was created for
+/// this and no store came to be in it: in whatever way the pack ends.
 pub(super) struct Target {
     path: PathBuf,
-    /// Held until the target is dropped.
-    _lock: File,
+    /// Held until the target is gone.
+    _lock: Lock,
     created: bool,
 }
 
@@ -92,38 +94,22 @@ impl Target {
 
     fn lock_directory(path: &Path, replace: bool, created: bool) -> Result<Self> {
         let lock_path = path.join(LOCK_NAME);
-        let open = File::options().write(true).create(true).truncate(false).open(&lock_path);
-        let lock = open.map_err(Error::io(&lock_path, "create the lock"))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Error::Busy { path: path.to_path_buf() }),
-            Err(TryLockError::Error(error)) => {
-                return Err(Error::io(&lock_path, "take the lock")(error));
-            }
-        }
-        // A writer that gave up may have removed the file between its opening here and the lock.
-        if !is_file_at(&lock, &lock_path) {
-            return Err(Error::Busy { path: path.to_path_buf() });
-        }
+        let lock = Lock::take(&lock_path, Owner::Anybody);
+        // `None` also where a writer that gave up has just removed the file.
+        let lock = lock.map_err(Error::io(&lock_path, "take the lock"))?;
+        let lock = lock.ok_or_else(|| Error::Busy { path: path.to_path_buf() })?;
         let target = Self { path: path.to_path_buf(), _lock: lock, created };
-        let durable = || -> Result<()> {
-            if created {
-                let parent = parent(path);
-                sync_directory(parent).map_err(Error::io(parent, "sync the directory"))?;
-            }
-            check(path, replace)
-        };
-        match durable() {
-            Ok(()) => Ok(target),
-            Err(error) => {
-                target.abandon();
-                Err(error)
-            }
+        if created {
+            let parent = parent(path);
+            files::sync_directory(parent).map_err(Error::io(parent, "sync the directory"))?;
         }
+        check(path, replace)?;
+        Ok(target)
     }
+}
 
-    /// Removes the directory, if this target created it and no store came to be in it.
-    pub(super) fn abandon(self) {
+impl Drop for Target {
+    fn drop(&mut self) {
         if self.created && !self.path.join(MANIFEST_NAME).exists() {
             // The directory stays, as it should, where anything else is left.
             let _ = fs::remove_file(self.path.join(LOCK_NAME));
@@ -132,48 +118,19 @@ impl Target {
     }
 }
 
-/// Whether `file` is what stands at `path`.
-#[cfg(unix)]
-pub(super) fn is_file_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(file), Ok(there)) => identity(file) == identity(there),
-        _ => false,
-    }
-}
-
-/// Elsewhere a file that is open cannot be removed.
-#[cfg(not(unix))]
-pub(super) fn is_file_at(_file: &File, path: &Path) -> bool {
-    path.exists()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_whose_file_was_removed_is_not_taken_for_one() {
-        let temporary = tempfile::tempdir().unwrap();
-        let path = temporary.path().join("lock");
-        let opened = File::create(&path).unwrap();
-        assert!(is_file_at(&opened, &path));
-        fs::remove_file(&path).unwrap();
-        assert!(!is_file_at(&opened, &path));
-        File::create(&path).unwrap();
-        assert!(!is_file_at(&opened, &path), "another file of the same name");
-    }
-
-    #[test]
     fn a_target_that_is_given_up_leaves_nothing_unless_there_is_a_store() {
         let temporary = tempfile::tempdir().unwrap();
         let path = temporary.path().join("store");
-        Target::lock(&path, false).unwrap().abandon();
+        drop(Target::lock(&path, false).unwrap());
         assert!(!path.exists());
         let target = Target::lock(&path, false).unwrap();
         fs::write(path.join(MANIFEST_NAME), "").unwrap();
-        target.abandon();
+        drop(target);
         assert!(path.join(LOCK_NAME).exists());
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::pack::{PackSummary, Packer};
+use super::progress::Phase;
 use super::session::Session;
 use super::storage::Directory;
 use crate::design::Design;
@@ -159,4 +160,82 @@ fn a_pack_that_is_cancelled_leaves_nothing() {
         assert!(!path.exists(), "cancelled at report {n}");
     }
     assert!(cancelled > 2, "{cancelled}");
+}
+
+/// Panics at the n-th report of progress, until a pack ends before.
+#[test]
+fn a_pack_whose_progress_callback_panics_leaves_nothing() {
+    use std::panic::{self, AssertUnwindSafe};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let set: Vec<u64> = (0..1_500_000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+    for (memory, step) in [(16 << 20, 13), (1 << 30, 5)] {
+        let mut panicked = 0;
+        for n in (0..).step_by(step) {
+            let reports = AtomicU64::new(0);
+            let packer = Packer::new()
+                .design(Design::named("halves").unwrap())
+                .memory(memory)
+                .replace(true)
+                .on_progress(move |at| {
+                    // Behind the commit there is a store.
+                    let is_last = at.phase == Phase::Sync && at.done > 0;
+                    if reports.fetch_add(1, Ordering::Relaxed) == n && !is_last {
+                        panic!("of the callback, and expected");
+                    }
+                });
+            let pack = AssertUnwindSafe(|| packer.pack(&path, &set));
+            let Ok(result) = panic::catch_unwind(pack) else {
+                assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "report {n}");
+                panicked += 1;
+                continue;
+            };
+            result.unwrap();
+            break;
+        }
+        assert!(panicked > 2, "{panicked} within {memory}");
+        fs::remove_dir_all(&path).unwrap();
+    }
+}
+
+#[test]
+fn a_session_whose_callback_panicked_takes_nothing_more() {
+    use std::panic::{self, AssertUnwindSafe};
+
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let packer = Packer::new().memory(16 << 20).on_progress(|_| panic!("expected"));
+    let mut session = packer.start(&path).unwrap();
+    let set: Vec<u64> = (0..1_500_000).collect();
+    panic::catch_unwind(AssertUnwindSafe(|| session.extend(&set))).unwrap_err();
+    assert!(matches!(session.extend(&[1]), Err(crate::Error::Cancelled)));
+    assert!(matches!(session.finish(), Err(crate::Error::Cancelled)));
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_prepared_pack_is_not_visible_before_its_commit() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let prepare = |set: &[u64]| {
+        let mut session = Packer::new().replace(true).start(&path).unwrap();
+        session.extend(set).unwrap();
+        session.prepare().unwrap()
+    };
+    let stored = || -> Vec<u64> {
+        crate::Store::open(&path).unwrap().iter().map(|fp| fp.unwrap()).collect()
+    };
+    let prepared = prepare(&[1, 2]);
+    assert!(matches!(crate::Store::open(&path), Err(crate::Error::NotAStore { .. })));
+    drop(prepared);
+    assert!(!path.exists());
+    prepare(&[1, 2]).commit().unwrap();
+    let before = files(&path);
+    drop(prepare(&[3]));
+    assert!(files(&path) == before);
+    let summary = prepare(&[3]).commit().unwrap();
+    assert_eq!((stored(), summary.distinct), (vec![3], 1));
+    assert_eq!(summary.bytes, files(&path).values().map(|bytes| bytes.len() as u64).sum::<u64>());
 }

@@ -1,6 +1,5 @@
 //! Reads the file of one table.
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -9,6 +8,7 @@ use byteorder::{ByteOrder, LittleEndian as LE};
 
 use crate::block::{BlockReader, BlockView, Candidate, Column, OVERHANG, Reading};
 use crate::error::{Corruption, Error, Result};
+use crate::files::open_regular;
 use crate::format::{self, Defect, Footer, Geometry, SegmentEntry, TableHeader};
 use crate::huffman;
 use crate::mapped::{self, Bytes};
@@ -55,7 +55,7 @@ impl Table {
         access: Access,
     ) -> Result<Self> {
         let path = directory.join(format::table_name(segment.number, number));
-        let file = File::open(&path).map_err(|source| match source.kind() {
+        let file = open_regular(&path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Defect::corrupt(0, Corruption::TableMissing).in_file(&path),
             _ => Error::io(&path, "open the table")(source),
         })?;

@@ -17,6 +17,7 @@ mod map_vectors;
 mod mutants;
 mod oracle;
 mod plan;
+mod planted;
 mod prefix;
 mod sets;
 #[allow(dead_code)]

@@ -241,7 +241,7 @@ fn nothing_but_a_store_is_replaced_and_what_a_stopped_pack_left_goes() {
 
     let stopped = temporary.path().join("stopped");
     fs::create_dir(&stopped).unwrap();
-    for name in ["segment-0000000000000004-table-000.fpt", ".tmp-manifest.fps", "lock"] {
+    for name in ["segment-0000000000000004-table-000.fpt", ".tmp-fpstore-manifest", "lock"] {
         fs::write(stopped.join(name), "").unwrap();
     }
     assert!(matches!(Store::open(&stopped), Err(Error::NotAStore { .. })));

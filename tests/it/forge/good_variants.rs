@@ -77,7 +77,7 @@ pub fn good_variants() -> Vec<Case> {
         }),
         case("good-other-files", "", One, "Lock, a temporary file and a table that the manifest does not name lie in the directory.", |f| {
             f.files.insert("lock".into(), vec![]);
-            f.files.insert(".tmp-manifest".into(), b"cut off".to_vec());
+            f.files.insert(".tmp-fpstore-manifest".into(), b"cut off".to_vec());
             f.files.insert("segment-0000000000000002-table-000.fpt".into(), b"cut off".to_vec());
         }),
         case("good-ids-minor-7", "", Ids, "version_minor of the ids file is 7.", |f| {

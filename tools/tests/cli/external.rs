@@ -272,7 +272,7 @@ fn a_pack_does_not_touch_the_temporaries_of_another_that_runs() {
     let set = fingerprints(75, COUNT);
     scratch.write("in", raw(&set));
     fs::create_dir(scratch.path("temporary")).unwrap();
-    fs::write(scratch.path("temporary/.tmp-fpstore-dead"), "of a killed pack").unwrap();
+    fs::write(scratch.path("temporary/.tmp-fpstore-dead01"), "of a killed pack").unwrap();
     // The first waits for the rest of its input, with a run on the disk.
     let line = |store| format!("-o {store} --format u64le --quiet --tmp-dir temporary {LITTLE}");
     let mut command = scratch.command(&format!("pack - {}", line("slow")));
@@ -282,13 +282,13 @@ fn a_pack_does_not_touch_the_temporaries_of_another_that_runs() {
     let start = Instant::now();
     let has_spilled = || {
         let names = scratch.listing("temporary").into_iter();
-        names.filter(|(name, bytes)| !name.ends_with("dead") && *bytes > 0).count() > 0
+        names.filter(|(name, bytes)| !name.ends_with("dead01") && *bytes > 0).count() > 0
     };
     while !has_spilled() {
         assert!(start.elapsed() < Duration::from_secs(60), "no run is written");
         thread::sleep(Duration::from_millis(5));
     }
-    assert!(!scratch.path("temporary/.tmp-fpstore-dead").exists());
+    assert!(!scratch.path("temporary/.tmp-fpstore-dead01").exists());
     scratch.run(&format!("pack in {}", line("fast"))).succeeds();
     assert!(has_spilled());
     drop(stdin);

@@ -1,0 +1,131 @@
+//! Files with names that are known beforehand, and locked.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{check_own, is_at, open_unfollowed};
+
+/// How often a file is created that others remove at once.
+const ATTEMPTS: usize = 10;
+
+/// To whom a file may belong that is there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// This user, and the file has no second name: it will be written.
+    Me,
+    /// Anybody: it is only locked.
+    Anybody,
+}
+
+/// A file that is locked, and still stood under its name after it was. It stays when this is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    path: PathBuf,
+    file: File,
+}
+
+impl Lock {
+    /// Opens the file at `path`, or creates it, and locks it; `None` if another process holds the
+    /// lock, or has just taken the file away.
+    ///
+    /// # Errors
+    ///
+    /// [`Unfit`](super::Unfit) for what is no regular file, or not the `owner`'s; else those of the
+    /// system.
+    pub fn take(path: &Path, owner: Owner) -> io::Result<Option<Self>> {
+        Self::of(open_or_create(path, owner)?, path)
+    }
+
+    /// As [`Self::take`], of a file that is there; [`io::ErrorKind::NotFound`] if it is not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::take`].
+    pub fn take_existing(path: &Path, owner: Owner) -> io::Result<Option<Self>> {
+        Self::of(open(path, owner)?, path)
+    }
+
+    /// Locks `file`, which was opened as `path`.
+    fn of(file: File, path: &Path) -> io::Result<Option<Self>> {
+        match file.try_lock() {
+            // Whoever held the lock before may have removed or renamed the file: what was opened as a
+            // temporary could be a finished result by now.
+            Ok(()) if is_at(&file, path) => Ok(Some(Self { path: path.to_path_buf(), file })),
+            Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Its name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Opens the file at `path`, or creates it.
+fn open_or_create(path: &Path, owner: Owner) -> io::Result<File> {
+    let mut result = Err(io::ErrorKind::NotFound.into());
+    for _ in 0..ATTEMPTS {
+        match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return created,
+        }
+        result = open(path, owner);
+        match &result {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            _ => return result,
+        }
+    }
+    result
+}
+
+fn open(path: &Path, owner: Owner) -> io::Result<File> {
+    let file = open_unfollowed(path)?;
+    if owner == Owner::Me {
+        check_own(&file.metadata()?)?;
+    }
+    Ok(file)
+}
+
+/// Whether some process holds the file at `path` locked.
+pub fn is_locked(path: &Path) -> bool {
+    let locked = |file: File| matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+    fs::symlink_metadata(path).is_ok_and(|data| data.is_file())
+        && open_unfollowed(path).is_ok_and(locked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_became_a_result_before_it_was_locked_is_not_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let (part, whole) = (directory.path().join("part"), directory.path().join("whole"));
+        let first = Lock::take(&part, Owner::Me).unwrap().unwrap();
+        // A second process opens it, and the first one finishes before that locks it.
+        let second = open_or_create(&part, Owner::Me).unwrap();
+        assert!(Lock::take(&part, Owner::Me).unwrap().is_none(), "it is locked");
+        fs::rename(&part, &whole).unwrap();
+        drop(first);
+        assert!(Lock::of(second.try_clone().unwrap(), &part).unwrap().is_none());
+        // Nor where another file has come under the name, or that is a link to the result.
+        File::create(&part).unwrap();
+        assert!(Lock::of(second.try_clone().unwrap(), &part).unwrap().is_none());
+        #[cfg(unix)]
+        {
+            fs::remove_file(&part).unwrap();
+            std::os::unix::fs::symlink(&whole, &part).unwrap();
+            assert!(Lock::of(second, &part).unwrap().is_none());
+            fs::remove_file(&part).unwrap();
+            File::create(&part).unwrap();
+        }
+        assert!(Lock::take(&part, Owner::Me).unwrap().is_some());
+    }
+}

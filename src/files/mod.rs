@@ -1,0 +1,202 @@
+//! Files that appear whole, locks, and what stopped processes leave behind.
+//!
+//! Everything of this project that writes a file goes through here, the tool included, so that three
+//! promises are kept in one place:
+//!
+//! * A result appears under its name whole and durable, or not at all. It is written as a
+//!   [`Temporary`] beside its place, synced, renamed, and the directory is synced.
+//! * Nobody can plant a file, a link or a pipe under a name that is about to be written. Temporaries
+//!   have random names and are created exclusively. Where a name must be known beforehand ([`Lock`]),
+//!   what stands there is opened without following links and without waiting, must be a regular file
+//!   ([`open_own`]: of this user, under this name alone), and must still stand there once it is
+//!   locked.
+//! * Only what a killed process left is removed ([`remove_dead`]): names of the exact shape that is
+//!   generated here, on regular files that nobody holds locked.
+//!
+//! The module is public for the packages of this project, and promises nothing to others. It knows
+//! nothing of stores.
+
+mod lock;
+mod temporary;
+
+use std::fmt;
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::path::Path;
+
+pub use lock::{Lock, Owner, is_locked};
+pub use temporary::{TEMPORARY_PREFIX, Temporary, Visible, is_temporary_name, remove_dead};
+
+/// Why a file is not used: what stands at a path is of a kind that is never read or written. The
+/// [source](io::Error::get_ref) of the errors of this module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfit(&'static str);
+
+impl Unfit {
+    /// What to do about `error`, if it is one of these.
+    pub fn remedy(error: &io::Error) -> Option<&'static str> {
+        error.get_ref()?.downcast_ref::<Self>()?;
+        Some("put a file of yours there, or name another place")
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Unfit {}
+
+impl From<Unfit> for io::Error {
+    fn from(unfit: Unfit) -> Self {
+        io::Error::new(io::ErrorKind::InvalidInput, unfit)
+    }
+}
+
+/// Opens the regular file at `path` for reading. Follows links; never waits for the other end of a
+/// pipe.
+///
+/// # Errors
+///
+/// [`Unfit`] for what is no regular file, else those of the system.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    // Looked at before it is opened, since to open a pipe or a device is felt at its other end.
+    check_kind(&fs::metadata(path)?)?;
+    let file = without_waiting(OpenOptions::new().read(true), true).open(path)?;
+    check_kind(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Opens the regular file at `path` for reading and writing, if it belongs to this user and has this
+/// name alone. Follows no link at the end of `path`, and never waits.
+///
+/// # Errors
+///
+/// [`Unfit`] for anything else that stands there, else those of the system.
+pub fn open_own(path: &Path) -> io::Result<File> {
+    let file = open_unfollowed(path)?;
+    check_own(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// As [`open_own`], whoever the file belongs to.
+fn open_unfollowed(path: &Path) -> io::Result<File> {
+    check_kind(&fs::symlink_metadata(path)?)?;
+    let file = without_waiting(OpenOptions::new().read(true).write(true), false).open(path)?;
+    check_kind(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// The bytes of the regular file at `path`, if it has at most `most` of them, else the first
+/// `most + 1`: a longer answer says that the file is too long.
+///
+/// # Errors
+///
+/// As [`open_regular`].
+pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Puts a file with these bytes at `path`, whole and durable, in place of a regular file or of a link.
+///
+/// # Errors
+///
+/// [`Unfit`] where anything else stands there, else those of the system.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(data) if !data.file_type().is_symlink() => check_kind(&data)?,
+        _ => {}
+    }
+    let temporary = Temporary::create(parent(path), Visible::AsUsual)?;
+    io::Write::write_all(&mut temporary.file(), bytes)?;
+    temporary.persist(path, true).map(drop)
+}
+
+/// Whether `file` is what stands at `path`, and not behind a link there.
+#[cfg(unix)]
+pub fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(file), Ok(there)) => identity(file) == identity(there),
+        _ => false,
+    }
+}
+
+/// Elsewhere a file that is open cannot be removed.
+#[cfg(not(unix))]
+pub fn is_at(_file: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+/// The directory that `path` is in.
+pub fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Makes the names in a directory durable.
+///
+/// # Errors
+///
+/// Those of the system.
+pub fn sync_directory(directory: &Path) -> io::Result<()> {
+    // Only Unix lets a directory be opened and synced; elsewhere the file system orders renames
+    // itself.
+    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+}
+
+/// Makes `open` return at once whatever it meets, and refuse a link unless it is to `follow` it.
+#[cfg(unix)]
+fn without_waiting(open: &mut OpenOptions, follow: bool) -> &mut OpenOptions {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let flags = if follow { flags } else { flags | OFlags::NOFOLLOW };
+    open.custom_flags(flags.bits() as i32)
+}
+
+/// Elsewhere there are no named pipes among files.
+#[cfg(not(unix))]
+fn without_waiting(open: &mut OpenOptions, _follow: bool) -> &mut OpenOptions {
+    open
+}
+
+fn check_kind(data: &Metadata) -> Result<(), Unfit> {
+    let kind = data.file_type();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return Err(Unfit("it is a named pipe, not a regular file"));
+        }
+    }
+    match () {
+        () if kind.is_file() => Ok(()),
+        () if kind.is_dir() => Err(Unfit("it is a directory, not a regular file")),
+        () if kind.is_symlink() => Err(Unfit("it is a symbolic link, not a regular file")),
+        () => Err(Unfit("it is a device or a socket, not a regular file")),
+    }
+}
+
+#[cfg(unix)]
+fn check_own(data: &Metadata) -> Result<(), Unfit> {
+    use std::os::unix::fs::MetadataExt;
+    match () {
+        () if data.uid() != rustix::process::geteuid().as_raw() => {
+            Err(Unfit("it belongs to another user"))
+        }
+        () if data.nlink() > 1 => Err(Unfit("it has a second name (a hard link)")),
+        () => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+fn check_own(_data: &Metadata) -> Result<(), Unfit> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests;

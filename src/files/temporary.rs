@@ -1,0 +1,120 @@
+//! Temporary files, which become results or go.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use super::{is_at, open_own, parent, sync_directory};
+
+/// How the names of temporary files start.
+pub const TEMPORARY_PREFIX: &str = ".tmp-fpstore-";
+/// Random letters and digits that follow.
+const RANDOM_CHARS: usize = 6;
+/// How often another name is tried for a file that vanished before it was locked.
+const ATTEMPTS: usize = 10;
+
+/// Whether `name` is one that a temporary file gets: `.tmp-fpstore-` and six letters or digits of
+/// ASCII.
+pub fn is_temporary_name(name: &str) -> bool {
+    name.strip_prefix(TEMPORARY_PREFIX).is_some_and(|random| {
+        random.len() == RANDOM_CHARS && random.bytes().all(|c| c.is_ascii_alphanumeric())
+    })
+}
+
+/// Who may read a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Visible {
+    /// This user only: for what is no result.
+    ToMe,
+    /// Whom the user lets read new files.
+    AsUsual,
+}
+
+/// A file under a name that nobody could foresee, locked as long as it is open, and removed when it
+/// is dropped.
+#[derive(Debug)]
+pub struct Temporary {
+    file: NamedTempFile,
+}
+
+impl Temporary {
+    /// Creates one in `directory`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system.
+    pub fn create(directory: &Path, visible: Visible) -> io::Result<Self> {
+        for _ in 0..ATTEMPTS {
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(TEMPORARY_PREFIX).rand_bytes(RANDOM_CHARS);
+            #[cfg(unix)]
+            if visible == Visible::AsUsual {
+                use std::os::unix::fs::PermissionsExt;
+                // The system takes away what the user's mask says.
+                builder.permissions(fs::Permissions::from_mode(0o666));
+            }
+            #[cfg(not(unix))]
+            let _ = visible;
+            let file = builder.tempfile_in(directory)?;
+            match file.as_file().try_lock() {
+                // Between its creation and the lock it may have been taken for one that a killed
+                // process left.
+                Ok(()) if is_at(file.as_file(), file.path()) => return Ok(Self { file }),
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+        Err(io::Error::other("others remove it at once"))
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        self.file.as_file()
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Makes the bytes durable, then gives the file the name `path`, in the same directory, and makes
+    /// that durable. What stands there is replaced only where that is wanted.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::AlreadyExists`] where something is not to be replaced, else those of the
+    /// system. The file is gone then, unless only the last sync failed.
+    pub fn persist(self, path: &Path, replace: bool) -> io::Result<File> {
+        self.file().sync_all()?;
+        if !is_at(self.file(), self.path()) {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "others have removed it"));
+        }
+        let persisted = match replace {
+            true => self.file.persist(path),
+            false => self.file.persist_noclobber(path),
+        };
+        let file = persisted.map_err(|error| error.error)?;
+        sync_directory(parent(path))?;
+        Ok(file)
+    }
+}
+
+/// Removes the temporary files in `directory` that killed processes of this user left. Those that
+/// somebody holds locked stay, and so does all that cannot be judged.
+pub fn remove_dead(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        if !entry.file_name().to_str().is_some_and(is_temporary_name) {
+            continue;
+        }
+        let path = entry.path();
+        let Ok(file) = open_own(&path) else { continue };
+        if file.try_lock().is_ok() && is_at(&file, &path) {
+            // While the lock is held: who has just created it sees that it is gone, and takes
+            // another.
+            let _ = fs::remove_file(&path);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! A store that is written, and not visible yet.
+
+use std::time::Instant;
+
+use super::commit::Commit;
+use super::pack::PackSummary;
+use super::progress::{Meter, Phase};
+use super::storage::{Directory, Storage};
+use super::target::Target;
+use crate::error::Result;
+use crate::format::{MANIFEST_NAME, Manifest};
+
+/// A pack whose store is written and durable, and not visible yet, from [`PackSession::prepare`]. Dropping
+/// it leaves what was there before.
+pub struct PreparedPack {
+    // Goes first: the directory goes only if it is empty.
+    prepared: Prepared<Directory>,
+    /// Locked until the end.
+    _target: Target,
+}
+
+impl PreparedPack {
+    pub(super) fn new(prepared: Prepared<Directory>, target: Target) -> Self {
+        Self { prepared, _target: target }
+    }
+
+    /// Makes the store visible, in place of the one that was there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where the file system refuses. There is no new store then, unless only the last
+    /// sync failed.
+    pub fn commit(self) -> Result<PackSummary> {
+        self.prepared.commit()
+    }
+}
+
+impl std::fmt::Debug for PreparedPack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PreparedPack").finish_non_exhaustive()
+    }
+}
+
+/// A store whose files are written, and which its manifest would make visible.
+pub(super) struct Prepared<S: Storage> {
+    pub(super) commit: Commit<S>,
+    pub(super) manifest: Manifest,
+    /// Lacks the bytes of the manifest.
+    pub(super) summary: PackSummary,
+    /// Files of the store that stands there.
+    pub(super) old: Vec<String>,
+    pub(super) meter: Meter,
+}
+
+impl<S: Storage> Prepared<S> {
+    /// Makes the store visible.
+    pub(super) fn commit(mut self) -> Result<PackSummary> {
+        let start = Instant::now();
+        self.summary.bytes += self.commit.publish(&self.manifest)?;
+        let keys = self.summary.distinct * self.summary.tables.len() as u64;
+        self.meter.tell(Phase::Sync, keys);
+        self.summary.times.sync += start.elapsed();
+        // The new store is durable. What stays behind of the old one goes with the next pack.
+        self.old.retain(|name| name != MANIFEST_NAME);
+        self.commit.remove(&self.old);
+        Ok(self.summary)
+    }
+}
