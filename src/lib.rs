@@ -108,6 +108,8 @@ pub use ids::{IdStats, Ids};
 pub use join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
 pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};
 pub use search::{Match, SearchWork, Searcher};
+#[doc(hidden)]
+pub use store::with_unfinished_id_map;
 pub use store::{
     Iter, IterWithIds, OpenOptions, PackEstimate, PackSession, PackSummary, PackTimes, Packer,
     Phase, PreparedPack, Progress, SegmentStats, Stats, Store, VerifyProgress, VerifyReport,

@@ -4,7 +4,9 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{check_own, is_at, open_unfollowed};
+use tempfile::TempPath;
+
+use super::{check_is_at, check_own, is_at, open_unfollowed, parent, sync_directory};
 
 /// How often a file is created that others remove at once.
 const ATTEMPTS: usize = 10;
@@ -55,6 +57,27 @@ impl Lock {
             Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    /// Makes the bytes durable, then gives the file the name `path`, in the same directory, and makes
+    /// that durable. What stands there is replaced only where that is wanted.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::AlreadyExists`] where something is not to be replaced, else those of the
+    /// system. The file keeps its name then, unless only the last sync failed.
+    pub fn persist(self, path: &Path, replace: bool) -> io::Result<File> {
+        check_is_at(&self.file, &self.path)?;
+        self.file.sync_all()?;
+        if replace {
+            fs::rename(&self.path, path)?;
+        } else {
+            let mut name = TempPath::try_from_path(&self.path)?;
+            name.disable_cleanup(true);
+            name.persist_noclobber(path).map_err(|error| error.error)?;
+        }
+        sync_directory(parent(path))?;
+        Ok(self.file)
     }
 
     /// The file.

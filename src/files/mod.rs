@@ -132,6 +132,15 @@ pub fn is_at(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 
+/// Fails where `file` does not stand at `path` any more: another file must not get its name.
+fn check_is_at(file: &File, path: &Path) -> io::Result<()> {
+    if is_at(file, path) {
+        return Ok(());
+    }
+    let what = format!("{} was removed or exchanged meanwhile", path.display());
+    Err(io::Error::new(io::ErrorKind::NotFound, what))
+}
+
 /// The directory that `path` is in.
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))

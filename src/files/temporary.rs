@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::{is_at, open_own, parent, sync_directory};
+use super::{check_is_at, is_at, open_own, parent, sync_directory};
 
 /// How the names of temporary files start.
 pub const TEMPORARY_PREFIX: &str = ".tmp-fpstore-";
@@ -87,10 +87,8 @@ impl Temporary {
     /// [`io::ErrorKind::AlreadyExists`] where something is not to be replaced, else those of the
     /// system. The file is gone then, unless only the last sync failed.
     pub fn persist(self, path: &Path, replace: bool) -> io::Result<File> {
+        check_is_at(self.file(), self.path())?;
         self.file().sync_all()?;
-        if !is_at(self.file(), self.path()) {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "others have removed it"));
-        }
         let persisted = match replace {
             true => self.file.persist(path),
             false => self.file.persist_noclobber(path),

@@ -8,7 +8,11 @@ use std::time::Instant;
 use super::progress::{Meter, Metered, PackTimes, Phase};
 use super::storage::Storage;
 use crate::error::{Error, Result};
-use crate::format::{self, IdsEntry, LOCK_NAME, MANIFEST_NAME, MANIFEST_TEMPORARY, Manifest};
+use crate::files::{self, Lock, Owner};
+use crate::format::{
+    self, IdMapTag, IdsEntry, LOCK_NAME, MANIFEST_NAME, MANIFEST_TEMPORARY, MAX_MANIFEST_BYTES,
+    Manifest,
+};
 use crate::ids::{IdSource, IdsOptions, write_ids};
 use crate::table::{TableOptions, TableWriter, WriteError, Written};
 
@@ -145,22 +149,28 @@ impl<S: Storage> Commit<S> {
         Ok(entry)
     }
 
-    /// Makes the files durable, then visible, and that durable; gives the bytes of the manifest.
-    pub(super) fn publish(&mut self, manifest: &Manifest) -> Result<u64> {
-        let directory = "sync the directory of";
-        self.storage.sync_directory().map_err(self.error("", directory))?;
+    /// Makes the names of the files durable, and the manifest under its temporary name; gives its bytes.
+    pub(super) fn write_manifest(&mut self, manifest: &Manifest) -> Result<u64> {
+        self.sync_directory()?;
         let name = MANIFEST_TEMPORARY;
         let mut file = self.create(name)?;
         let bytes = manifest.encode();
         file.write_all(&bytes).map_err(self.error(name, "write the manifest"))?;
         self.storage.sync(&mut file).map_err(self.error(name, "sync the manifest"))?;
-        drop(file);
-        self.storage
-            .rename(name, MANIFEST_NAME)
-            .map_err(self.error(name, "rename the manifest"))?;
-        self.committed = true;
-        self.storage.sync_directory().map_err(self.error("", directory))?;
         Ok(bytes.len() as u64)
+    }
+
+    /// Makes the files visible, and that durable, once the manifest is written.
+    pub(super) fn publish(&mut self) -> Result<()> {
+        let renamed = self.storage.rename(MANIFEST_TEMPORARY, MANIFEST_NAME);
+        renamed.map_err(self.error(MANIFEST_TEMPORARY, "rename the manifest"))?;
+        self.committed = true;
+        self.sync_directory()
+    }
+
+    fn sync_directory(&self) -> Result<()> {
+        let synced = self.storage.sync_directory();
+        synced.map_err(self.error("", "sync the directory of"))
     }
 
     /// Removes files that the store does not need any more, as far as the file system lets it.
@@ -180,5 +190,17 @@ impl<S: Storage> Drop for Commit<S> {
         if !self.committed {
             self.remove(&self.created);
         }
+    }
+}
+
+/// Calls `act` with the map that a pack into `path` would have had which was killed before its store was
+/// visible, if there is one, while no other pack writes there. For who brings the map into place.
+pub fn with_unfinished_id_map(path: &Path, act: impl FnOnce(IdMapTag)) {
+    let lock = Lock::take_existing(&path.join(LOCK_NAME), Owner::Anybody);
+    let Ok(Some(_lock)) = lock else { return };
+    let bytes = files::read_at_most(&path.join(MANIFEST_TEMPORARY), MAX_MANIFEST_BYTES);
+    let manifest = bytes.ok().and_then(|bytes| Manifest::decode(&bytes).ok());
+    if let Some(id_map) = manifest.and_then(|manifest| manifest.id_map) {
+        act(id_map);
     }
 }

@@ -23,6 +23,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[doc(hidden)]
+pub use commit::with_unfinished_id_map;
 pub use estimate::PackEstimate;
 pub use iter::Iter;
 pub use iter_ids::IterWithIds;

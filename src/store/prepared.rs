@@ -8,7 +8,7 @@ use super::progress::{Meter, Phase};
 use super::storage::{Directory, Storage};
 use super::target::Target;
 use crate::error::Result;
-use crate::format::{MANIFEST_NAME, Manifest};
+use crate::format::MANIFEST_NAME;
 
 /// A pack whose store is written and durable, and not visible yet, from [`PackSession::prepare`]. Dropping
 /// it leaves what was there before.
@@ -44,8 +44,6 @@ impl std::fmt::Debug for PreparedPack {
 /// A store whose files are written, and which its manifest would make visible.
 pub(super) struct Prepared<S: Storage> {
     pub(super) commit: Commit<S>,
-    pub(super) manifest: Manifest,
-    /// Lacks the bytes of the manifest.
     pub(super) summary: PackSummary,
     /// Files of the store that stands there.
     pub(super) old: Vec<String>,
@@ -56,7 +54,7 @@ impl<S: Storage> Prepared<S> {
     /// Makes the store visible.
     pub(super) fn commit(mut self) -> Result<PackSummary> {
         let start = Instant::now();
-        self.summary.bytes += self.commit.publish(&self.manifest)?;
+        self.commit.publish()?;
         let keys = self.summary.distinct * self.summary.tables.len() as u64;
         self.meter.tell(Phase::Sync, keys);
         self.summary.times.sync += start.elapsed();

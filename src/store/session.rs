@@ -114,9 +114,10 @@ impl PackSession {
         with_ids: bool,
         fill: &mut dyn FnMut(&mut Session<Directory>) -> bool,
     ) -> Result<()> {
-        // Gone, with all that it wrote, after an error or a panic of a callback.
+        // Gone, with all that was written, after an error or a panic of a callback: the session first,
+        // since the directory goes only if it is empty.
+        let mut target = self.target.take();
         let mut session = self.session.take().ok_or(Error::Cancelled)?;
-        let target = &mut self.target;
         let fill_all = || {
             loop {
                 session.meter.check()?;
@@ -125,13 +126,14 @@ impl PackSession {
                     return Ok(session);
                 }
                 if target.is_none() {
-                    *target = Some(Target::lock(&session.path, session.packer.replace)?);
+                    target = Some(Target::lock(&session.path, session.packer.replace)?);
                     session.begin()?;
                 }
                 self.pool.install(|| session.spill())?;
             }
         };
         self.session = Some(fill_all()?);
+        self.target = target;
         Ok(())
     }
 
@@ -315,9 +317,12 @@ impl<S: Storage> Session<S> {
         let place = Place { number, store_id, generation };
         let mut commit = Commit::new(&self.path, self.storage.clone());
         let mut times = self.times;
-        let (manifest, summary) = self.write(&mut commit, place, sorted, &mut times)?;
+        let (manifest, mut summary) = self.write(&mut commit, place, sorted, &mut times)?;
+        let start = Instant::now();
+        summary.bytes += commit.write_manifest(&manifest)?;
+        times.sync += start.elapsed();
         let summary = PackSummary { times, ..summary };
-        Ok(Prepared { commit, manifest, summary, old: old.in_use, meter: self.meter })
+        Ok(Prepared { commit, summary, old: old.in_use, meter: self.meter })
     }
 
     /// Writes tables and ids; gives the manifest, and a summary that lacks the times and the bytes of

@@ -87,9 +87,15 @@ impl Storage for Directory {
 
     fn remove_leftover(&self, name: &str) -> io::Result<()> {
         let path = self.path.join(name);
-        let is_file = fs::symlink_metadata(&path)?.is_file();
-        // A temporary file may be that of a process which has its own elsewhere.
-        if is_file && !files::is_locked(&path) { fs::remove_file(&path) } else { Ok(()) }
+        // A temporary file may be that of a process whose store is elsewhere, and may have gone by now.
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|data| data.is_file());
+        if !is_file || files::is_locked(&path) {
+            return Ok(());
+        }
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
     }
 
     fn spill(&self) -> Result<SpillFile> {

@@ -210,6 +210,7 @@ fn a_session_whose_callback_panicked_takes_nothing_more() {
     let mut session = packer.start(&path).unwrap();
     let set: Vec<u64> = (0..1_500_000).collect();
     panic::catch_unwind(AssertUnwindSafe(|| session.extend(&set))).unwrap_err();
+    assert!(!path.exists(), "it waits for the session to go");
     assert!(matches!(session.extend(&[1]), Err(crate::Error::Cancelled)));
     assert!(matches!(session.finish(), Err(crate::Error::Cancelled)));
     assert!(!path.exists());

@@ -1,6 +1,7 @@
 //! `fpstore pack`: from lists of fingerprints to a store.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
@@ -9,7 +10,7 @@ use clap::ValueEnum;
 use fpstore::{Codec, Design, Objective, Packer};
 
 use crate::failure::Failure;
-use crate::id_map::Place;
+use crate::id_map::{Announced, Place};
 use crate::input::{InputArgs, Records, Skipped, Source, is_stdin};
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
@@ -44,7 +45,7 @@ Examples:
 
 The output is checked before any input is read. The store appears at once, when
 it is complete: if pack is interrupted or killed, the place holds what it held
-before. SIGINT and SIGTERM end it with the codes 130 and 143.
+before. SIGHUP, SIGINT and SIGTERM end it with the codes 129, 130 and 143.
 
 Ids: any number of 64 bits per fingerprint, each once; `query` and `dump` print
 them. With --ids line the first record of all inputs is 0, and skipped ones are
@@ -52,7 +53,8 @@ counted. --id-map keeps strings: FILE holds that of each record, numbered as by
 --ids line, and the store the numbers. A string that comes again is kept again.
 FILE takes what strings do not share with the one before, 2.2 bytes more for
 each, and no memory; it belongs to this store, and must not be lost. It appears
-with the store; with --force it replaces the one that is there.
+with the store; with --force it replaces the map that STORE has there, and no
+other.
 
 Memory: 16 bytes per fingerprint, 32 with ids, and some 20 MiB. What does not
 fit into SIZE is sorted in temporary files, of up to 16 bytes per fingerprint
@@ -230,12 +232,13 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let packer = packer.memory(inputs.memory(&args)).cancel(work.cancel.clone());
     let mut handing = Handing::new(mode, &args.output, args.force)?;
     work.set(packer.start(&args.output)?);
-    let (bar, pending) = (progress.clone(), handing.pending());
+    let (bar, temporary) = (progress.clone(), handing.temporary());
     work.watch(move |signal| {
-        bar.finish();
         // Destructors do not run.
-        pending.iter().for_each(|path| drop(fs::remove_file(path)));
-        eprintln!("fpstore: {}", Failure::Signal(signal).line());
+        temporary.iter().for_each(|path| drop(fs::remove_file(path)));
+        bar.finish();
+        // Standard error may be gone, with its terminal.
+        let _ = writeln!(io::stderr(), "fpstore: {}", Failure::Signal(signal).line());
     })?;
     let read = read_all(&args, inputs.bytes, &progress, &work, &mut handing);
     let result = read.and_then(|read| {
@@ -243,9 +246,11 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
             target::check_empty(&args.output)?;
         }
         let place = handing.finish(&work)?;
-        let summary = work.end(|session| session.finish());
-        let summary = summary.unwrap_or(Err(fpstore::Error::Cancelled))?;
-        place.map_or(Ok(()), Place::commit)?;
+        let prepared = work.end(|session| session.prepare());
+        let prepared = prepared.unwrap_or(Err(fpstore::Error::Cancelled))?;
+        let map = place.map(Place::announce).transpose()?;
+        let summary = prepared.commit()?;
+        map.map_or(Ok(()), Announced::commit)?;
         Ok((summary, read.skipped))
     });
     progress.finish();

@@ -22,9 +22,14 @@ pub enum MapError {
     /// A map stands there.
     #[error("{}: an id map exists; give --force to replace it, or another FILE", .0.display())]
     Exists(PathBuf),
-    /// Another pack writes it.
-    #[error("{}: another pack writes this id map; wait for its end", .0.display())]
-    Busy(PathBuf),
+    /// A map stands there that the store to be replaced does not mean.
+    #[error("{}: is an id map, and not that of {}; another store may need it: give another FILE, or \
+             move it away", .0.display(), .1.display())]
+    OfOthers(PathBuf, PathBuf),
+    /// Something stands under the pending name.
+    #[error("{}: stands in the way: a pack that writes this id map, or was killed, has left it, and \
+             its store may need it; wait for its end, or give another FILE", .0.display())]
+    Pending(PathBuf),
     /// It would lie in the directory of the store.
     #[error("{}: lies in the directory of the store; give a FILE outside of it", .0.display())]
     InStore(PathBuf),

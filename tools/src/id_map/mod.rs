@@ -11,7 +11,7 @@ mod tests;
 mod writer;
 
 pub use error::MapError;
-pub use place::Place;
+pub use place::{Announced, Place};
 pub use reader::{IdMap, MapReader};
 pub use writer::MapWriter;
 

@@ -2,194 +2,181 @@
 //! specification).
 
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fpstore::files::{self, Temporary, Visible};
 use fpstore::{IdMapTag, Store};
 
-use super::{IdMap, MAGIC, MapError, MapWriter};
+use super::{IdMap, MapError, MapWriter};
 
-/// The name of a map until its store is there.
+/// The name of a map while its store comes to be.
 pub fn pending_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".new");
     PathBuf::from(name)
 }
 
-/// A map that is being written. Dropping it before [`Place::commit`] removes what was written, unless
-/// the store is there and means it: a pack can fail behind that point, where it makes it durable.
+/// A map that is being written, as a temporary file beside its place.
 pub struct Place {
+    names: Names,
+    temporary: Temporary,
+}
+
+/// A map that is whole and stands under its pending name. Dropping it before [`Announced::commit`]
+/// removes it, unless the store is there and means it: a pack can fail behind that point, where it
+/// makes it durable.
+pub struct Announced {
+    names: Names,
+    is_named: bool,
+}
+
+struct Names {
     store: PathBuf,
     path: PathBuf,
     pending: PathBuf,
-    /// Gone once the map is in its place.
-    file: Option<File>,
+    force: bool,
 }
 
 impl Place {
     /// Checks that the map of the store at `store` may be written to `path`, and gets ready for it.
-    /// Nothing at `path` is changed before [`Self::commit`], except that what a killed pack left
-    /// is brought into place.
+    /// Nothing at `path` is changed before [`Announced::commit`], except that what a killed pack of
+    /// this store left is brought into place.
     pub fn claim(path: &Path, store: &Path, force: bool) -> Result<Self, MapError> {
-        let pending = pending_path(path);
-        let fail = |action| {
-            let path = pending.clone();
-            move |source| MapError::Io { path, action, source }
-        };
-        let parent = fs::canonicalize(parent(path)).map_err(fail("create the id map"))?;
+        let directory = files::parent(path);
+        let parent = fs::canonicalize(directory).map_err(failure(path, "create the id map"))?;
         if fs::canonicalize(store).is_ok_and(|store| parent.starts_with(store)) {
             return Err(MapError::InStore(path.to_path_buf()));
         }
-        let is_map = may_replace(path)?;
-        may_replace(&pending)?;
-        let mut open = File::options();
-        open.read(true).write(true).create(true).truncate(false);
-        let file = open.open(&pending).map_err(fail("create the id map"))?;
-        match file.try_lock() {
-            Ok(()) if is_file_at(&file, &pending) => {}
-            // Another pack has just brought it into place.
-            Ok(()) | Err(TryLockError::WouldBlock) => {
-                return Err(MapError::Busy(path.to_path_buf()));
+        let (store, path, pending) = (store.into(), path.into(), pending_path(path));
+        let names = Names { store, path, pending, force };
+        if is_meant(&names.pending, &names.store) {
+            names.rename()?;
+        }
+        // Of a pack that was killed just before: no store can mean it.
+        fpstore::with_unfinished_id_map(&names.store, |tag| {
+            if IdMap::open(&names.pending).is_ok_and(|map| map.tag() == tag) {
+                let _ = fs::remove_file(&names.pending);
             }
-            Err(TryLockError::Error(source)) => return Err(fail("lock the id map")(source)),
+        });
+        if fs::symlink_metadata(&names.pending).is_ok() {
+            return Err(MapError::Pending(names.pending));
         }
-        if is_meant(&pending, store) {
-            let mut place =
-                Self { store: store.into(), path: path.into(), pending, file: Some(file) };
-            place.rename()?;
-            drop(place);
-            return Self::claim(path, store, force);
-        }
-        let pending = pending.clone();
-        let place = Self { store: store.into(), path: path.into(), pending, file: Some(file) };
-        if is_map && !force {
-            return Err(MapError::Exists(path.to_path_buf()));
-        }
-        Ok(place)
+        names.check()?;
+        files::remove_dead(directory);
+        let temporary = Temporary::create(directory, Visible::AsUsual);
+        let temporary = temporary.map_err(failure(&names.path, "create the id map"))?;
+        Ok(Self { names, temporary })
     }
 
     /// Starts the map.
     pub fn writer(&self) -> Result<MapWriter, MapError> {
-        let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound.into());
-        let start = |file: &File| {
-            file.set_len(0)?;
-            file.try_clone()
-        };
-        match file.and_then(start) {
-            Ok(file) => MapWriter::new(file, &self.pending),
-            Err(source) => {
-                let path = self.pending.clone();
-                Err(MapError::Io { path, action: "create the id map", source })
-            }
-        }
+        let path = &self.names.path;
+        let file = self.temporary.file().try_clone().map_err(failure(path, "create the id map"))?;
+        MapWriter::new(file, path)
     }
 
     /// Ends the map, which is durable then; gives what the store must say of it.
     pub fn finish(&self, writer: MapWriter) -> Result<IdMapTag, MapError> {
-        let (tag, _) = writer.finish()?;
-        sync_directory(&self.pending)?;
-        Ok(tag)
+        Ok(writer.finish()?.0)
     }
 
+    /// Gives the map its pending name, once its store is written and before that is visible.
+    pub fn announce(self) -> Result<Announced, MapError> {
+        let Self { names, temporary } = self;
+        match temporary.persist(&names.pending, false) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(MapError::Pending(names.pending));
+            }
+            Err(error) => return Err(failure(&names.pending, "name the id map")(error)),
+        }
+        let announced = Announced { names, is_named: false };
+        // Once more: whoever brings a map into place must hold the pending name for it, so that nobody
+        // does from here on.
+        announced.names.check()?;
+        Ok(announced)
+    }
+
+    /// Where the map is written.
+    pub fn temporary(&self) -> &Path {
+        self.temporary.path()
+    }
+}
+
+impl Announced {
     /// Gives the map its name, once the store is there.
     pub fn commit(mut self) -> Result<(), MapError> {
-        self.rename()
-    }
-
-    fn rename(&mut self) -> Result<(), MapError> {
-        // From here on the map is that of the store, under either name, and is not removed. The lock
-        // lasts until it has its name.
-        let _lock = self.file.take();
-        fs::rename(&self.pending, &self.path).map_err(|source| MapError::Io {
-            path: self.pending.clone(),
-            action: "rename the id map, which stays under this name",
-            source,
-        })?;
-        sync_directory(&self.path)
-    }
-
-    /// Where the map stands until its store is there.
-    pub fn pending(&self) -> &Path {
-        &self.pending
+        // From here on the map is that of the store, under either name, and is not removed.
+        self.is_named = true;
+        self.names.rename()
     }
 }
 
-impl Drop for Place {
+impl Drop for Announced {
     fn drop(&mut self) {
-        if self.file.is_some() && !is_meant(&self.pending, &self.store) {
-            let _ = fs::remove_file(&self.pending);
+        if !self.is_named && !is_meant(&self.names.pending, &self.names.store) {
+            let _ = fs::remove_file(&self.names.pending);
         }
     }
 }
 
-/// Whether there is a map at `path`, or nothing.
-fn may_replace(path: &Path) -> Result<bool, MapError> {
-    let fail = |source| MapError::Io { path: path.to_path_buf(), action: "look at it", source };
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(fail(error)),
-    };
-    if !metadata.is_file() {
-        return Err(MapError::Foreign(path.to_path_buf()));
-    }
-    let mut magic = [0; MAGIC.len()];
-    let mut file = File::open(path).map_err(fail)?;
-    match io::Read::read_exact(&mut file, &mut magic) {
-        Ok(()) if magic == MAGIC => Ok(true),
-        // A pack that was killed at its start leaves it empty.
-        _ if metadata.len() == 0 => Ok(true),
-        Ok(()) => Err(MapError::Foreign(path.to_path_buf())),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-            Err(MapError::Foreign(path.to_path_buf()))
+impl Names {
+    /// Checks that a map may come to be here: nothing stands there, or nothing but the map of the
+    /// store that is replaced as well. Any other map may be all that another store has.
+    fn check(&self) -> Result<(), MapError> {
+        let path = || self.path.clone();
+        let data = match fs::symlink_metadata(&self.path) {
+            Ok(data) => data,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failure(&self.path, "look at it")(error)),
+        };
+        let is_empty = data.is_file() && data.len() == 0;
+        match IdMap::open(&self.path) {
+            _ if is_empty && self.force => Ok(()),
+            _ if is_empty => Err(MapError::Exists(path())),
+            Err(error @ (MapError::Io { .. } | MapError::Version { .. })) => Err(error),
+            Err(MapError::Corrupt { rule: "IDM-1" | "IDM-2", .. }) => {
+                Err(MapError::Foreign(path()))
+            }
+            // Whose map it was cannot be told.
+            Err(_) => Err(MapError::OfOthers(path(), self.store.clone())),
+            Ok(map) if !is_of(&map, &self.store) => {
+                Err(MapError::OfOthers(path(), self.store.clone()))
+            }
+            Ok(_) if !self.force => Err(MapError::Exists(path())),
+            Ok(_) => Ok(()),
         }
-        Err(error) => Err(fail(error)),
     }
+
+    fn rename(&self) -> Result<(), MapError> {
+        match fs::rename(&self.pending, &self.path) {
+            Ok(()) => {}
+            // Another pack into this store has found it, and done that.
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound && is_meant(&self.path, &self.store) => {
+            }
+            Err(error) => {
+                let action = "rename the id map, which stays under this name";
+                return Err(failure(&self.pending, action)(error));
+            }
+        }
+        let directory = files::parent(&self.path);
+        files::sync_directory(directory).map_err(failure(directory, "sync the directory"))
+    }
+}
+
+fn failure(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> MapError {
+    let path = path.to_path_buf();
+    move |source| MapError::Io { path, action, source }
 }
 
 /// Whether the map at `path` is that of the store that stands at `store`.
 fn is_meant(path: &Path, store: &Path) -> bool {
-    let map = IdMap::open(path).ok();
-    let store = Store::open(store).ok().and_then(|store| store.id_map());
-    map.is_some_and(|map| store == Some(map.tag()))
+    IdMap::open(path).is_ok_and(|map| is_of(&map, store))
 }
 
-/// The directory that `path` is in.
-fn parent(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Makes the name of `path` durable.
-#[cfg(unix)]
-fn sync_directory(path: &Path) -> Result<(), MapError> {
-    let parent = parent(path);
-    let synced = File::open(parent).and_then(|directory| directory.sync_all());
-    synced.map_err(|source| {
-        let path = parent.to_path_buf();
-        MapError::Io { path, action: "sync the directory", source }
-    })
-}
-
-/// Elsewhere a directory cannot be opened.
-#[cfg(not(unix))]
-fn sync_directory(_path: &Path) -> Result<(), MapError> {
-    Ok(())
-}
-
-/// Whether `file` is what stands at `path`.
-#[cfg(unix)]
-fn is_file_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    match (file.metadata(), fs::metadata(path)) {
-        (Ok(file), Ok(there)) => identity(file) == identity(there),
-        _ => false,
-    }
-}
-
-/// Elsewhere a file that is open cannot be removed.
-#[cfg(not(unix))]
-fn is_file_at(_file: &File, path: &Path) -> bool {
-    path.exists()
+fn is_of(map: &IdMap, store: &Path) -> bool {
+    Store::open(store).is_ok_and(|store| store.id_map() == Some(map.tag()))
 }

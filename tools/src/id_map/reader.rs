@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str;
 
+use fpstore::files::open_regular;
 use fpstore::{IdMapTag, Store};
 
 use super::place::pending_path;
@@ -53,11 +54,11 @@ impl IdMap {
     pub fn open(path: &Path) -> Result<Self, MapError> {
         let fail =
             |source| MapError::Io { path: path.to_path_buf(), action: "open the id map", source };
-        let file = File::open(path).map_err(fail)?;
-        let metadata = file.metadata().map_err(fail)?;
-        if metadata.is_dir() {
+        if path.is_dir() {
             return Err(MapError::Directory(path.to_path_buf()));
         }
+        let file = open_regular(path).map_err(fail)?;
+        let metadata = file.metadata().map_err(fail)?;
         let mut map = Self {
             path: path.to_path_buf(),
             file,

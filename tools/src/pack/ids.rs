@@ -113,8 +113,8 @@ impl Handing {
     }
 
     /// A file to remove if the process ends before the session does.
-    pub(super) fn pending(&self) -> Option<PathBuf> {
-        self.map.as_ref().map(|(place, _)| place.pending().to_path_buf())
+    pub(super) fn temporary(&self) -> Option<PathBuf> {
+        self.map.as_ref().map(|(place, _)| place.temporary().to_path_buf())
     }
 
     /// Gives what was read to the session.

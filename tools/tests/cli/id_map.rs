@@ -112,12 +112,13 @@ fn nothing_but_a_map_is_replaced_and_that_only_by_force() {
     let scratch = Scratch::new();
     pack(&scratch, "store", &["a"]);
     let line = "pack in.jsonl -o other --id-column key --id-map";
-    scratch
-        .run(&format!("{line} store.ids"))
-        .fails_with("store.ids: an id map exists; give --force to replace it, or another FILE");
+    scratch.run(&format!("{line} store.ids")).fails_with(
+        "store.ids: is an id map, and not that of other; another store may need it: give another \
+             FILE, or move it away",
+    );
     let foreign = "in.jsonl: is no id map, and is not replaced; give another FILE to --id-map";
     scratch.run(&format!("{line} in.jsonl --force")).fails_with(foreign);
-    scratch.run(&format!("{line} nowhere/map")).fails_naming(&["nowhere/map.new", "cannot create"]);
+    scratch.run(&format!("{line} nowhere/map")).fails_naming(&["nowhere/map", "cannot create"]);
     let inside = "pack in.jsonl -o store --force --id-column key --id-map store/map";
     scratch.run(inside).fails_naming(&["store/map: lies in the directory of the store"]);
     // A pack that fails leaves both as they were.
@@ -153,14 +154,29 @@ fn a_map_that_was_not_renamed_is_found_and_brought_into_place() {
     assert_eq!(read(), "0000000000000001\tnew\n");
     assert!(fs::read(scratch.path("store.ids")).unwrap() == new);
     assert!(!scratch.path("store.ids.new").exists());
-    // What a kill before the store is there leaves: cut off, or whole.
+    // What a kill just before the store is there leaves.
+    scratch.write("in.jsonl", jsonl(&["newer"]));
+    let elsewhere = "pack in.jsonl -o elsewhere --id-column key --id-map elsewhere.ids --quiet";
+    scratch.run(elsewhere).succeeds();
+    fs::rename(scratch.path("elsewhere.ids"), scratch.path("store.ids.new")).unwrap();
+    let unfinished = scratch.path("store/.tmp-fpstore-manifest");
+    fs::copy(scratch.path("elsewhere/manifest.fps"), &unfinished).unwrap();
+    assert_eq!(read(), "0000000000000001\tnew\n");
+    let lock = fs::File::options().write(true).open(scratch.path("store/lock")).unwrap();
+    lock.lock().unwrap();
+    scratch.run(again).fails_naming(&["store.ids.new: stands in the way", "wait for its end"]);
+    drop(lock);
+    scratch.run(again).succeeds();
+    assert_eq!(read(), "0000000000000001\tnewer\n");
+    assert!(!scratch.path("store.ids.new").exists() && !unfinished.exists());
+    // What nobody knows of stays.
     for left in [&new[..0], &new[..20], &old[..]] {
         scratch.write("store.ids.new", left);
-        scratch.write("in.jsonl", jsonl(&["newer"]));
-        scratch.run(again).succeeds();
-        assert_eq!(read(), "0000000000000001\tnewer\n");
-        assert!(!scratch.path("store.ids.new").exists());
+        scratch.run(again).fails_naming(&["store.ids.new: stands in the way"]);
+        assert!(fs::read(scratch.path("store.ids.new")).unwrap() == left);
+        fs::remove_file(scratch.path("store.ids.new")).unwrap();
     }
+    assert_eq!(read(), "0000000000000001\tnewer\n");
 }
 
 #[cfg(unix)]
