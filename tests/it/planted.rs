@@ -54,7 +54,7 @@ fn what_has_the_name_of_a_leftover_and_is_no_file_of_a_pack_stays() {
     }
     fs::symlink_metadata(path.join("segment-0000000000000009-table-000.fpt")).unwrap();
     assert_eq!(fs::read(&victim).unwrap(), b"precious");
-    drop(running);
+    running.unlock().unwrap();
     Packer::new().replace(true).pack(&path, [3]).unwrap();
     assert!(!path.join(".tmp-fpstore-other1").exists());
 }

@@ -59,8 +59,9 @@ Exit codes:
   0  done; `query`: something matched
   1  `query`: nothing matched; `bench compare`: something got slower
   2  an error, told in one line on standard error; or wrong usage
-  130, 143  `pack`, `join`, `merge-pairs`, `dedup`, `bench`: stopped by SIGINT or
-            SIGTERM, nothing was changed";
+  129, 130, 143  stopped by SIGHUP, SIGINT or SIGTERM; what writes a file or a
+     store has changed nothing. A signal that was ignored at the start stays
+     ignored (`nohup`, `trap '' INT`)";
 
 /// Keeps 64-bit fingerprints compressed, and finds exactly those within Hamming distance k
 #[derive(Parser)]

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use fpstore::files::Unfit;
+
 use crate::id_map::MapError;
 use crate::input::InputError;
 
@@ -57,6 +59,9 @@ pub enum Failure {
 
 /// What to do about an error of the system.
 pub fn remedy(error: &io::Error) -> &'static str {
+    if let Some(remedy) = Unfit::remedy(error) {
+        return remedy;
+    }
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "free space there, or name another place"
@@ -69,7 +74,11 @@ pub fn remedy(error: &io::Error) -> &'static str {
 
 /// The name of a signal that stops the tool.
 pub fn signal_name(signal: i32) -> &'static str {
-    if signal == 2 { "SIGINT" } else { "SIGTERM" }
+    match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        _ => "SIGTERM",
+    }
 }
 
 impl Failure {

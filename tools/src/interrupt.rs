@@ -1,4 +1,7 @@
-//! Stops commands cleanly on SIGINT and SIGTERM.
+//! Stops commands cleanly on SIGINT, SIGTERM and SIGHUP.
+//!
+//! A signal that was ignored when the process was started stays ignored: that is how `nohup`, and
+//! `trap '' INT` in a script, protect what they start.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -100,21 +103,25 @@ impl Stopper {
     }
 }
 
-/// From now on the first SIGINT or SIGTERM is handed to `act`, on a thread of its own, and the
-/// second ends the process.
+/// From now on the first signal is handed to `act`, on a thread of its own, and a second SIGINT or
+/// SIGTERM ends the process. A second SIGHUP does not: where a terminal is closed, its shell and the
+/// system each send one.
 #[cfg(unix)]
 fn on_signal(act: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
     use std::thread;
 
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::SIGHUP;
 
-    let signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]);
+    let signals = signal_hook::iterator::Signals::new(watched());
     let mut signals =
         signals.map_err(|error| Failure::System(format!("cannot watch for signals: {error}")))?;
     let act = Arc::new(act);
     thread::spawn(move || {
         for (number, signal) in signals.forever().enumerate() {
             if number > 0 {
+                if signal == SIGHUP {
+                    continue;
+                }
                 std::process::exit(128 + signal);
             }
             let act = act.clone();
@@ -124,8 +131,47 @@ fn on_signal(act: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The signals that stop a command: those that whoever started the process did not have it ignore.
+#[cfg(unix)]
+pub fn watched() -> Vec<i32> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let ignored = ignored();
+    // Where nothing is known, SIGHUP does what it always does: `nohup` is common.
+    let (ignored, signals) = match ignored {
+        Some(ignored) => (ignored, &[SIGINT, SIGTERM, SIGHUP][..]),
+        None => (0, &[SIGINT, SIGTERM][..]),
+    };
+    signals.iter().copied().filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
+}
+
+/// A bit for each signal that is ignored, the lowest one for signal 1. Linux tells it without unsafe
+/// code; elsewhere it is not known.
+#[cfg(unix)]
+fn ignored() -> Option<u64> {
+    ignored_in(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+#[cfg(unix)]
+fn ignored_in(status: &str) -> Option<u64> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
+}
+
 /// Signals do what they always do.
 #[cfg(not(unix))]
 fn on_signal(_act: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read_from_what_the_system_tells() {
+        let status =
+            "Name:\tfpstore\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001003\nSigCgt:\tf\n";
+        assert_eq!(ignored_in(status), Some(0x1003));
+        assert_eq!(ignored_in("Name:\tfpstore\n"), None);
+    }
 }

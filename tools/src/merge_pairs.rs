@@ -35,10 +35,10 @@ Memory: 24 bytes per pair, and its ids. What does not fit into SIZE is sorted in
 temporary files of 24 bytes per pair and its ids, in DIR, of which nothing is
 left even if the merge is killed. Any number of pairs and files may be merged.
 
-FILE appears when it is whole; until then it is FILE.part.
+FILE appears when it is whole; until then it is a temporary file beside it.
 
-Exit codes: 0 if it is done, 2 on an error, 130 and 143 if SIGINT or SIGTERM
-stopped it. A reader of the output that goes away ends it with 0.";
+Exit codes: 0 if it is done, 2 on an error; 129, 130 and 143 if SIGHUP, SIGINT
+or SIGTERM stopped it. A reader of the output that goes away ends it with 0.";
 
 /// Merges the pairs of several joins, sorted and each once
 #[derive(clap::Args)]

@@ -275,7 +275,7 @@ fn calibrate(path: &Path) -> Result<Calibration, Failure> {
         output.bytes(text.as_bytes())?;
         output.flush()?;
     } else {
-        fs::write(path, text).map_err(|error| {
+        fpstore::files::replace(path, text.as_bytes()).map_err(|error| {
             Failure::Usage(format!("{}: cannot write: {error}; choose another", path.display()))
         })?;
     }

@@ -1,9 +1,11 @@
 //! Files of results, which appear when they are whole.
 
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use fpstore::files::{self, Lock, Owner, Temporary, Unfit, Visible};
 
 use crate::failure::{Failure, signal_name};
 use crate::interrupt::Stopper;
@@ -29,103 +31,166 @@ impl TargetArgs {
     }
 }
 
-/// A file that is being written, as FILE.part. Dropping it before [`Target::commit`] removes what
-/// was written, unless it is to be [kept](Target::keep). What a killed process left is overwritten
-/// by the next one.
+/// A file that is being written, and does not have its name yet. Dropping it before [`Target::commit`]
+/// removes what was written, unless another process is to go on with it.
 pub struct Target {
     path: PathBuf,
-    part: PathBuf,
-    /// Locked; gone once it has its name.
-    file: Option<File>,
-    keep: bool,
+    force: bool,
+    /// Gone once it has its name.
+    written: Option<Written>,
+}
+
+/// The file until it has its name.
+enum Written {
+    /// Nobody needs to find it again. What a killed process left goes with the next one.
+    Temporary(Temporary),
+    /// FILE.part, which another process goes on with.
+    Part(Lock),
 }
 
 impl Target {
-    /// Checks that a file may come to be at `path`, and gets ready for it. What a killed process left
-    /// is still in it.
+    /// Checks that a file may come to be at `path`, and creates a temporary one beside it.
     pub fn claim(path: &Path, force: bool) -> Result<Self, Failure> {
-        let usage = |message: &str| Err(Failure::Usage(format!("{}: {message}", path.display())));
-        match fs::metadata(path) {
-            Ok(data) if data.is_dir() => return usage("is a directory; name a file"),
-            Ok(data) if !data.is_file() => {
-                return usage("is no regular file; leave --to out, and redirect the output");
+        check(path, force)?;
+        let directory = files::parent(path);
+        files::remove_dead(directory);
+        let temporary = Temporary::create(directory, Visible::AsUsual);
+        let temporary = temporary.map_err(failure(path, "create"))?;
+        Ok(Self::new(path, force, Written::Temporary(temporary)))
+    }
+
+    /// As [`Self::claim`], of a file that can be gone on with: FILE.part, created here, or left by a
+    /// process that was stopped, with what it wrote. It stays until it is whole.
+    pub fn claim_part(path: &Path, force: bool) -> Result<Self, Failure> {
+        check(path, force)?;
+        let part = part_of(path);
+        match Lock::take(&part, Owner::Me).map_err(failure(&part, "use"))? {
+            Some(lock) => Ok(Self::new(path, force, Written::Part(lock))),
+            None => {
+                Err(usage(path, "is being written by another process; wait for it, or stop it"))
             }
-            Ok(_) if !force => return usage("exists; name another file, or give --force"),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(failure(path, "look at")(error)),
         }
-        let part = beside(path, ".part");
-        let mut open = File::options();
-        open.read(true).write(true).create(true).truncate(false);
-        let file = open.open(&part).map_err(failure(&part, "create"))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return usage("is being written by another process; wait for it, or stop it");
-            }
-            Err(TryLockError::Error(source)) => return Err(failure(&part, "lock")(source)),
-        }
-        Ok(Self { path: path.to_path_buf(), part, file: Some(file), keep: false })
+    }
+
+    fn new(path: &Path, force: bool, written: Written) -> Self {
+        Self { path: path.to_path_buf(), force, written: Some(written) }
     }
 
     /// Whether what was written stays if it does not become whole.
-    pub fn keep(&mut self, keep: bool) {
-        self.keep = keep;
+    fn stays(&self) -> bool {
+        matches!(self.written, Some(Written::Part(_)))
+    }
+
+    /// The name that it will have.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The name until it is whole.
     pub fn part(&self) -> &Path {
-        &self.part
+        match &self.written {
+            Some(Written::Temporary(temporary)) => temporary.path(),
+            Some(Written::Part(lock)) => lock.path(),
+            None => &self.path,
+        }
+    }
+
+    fn open(&self) -> io::Result<&File> {
+        match &self.written {
+            Some(Written::Temporary(temporary)) => Ok(temporary.file()),
+            Some(Written::Part(lock)) => Ok(lock.file()),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
     }
 
     /// The file behind its first `bytes`; what follows them is cut off.
     pub fn file(&self, bytes: u64) -> Result<File, Failure> {
         use std::io::{Seek, SeekFrom};
-        let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound.into());
-        let open = file.and_then(|file| {
+        let open = self.open().and_then(|file| {
             file.set_len(bytes)?;
             let mut file = file.try_clone()?;
             file.seek(SeekFrom::Start(bytes))?;
             Ok(file)
         });
-        open.map_err(failure(&self.part, "write"))
+        open.map_err(failure(&self.path, "write"))
     }
 
     /// Bytes that are there.
     pub fn len(&self) -> Result<u64, Failure> {
-        Ok(fs::metadata(&self.part).map_err(failure(&self.part, "look at"))?.len())
+        let data = self.open().and_then(File::metadata);
+        Ok(data.map_err(failure(self.part(), "look at"))?.len())
     }
 
     /// Makes durable what was passed on.
     pub fn sync(&self) -> Result<(), Failure> {
-        match &self.file {
-            Some(file) => file.sync_data().map_err(failure(&self.part, "write")),
-            None => Ok(()),
-        }
+        self.open().and_then(File::sync_data).map_err(failure(&self.path, "write"))
     }
 
-    /// Gives the file its name, once all is written and passed on.
+    /// Gives the file its name, once all is written and passed on. What has come to stand there
+    /// meanwhile is replaced only where that is wanted.
     pub fn commit(mut self) -> Result<(), Failure> {
-        self.sync()?;
-        fs::rename(&self.part, &self.path).map_err(failure(&self.part, "rename"))?;
-        self.file = None;
-        sync_directory(&self.path)
+        let named = match self.written.take() {
+            Some(Written::Temporary(temporary)) => temporary.persist(&self.path, self.force),
+            Some(Written::Part(lock)) => lock.persist(&self.path, self.force),
+            None => return Ok(()),
+        };
+        match named {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(usage(&self.path, "has come to be meanwhile, and is not replaced"))
+            }
+            named => named.map(drop).map_err(failure(&self.path, "name")),
+        }
     }
 }
 
-impl Drop for Target {
-    fn drop(&mut self) {
-        if self.file.is_some() && !self.keep {
-            let _ = fs::remove_file(&self.part);
+/// Where a file that can be gone on with is written.
+pub fn part_of(path: &Path) -> PathBuf {
+    beside(path, ".part")
+}
+
+/// Removes what a process that was stopped left beside `path`, once it is given up.
+pub fn remove_part(path: &Path) -> Result<(), Failure> {
+    let part = part_of(path);
+    match Lock::take_existing(&part, Owner::Me) {
+        Ok(Some(_lock)) => fs::remove_file(&part).map_err(failure(&part, "remove")),
+        Ok(None) => {
+            Err(usage(path, "is being written by another process; wait for it, or stop it"))
         }
+        // What is no file of a join is left alone.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if Unfit::remedy(&error).is_some() => Ok(()),
+        Err(error) => Err(failure(&part, "remove")(error)),
     }
+}
+
+/// Checks that a file may come to be at `path`.
+fn check(path: &Path, force: bool) -> Result<(), Failure> {
+    match fs::metadata(path) {
+        Ok(data) if data.is_dir() => return Err(usage(path, "is a directory; name a file")),
+        Ok(data) if !data.is_file() => {
+            let message = "is no regular file; leave --to out, and redirect the output";
+            return Err(usage(path, message));
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(failure(path, "look at")(error));
+        }
+        _ => {}
+    }
+    // A link that leads nowhere stands there as well.
+    if !force && fs::symlink_metadata(path).is_ok() {
+        return Err(usage(path, "exists; name another file, or give --force"));
+    }
+    Ok(())
+}
+
+fn usage(path: &Path, message: &str) -> Failure {
+    Failure::Usage(format!("{}: {message}", path.display()))
 }
 
 /// An output to the target, or to standard output.
 pub fn output(target: Option<&Target>) -> Result<Output, Failure> {
     Ok(match target {
-        Some(target) => Output::file(target.file(0)?, target.part()),
+        Some(target) => Output::file(target.file(0)?, target.path()),
         None => Output::stdout(),
     })
 }
@@ -138,9 +203,8 @@ pub fn watch(
     target: Option<&Target>,
 ) -> Result<(), Failure> {
     let progress = progress.clone();
-    let part = target.map(|target| (target.part().to_path_buf(), target.keep));
+    let part = target.map(|target| (target.part().to_path_buf(), target.stays()));
     stopper.watch(move |signal| {
-        progress.finish();
         let rest = match &part {
             Some((_, true)) => "give the same command again to go on",
             Some((part, false)) => {
@@ -150,7 +214,9 @@ pub fn watch(
             }
             None => "the output is not whole",
         };
-        eprintln!("fpstore: stopped by {}; {rest}", signal_name(signal));
+        progress.finish();
+        // Standard error may be gone, with its terminal.
+        let _ = writeln!(io::stderr(), "fpstore: stopped by {}; {rest}", signal_name(signal));
     })
 }
 
@@ -165,19 +231,4 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
 pub fn failure(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Failure {
     let path = path.to_path_buf();
     move |source| Failure::File { path: path.clone(), action, source }
-}
-
-/// Makes the name of `path` durable.
-#[cfg(unix)]
-pub fn sync_directory(path: &Path) -> Result<(), Failure> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.unwrap_or(Path::new("."));
-    let synced = File::open(parent).and_then(|directory| directory.sync_all());
-    synced.map_err(failure(parent, "sync"))
-}
-
-/// Elsewhere a directory cannot be opened.
-#[cfg(not(unix))]
-pub fn sync_directory(_path: &Path) -> Result<(), Failure> {
-    Ok(())
 }

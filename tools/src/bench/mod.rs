@@ -21,7 +21,7 @@ mod terminal;
 mod throughput;
 mod timing;
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -231,11 +231,17 @@ fn write_all(results: &Results, directory: &Path) -> Result<(), Failure> {
     let json = directory.join("results.json");
     let text = serde_json::to_string_pretty(results)
         .map_err(|error| Failure::System(format!("cannot write the results: {error}")))?;
-    fs::write(&json, text + "\n").map_err(|error| written(&json, &error))?;
+    put(&json, (text + "\n").as_bytes())?;
+    let mut csv = Vec::new();
     let path = directory.join("results.csv");
-    let file = File::create(&path).map_err(|error| written(&path, &error))?;
-    results::write_csv(results, file).map_err(|error| written(&path, &error.into()))?;
+    results::write_csv(results, &mut csv).map_err(|error| written(&path, &error.into()))?;
+    put(&path, &csv)?;
     report::write(results, directory)
+}
+
+/// Puts a file in place, whole.
+fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fpstore::files::replace(path, bytes).map_err(|error| written(path, &error))
 }
 
 /// Why a file was not written.
@@ -254,7 +260,7 @@ fn command_line() -> String {
     std::iter::once("fpstore".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// Takes the number of the first SIGINT or SIGTERM, so that the stores that were built are removed;
+/// Takes the number of the first signal that stops a command, so that the stores that were built are removed;
 /// a second one ends the process at once.
 fn watch_signals() -> Result<Arc<AtomicUsize>, Failure> {
     let signal = Arc::new(AtomicUsize::new(0));
@@ -262,12 +268,17 @@ fn watch_signals() -> Result<Arc<AtomicUsize>, Failure> {
     {
         use std::sync::atomic::AtomicBool;
 
-        use signal_hook::consts::{SIGINT, SIGTERM};
+        use signal_hook::consts::SIGHUP;
         use signal_hook::flag;
 
         let came = Arc::new(AtomicBool::new(false));
-        for number in [SIGINT, SIGTERM] {
-            flag::register_conditional_shutdown(number, 128 + number, came.clone())
+        for number in crate::interrupt::watched() {
+            // A second SIGHUP is no hurry: a terminal that is closed sends two.
+            let hurry = match number {
+                SIGHUP => Arc::default(),
+                _ => came.clone(),
+            };
+            flag::register_conditional_shutdown(number, 128 + number, hurry)
                 .and_then(|_| flag::register(number, came.clone()))
                 .and_then(|_| flag::register_usize(number, signal.clone(), number as usize))
                 .map_err(|error| Failure::System(format!("cannot watch for signals: {error}")))?;

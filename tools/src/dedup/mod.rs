@@ -66,8 +66,8 @@ Memory: 32 bytes per fingerprint (36 with --keep central) and 16 MiB. With less,
 --memory SIZE, the pairs are found range by range, which takes longer; the least
 is 20 bytes per fingerprint (24), or 28 where the store has ids (32), and 16 MiB.
 
-Exit codes: 0 if it is done, 2 on an error, 130 and 143 if SIGINT or SIGTERM
-stopped it. A reader of the output that goes away ends it with 0.";
+Exit codes: 0 if it is done, 2 on an error; 129, 130 and 143 if SIGHUP, SIGINT
+or SIGTERM stopped it. A reader of the output that goes away ends it with 0.";
 
 /// Finds clusters of near duplicates, and says which documents to keep
 #[derive(clap::Args)]

@@ -137,7 +137,7 @@ impl Names {
             _ if is_empty && self.force => Ok(()),
             _ if is_empty => Err(MapError::Exists(path())),
             Err(error @ (MapError::Io { .. } | MapError::Version { .. })) => Err(error),
-            Err(MapError::Corrupt { rule: "IDM-1" | "IDM-2", .. }) => {
+            Err(MapError::Directory(_) | MapError::Corrupt { rule: "IDM-1" | "IDM-2", .. }) => {
                 Err(MapError::Foreign(path()))
             }
             // Whose map it was cannot be told.

@@ -1,19 +1,24 @@
 //! What a join has done, so that another process can go on with it.
 
 use std::fs;
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
 use fpstore::Store;
+use fpstore::files;
 use serde::{Deserialize, Serialize};
 
 use super::Args;
 use crate::failure::Failure;
-use crate::target::{Target, beside, failure, sync_directory};
+use crate::target::{Target, beside, failure, part_of, remove_part};
 
 /// What the name of a journal has behind that of the output.
 pub const SUFFIX: &str = ".resume";
 const VERSION: u32 = 1;
+/// More than any journal has.
+const MOST_BYTES: u64 = 1 << 20;
+/// No manifest is longer.
+const MOST_MANIFEST_BYTES: u64 = 64 << 20;
 
 /// What is noted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -88,11 +93,11 @@ impl Journal {
             return Ok(None);
         };
         let path = beside(to, SUFFIX);
-        let text = if path.exists() { fs::read(&path).ok() } else { None };
+        let text = read(&path).ok();
         let notes = text.and_then(|text| serde_json::from_slice::<Notes>(&text).ok());
         let of = Of::new(args, k, stores)?;
         let is_whole = |notes: &Notes| notes.next.is_none() && notes.of == of;
-        let notes = notes.filter(is_whole).filter(|_| !beside(to, ".part").exists());
+        let notes = notes.filter(is_whole).filter(|_| !part_of(to).exists());
         Ok(notes.map(|notes| Self { path: Some(path), done: notes.done, notes }))
     }
 
@@ -101,7 +106,7 @@ impl Journal {
         args: &Args,
         k: u32,
         stores: [Option<&Store>; 2],
-        target: Option<&mut Target>,
+        target: Option<&Target>,
     ) -> Result<Self, Failure> {
         let path = args.target.to.as_ref().map(|path| beside(path, SUFFIX));
         let of = Of::new(args, k, stores)?;
@@ -110,18 +115,22 @@ impl Journal {
         let (Some(path), Some(target)) = (&journal.path, target) else { return Ok(journal) };
         if !args.resume {
             // The old one was given up.
-            journal.remove()?;
+            if path.exists() {
+                remove_part(&args.target.to.clone().unwrap_or_default())?;
+                journal.remove()?;
+            }
             return Ok(journal);
         }
-        target.keep(true);
-        if !path.exists() {
-            return Ok(journal);
-        }
+        let text = match read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return journal.start_at(target);
+            }
+            text => text.map_err(failure(path, "read"))?,
+        };
         let fault = |what: &str| {
             let (path, part) = (path.display(), target.part().display());
             Err(Failure::Usage(format!("{path}: {what}, or remove it and {part} to start again")))
         };
-        let text = fs::read(path).map_err(failure(path, "read"))?;
         let Ok(notes) = serde_json::from_slice::<Notes>(&text) else {
             return fault("is no note of a join; name another output");
         };
@@ -144,6 +153,19 @@ impl Journal {
         Ok(Self { path: journal.path, done: notes.done, notes })
     }
 
+    /// The first note, before the first byte of the output: a file of pairs without a note is not of
+    /// a join, or of one whose note is lost.
+    fn start_at(self, target: &Target) -> Result<Self, Failure> {
+        if target.len()? > 0 {
+            let part = target.part().display();
+            return Err(Failure::Usage(format!(
+                "{part}: is there without the note of a join; name another output, or move it away"
+            )));
+        }
+        self.write()?;
+        Ok(self)
+    }
+
     /// The least `a` whose pairs are not written.
     pub fn start(&self) -> Option<u64> {
         let next = self.notes.next.as_ref()?;
@@ -153,29 +175,35 @@ impl Journal {
 
     /// Notes that all pairs up to `end` are written, and durable.
     pub fn note(&mut self, end: u64) -> Result<(), Failure> {
-        let Some(path) = &self.path else { return Ok(()) };
         self.notes.next = end.checked_add(1).map(hex);
         self.notes.done = self.done;
-        let new = beside(path, ".new");
-        let fail = failure(&new, "write");
-        let text = serde_json::to_vec(&self.notes).map_err(|error| fail(error.into()))?;
-        let mut file = fs::File::create(&new).map_err(&fail)?;
-        file.write_all(&text).and_then(|()| file.sync_all()).map_err(&fail)?;
-        fs::rename(&new, path).map_err(failure(&new, "rename"))?;
-        sync_directory(path)
+        self.write()
+    }
+
+    fn write(&self) -> Result<(), Failure> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let text = serde_json::to_vec(&self.notes).map_err(io::Error::from);
+        let written = text.and_then(|text| files::replace(path, &text));
+        written.map_err(failure(path, "write"))
     }
 
     /// Removes the file, if there is one.
     pub fn remove(&self) -> Result<(), Failure> {
         let Some(path) = &self.path else { return Ok(()) };
-        let _ = fs::remove_file(beside(path, ".new"));
         match fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(failure(path, "remove")(error))
             }
             _ => Ok(()),
         }
     }
+}
+
+/// The bytes of the journal at `path`.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    files::open_own(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 fn hex(fingerprint: u64) -> String {
@@ -185,6 +213,6 @@ fn hex(fingerprint: u64) -> String {
 /// Length and CRC of the manifest of a store.
 fn tag(store: &Store) -> Result<(u64, u32), Failure> {
     let path = store.path().join("manifest.fps");
-    let bytes = fs::read(&path).map_err(failure(&path, "read"))?;
+    let bytes = files::read_at_most(&path, MOST_MANIFEST_BYTES).map_err(failure(&path, "read"))?;
     Ok((bytes.len() as u64, crc32fast::hash(&bytes)))
 }

@@ -58,15 +58,15 @@ Shards: --shard I/N gives those pairs whose a lies in the range with number I,
 from 0 to N - 1, of N ranges. They depend on the store alone, so that any machine
 with a copy of it can take one. The first has most work.
 
-FILE appears when it is whole; until then it is FILE.part, which goes if the
-join is stopped or fails. With --resume it stays, and FILE.resume notes each
-range that is done: the same command goes on behind the last one, after SIGINT,
-SIGTERM, kill -9 or a full disk. --memory decides how large ranges are, and may
+FILE appears when it is whole; until then it is a temporary file beside it, which
+goes if the join is stopped or fails. With --resume it is FILE.part, which stays,
+and FILE.resume notes each range that is done: the same command goes on behind
+the last one, after SIGINT, SIGTERM, SIGHUP, kill -9 or a full disk. --memory decides how large ranges are, and may
 differ from run to run; where all fits into it there is one range.
 
-Exit codes: 0 if it is done, also where there are no pairs; 2 on an error; 130
-and 143 if SIGINT or SIGTERM stopped it. A reader of the output that goes away
-ends it with 0.";
+Exit codes: 0 if it is done, also where there are no pairs; 2 on an error; 129,
+130 and 143 if SIGHUP, SIGINT or SIGTERM stopped it. A reader of the output that
+goes away ends it with 0.";
 
 /// Finds all pairs of fingerprints within a Hamming distance, of one store or of two
 #[derive(clap::Args)]
@@ -197,12 +197,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    let mut target = claim(&args)?;
-    let journal = Journal::open(&args, radius, stores, target.as_mut())?;
+    let target = claim(&args)?;
     let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
     let progress = Progress::new(mode);
     let stopper = Stopper::default();
+    // Before the first note is written: from then on a signal keeps what there is.
     target::watch(&stopper, &progress, target.as_ref())?;
+    let journal = Journal::open(&args, radius, stores, target.as_ref())?;
 
     let sides = ids.then(|| Sides {
         stores: [&a, b.as_ref().unwrap_or(&a)],
@@ -273,7 +274,10 @@ fn claim(args: &Args) -> Result<Option<Target>, Failure> {
             journal.display()
         )));
     }
-    args.target.claim()
+    match args.resume {
+        true => Target::claim_part(path, args.target.force).map(Some),
+        false => args.target.claim(),
+    }
 }
 
 /// Runs the join; gives what is done in the end, and the number of fingerprints that were joined

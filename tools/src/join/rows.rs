@@ -92,7 +92,7 @@ impl<'a> Rows<'a> {
             return Ok(Rows::Parquet(Box::new(table), printers));
         }
         let mut output = match target {
-            Some(target) => Output::file(target.file(bytes)?, target.part()).behind(bytes),
+            Some(target) => Output::file(target.file(bytes)?, target.path()).behind(bytes),
             None => Output::stdout(),
         };
         if args.table.header && bytes == 0 {

@@ -22,11 +22,15 @@ mod pack;
 mod pairs;
 mod pipes;
 mod plan;
+#[cfg(unix)]
+mod planted;
 mod progress;
 mod query;
 mod report;
 #[cfg(feature = "parquet")]
 mod round_trips;
+#[cfg(target_os = "linux")]
+mod signals;
 mod tables;
 mod terminal;
 mod writers;

@@ -44,7 +44,7 @@ struct Row {
 pub fn write(results: &Results, directory: &Path) -> Result<(), Failure> {
     for (name, text) in [("report.html", page(results)?), ("front.svg", alone(results)?)] {
         let path = directory.join(name);
-        fs::write(&path, text).map_err(|error| super::written(&path, &error))?;
+        super::put(&path, text.as_bytes())?;
     }
     Ok(())
 }

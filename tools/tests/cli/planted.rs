@@ -1,0 +1,195 @@
+//! Files, links and pipes that others put where the tool is about to write, and what is not its own to
+//! replace.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Scratch;
+
+fn pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+/// A store with a pair, and a file that nobody may touch.
+fn scratch() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[1, 3], "");
+    scratch.write("victim", "precious");
+    scratch
+}
+
+const PAIR: &str = "0000000000000001\t0000000000000003\t1\n";
+
+fn names(scratch: &Scratch) -> Vec<String> {
+    scratch.listing("").into_iter().map(|(name, _)| name).collect()
+}
+
+#[test]
+fn a_link_under_the_name_of_a_part_is_not_followed() {
+    let scratch = scratch();
+    for planted in ["pairs.part", "pairs.resume.new", "pairs.resume"] {
+        symlink(scratch.path("victim"), scratch.path(planted)).unwrap();
+        let ran = scratch.run("join store --to pairs --quiet --force");
+        if ran.code == Some(0) {
+            assert_eq!(fs::read_to_string(scratch.path("pairs")).unwrap(), PAIR);
+            fs::remove_file(scratch.path("pairs")).unwrap();
+        }
+        if scratch.path(planted).exists() {
+            let ran = scratch.run("join store --to pairs --quiet --resume");
+            match planted {
+                "pairs.resume.new" => drop(ran.succeeds()),
+                _ => ran.fails_naming(&[
+                    planted,
+                    "it is a symbolic link",
+                    "put a file of yours there",
+                ]),
+            }
+        }
+        assert_eq!(fs::read(scratch.path("victim")).unwrap(), b"precious", "{planted}");
+        for name in ["pairs", "pairs.part", "pairs.resume", "pairs.resume.new"] {
+            let _ = fs::remove_file(scratch.path(name));
+        }
+    }
+}
+
+#[test]
+fn a_part_that_is_no_file_of_ones_own_is_not_gone_on_with() {
+    let scratch = scratch();
+    let line = "join store --to pairs --quiet --resume";
+    pipe(&scratch.path("pairs.part"));
+    scratch.run_without_reading(line).fails_naming(&["pairs.part", "it is a named pipe"]);
+    fs::remove_file(scratch.path("pairs.part")).unwrap();
+    fs::hard_link(scratch.path("victim"), scratch.path("pairs.part")).unwrap();
+    scratch.run(line).fails_naming(&["pairs.part", "it has a second name"]);
+    fs::remove_file(scratch.path("pairs.part")).unwrap();
+    // A file of the user's that just has this name.
+    scratch.write("pairs.part", "mine");
+    scratch.run(line).fails_with(
+        "pairs.part: is there without the note of a join; name another output, or move it away",
+    );
+    assert_eq!(fs::read(scratch.path("pairs.part")).unwrap(), b"mine");
+    // It is in nobody's way who does not want to go on.
+    scratch.run("join store --to pairs --quiet").succeeds();
+    scratch.run("merge-pairs pairs --to merged --quiet").succeeds();
+    assert_eq!(fs::read(scratch.path("pairs.part")).unwrap(), b"mine");
+    assert_eq!(fs::read(scratch.path("victim")).unwrap(), b"precious");
+    assert_eq!(names(&scratch), ["merged", "pairs", "pairs.part", "store", "victim"]);
+}
+
+#[test]
+fn an_output_that_comes_to_be_meanwhile_is_not_replaced() {
+    let scratch = scratch();
+    let mut command = scratch.command("merge-pairs - --to out --quiet");
+    let mut child =
+        command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the tool starts");
+    wait_until(|| scratch.listing("").len() == 3);
+    scratch.write("out", "of another process");
+    drop(child.stdin.take());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(stderr, "fpstore: out: has come to be meanwhile, and is not replaced\n");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(fs::read(scratch.path("out")).unwrap(), b"of another process");
+    assert_eq!(names(&scratch), ["out", "store", "victim"]);
+}
+
+#[test]
+fn what_a_killed_merge_left_goes_with_the_next_one() {
+    let scratch = scratch();
+    let mut command = scratch.command("merge-pairs - --to out --quiet");
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    wait_until(|| scratch.listing("").len() == 3);
+    // While it runs, what it writes stays.
+    scratch.write("pairs", PAIR);
+    scratch.run("merge-pairs pairs --to other --quiet").succeeds();
+    assert_eq!(scratch.listing("").len(), 5);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(scratch.listing("").len(), 5);
+    scratch.run("merge-pairs pairs --to other --quiet --force").succeeds();
+    assert_eq!(names(&scratch), ["other", "pairs", "store", "victim"]);
+}
+
+fn wait_until(done: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not come to be");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Packs the string `key` as the only id of a store.
+fn pack_key(scratch: &Scratch, key: &str, line: &str) -> crate::Ran {
+    scratch.write("in.jsonl", format!("{{\"key\":\"{key}\",\"fingerprint\":1}}\n"));
+    scratch.run(&format!("pack in.jsonl --id-column key --quiet {line}"))
+}
+
+fn read_key(scratch: &Scratch, store: &str, map: &str) -> String {
+    scratch.run(&format!("dump {store} --id-map {map}")).succeeds().stdout
+}
+
+#[test]
+fn the_id_map_of_another_store_is_not_replaced_even_by_force() {
+    let scratch = Scratch::new();
+    pack_key(&scratch, "one", "-o one --id-map ids").succeeds();
+    for force in ["", "--force"] {
+        pack_key(&scratch, "two", &format!("-o two --id-map ids {force}")).fails_with(
+            "ids: is an id map, and not that of two; another store may need it: give another FILE, or \
+             move it away",
+        );
+        assert!(!scratch.path("two").exists());
+    }
+    // Nor where that store is there, and has another map.
+    pack_key(&scratch, "two", "-o two --id-map ids2").succeeds();
+    pack_key(&scratch, "more", "-o two --id-map ids --force").fails_naming(&["not that of two"]);
+    assert_eq!(read_key(&scratch, "one", "ids"), "0000000000000001\tone\n");
+    assert_eq!(read_key(&scratch, "two", "ids2"), "0000000000000001\ttwo\n");
+    // Its own one is, and only by force.
+    pack_key(&scratch, "more", "-o two --id-map ids2").ends_with_code(2);
+    pack_key(&scratch, "more", "-o two --id-map ids2 --force").succeeds();
+    assert_eq!(read_key(&scratch, "two", "ids2"), "0000000000000001\tmore\n");
+    assert_eq!(names(&scratch), ["ids", "ids2", "in.jsonl", "one", "two"]);
+}
+
+#[test]
+fn the_pending_map_of_another_store_whose_pack_was_killed_is_not_lost() {
+    let scratch = Scratch::new();
+    pack_key(&scratch, "one", "-o one --id-map ids").succeeds();
+    // What a kill between the two renames leaves.
+    fs::rename(scratch.path("ids"), scratch.path("ids.new")).unwrap();
+    for force in ["", "--force"] {
+        pack_key(&scratch, "two", &format!("-o two --id-map ids {force}"))
+            .fails_naming(&["ids.new: stands in the way", "give another FILE"]);
+    }
+    assert_eq!(read_key(&scratch, "one", "ids"), "0000000000000001\tone\n");
+    pack_key(&scratch, "more", "-o one --id-map ids --force").succeeds();
+    assert_eq!(read_key(&scratch, "one", "ids"), "0000000000000001\tmore\n");
+    assert_eq!(names(&scratch), ["ids", "in.jsonl", "one"]);
+}
+
+#[test]
+fn links_and_pipes_under_the_names_of_an_id_map_are_not_followed() {
+    let scratch = scratch();
+    symlink(scratch.path("victim"), scratch.path("ids.new")).unwrap();
+    pack_key(&scratch, "one", "-o one --id-map ids").fails_naming(&["ids.new: stands in the way"]);
+    fs::remove_file(scratch.path("ids.new")).unwrap();
+    pipe(&scratch.path("ids.new"));
+    pack_key(&scratch, "one", "-o one --id-map ids").fails_naming(&["ids.new: stands in the way"]);
+    fs::remove_file(scratch.path("ids.new")).unwrap();
+    pipe(&scratch.path("ids"));
+    pack_key(&scratch, "one", "-o one --id-map ids --force")
+        .fails_naming(&["ids: ", "it is a named pipe"]);
+    scratch.run("dump store --id-map ids").ends_with_code(2);
+    fs::remove_file(scratch.path("ids")).unwrap();
+    pack_key(&scratch, "one", "-o one --id-map ids").succeeds();
+    fs::remove_file(scratch.path("ids")).unwrap();
+    pipe(&scratch.path("ids"));
+    scratch
+        .run_without_reading("dump one --id-map ids")
+        .fails_naming(&["ids: cannot open the id map: it is a named pipe"]);
+    assert_eq!(fs::read(scratch.path("victim")).unwrap(), b"precious");
+}
