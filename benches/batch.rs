@@ -94,8 +94,9 @@ fn main() {
             let predicted = batch.predicted(plan, asked as u64).unwrap_or(f64::NAN);
             let (start, processor) = (Instant::now(), processor_seconds());
             let mut found = (0, 0);
-            let summary = batch.run(|number, matches| {
-                found = matches.iter().fold(found, |sum, at| mix(sum, number, at.fingerprint));
+            let summary = batch.run(|answer| {
+                let sum = answer.matches.iter();
+                found = sum.fold(found, |sum, at| mix(sum, answer.query, at.fingerprint));
                 ControlFlow::Continue(())
             });
             let seconds = start.elapsed().as_secs_f64();

@@ -105,6 +105,14 @@ pub enum Error {
         /// Bytes that would do.
         needed: u64,
     },
+    /// The system has not so much memory.
+    #[error(
+        "cannot get {bytes} bytes of memory; set a limit of memory, so that the work is done in pieces"
+    )]
+    OutOfMemory {
+        /// Bytes that were asked for.
+        bytes: u64,
+    },
     /// The set needs more than the format allows.
     #[error(
         "{count} fingerprints need more than 2^32 - 1 blocks of {block_bytes} bytes; choose larger blocks"

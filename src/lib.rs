@@ -85,6 +85,7 @@ mod huffman;
 mod ids;
 mod join;
 mod mapped;
+mod memory;
 mod permute;
 mod plan;
 mod profile;
@@ -97,7 +98,7 @@ mod store;
 mod table;
 mod threads;
 
-pub use batch::{Batch, BatchPlan, BatchSummary};
+pub use batch::{Answer, Batch, BatchPlan, BatchSummary};
 pub use block::simd_level;
 pub use calibrate::CalibrationGap;
 pub use clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};

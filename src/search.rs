@@ -1,5 +1,6 @@
 //! Online search: all fingerprints within Hamming distance k of one (section 3 of the paper).
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use crate::block::{Candidate, Reading};
@@ -19,8 +20,15 @@ const PAGE_BYTES: usize = 4096;
 /// takes are on their way meanwhile.
 const GATHERED: usize = 256;
 
-/// Blocks that are sifted before the survivors are counted.
+/// Blocks that are sifted before the survivors are counted, and keys that these may hold, unless it
+/// is a single block: each may survive.
 const SIFTED: usize = 64;
+const SIFTED_KEYS: u64 = 1 << 17;
+
+/// Blocks without a column that are decoded together, where they are adjacent.
+const SIDE_BY_SIDE: usize = 4;
+/// Blocks of a scan that are candidates at a time.
+const SCANNED: usize = 1 << 16;
 
 /// A search that takes longer than this has waited for the disk: a fixed time, and one per block.
 const WARM: Duration = Duration::from_micros(40);
@@ -68,6 +76,9 @@ pub struct Searcher<'a> {
     untimed: u32,
     /// Whether one match is enough.
     any: bool,
+    /// Matches, as often as they are found, after which a search gives up; and whether it has.
+    most: usize,
+    gave_up: bool,
 }
 
 /// A table that a search descends.
@@ -122,6 +133,8 @@ impl<'a> Searcher<'a> {
             cold: false,
             untimed: 0,
             any: false,
+            most: usize::MAX,
+            gave_up: false,
         }
     }
 
@@ -133,6 +146,21 @@ impl<'a> Searcher<'a> {
     /// [`Error::Corrupt`](crate::Error::Corrupt) if a block that is needed is damaged.
     pub fn search(&mut self, fingerprint: u64, k: u32) -> Result<&[Match]> {
         self.search_with(fingerprint, k, false)
+    }
+
+    /// As [`Self::search`], unless more than `most` matches are found, some perhaps several times:
+    /// then `None`. The matches that are held are hardly more.
+    pub(crate) fn search_up_to(
+        &mut self,
+        fingerprint: u64,
+        k: u32,
+        most: usize,
+    ) -> Result<Option<&[Match]>> {
+        self.most = most;
+        let found = self.search_with(fingerprint, k, false).map(|_| ());
+        self.most = usize::MAX;
+        found?;
+        Ok((!self.gave_up).then_some(&self.matches))
     }
 
     /// Whether any stored fingerprint is within `k` of `fingerprint`; `k` over 64 is 64. Looks into one
@@ -179,13 +207,11 @@ impl<'a> Searcher<'a> {
         let start = (self.cold || self.untimed == 0).then(Instant::now);
         for segment in self.segments {
             if by_scan || !self.descend(segment, fingerprint, k) {
-                self.plan_scan(segment, fingerprint, k);
+                self.scan(segment, fingerprint, k)?;
+            } else {
+                self.search_candidates(segment, k, self.matches.len())?;
             }
-            self.search_candidates(segment, k)?;
-            if self.counts_bytes {
-                self.work.bytes_touched += self.scanned_bytes(segment);
-            }
-            if self.any && !self.matches.is_empty() {
+            if self.is_done() {
                 break;
             }
         }
@@ -194,6 +220,8 @@ impl<'a> Searcher<'a> {
             let blocks = u32::try_from(self.work.blocks_scanned).unwrap_or(u32::MAX);
             self.cold = start.elapsed() > WARM + WARM_BLOCK * blocks;
         }
+        // Before those that were found several times become one.
+        self.gave_up = self.matches.len() > self.most;
         self.matches.sort_unstable_by_key(|found| (found.distance, found.fingerprint));
         self.matches.dedup();
         Ok(&self.matches)
@@ -257,37 +285,63 @@ impl<'a> Searcher<'a> {
         }
     }
 
-    /// Makes every block of the identity table a candidate.
-    fn plan_scan(&mut self, segment: &Segment, fingerprint: u64, k: u32) {
-        self.work.full_scans += 1;
-        self.reading = Reading::Whole;
-        let blocks = segment.identity().block_count() as u32;
-        self.candidates.clear();
-        self.candidates.extend((0..blocks).map(|block| Candidate { block, budget: k }));
-        self.tables.clear();
-        self.tables.push(Descended {
-            number: 0,
-            query: fingerprint,
-            threshold: k,
-            probes_end: 0,
-            candidates_end: self.candidates.len(),
-        });
+    /// Whether the matches that were found are enough, or too many.
+    fn is_done(&self) -> bool {
+        self.matches.len() > if self.any { 0 } else { self.most }
     }
 
-    fn search_candidates(&mut self, segment: &Segment, k: u32) -> Result<()> {
+    /// Searches all blocks of the identity table.
+    fn scan(&mut self, segment: &Segment, fingerprint: u64, k: u32) -> Result<()> {
+        self.work.full_scans += 1;
+        self.reading = Reading::Whole;
         let earlier = self.matches.len();
+        let blocks = segment.identity().block_count() as u32;
+        for start in (0..blocks).step_by(SCANNED) {
+            let part = start..blocks.min(start.saturating_add(SCANNED as u32));
+            self.candidates.clear();
+            self.candidates.extend(part.map(|block| Candidate { block, budget: k }));
+            self.tables.clear();
+            self.tables.push(Descended {
+                number: 0,
+                query: fingerprint,
+                threshold: k,
+                probes_end: 0,
+                candidates_end: self.candidates.len(),
+            });
+            self.search_candidates(segment, k, earlier)?;
+            if self.is_done() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the matches in the candidates; those from number `earlier` on are of this segment.
+    fn search_candidates(&mut self, segment: &Segment, k: u32, earlier: usize) -> Result<()> {
+        if self.counts_bytes {
+            self.work.bytes_touched += self.scanned_bytes(segment);
+        }
         let mut ahead = Ahead::new();
         let mut start = 0;
         let mut looked_into = 0;
         for at in 0..self.tables.len() {
             let Descended { number, query, candidates_end, .. } = self.tables[at];
             let table = &segment.tables()[number];
+            if table.geometry().planes() == 0 {
+                start = self.decode_candidates(table, query, k, start..candidates_end)?;
+                if self.is_done() {
+                    break;
+                }
+                continue;
+            }
             let table_start = start;
+            let sifted = (SIFTED_KEYS / table.geometry().most_keys()).max(1) as usize;
+            let sifted = sifted.min(SIFTED);
             while start < candidates_end {
-                let end = candidates_end.min(start + SIFTED);
+                let end = candidates_end.min(start + sifted);
                 if self.reading == Reading::Parts {
                     // The pages of the first were asked for before.
-                    let far = (end + SIFTED).min(candidates_end);
+                    let far = (end + sifted).min(candidates_end);
                     let asked =
                         if start < PAGES_AHEAD || start > table_start { end } else { start };
                     prefetch_pages(table, &self.candidates[asked.max(PAGES_AHEAD).min(far)..far]);
@@ -313,7 +367,7 @@ impl<'a> Searcher<'a> {
                 start = end;
                 if self.survivors.len() >= GATHERED || self.any {
                     looked_into = self.look_into_survivors(segment, k, earlier, looked_into)?;
-                    if self.any && self.matches.len() > earlier {
+                    if self.is_done() {
                         self.work.blocks_scanned += start as u64;
                         return Ok(());
                     }
@@ -323,6 +377,58 @@ impl<'a> Searcher<'a> {
         self.work.blocks_scanned += start as u64;
         self.look_into_survivors(segment, k, earlier, looked_into)?;
         Ok(())
+    }
+
+    /// Finds the matches in candidates of a table without a column, some at a time where these are
+    /// adjacent. Gives the end of those that were decoded: all of them, unless the search is done.
+    fn decode_candidates(
+        &mut self,
+        table: &Table,
+        query: u64,
+        k: u32,
+        candidates: Range<usize>,
+    ) -> Result<usize> {
+        let mut at = candidates.start;
+        while at < candidates.end && !self.is_done() {
+            let rest = &self.candidates[at..candidates.end];
+            let first = u64::from(rest[0].block);
+            let follow = |&(i, candidate): &(usize, &Candidate)| {
+                i < SIDE_BY_SIDE && u64::from(candidate.block) == first + i as u64
+            };
+            let adjacent = rest.iter().enumerate().take_while(follow).count() as u64;
+            let (end, _) = table.blocks_within(first..first + adjacent, SIFTED_KEYS);
+            let count = (end - first) as usize;
+            if let Some(next) = rest.get(count) {
+                table.prefetch_whole(*next);
+            }
+            table.decode_blocks(first..end, &mut self.decoded)?;
+            for &key in &self.decoded {
+                let distance = (key ^ query).count_ones();
+                // One too many tells that there are.
+                if distance <= k && self.matches.len() <= self.most {
+                    let fingerprint = table.permutation().fingerprint(key);
+                    self.matches.push(Match { fingerprint, distance });
+                }
+            }
+            at += count;
+            self.work.blocks_decoded += count as u64;
+            if self.counts_bytes {
+                self.work.bytes_touched += count as u64 * table.stream_bytes();
+            }
+        }
+        Ok(at)
+    }
+
+    /// Bytes that a searcher of these segments may take, but for the matches, and 8 for each candidate
+    /// block.
+    pub(crate) fn most_bytes(segments: &[Segment]) -> u64 {
+        let tables = segments.iter().flat_map(Segment::tables);
+        let of_table = |table: &Table| {
+            // Keys, and with a column also survivors, twice.
+            let bytes = if table.geometry().planes() == 0 { 8 } else { 24 };
+            bytes * table.geometry().most_keys().max(1 << 15)
+        };
+        tables.map(of_table).max().unwrap_or(0)
     }
 
     /// Bytes of headers and columns that the candidates of a segment stand for.
@@ -380,9 +486,13 @@ impl<'a> Searcher<'a> {
             self.numbers.clear();
             self.numbers.extend(of_block.iter().map(|survivor| survivor.number));
             let matches = &mut self.matches;
+            let most = self.most;
             let found = |key: u64| {
-                let distance = (key ^ query).count_ones();
-                matches.push(Match { fingerprint: permutation.fingerprint(key), distance });
+                // One too many tells that there are.
+                if matches.len() <= most {
+                    let distance = (key ^ query).count_ones();
+                    matches.push(Match { fingerprint: permutation.fingerprint(key), distance });
+                }
             };
             let block = self.candidates[candidate as usize].block;
             let known = &self.known;

@@ -6,6 +6,7 @@
 //! table past them, as the paper does for a batch, by the engine of joins.
 
 mod low;
+mod parts;
 mod pieces;
 mod probe;
 mod single;
@@ -24,7 +25,7 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::join::{self, Message, Output};
 use crate::mapped;
-use crate::search::Match;
+use crate::search::{Match, Searcher};
 use crate::segment::{self, Segment};
 use crate::sort;
 use crate::threads;
@@ -33,6 +34,8 @@ use crate::threads;
 const MIN_MEMORY: u64 = 16 << 20;
 /// Bytes that a batch takes besides queries and matches.
 const FIXED_BYTES: u64 = 10 << 20;
+/// Bytes that each thread takes, from the seventh on beside the limit.
+const THREAD_BYTES: u64 = 1 << 20;
 /// Bytes per query at most: with its number, in the order of the caller and sorted; distinct; twice
 /// in memory in a stream; and what sorting takes.
 const QUERY_BYTES: u64 = 72;
@@ -59,6 +62,21 @@ pub enum BatchPlan {
     /// The identity table is read once, past tables of the queries in memory. Reads the disk in
     /// order, and needs no other table.
     Stream,
+}
+
+/// What a [`Batch`] hands on for one of its queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer<'a> {
+    /// Number of the query, from 0 on.
+    pub query: usize,
+    /// Matches, by distance, then by value; no more than the [limit](Batch::limit).
+    pub matches: &'a [Match],
+    /// How many stored fingerprints match the query, whatever the limit.
+    pub count: u64,
+    /// Whether further matches of this query come with the next answer: so where those of a single query
+    /// are more than the [memory](Batch::memory) holds. `matches` are those that follow on the ones before.
+    pub more: bool,
 }
 
 /// What a batch has done.
@@ -95,9 +113,9 @@ pub struct BatchSummary {
 /// let store = fpstore::Store::open(&path)?;
 /// let queries = [u64::MAX, 0, 0b1011];
 /// let mut counts = Vec::new();
-/// store.search_batch(&queries, 1).run(|number, matches| {
-///     assert_eq!(number, counts.len());
-///     counts.push(matches.len());
+/// store.search_batch(&queries, 1).run(|answer| {
+///     assert_eq!(answer.query, counts.len());
+///     counts.push(answer.matches.len());
 ///     ControlFlow::Continue(())
 /// })?;
 /// assert_eq!(counts, [1, 0, 2]);
@@ -161,8 +179,9 @@ impl<'a> Batch<'a> {
     }
 
     /// The most bytes of memory that the batch takes, from 16 MiB on, besides the queries
-    /// themselves. Where not all fits, the queries are answered in several pieces, one query at
-    /// least.
+    /// themselves, and 1 MiB per thread from the seventh on. Where not all fits, the queries are answered in
+    /// several pieces; where not even the matches of a single query do, these come in several
+    /// [answers](Answer::more), for each of which the store is read once.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
@@ -176,7 +195,8 @@ impl<'a> Batch<'a> {
         self
     }
 
-    /// The most matches that are handed on for a query: the nearest ones.
+    /// The most matches that are handed on for a query: the nearest ones. With 0 a batch only
+    /// [counts](Answer::count).
     pub fn limit(mut self, matches: usize) -> Self {
         self.limit = matches;
         self
@@ -227,19 +247,16 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Answers all queries. `sink` is called once for each, on the thread of the caller, with its
-    /// number and its matches by distance, then by value. Where the sink breaks, the batch ends
-    /// soon and well.
+    /// Answers all queries. `sink` is called on the thread of the caller, once for each query, unless
+    /// its matches do not fit into the [memory](Self::memory). Where the sink breaks, the batch ends soon
+    /// and well.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidOption`] before anything else, or if the system cannot start so many threads;
     /// [`Error::Corrupt`] if a block that is needed is damaged; [`Error::Cancelled`] if it was
     /// [asked to stop](Self::cancel).
-    pub fn run(
-        &self,
-        mut sink: impl FnMut(usize, &[Match]) -> ControlFlow<()>,
-    ) -> Result<BatchSummary> {
+    pub fn run(&self, mut sink: impl FnMut(Answer<'_>) -> ControlFlow<()>) -> Result<BatchSummary> {
         if let Some(memory) = self.memory.filter(|&memory| memory < MIN_MEMORY) {
             return Err(Error::too_little_memory(memory, "it is", MIN_MEMORY));
         }
@@ -296,7 +313,7 @@ impl Iterator for Answers<'_> {
     }
 }
 
-impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
+impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
     /// The plan for so many queries.
     fn choose(&self, queries: usize) -> BatchPlan {
         let batch = self.batch;
@@ -330,8 +347,30 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
 
     /// Matches that may be in memory.
     fn most_matches(&self) -> usize {
+        self.items(MATCH_BYTES)
+    }
+
+    /// How many threads may search, each with a searcher of its own.
+    fn searchers(&self, threads: usize) -> usize {
+        let Some(memory) = self.batch.memory else { return threads };
+        let bytes = Searcher::most_bytes(self.batch.segments).max(1);
+        let searchers = memory.saturating_sub(FIXED_BYTES) / 2 / bytes;
+        usize::try_from(searchers).unwrap_or(usize::MAX).clamp(1, threads)
+    }
+
+    /// Whether there is memory for what a probe decodes. Of large blocks, which may hold very many
+    /// keys, each thread decodes one.
+    fn has_room_to_probe(&self, threads: usize) -> bool {
+        let Some(memory) = self.batch.memory else { return true };
+        let bytes = probe::decoded_bytes(self.batch.segments);
+        bytes <= THREAD_BYTES || bytes * threads as u64 <= memory.saturating_sub(FIXED_BYTES) / 2
+    }
+
+    /// How many items of so many bytes there are in a quarter of the memory.
+    fn items(&self, bytes: u64) -> usize {
         let Some(memory) = self.batch.memory else { return usize::MAX };
-        usize::try_from(memory.saturating_sub(FIXED_BYTES) / 4 / MATCH_BYTES).unwrap_or(usize::MAX)
+        let items = memory.saturating_sub(FIXED_BYTES) / 4 / bytes;
+        usize::try_from(items).unwrap_or(usize::MAX).max(1)
     }
 
     /// Answers pieces, up to where the caller stops.
@@ -361,8 +400,11 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
         let mut distinct: Vec<u64> = sorted.iter().map(|&[query, _]| query).collect();
         distinct.dedup();
         let Some(pairs) = self.find(plan, &distinct)? else {
-            // More matches than fit: each half has fewer. A single query has all in memory.
+            // More matches than fit: each half has fewer.
             drop((sorted, distinct));
+            if let [[query, number]] = queries[..] {
+                return self.answer_in_parts(number, query);
+            }
             let (one, other) = queries.split_at(queries.len() / 2);
             let (one, other) = (one.to_vec(), other.to_vec());
             drop(queries);
@@ -391,7 +433,7 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
                 fingerprint: found,
                 distance: (query ^ found).count_ones(),
             }));
-            run.deliver(number, &matches)
+            run.deliver(number, &matches, pairs.len())
         };
         if !self.batch.ordered {
             for (number, answer) in of_numbers {
@@ -427,11 +469,13 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
     fn find(&self, plan: BatchPlan, queries: &[u64]) -> Result<Option<Vec<[u64; 2]>>> {
         let batch = self.batch;
         let pool = self.pool()?;
-        let most = if queries.len() > 1 { self.most_matches() } else { usize::MAX };
+        let most = self.most_matches();
+        let has_room = self.has_room_to_probe(pool.current_num_threads());
         let mut pairs = Vec::new();
         let mut too_many = false;
         let work = |output: &Output| {
             let probed = plan == BatchPlan::Probe
+                && has_room
                 && probe::can_probe(batch.segments, batch.k)
                 && probe::probe(output, queries, batch.segments, batch.k).map(|()| true)?;
             if !probed {
@@ -452,15 +496,22 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
         Ok((!too_many).then_some(pairs))
     }
 
-    /// Hands an answer to the caller.
-    fn deliver(&mut self, number: u64, matches: &[Match]) -> ControlFlow<()> {
+    /// Hands an answer to the caller: matches, of which there are so many.
+    fn deliver(&mut self, number: u64, matches: &[Match], count: usize) -> ControlFlow<()> {
         let matches = &matches[..matches.len().min(self.batch.limit)];
-        self.summary.queries += 1;
-        self.summary.matches += matches.len() as u64;
-        if self.summary.queries.is_multiple_of(TOLD) || self.summary.queries == self.all() {
-            (self.batch.progress)(self.summary.queries);
+        let (query, count) = (number as usize, count as u64);
+        self.hand_on(Answer { query, matches, count, more: false })
+    }
+
+    fn hand_on(&mut self, answer: Answer<'_>) -> ControlFlow<()> {
+        self.summary.matches += answer.matches.len() as u64;
+        if !answer.more {
+            self.summary.queries += 1;
+            if self.summary.queries.is_multiple_of(TOLD) || self.summary.queries == self.all() {
+                (self.batch.progress)(self.summary.queries);
+            }
         }
-        (self.sink)(number as usize, matches)
+        (self.sink)(answer)
     }
 
     /// The threads of the batch.

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::{Query, Run};
-use crate::error::Result;
+use super::{Answer, Query, Run};
+use crate::error::{Error, Result};
 use crate::search::{Match, Searcher};
 
 /// Most queries that one task searches.
@@ -26,7 +26,17 @@ const MANY_MATCHES: usize = 1 << 16;
 /// Nanoseconds of searches that are worth starting threads.
 const STARTING_COST: f64 = 300_000.0;
 
-impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
+/// The answers of a task to its first queries.
+#[derive(Default)]
+struct Answers {
+    matches: Vec<Match>,
+    /// How many match each of the queries.
+    counts: Vec<usize>,
+    /// Why there are no further ones.
+    fault: Option<Error>,
+}
+
+impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
     /// Searches one query after the other.
     pub(super) fn search(&mut self, queries: &[Query]) -> Result<ControlFlow<()>> {
         let time = || queries.len() as f64 * self.batch.search_cost();
@@ -34,7 +44,7 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
             return self.search_alone(queries);
         }
         let pool = self.pool()?;
-        match pool.current_num_threads() {
+        match self.searchers(pool.current_num_threads()) {
             1 => self.search_alone(queries),
             _ => self.search_side_by_side(queries, &pool),
         }
@@ -43,9 +53,13 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
     /// Searches on the thread of the caller.
     fn search_alone(&mut self, queries: &[Query]) -> Result<ControlFlow<()>> {
         let mut searcher = Searcher::new(self.batch.segments);
+        let most = self.most_matches();
         for &[query, number] in queries {
             self.batch.check_cancelled()?;
-            let flow = self.deliver(number, searcher.search(query, self.batch.k)?);
+            let flow = match searcher.search_up_to(query, self.batch.k, most)? {
+                Some(matches) => self.deliver(number, matches, matches.len()),
+                None => self.answer_in_parts(number, query)?,
+            };
             if flow.is_break() {
                 return Ok(flow);
             }
@@ -61,25 +75,38 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
     ) -> Result<ControlFlow<()>> {
         let (batch, most) = (self.batch, self.most_matches().min(MANY_MATCHES));
         let threads = pool.current_num_threads();
-        let searchers: Vec<_> =
-            (0..threads).map(|_| Mutex::new(Searcher::new(batch.segments))).collect();
+        // Where these are fewer than threads, some threads wait.
+        let searchers = (0..self.searchers(threads)).map(|_| Searcher::new(batch.segments));
+        let searchers: Vec<_> = searchers.map(Mutex::new).collect();
         let found = AtomicUsize::new(0);
-        // Answers queries from the first on, not all where they have too many matches.
+        let most_of_query = (self.most_matches() / threads).max(1);
+        // Answers queries from the first on, with the number of matches of each; not all where these
+        // are too many.
         let search = |queries: &[Query]| {
             let thread = rayon::current_thread_index().unwrap_or_default();
-            let mut searcher = searchers[thread].lock().unwrap_or_else(PoisonError::into_inner);
-            let (mut matches, mut ends) = (Vec::new(), Vec::with_capacity(queries.len()));
+            let searcher = &searchers[thread % searchers.len()];
+            let mut searcher = searcher.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut answers = Answers::default();
             for &[query, _] in queries {
-                batch.check_cancelled()?;
-                let near = searcher.search(query, batch.k)?;
+                let near = batch
+                    .check_cancelled()
+                    .and_then(|()| searcher.search_up_to(query, batch.k, most_of_query));
+                let near = match near {
+                    Ok(Some(near)) => near,
+                    Ok(None) => break,
+                    Err(error) => {
+                        answers.fault = Some(error);
+                        break;
+                    }
+                };
+                answers.counts.push(near.len());
                 let near = &near[..near.len().min(batch.limit)];
-                matches.extend_from_slice(near);
-                ends.push(matches.len());
+                answers.matches.extend_from_slice(near);
                 if found.fetch_add(near.len(), Ordering::Relaxed) + near.len() > most {
                     break;
                 }
             }
-            Ok((matches, ends))
+            answers
         };
         let expected = (STARTING_COST / batch.search_cost()).clamp(1.0, TASK as f64);
         let mut length = threads * expected as usize;
@@ -88,22 +115,34 @@ impl<F: FnMut(usize, &[Match]) -> ControlFlow<()>> Run<'_, F> {
             found.store(0, Ordering::Relaxed);
             let round = &queries[..queries.len().min(length)];
             let task = length.div_ceil(threads * TASKS).min(TASK);
-            let answers: Result<Vec<(Vec<Match>, Vec<usize>)>> =
+            let answers: Vec<Answers> =
                 pool.install(|| round.par_chunks(task).map(search).collect());
             let time = start.elapsed();
             let mut answered = 0;
-            for (asked, (matches, ends)) in round.chunks(task).zip(answers?) {
-                let starts = [0].into_iter().chain(ends.iter().copied());
-                for ((start, &end), &[_, number]) in starts.zip(&ends).zip(asked) {
-                    let flow = self.deliver(number, &matches[start..end]);
+            for (asked, answers) in round.chunks(task).zip(answers) {
+                let mut rest = &answers.matches[..];
+                for (&count, &[_, number]) in answers.counts.iter().zip(asked) {
+                    let (near, behind) = rest.split_at(count.min(batch.limit));
+                    rest = behind;
+                    let flow = self.deliver(number, near, count);
                     if flow.is_break() {
                         return Ok(flow);
                     }
                 }
-                answered += ends.len();
-                if ends.len() < asked.len() {
+                // What stands before a fault is handed on.
+                answers.fault.map_or(Ok(()), Err)?;
+                answered += answers.counts.len();
+                if answers.counts.len() < asked.len() {
                     // The next round goes on here.
                     break;
+                }
+            }
+            if let (0, &[[query, number], ..]) = (answered, round) {
+                // The first query has too many matches.
+                answered = 1;
+                let flow = self.answer_in_parts(number, query)?;
+                if flow.is_break() {
+                    return Ok(flow);
                 }
             }
             queries = &queries[answered..];

@@ -13,6 +13,7 @@ use graph::{Components, Numbers, Ranks};
 
 use crate::error::{Error, Result};
 use crate::join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
+use crate::memory;
 use crate::store::Store;
 
 /// Bytes of the process itself.
@@ -264,8 +265,9 @@ struct Graph {
 
 impl Graph {
     fn new(options: &Clustering<'_>) -> Result<Self> {
-        let expected = usize::try_from(options.store.len()).unwrap_or(0);
-        let mut fingerprints = Vec::with_capacity(expected);
+        // A store never gives more than it states.
+        let mut fingerprints = Vec::new();
+        memory::reserve(&mut fingerprints, usize::try_from(options.store.len()).unwrap_or(0))?;
         options.store.iter().try_for_each(|next| {
             fingerprints.push(next?);
             Ok::<(), Error>(())

@@ -277,6 +277,12 @@ impl Geometry {
         8 * (u64::from(self.block_bytes) - self.column_at() as u64) + 1
     }
 
+    /// The largest number of keys of a block by [BLK-2]: each but the first takes its bytes of the
+    /// column, and one bit.
+    pub(crate) fn most_keys(&self) -> u64 {
+        (self.max_block_keys() - 1) / (u64::from(self.low_bits) + 1) + 1
+    }
+
     /// Number of classes, C.
     pub(crate) fn classes(&self) -> usize {
         65 - self.low_bits as usize

@@ -29,7 +29,7 @@ use std::sync::atomic::AtomicBool;
 pub(crate) use compare::Kernel;
 pub(crate) use engine::{Found, Message, Output};
 pub(crate) use plan::flips;
-pub(crate) use stream::{stream, stream_cost};
+pub(crate) use stream::{read_all, stream, stream_cost};
 
 use work::Work;
 

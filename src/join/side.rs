@@ -1,7 +1,9 @@
 //! Fingerprints of one side of a join, in memory.
 
+use super::engine::Output;
 use super::read::Scan;
 use crate::error::Result;
+use crate::memory;
 
 /// Fingerprints in memory, and as much room.
 #[derive(Default)]
@@ -12,21 +14,22 @@ pub(super) struct Side {
 
 impl Side {
     /// Reads up to `limit` fingerprints that are not above `last`; tells whether there are more.
-    /// `expected` says for how many to make room at first.
+    /// `expected` says for how many to make room at first. Ends early once `output` is to stop.
     pub(super) fn read(
         &mut self,
         scan: &mut Scan<'_>,
         last: u64,
         limit: usize,
         expected: u64,
+        output: &Output,
     ) -> Result<bool> {
         self.data.clear();
         let expected = usize::try_from(expected).unwrap_or(limit).min(limit);
-        self.data.reserve_exact(expected);
-        let more = scan.read(last, limit, &mut self.data)?;
+        memory::reserve(&mut self.data, expected)?;
+        let more = scan.read(last, limit, &mut self.data, output)?;
         if self.room.len() < self.data.len() {
             self.room.clear();
-            self.room.reserve_exact(self.data.capacity());
+            memory::reserve(&mut self.room, self.data.capacity())?;
         }
         self.room.resize(self.data.len(), 0);
         Ok(more)

@@ -27,9 +27,28 @@ pub(crate) fn stream(
     let mut pieces = Side::default();
     let mut scan = Scan::new(segments, 0);
     loop {
-        let more = pieces.read(&mut scan, u64::MAX, piece, segment::count(segments))?;
+        let more = pieces.read(&mut scan, u64::MAX, piece, segment::count(segments), output)?;
         let data: [&mut [u64]; 2] = [&mut side.data, &mut pieces.data];
         engine.join(Group { data, room: [&mut side.room, &mut pieces.room] });
+        if !more || output.stopped() {
+            return Ok(());
+        }
+    }
+}
+
+/// Calls `take` with all fingerprints of some segments, ascending and each once, up to `piece` at a
+/// time; runs in the current pool. Ends early once `output` is to stop.
+pub(crate) fn read_all(
+    output: &Output,
+    segments: &[Segment],
+    piece: usize,
+    mut take: impl FnMut(&[u64]),
+) -> Result<()> {
+    let (mut fingerprints, mut scan) = (Vec::new(), Scan::new(segments, 0));
+    loop {
+        fingerprints.clear();
+        let more = scan.read(u64::MAX, piece, &mut fingerprints, output)?;
+        take(&fingerprints);
         if !more || output.stopped() {
             return Ok(());
         }

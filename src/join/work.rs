@@ -69,7 +69,7 @@ impl<'a> Work<'a> {
         let mut done = 0;
         loop {
             let mut scan = Scan::new(a, start);
-            let more = side.read(&mut scan, last, limit, most(a, start, last))?;
+            let more = side.read(&mut scan, last, limit, most(a, start, last), self.output)?;
             drop(scan);
             self.reading.fetch_add(side.len(), Ordering::Relaxed);
             let Some(&greatest) = side.data.last() else {
@@ -95,7 +95,7 @@ impl<'a> Work<'a> {
             if b.is_none() {
                 self.join_within(&mut side, &mut steps);
             }
-            if let Some((other, behind)) = behind {
+            if let Some((other, behind)) = behind.filter(|_| !self.output.stopped()) {
                 if holds_all {
                     self.join_between(&mut side, &mut pieces, &mut steps);
                 } else {
@@ -103,7 +103,8 @@ impl<'a> Work<'a> {
                     let mut first = true;
                     loop {
                         let expected = most(other, behind, u64::MAX);
-                        let more = pieces.read(&mut scan, u64::MAX, piece, expected)?;
+                        let more =
+                            pieces.read(&mut scan, u64::MAX, piece, expected, self.output)?;
                         self.reading.fetch_add(pieces.len(), Ordering::Relaxed);
                         self.join_between(&mut side, &mut pieces, &mut steps);
                         holds_all = b.is_some() && first && !more;

@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::segment::Segment;
 
-/// Blocks that are decoded at a time.
+/// Blocks that are decoded at a time, and fingerprints, unless a single block holds more.
 const BATCH_BLOCKS: u64 = 4;
+const BATCH_KEYS: u64 = 1 << 16;
 /// Fingerprints that are merged at a time from several segments.
 const BATCH_MERGED: usize = 1024;
 
@@ -76,25 +77,32 @@ impl Iterator for Iter<'_> {
 pub(super) struct Cursor<'a> {
     segment: &'a Segment,
     next_block: u64,
+    /// Fingerprints that were decoded.
+    decoded: u64,
     keys: Vec<u64>,
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(segment: &'a Segment) -> Self {
-        Self { segment, next_block: 0, keys: Vec::new(), at: 0 }
+        Self { segment, next_block: 0, decoded: 0, keys: Vec::new(), at: 0 }
     }
 
     /// Decodes the next blocks into `keys`; none at the end.
     fn read(&mut self, keys: &mut Vec<u64>) -> Result<()> {
         let table = self.segment.identity();
-        let mut end = (self.next_block + BATCH_BLOCKS).min(table.block_count());
+        let end = (self.next_block + BATCH_BLOCKS).min(table.block_count());
+        let (mut end, _) = table.blocks_within(self.next_block..end, BATCH_KEYS);
         if table.decode_blocks(self.next_block..end, keys).is_err() {
             // What stands before a damaged block is not lost: one by one up to it.
             end = self.next_block + 1;
             table.decode_blocks(self.next_block..end, keys)?;
         }
         self.next_block = end;
+        self.decoded += keys.len() as u64;
+        if self.decoded > self.segment.count() {
+            return Err(table.surplus_error(self.decoded));
+        }
         Ok(())
     }
 

@@ -229,6 +229,12 @@ impl Table {
         mapped::prefetch_lines(&self.bytes, self.block_offset(candidate), length);
     }
 
+    /// Asks for a whole block, or the start of a large one.
+    #[inline]
+    pub(crate) fn prefetch_whole(&self, candidate: Candidate) {
+        mapped::prefetch(&self.bytes[self.geometry.block(u64::from(candidate.block))]);
+    }
+
     /// Where a block starts in the file.
     #[inline]
     pub(crate) fn block_offset(&self, candidate: Candidate) -> usize {
@@ -403,6 +409,30 @@ impl Table {
         self.blocks
             .matches(&self.block(number)?, 0, u64::BITS, keys, scratch, found)
             .map_err(|corruption| self.block_error(number, corruption))
+    }
+
+    /// Of the blocks `numbers`, the end of the first ones that hold up to `most_keys` keys together,
+    /// and the number of their keys; one block at least, if there are any. Goes by what the blocks
+    /// say of themselves: they hold no more, whatever the header of the table claims. What they take
+    /// in memory once they are decoded is bounded by this, and by that of a single block.
+    pub(crate) fn blocks_within(&self, numbers: Range<u64>, most_keys: u64) -> (u64, u64) {
+        let (mut end, mut keys) = (numbers.start, 0u64);
+        for number in numbers {
+            let at = self.geometry.block(number);
+            // A count that breaks [BLK-2] is refused when the block is decoded.
+            let more = u64::from(self.geometry.block_header(&self.bytes[at]).0);
+            if keys > 0 && keys.saturating_add(more) > most_keys {
+                break;
+            }
+            (end, keys) = (number + 1, keys.saturating_add(more));
+        }
+        (end, keys)
+    }
+
+    /// The error for a table that turns out to hold more keys than it states.
+    pub(crate) fn surplus_error(&self, found: u64) -> Error {
+        let corruption = Corruption::SetCount { found, expected: self.header.count };
+        Defect::corrupt(self.geometry.block(0).start, corruption).in_file(&self.path)
     }
 
     /// Decodes the blocks `numbers` into `keys`.

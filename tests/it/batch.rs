@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use fpstore::{Batch, BatchPlan, BatchSummary, Design, Match, Packer, Store};
+use fpstore::{Answer, Batch, BatchPlan, BatchSummary, Design, Match, Packer, Store};
 use proptest::prelude::*;
 
 use crate::sets::{Random, brute_force, clustered, sorted};
@@ -13,10 +13,24 @@ const PLANS: [Option<BatchPlan>; 4] =
 /// The answers to all queries, each of which is given once.
 fn run(batch: &Batch<'_>, queries: usize) -> (Vec<Vec<Match>>, BatchSummary) {
     let mut answers: Vec<Option<Vec<Match>>> = vec![None; queries];
-    let summary = batch.run(|number, matches| {
-        assert!(answers[number].replace(matches.to_vec()).is_none(), "{number} comes again");
+    // The query whose next part is to come.
+    let mut open = None;
+    let summary = batch.run(|answer| {
+        let Answer { query, matches, .. } = answer;
+        assert_eq!(open.unwrap_or(query), query, "another query comes between two parts");
+        match &mut answers[query] {
+            none @ None => *none = Some(matches.to_vec()),
+            Some(before) => {
+                assert!(open.is_some(), "{query} comes again");
+                before.extend_from_slice(matches);
+            }
+        }
+        open = Some(query).filter(|_| answer.more);
+        let found = answers[query].as_ref().map_or(0, Vec::len);
+        assert!(answer.more || answer.count as usize == found, "{query}: {}", answer.count);
         ControlFlow::Continue(())
     });
+    assert_eq!(open, None);
     let answers = answers.into_iter().map(|answer| answer.expect("each is answered"));
     (answers.collect(), summary.unwrap())
 }
@@ -84,9 +98,11 @@ proptest! {
             prop_assert_eq!(summary.matches as usize, expected.iter().map(Vec::len).sum::<usize>());
             // In order, and no more than the nearest.
             let mut next = 0;
-            batch.clone().limit(limit).run(|number, matches| {
-                assert_eq!(number, next);
-                assert_eq!(matches, &expected[number][..limit.min(expected[number].len())]);
+            batch.clone().limit(limit).run(|answer| {
+                assert_eq!(answer.query, next);
+                let all = &expected[next];
+                assert_eq!(answer.matches, &all[..limit.min(all.len())]);
+                assert_eq!((answer.count as usize, answer.more), (all.len(), false));
                 next += 1;
                 ControlFlow::Continue(())
             }).unwrap();
@@ -125,6 +141,60 @@ fn what_does_not_fit_into_memory_is_answered_in_pieces() {
 }
 
 #[test]
+fn matches_of_one_query_that_do_not_fit_come_in_parts() {
+    let mut random = Random(10);
+    let set = sorted(&(0..250_000).map(|_| random.next()).collect::<Vec<_>>());
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    Packer::new().design(Design::named("halves").unwrap()).pack(&path, &set).unwrap();
+    let store = Store::open(&path).unwrap();
+    // Between two with few matches.
+    let queries = [set[5], random.next(), set[7]];
+    for (k, parts) in [(32, 2), (64, 3)] {
+        let expected: Vec<_> = queries.iter().map(|&query| brute_force(&set, query, k)).collect();
+        let batch = store.search_batch(&queries, k).memory(16 << 20);
+        for (plan, threads) in [(0, 1), (1, 1), (1, 2), (2, 1), (3, 2)] {
+            let batch = with_plan(batch.clone(), PLANS[plan]).threads(threads);
+            assert_eq!(run(&batch, queries.len()).0, expected, "{plan}");
+            // The largest part is no more than a half of the memory, twice.
+            let mut largest = [0; 3];
+            let mut given = [0; 3];
+            let summary = batch.run(|answer| {
+                largest[answer.query] = answer.matches.len().max(largest[answer.query]);
+                given[answer.query] += 1;
+                assert_eq!(answer.count as usize, expected[answer.query].len());
+                ControlFlow::Continue(())
+            });
+            assert_eq!(given, [parts; 3]);
+            assert!(largest.iter().all(|&matches| matches <= 100_000), "{largest:?}");
+            assert_eq!(summary.unwrap().queries, 3);
+            // Those that are not wanted are counted all the same.
+            for limit in [0, 1, 1000, 120_000] {
+                let mut found = vec![Vec::new(); 3];
+                batch
+                    .clone()
+                    .limit(limit)
+                    .run(|answer| {
+                        found[answer.query].extend_from_slice(answer.matches);
+                        assert_eq!(answer.count as usize, expected[answer.query].len());
+                        ControlFlow::Continue(())
+                    })
+                    .unwrap();
+                for (found, expected) in found.iter().zip(&expected) {
+                    assert_eq!(found[..], expected[..limit.min(expected.len())]);
+                }
+            }
+            let mut taken = 0;
+            let stopped = batch.run(|_| {
+                taken += 1;
+                ControlFlow::Break(())
+            });
+            assert!(stopped.unwrap().stopped && taken == 1);
+        }
+    }
+}
+
+#[test]
 fn searches_side_by_side_are_handed_on_in_order() {
     let mut random = Random(11);
     // Queries with many matches follow such as have few, which are searched by the thousand.
@@ -143,8 +213,8 @@ fn searches_side_by_side_are_handed_on_in_order() {
     for threads in [1, 2, 3] {
         let batch = store.search_batch(&queries, 3).plan(BatchPlan::Search).threads(threads);
         let mut next = 0;
-        let summary = batch.run(|number, matches| {
-            assert_eq!((number, matches), (next, &expected[number][..]));
+        let summary = batch.run(|answer| {
+            assert_eq!((answer.query, answer.matches), (next, &expected[next][..]));
             next += 1;
             ControlFlow::Continue(())
         });
@@ -162,17 +232,17 @@ fn a_batch_stops_when_its_caller_does() {
     for plan in PLANS {
         let mut answered = 0;
         let batch = with_plan(store.search_batch(&set, 3), plan);
-        let summary = batch.run(|number, _| {
-            answered = number + 1;
+        let summary = batch.run(|answer| {
+            answered = answer.query + 1;
             if answered == 70 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let summary = summary.unwrap();
         assert_eq!((answered, summary.queries, summary.stopped), (70, 70, true), "{plan:?}");
         let cancel = std::sync::Arc::new(true.into());
-        let cancelled = batch.cancel(cancel).run(|_, _| ControlFlow::Continue(()));
+        let cancelled = batch.cancel(cancel).run(|_| ControlFlow::Continue(()));
         assert!(matches!(cancelled, Err(fpstore::Error::Cancelled)), "{plan:?}: {cancelled:?}");
     }
-    let refused = store.search_batch(&set, 3).memory(5).run(|_, _| ControlFlow::Continue(()));
+    let refused = store.search_batch(&set, 3).memory(5).run(|_| ControlFlow::Continue(()));
     assert!(refused.unwrap_err().to_string().contains("16 MiB"));
 }
 
@@ -186,7 +256,7 @@ fn few_queries_are_searched_and_many_are_not() {
     Packer::new().design(design).block_bytes(512).pack(&path, &set).unwrap();
     let store = Store::open(&path).unwrap();
     let batch = |queries| {
-        let found = store.search_batch(queries, 3).run(|_, _| ControlFlow::Continue(()));
+        let found = store.search_batch(queries, 3).run(|_| ControlFlow::Continue(()));
         found.unwrap().plan
     };
     assert_eq!(batch(&set[..4]), Some(BatchPlan::Search));

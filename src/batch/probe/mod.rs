@@ -111,6 +111,13 @@ pub(super) fn query_bytes(segments: &[Segment], k: u32) -> u64 {
     tables.map(bytes).fold(8.0, f64::max) as u64
 }
 
+/// Bytes of decoded keys that each thread holds at most.
+pub(super) fn decoded_bytes(segments: &[Segment]) -> u64 {
+    let tables = segments.iter().flat_map(Segment::tables);
+    let keys = tables.map(|table| table.geometry().most_keys()).max().unwrap_or(0);
+    8 * keys.max(whole::MOST_KEYS)
+}
+
 /// Whether the tables of all segments can be probed within `k`.
 pub(super) fn can_probe(segments: &[Segment], k: u32) -> bool {
     segments.iter().all(|segment| Probed::of(segment, k).is_some())

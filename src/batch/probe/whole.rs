@@ -6,24 +6,30 @@ use crate::table::Table;
 
 use super::{Sweep, Visit, seek};
 
-/// Blocks that are decoded side by side.
+/// Blocks that are decoded side by side, and their keys, unless a single block holds more.
 const SIDE_BY_SIDE: u64 = 8;
-/// Keys that were used up before the others are moved.
-const USED_UP: usize = 1 << 14;
+pub(super) const MOST_KEYS: u64 = 1 << 16;
 
 /// Compares the keys of queries with those of the table that begin like what they visit.
+///
+/// Memory: 8 bytes for each key of some blocks, [`MOST_KEYS`] or those of a single one, however many
+/// begin alike.
 pub(super) fn visit(sweep: &Sweep<'_>, visits: &[impl Visit], found: &mut Found<'_>) -> Result<()> {
     let mut window = Window::new(sweep.probed.table);
     let mut keys = Vec::new();
     for group in sweep.by_prefix(visits) {
-        if sweep.output.stopped() {
-            return Ok(());
-        }
         let (first, last) = sweep.range(group[0].visited());
-        let stored = window.read(first, last, group.len())?;
-        if !stored.is_empty() {
-            keys.clear();
-            keys.extend(group.iter().map(Visit::key));
+        keys.clear();
+        keys.extend(group.iter().map(Visit::key));
+        window.turn_to(first);
+        loop {
+            if sweep.output.stopped() {
+                return Ok(());
+            }
+            let stored = window.next(first, last, group.len())?;
+            if stored.is_empty() {
+                break;
+            }
             sweep.compare(&keys, stored, found);
         }
     }
@@ -38,25 +44,33 @@ struct Window<'a> {
     keys: Vec<u64>,
     /// Keys that are used up.
     used: usize,
-    decoded: Vec<u64>,
 }
 
 impl<'a> Window<'a> {
     fn new(table: &'a Table) -> Self {
-        Self { table, next_block: 0, keys: Vec::new(), used: 0, decoded: Vec::new() }
+        Self { table, next_block: 0, keys: Vec::new(), used: 0 }
     }
 
-    /// The keys from `first` to `last`, neither of which is below that of an earlier call. Decodes
-    /// each block at most once.
-    fn read(&mut self, first: u64, last: u64, queries: usize) -> Result<&[u64]> {
-        let blocks = self.table.block_count();
+    /// Goes on to the keys from `first` on, which is not below that of an earlier call.
+    fn turn_to(&mut self, first: u64) {
         if self.keys.last().is_none_or(|&greatest| greatest < first) {
             self.keys.clear();
             self.used = 0;
             self.next_block = seek(self.table, self.next_block, first);
         }
-        while self.keys.last().is_none_or(|&greatest| greatest < last) && self.next_block < blocks {
-            // As many as are needed; where queries are dense, the blocks behind are as well.
+    }
+
+    /// Some of the next keys from `first` to `last`; none where all of them were given. Decodes each
+    /// block once, and no more than are needed, or where there are several `queries` than are needed
+    /// soon.
+    fn next(&mut self, first: u64, last: u64, queries: usize) -> Result<&[u64]> {
+        let blocks = self.table.block_count();
+        loop {
+            self.used += gallop(&self.keys[self.used..], |key| key < first);
+            let done = self.keys.last().is_some_and(|&greatest| greatest >= last);
+            if self.used < self.keys.len() || done || self.next_block == blocks {
+                break;
+            }
             let mut end = self.next_block + 1;
             let ahead = if queries > 1 { SIDE_BY_SIDE } else { 1 };
             let most = blocks.min(self.next_block + SIDE_BY_SIDE);
@@ -65,16 +79,14 @@ impl<'a> Window<'a> {
             {
                 end += 1;
             }
-            self.table.decode_blocks(self.next_block..end, &mut self.decoded)?;
-            if self.used > USED_UP {
-                self.keys.drain(..std::mem::take(&mut self.used));
-            }
-            self.keys.extend_from_slice(&self.decoded);
+            let (end, _) = self.table.blocks_within(self.next_block..end, MOST_KEYS);
+            self.used = 0;
+            self.table.decode_blocks(self.next_block..end, &mut self.keys)?;
             self.next_block = end;
         }
-        self.used += gallop(&self.keys[self.used..], |key| key < first);
-        let behind = &self.keys[self.used..];
-        Ok(&behind[..gallop(behind, |key| key <= last)])
+        let start = self.used;
+        self.used += gallop(&self.keys[start..], |key| key <= last);
+        Ok(&self.keys[start..self.used])
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fpstore::{Match, Store};
+use fpstore::{Answer, Match, Store};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -47,38 +47,73 @@ pub struct Query<'a> {
     pub id: Option<&'a str>,
 }
 
+/// Matches that are put together at a time: what is printed of them takes some MiB.
+const TOGETHER: usize = 1 << 16;
+
 /// Queries and their matches, one query after the other.
 #[derive(Default)]
 pub struct Answers {
-    /// Each query, and where its matches end.
-    queries: Vec<(u64, usize)>,
+    queries: Vec<Asked>,
     /// The ids of the queries up to the last that has one.
     ids: Vec<Option<Box<str>>>,
     matches: Vec<Match>,
+    /// Whether further matches of the last query that was given come next.
+    goes_on: bool,
+}
+
+/// What is printed of a query at a time.
+#[derive(Clone, Copy)]
+struct Asked {
+    fingerprint: u64,
+    /// Where its matches end, among those of all.
+    end: usize,
+    /// How many it has, whether they are printed or not.
+    count: u64,
+    /// Whether some of its matches came before, and whether some follow.
+    goes_on: bool,
+    more: bool,
 }
 
 impl Answers {
-    /// Appends an answer.
-    pub fn push(&mut self, query: Query<'_>, matches: &[Match]) {
-        self.matches.extend_from_slice(matches);
-        if let Some(id) = query.id {
-            self.ids.resize(self.queries.len(), None);
-            self.ids.push(Some(id.into()));
+    /// Appends an answer. Calls `print` where there are so many that they should be printed.
+    pub fn push(
+        &mut self,
+        query: Query<'_>,
+        answer: Answer<'_>,
+        mut print: impl FnMut(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut rest = answer.matches;
+        loop {
+            let some = rest.split_off(..rest.len().min(TOGETHER)).unwrap_or_default();
+            self.matches.extend_from_slice(some);
+            if let Some(id) = query.id {
+                self.ids.resize(self.queries.len(), None);
+                self.ids.push(Some(id.into()));
+            }
+            let more = answer.more || !rest.is_empty();
+            self.queries.push(Asked {
+                fingerprint: query.fingerprint,
+                end: self.matches.len(),
+                count: answer.count,
+                goes_on: self.goes_on,
+                more,
+            });
+            self.goes_on = more;
+            if self.queries.len() >= 1 << 12 || self.matches.len() >= TOGETHER {
+                print(self)?;
+            }
+            if rest.is_empty() {
+                return Ok(());
+            }
         }
-        self.queries.push((query.fingerprint, self.matches.len()));
     }
 
-    /// The query of this number, and its matches.
-    fn get(&self, number: usize) -> (Query<'_>, &[Match]) {
-        let (fingerprint, end) = self.queries[number];
-        let start = number.checked_sub(1).map_or(0, |before| self.queries[before].1);
+    /// What is printed of a query, the query, and its matches.
+    fn get(&self, number: usize) -> (Asked, Query<'_>, &[Match]) {
+        let asked = self.queries[number];
+        let start = number.checked_sub(1).map_or(0, |before| self.queries[before].end);
         let id = self.ids.get(number).and_then(Option::as_deref);
-        (Query { fingerprint, id }, &self.matches[start..end])
-    }
-
-    /// Whether there are so many that they should be printed.
-    pub fn are_many(&self) -> bool {
-        self.queries.len() >= 1 << 12 || self.matches.len() >= 1 << 16
+        (asked, Query { fingerprint: asked.fingerprint, id }, &self.matches[start..asked.end])
     }
 
     fn clear(&mut self) {
@@ -107,7 +142,7 @@ impl<'a> Printer<'a> {
 
     /// Prints answers, sooner or later, and empties them.
     pub fn print(&mut self, answers: &mut Answers) -> Result<(), Failure> {
-        self.matched |= !answers.matches.is_empty();
+        self.matched |= answers.queries.iter().any(|asked| asked.count > 0);
         let (args, store, map) = (self.args, self.store, self.map);
         let printer = || has_ids(args, store).then(|| IdPrinter::new(store, map, &args.id_output));
         match &mut self.to {
@@ -118,8 +153,8 @@ impl<'a> Printer<'a> {
                         let (parts, printer) = (Parts::default(), printer.as_mut());
                         let mut writer = AnswerWriter { args, parts, printer };
                         for number in task * TASK..answers.queries.len().min((task + 1) * TASK) {
-                            let (query, matches) = answers.get(number);
-                            writer.answer(query, matches)?;
+                            let (asked, query, matches) = answers.get(number);
+                            writer.answer(asked, query, matches)?;
                         }
                         Ok(writer.parts)
                     };
@@ -139,7 +174,7 @@ impl<'a> Printer<'a> {
             To::Parquet(table) => {
                 let mut printer = printer();
                 for number in 0..answers.queries.len() {
-                    let (query, matches) = answers.get(number);
+                    let (_, query, matches) = answers.get(number);
                     for found in matches {
                         if args.query_id_column.is_some() {
                             table.text(query.id)?;
@@ -230,12 +265,13 @@ struct AnswerWriter<'a, 'b> {
 }
 
 impl AnswerWriter<'_, '_> {
-    fn answer(&mut self, query: Query<'_>, matches: &[Match]) -> Result<(), Failure> {
+    fn answer(&mut self, asked: Asked, query: Query<'_>, matches: &[Match]) -> Result<(), Failure> {
         match self.args.output {
-            Shape::Json => self.json(query, matches),
+            Shape::Json => self.json(asked, query, matches),
+            Shape::Count if asked.more => Ok(()),
             Shape::Count => {
                 self.query(query);
-                writeln!(self.parts.text, "\t{}", matches.len()).map_err(Failure::Output)
+                writeln!(self.parts.text, "\t{}", asked.count).map_err(Failure::Output)
             }
             _ => self.tsv(query, matches),
         }
@@ -266,7 +302,29 @@ impl AnswerWriter<'_, '_> {
         Ok(())
     }
 
-    fn json(&mut self, query: Query<'_>, matches: &[Match]) -> Result<(), Failure> {
+    fn json(&mut self, asked: Asked, query: Query<'_>, matches: &[Match]) -> Result<(), Failure> {
+        let form = self.form();
+        if !asked.goes_on {
+            self.json_start(query)?;
+        }
+        for (number, found) in matches.iter().enumerate() {
+            let first = number == 0 && !asked.goes_on;
+            self.parts.text.extend_from_slice(if first { b"" } else { b"," });
+            self.parts.text.extend_from_slice(b"{\"fingerprint\":\"");
+            form.push(&mut self.parts.text, found.fingerprint);
+            write!(self.parts.text, "\",\"distance\":{}", found.distance)
+                .map_err(Failure::Output)?;
+            self.ids(found.fingerprint, b",", IdShape::Json)?;
+            self.parts.text.push(b'}');
+        }
+        if !asked.more {
+            self.parts.text.extend_from_slice(b"]}\n");
+        }
+        Ok(())
+    }
+
+    /// Writes what comes before the matches.
+    fn json_start(&mut self, query: Query<'_>) -> Result<(), Failure> {
         let form = self.form();
         let text = &mut self.parts.text;
         text.extend_from_slice(b"{\"query\":\"");
@@ -278,16 +336,6 @@ impl AnswerWriter<'_, '_> {
             written.map_err(|error| Failure::Output(error.into()))?;
         }
         text.extend_from_slice(b",\"matches\":[");
-        for (number, found) in matches.iter().enumerate() {
-            self.parts.text.extend_from_slice(if number > 0 { b"," } else { b"" });
-            self.parts.text.extend_from_slice(b"{\"fingerprint\":\"");
-            form.push(&mut self.parts.text, found.fingerprint);
-            write!(self.parts.text, "\",\"distance\":{}", found.distance)
-                .map_err(Failure::Output)?;
-            self.ids(found.fingerprint, b",", IdShape::Json)?;
-            self.parts.text.push(b'}');
-        }
-        self.parts.text.extend_from_slice(b"]}\n");
         Ok(())
     }
 

@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use fpstore::{BatchPlan, Store};
-use rayon::prelude::*;
+use fpstore::{Batch, BatchPlan, Store};
 
 use answers::{Answers, Printer, Query};
 
@@ -283,37 +282,14 @@ impl Asker<'_> {
     /// Answers queries one by one, some at a time.
     fn answer(&mut self, queries: &Records, live: bool) -> Result<(), Failure> {
         let together = if live { LIVE_QUERIES } else { CHUNK_QUERIES };
-        let (store, radius) = (self.store, self.radius);
-        let mut answers = Answers::default();
-        let mut numbers = 0..;
+        let limit = limit(self.args);
+        let mut first = 0;
         for fingerprints in queries.fingerprints.chunks(together) {
-            let found: Vec<_> = self.printer.pool.install(|| {
-                let queries = fingerprints.par_iter();
-                let search = |searcher: &mut fpstore::Searcher<'_>, &query: &u64| {
-                    searcher.search(query, radius).map(<[_]>::to_vec)
-                };
-                queries.map_init(|| store.searcher(), search).collect()
-            });
-            for (matches, number) in found.into_iter().zip(&mut numbers) {
-                match matches {
-                    Ok(matches) => answers.push(query(queries, number), &matches),
-                    Err(error) => {
-                        // What stands before a fault is answered.
-                        self.printer.print(&mut answers)?;
-                        return Err(error.into());
-                    }
-                }
-                if answers.are_many() {
-                    self.printer.print(&mut answers)?;
-                }
-            }
-            self.printer.print(&mut answers)?;
-            if live {
-                self.printer.flush()?;
-            }
+            let batch = self.store.search_batch(fingerprints, self.radius).plan(BatchPlan::Search);
+            self.answer_batch(batch.memory(limit), queries, first, None)?;
+            first += fingerprints.len();
         }
-        // The last flush finds out whether all of it could be written.
-        self.printer.flush()
+        Ok(())
     }
 
     /// Answers the queries of a file together, as many at once as the memory allows.
@@ -340,7 +316,7 @@ impl Asker<'_> {
                 Ok(true) => 0,
             };
             // What stands before a fault is answered.
-            self.answer_batch(&queries, limit, total)?;
+            self.answer_together(&queries, limit, total)?;
             if !more? {
                 self.progress.beside(|| skipped.tell_count(queries.next_number()));
                 return Ok(());
@@ -349,41 +325,63 @@ impl Asker<'_> {
     }
 
     /// Answers a piece of a file of `total` queries, or 0 where there may be more.
-    fn answer_batch(&mut self, queries: &Records, limit: u64, total: u64) -> Result<(), Failure> {
+    fn answer_together(
+        &mut self,
+        queries: &Records,
+        limit: u64,
+        total: u64,
+    ) -> Result<(), Failure> {
         let rest = limit.saturating_sub(limit / QUERY_SHARE).max(limit.min(memory::LEAST));
-        let mut batch = self.store.search_batch(&queries.fingerprints, self.radius);
-        batch = batch.threads(self.args.threads.into()).memory(rest);
-        batch = match self.args.plan {
+        let batch = self.store.search_batch(&queries.fingerprints, self.radius).memory(rest);
+        let batch = match self.args.plan {
             PlanArg::Auto => batch,
             PlanArg::Single => batch.plan(BatchPlan::Search),
             PlanArg::Probe => batch.plan(BatchPlan::Probe),
             PlanArg::Stream => batch.plan(BatchPlan::Stream),
         };
+        self.answer_batch(batch, queries, 0, Some(total))
+    }
+
+    /// Runs a batch of the queries from number `first` on, and prints its answers. Tells how far it is
+    /// where these are some of `total` queries.
+    fn answer_batch(
+        &mut self,
+        batch: Batch<'_>,
+        queries: &Records,
+        first: usize,
+        total: Option<u64>,
+    ) -> Result<(), Failure> {
+        let mut batch = batch.threads(self.args.threads.into());
+        if let Shape::Count = self.args.output {
+            batch = batch.limit(0);
+        }
         let (mut answers, mut result) = (Answers::default(), Ok(()));
         let (printer, progress) = (&mut self.printer, &self.progress);
         let (answered, matched) = (&mut self.answered, &mut self.matches);
         let tell = |done, matches, bytes| {
+            let Some(total) = total else { return };
             progress.found(matches, bytes);
             let (unit, finds) = (Unit::Queries, Finds::Matches);
             progress.step(Step { phase: "query", unit, done, total, finds });
         };
         // The first answers of a piece may take long.
         tell(*answered, *matched, printer.written());
-        let ran = batch.run(|number, matches| {
-            answers.push(query(queries, number), matches);
-            *answered += 1;
-            *matched += matches.len() as u64;
-            if answered.is_multiple_of(TOLD) || *answered == total {
-                tell(*answered, *matched, printer.written());
-            }
-            if answers.are_many() {
-                result = printer.print(&mut answers);
+        let ran = batch.run(|answer| {
+            let print = |answers: &mut Answers| printer.print(answers);
+            result = answers.push(query(queries, first + answer.query), answer, print);
+            if total.is_some() && !answer.more {
+                *answered += 1;
+                *matched += answer.count;
+                if answered.is_multiple_of(TOLD) || Some(*answered) == total {
+                    tell(*answered, *matched, printer.written());
+                }
             }
             if result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         result?;
         // What stands before a fault is answered.
         printer.print(&mut answers)?;
+        // The flush finds out whether all of it could be written.
         printer.flush()?;
         ran?;
         Ok(())

@@ -1,0 +1,65 @@
+//! Joins, batches, clusters and searches keep to their memory, whatever the sets are like and
+//! whatever the files claim.
+//!
+//! A test of its own beside `main.rs`, with modules of that, one case after the other: its allocator counts what is in use. That is what
+//! was asked for, touched or not, so never less than what a process takes for it.
+
+#![allow(missing_docs)]
+
+#[allow(dead_code, unused_imports)]
+mod forge;
+#[path = "memory/hostile.rs"]
+mod hostile;
+#[allow(dead_code)]
+mod oracle;
+#[allow(dead_code)]
+mod sets;
+#[path = "memory/sound.rs"]
+mod sound;
+#[allow(dead_code)]
+mod spec;
+
+use libtest_mimic::{Arguments, Trial};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static HEAP: PeakAlloc = PeakAlloc;
+
+const MIB: u64 = 1 << 20;
+
+/// The least memory that joins and batches take, which these cases give them.
+const LIMIT: u64 = 16 * MIB;
+
+/// Threads of joins and batches.
+const THREADS: [usize; 3] = [1, 2, 16];
+
+fn main() {
+    // Side by side they would be charged for each other.
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    let trials = [sound::trials(), hostile::trials()].into_iter().flatten().collect();
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trial(name: &str, run: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, || {
+        run();
+        Ok(())
+    })
+}
+
+/// What `work` gives; panics if it takes more than `most` bytes of heap at some time beside what was
+/// in use before.
+#[track_caller]
+fn within<T>(most: u64, what: &str, work: impl FnOnce() -> T) -> T {
+    let before = HEAP.current_usage();
+    HEAP.reset_peak_usage();
+    let done = work();
+    let peak = (HEAP.peak_usage() - before) as u64;
+    assert!(peak <= most, "{what}: {peak} bytes of heap, the limit is {most}");
+    done
+}
+
+/// What a join or a batch within [`LIMIT`] may take with so many threads, by the documents.
+fn allowed(threads: usize) -> u64 {
+    LIMIT + MIB * (threads as u64).saturating_sub(6)
+}

@@ -1,0 +1,175 @@
+//! Sets of shapes that take much memory where it is not looked after.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use fpstore::{BatchPlan, Clustering, Design, JoinEvent, Packer, Store};
+use libtest_mimic::Trial;
+
+use crate::sets::{Random, brute_force};
+use crate::{LIMIT, MIB, THREADS, allowed, trial, within};
+
+/// A set, and how it is packed.
+struct Shape {
+    name: &'static str,
+    set: fn() -> Vec<u64>,
+    design: &'static str,
+    block_bytes: u32,
+    low_bits: u32,
+}
+
+fn uniform(count: usize) -> Vec<u64> {
+    let mut random = Random(1);
+    let mut set: Vec<u64> = (0..count).map(|_| random.next()).collect();
+    set.sort_unstable();
+    set
+}
+
+/// Half a million keys in a block.
+fn integers() -> Vec<u64> {
+    (0..2_500_000).collect()
+}
+
+/// All begin with the same 16 bits, the top of a table.
+fn one_prefix() -> Vec<u64> {
+    let mut set: Vec<u64> = uniform(2_200_000).iter().map(|fp| fp >> 16 | 0xABCD << 48).collect();
+    set.dedup();
+    set
+}
+
+const SHAPES: [Shape; 4] = [
+    Shape { name: "integers", set: integers, design: "quarters", block_bytes: 65536, low_bits: 0 },
+    Shape {
+        name: "one prefix",
+        set: one_prefix,
+        design: "quarters",
+        block_bytes: 512,
+        low_bits: 0,
+    },
+    Shape {
+        name: "wide blocks",
+        set: || uniform(400_000),
+        design: "halves",
+        block_bytes: 65536,
+        low_bits: 32,
+    },
+    Shape {
+        name: "wide blocks without a column",
+        set: || uniform(400_000),
+        design: "quarters",
+        block_bytes: 32768,
+        low_bits: 0,
+    },
+];
+
+pub fn trials() -> Vec<Trial> {
+    SHAPES
+        .into_iter()
+        .map(|shape| trial(&format!("memory is kept to for {}", shape.name), move || check(&shape)))
+        .collect()
+}
+
+fn check(shape: &Shape) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let set = (shape.set)();
+    let design = Design::named(shape.design).unwrap();
+    let packer = Packer::new().design(design).block_bytes(shape.block_bytes);
+    packer.low_bits(Some(shape.low_bits)).pack(&path, &set).unwrap();
+    let mut random = Random(2);
+    let queries: Vec<u64> = (0..12)
+        .map(|i| {
+            let stored = set[random.next() as usize % set.len()];
+            random.flip(stored, i % 4)
+        })
+        .collect();
+    searches(&path, &set, queries[1]);
+    joins(&path, set.len());
+    for threads in THREADS {
+        batches(&path, &set, &queries, threads);
+    }
+    clusters(&path, set.len());
+}
+
+/// An open store; what it takes is not charged to what is done with it.
+fn open(path: &Path) -> Store {
+    Store::open(path).unwrap()
+}
+
+fn searches(path: &Path, set: &[u64], query: u64) {
+    let store = open(path);
+    let expected = brute_force(set, query, 3);
+    let most = 14 * MIB;
+    let found = within(most, "search", || store.search(query, 3).unwrap());
+    assert_eq!(found, expected);
+    let mut searcher = store.searcher();
+    let found = within(most, "scan", || searcher.search_by_scan(query, 3).unwrap().len());
+    assert_eq!(found, expected.len());
+    let count = within(most, "iteration", || store.iter().count());
+    assert_eq!(count, set.len());
+}
+
+fn joins(path: &Path, count: usize) {
+    let mut pairs = Vec::new();
+    for threads in THREADS {
+        let store = open(path);
+        let join = store.self_join(1).threads(threads).memory(LIMIT);
+        let what = format!("self-join, {threads} threads");
+        let summary =
+            within(allowed(threads), &what, || join.run(|_| ControlFlow::Continue(())).unwrap());
+        assert_eq!(summary.fingerprints, count as u64);
+        pairs.push(summary.pairs);
+        let what = format!("join of two, {threads} threads");
+        let join = store.join(&store, 0).threads(threads).memory(LIMIT);
+        let summary =
+            within(allowed(threads), &what, || join.run(|_| ControlFlow::Continue(())).unwrap());
+        assert_eq!(summary.pairs, count as u64);
+        // One that is stopped hardly reads on.
+        let mut read_before = None;
+        let join = store.self_join(1).threads(threads).memory(LIMIT);
+        let summary = join
+            .run(|event| {
+                if let JoinEvent::Pairs(_) = event {
+                    read_before = Some(());
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert!(summary.stopped || read_before.is_none());
+    }
+    assert_eq!(pairs, [pairs[0]; 3]);
+}
+
+fn batches(path: &Path, set: &[u64], queries: &[u64], threads: usize) {
+    let store = open(path);
+    let plans = [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream];
+    // All match the last one, far more than there is room for.
+    let asked = plans.map(|plan| (plan, queries, 3));
+    for (plan, queries, k) in asked.into_iter().chain([(plans[0], &queries[..1], 64)]) {
+        let batch = store.search_batch(queries, k).plan(plan).threads(threads).memory(LIMIT);
+        let what = format!("batch, {plan:?}, k = {k}, {threads} threads");
+        let mut counts = vec![0; queries.len()];
+        within(allowed(threads), &what, || {
+            batch
+                .run(|answer| {
+                    counts[answer.query] += answer.matches.len();
+                    ControlFlow::Continue(())
+                })
+                .unwrap()
+        });
+        for (&query, count) in queries.iter().zip(counts) {
+            let near = set.iter().filter(|&&fp| (fp ^ query).count_ones() <= k);
+            assert_eq!(count, near.count(), "{what}");
+        }
+    }
+}
+
+fn clusters(path: &Path, count: usize) {
+    let store = open(path);
+    // What is stated per fingerprint, and what is left for the join.
+    let most = 18 * count as u64 + LIMIT;
+    let clustering = Clustering::new(&store, 1).memory(most);
+    let clusters = within(most, "clusters", || clustering.run());
+    assert_eq!(clusters.unwrap().summary().fingerprints, count as u64);
+}
