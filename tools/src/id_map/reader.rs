@@ -162,7 +162,14 @@ impl IdMap {
 
     /// A reader for one thread.
     pub fn reader(&self) -> MapReader<'_> {
-        MapReader { map: self, page: None, group: None, text: String::new(), ends: Vec::new() }
+        MapReader {
+            map: self,
+            page: None,
+            group: None,
+            text: String::new(),
+            ends: Vec::new(),
+            group_bytes: 0,
+        }
     }
 
     /// Checks all strings.
@@ -171,7 +178,7 @@ impl IdMap {
         let mut text_bytes = 0u64;
         for number in (0..self.tag.string_count).step_by(GROUP_STRINGS as usize) {
             reader.string(number)?;
-            text_bytes += reader.text.len() as u64;
+            text_bytes += reader.group_bytes;
         }
         if text_bytes != self.text_bytes {
             let what = format!("{text_bytes} bytes of text, stated {}", self.text_bytes);
@@ -254,16 +261,24 @@ struct Page {
     groups: Vec<(u64, u32)>,
 }
 
+/// Bytes of text of a group that is kept whole.
+const KEPT_BYTES: usize = 1 << 20;
+
 /// Reads strings for one thread. It keeps one index and one group, so that numbers that follow one
 /// another are cheap.
+///
+/// Memory: the bytes of a group, as they stand in the file, up to three times, and a MiB. Strings that
+/// share what stands there once are not all kept, however long they become.
 pub struct MapReader<'a> {
     map: &'a IdMap,
     page: Option<Page>,
     /// The group whose strings are there.
     group: Option<u64>,
-    /// The strings of the group, one after the other, and where each ends.
-    text: String,
+    /// The strings of the group, one after the other, and where each ends; without a group one string.
+    pub(super) text: String,
     ends: Vec<usize>,
+    /// Bytes of all strings of the group that was decoded last.
+    group_bytes: u64,
 }
 
 impl MapReader<'_> {
@@ -274,16 +289,16 @@ impl MapReader<'_> {
             let path = self.map.path.clone();
             return Err(MapError::Number { path, number, strings });
         }
-        let group = number / GROUP_STRINGS;
-        if self.group != Some(group) {
-            self.load(group)?;
+        let (group, place) = (number / GROUP_STRINGS, (number % GROUP_STRINGS) as usize);
+        if self.group != Some(group) && !self.load(group, place)? {
+            return Ok(&self.text);
         }
-        let place = (number % GROUP_STRINGS) as usize;
         let start = if place == 0 { 0 } else { self.ends[place - 1] };
         Ok(&self.text[start..self.ends[place]])
     }
 
-    fn load(&mut self, group: u64) -> Result<(), MapError> {
+    /// Decodes a group; tells whether it is kept, or only its string number `wanted`.
+    fn load(&mut self, group: u64, wanted: usize) -> Result<bool, MapError> {
         self.group = None;
         let (map, number) = (self.map, group / PAGE_GROUPS);
         let page = match self.page.take().filter(|page| page.number == number) {
@@ -296,18 +311,39 @@ impl MapReader<'_> {
         self.page = Some(page);
         let bytes = map.read(start..end)?;
         map.check_crc("IDM-8", start, crc, numbered_crc(group, &bytes))?;
-        self.decode(&bytes, map.strings_of(group))
+        let kept = self
+            .decode(&bytes, map.strings_of(group), wanted)
             .map_err(|(rule, what)| map.corrupt(start, rule, format!("group {group}: {what}")))?;
-        self.group = Some(group);
-        Ok(())
+        self.group = Some(group).filter(|_| kept);
+        Ok(kept)
     }
 
-    /// Decodes the strings of a group.
-    fn decode(&mut self, mut bytes: &[u8], strings: u64) -> Result<(), (&'static str, String)> {
+    /// Forgets all strings but one, if that is there.
+    fn keep_only(&mut self, wanted: usize) {
+        match self.ends.get(wanted) {
+            Some(&end) => {
+                self.text.truncate(end);
+                let start = wanted.checked_sub(1).map_or(0, |before| self.ends[before]);
+                self.text.drain(..start);
+            }
+            None => self.text.clear(),
+        }
+        self.ends.clear();
+    }
+
+    /// Decodes the strings of a group; tells whether they are kept, or only number `wanted`.
+    fn decode(
+        &mut self,
+        mut bytes: &[u8],
+        strings: u64,
+        wanted: usize,
+    ) -> Result<bool, (&'static str, String)> {
         self.text.clear();
         self.ends.clear();
+        self.group_bytes = 0;
+        let mut kept = true;
         let mut before: Vec<u8> = Vec::new();
-        for number in 0..strings {
+        for number in 0..strings as usize {
             let fault = |what: &str| ("IDM-9", format!("string {number}: {what}"));
             let mut integer = || take_integer(&mut bytes).ok_or_else(|| fault("no integer"));
             let (shared, rest) = (integer()?, integer()?);
@@ -320,11 +356,18 @@ impl MapReader<'_> {
             before.extend_from_slice(rest);
             let text = str::from_utf8(&before)
                 .map_err(|_| ("IDM-10", format!("string {number}: is no UTF-8")))?;
-            self.text.push_str(text);
-            self.ends.push(self.text.len());
+            self.group_bytes += text.len() as u64;
+            if kept && self.text.len() + text.len() > KEPT_BYTES {
+                kept = false;
+                self.keep_only(wanted);
+            }
+            if kept || number == wanted {
+                self.text.push_str(text);
+                self.ends.push(self.text.len());
+            }
         }
         match bytes {
-            [] => Ok(()),
+            [] => Ok(kept),
             _ => Err(("IDM-9", format!("{} bytes follow the strings", bytes.len()))),
         }
     }

@@ -313,3 +313,25 @@ fn damage_under_right_checksums_is_found_without_a_panic() {
         assert!(rules.contains_key(rule), "{rule} in {rules:?}");
     }
 }
+
+#[test]
+fn long_strings_that_share_what_they_are_made_of_are_not_all_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("map");
+    // 64 strings of a MiB, of which the file holds one; then short ones, and some that go over the
+    // limit in the middle of their group.
+    let long = "x".repeat(1 << 20);
+    let mut strings: Vec<String> = (0..64).map(|i| format!("{long}{i}")).collect();
+    strings.extend((0..64).map(|i| i.to_string()));
+    strings.extend((0..64).map(|i| format!("{}{i}", &long[..1 << 15])));
+    write(&strings, &path);
+    assert!(fs::metadata(&path).unwrap().len() < 3 << 20);
+    let map = IdMap::open(&path).unwrap();
+    map.verify().unwrap();
+    let mut reader = map.reader();
+    for number in [0, 63, 31, 64, 127, 1, 128, 191, 160, 159, 129, 65] {
+        assert!(reader.string(number).unwrap() == strings[number as usize], "{number}");
+        let bytes = reader.text.capacity();
+        assert!(bytes <= 4 << 20, "{bytes} bytes are held for string {number}");
+    }
+}
