@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use fpstore::files::{self, Temporary, Visible};
 use fpstore::{IdMapTag, Store};
 
-use super::{IdMap, MapError, MapWriter};
+use super::{IdMap, MAGIC, MapError, MapWriter};
 
 /// The name of a map while its store comes to be.
 pub fn pending_path(path: &Path) -> PathBuf {
@@ -127,19 +127,21 @@ impl Names {
     /// store that is replaced as well. Any other map may be all that another store has.
     fn check(&self) -> Result<(), MapError> {
         let path = || self.path.clone();
-        let data = match fs::symlink_metadata(&self.path) {
-            Ok(data) => data,
+        match fs::symlink_metadata(&self.path) {
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(failure(&self.path, "look at it")(error)),
-        };
-        let is_empty = data.is_file() && data.len() == 0;
+        }
+        let start = files::read_at_most(&self.path, MAGIC.len() as u64);
+        let start = start.map_err(failure(&self.path, "look at it"))?;
+        if start.is_empty() {
+            return if self.force { Ok(()) } else { Err(MapError::Exists(path())) };
+        }
+        if !start.starts_with(&MAGIC) {
+            return Err(MapError::Foreign(path()));
+        }
         match IdMap::open(&self.path) {
-            _ if is_empty && self.force => Ok(()),
-            _ if is_empty => Err(MapError::Exists(path())),
             Err(error @ (MapError::Io { .. } | MapError::Version { .. })) => Err(error),
-            Err(MapError::Directory(_) | MapError::Corrupt { rule: "IDM-1" | "IDM-2", .. }) => {
-                Err(MapError::Foreign(path()))
-            }
             // Whose map it was cannot be told.
             Err(_) => Err(MapError::OfOthers(path(), self.store.clone())),
             Ok(map) if !is_of(&map, &self.store) => {

@@ -2,6 +2,7 @@
 //! replace.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -86,9 +87,12 @@ fn an_output_that_comes_to_be_meanwhile_is_not_replaced() {
     let mut command = scratch.command("merge-pairs - --to out --quiet");
     let mut child =
         command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the tool starts");
+    // The output is claimed once the input says what it is.
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(PAIR.as_bytes()).unwrap();
     wait_until(|| scratch.listing("").len() == 3);
     scratch.write("out", "of another process");
-    drop(child.stdin.take());
+    drop(input);
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(stderr, "fpstore: out: has come to be meanwhile, and is not replaced\n");
@@ -102,6 +106,9 @@ fn what_a_killed_merge_left_goes_with_the_next_one() {
     let scratch = scratch();
     let mut command = scratch.command("merge-pairs - --to out --quiet");
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    // The output is claimed once the input says what it is.
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(PAIR.as_bytes()).unwrap();
     wait_until(|| scratch.listing("").len() == 3);
     // While it runs, what it writes stays.
     scratch.write("pairs", PAIR);

@@ -7,12 +7,16 @@ use std::time::{Duration, Instant};
 
 use crate::{Scratch, raw};
 
-/// Commands that write, and wait for more of their input.
-const WRITERS: [&str; 3] = [
-    "pack - -o out --id-column key --id-map ids --format jsonl --quiet",
-    "merge-pairs - --to out --progress none",
-    "dedup store --pairs - --to out --progress none",
+/// Commands that write, the start of their input, and they wait for more of it.
+const WRITERS: [(&str, &str); 3] = [
+    (
+        "pack - -o out --id-column key --id-map ids --format jsonl --quiet",
+        "{\"key\":\"a\",\"fingerprint\":1}\n",
+    ),
+    ("merge-pairs - --to out --progress none", PAIR),
+    ("dedup store --pairs - --to out --progress none", PAIR),
 ];
+const PAIR: &str = "0000000000000001\t0000000000000003\t1\n";
 
 fn signal(child: &Child, name: &str) {
     let id = child.id().to_string();
@@ -20,12 +24,13 @@ fn signal(child: &Child, name: &str) {
 }
 
 /// Starts the tool as `sh` does behind `before`, and waits until it has made its temporary file.
-fn start(scratch: &Scratch, before: &str, line: &str) -> Child {
+fn start(scratch: &Scratch, before: &str, (line, input): (&str, &str)) -> Child {
     let tool = env!("CARGO_BIN_EXE_fpstore");
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{before} {tool} {line}")]).current_dir(scratch.path(""));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
+    let mut child = command.spawn().unwrap();
+    child.stdin.as_mut().unwrap().write_all(input.as_bytes()).unwrap();
     let start = Instant::now();
     let has_temporary =
         || scratch.listing("").iter().any(|(name, _)| name.starts_with(".tmp-fpstore-"));
@@ -53,11 +58,12 @@ fn names(scratch: &Scratch) -> Vec<String> {
 
 #[test]
 fn hanging_up_stops_what_writes_and_leaves_nothing() {
-    for line in WRITERS {
+    for writer in WRITERS {
+        let line = writer.0;
         let scratch = Scratch::new();
         scratch.pack("store", &[1, 3], "");
         // A terminal that is closed sends two, and takes standard error with it.
-        let mut child = start(&scratch, "exec", line);
+        let mut child = start(&scratch, "exec", writer);
         drop(child.stderr.take());
         signal(&child, "-HUP");
         let _ = Command::new("kill").args(["-HUP", &child.id().to_string()]).output();
@@ -85,19 +91,19 @@ fn signals_that_were_ignored_stay_ignored() {
     {
         let scratch = Scratch::new();
         scratch.pack("store", &[1, 3], "");
-        let line = WRITERS[1];
-        let mut child = start(&scratch, before, line);
+        let writer = WRITERS[1];
+        let mut child = start(&scratch, before, writer);
         signal(&child, ignored);
         signal(&child, ignored);
         thread::sleep(Duration::from_millis(50));
         let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(b"0000000000000001\t0000000000000003\t1\n").unwrap();
+        stdin.write_all(PAIR.as_bytes()).unwrap();
         drop(stdin);
         assert_eq!(child.wait().unwrap().code(), Some(0), "{before}");
         assert_eq!(names(&scratch), ["out", "store"], "{before}");
         // The others stop it as ever.
         std::fs::remove_file(scratch.path("out")).unwrap();
-        let mut child = start(&scratch, before, line);
+        let mut child = start(&scratch, before, writer);
         signal(&child, "-TERM");
         let stdin = child.stdin.take();
         assert_eq!(child.wait().unwrap().code(), Some(143), "{before}");
