@@ -10,7 +10,7 @@ use super::target::Target;
 use crate::error::Result;
 use crate::format::MANIFEST_NAME;
 
-/// A pack whose store is written and durable, and not visible yet, from [`PackSession::prepare`]. Dropping
+/// A pack whose store is written and durable, and not visible yet, from [`PackSession::prepare`](crate::PackSession::prepare). Dropping
 /// it leaves what was there before.
 pub struct PreparedPack {
     // Goes first: the directory goes only if it is empty.
@@ -28,7 +28,7 @@ impl PreparedPack {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] where the file system refuses. There is no new store then, unless only the last
+    /// [`Error::Io`](crate::Error::Io) where the file system refuses. There is no new store then, unless only the last
     /// sync failed.
     pub fn commit(self) -> Result<PackSummary> {
         self.prepared.commit()
