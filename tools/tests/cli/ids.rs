@@ -241,7 +241,7 @@ fn stat_tells_the_parts_of_the_ids() {
     );
     assert_eq!(stat["id_map_strings"], Value::Null);
     let text = scratch.run("stat small").succeeds().stdout;
-    assert!(text.contains("\n  ids: 3, 416.00 bits per fingerprint"), "{text}");
+    assert!(text.contains("\n  ids: 3, 448.00 bits per fingerprint"), "{text}");
     let text = scratch.run("verify small").succeeds().stdout;
     assert!(text.contains("\nchecked 3 ids: "), "{text}");
 }
