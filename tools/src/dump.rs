@@ -163,6 +163,8 @@ impl<'a> Rows<'a> {
         printer: Option<IdPrinter<'a>>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
+        #[cfg(not(feature = "parquet"))]
+        let _ = store;
         let to = match (args.output, target) {
             #[cfg(feature = "parquet")]
             (Shape::Parquet, Some(target)) => {

@@ -80,6 +80,8 @@ impl<'a> Rows<'a> {
         sides: Option<Sides<'a>>,
     ) -> Result<Self, Failure> {
         let (bytes, form) = (journal.done.bytes, args.table.text());
+        #[cfg(not(feature = "parquet"))]
+        let _ = k;
         #[cfg(feature = "parquet")]
         if let (PairFormat::Parquet, Some(target)) = (args.output, target) {
             let printers = sides.map_or(Vec::new(), |sides| sides.printers().into());

@@ -25,6 +25,8 @@ impl PairWriter {
         strings: Option<bool>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
+        #[cfg(not(feature = "parquet"))]
+        let _ = strings;
         match (format, target) {
             #[cfg(feature = "parquet")]
             (PairFormat::Parquet, Some(target)) => {
