@@ -24,6 +24,8 @@ const GATHERED: usize = 256;
 /// is a single block: each may survive.
 const SIFTED: usize = 64;
 const SIFTED_KEYS: u64 = 1 << 17;
+/// [`SIFTED`] blocks of so many bytes, with a column, hold no more keys than that.
+const SMALL_BLOCK_BYTES: u32 = 2048;
 
 /// Blocks without a column that are decoded together, where they are adjacent.
 const SIDE_BY_SIDE: usize = 4;
@@ -335,8 +337,11 @@ impl<'a> Searcher<'a> {
                 continue;
             }
             let table_start = start;
-            let sifted = (SIFTED_KEYS / table.geometry().most_keys()).max(1) as usize;
-            let sifted = sifted.min(SIFTED);
+            // Divisions take as long as some blocks.
+            let sifted = match table.geometry().block_bytes {
+                ..=SMALL_BLOCK_BYTES => SIFTED,
+                _ => (SIFTED_KEYS / table.geometry().most_keys()).clamp(1, SIFTED as u64) as usize,
+            };
             while start < candidates_end {
                 let end = candidates_end.min(start + sifted);
                 if self.reading == Reading::Parts {
