@@ -11,21 +11,18 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 #[path = "../src/block/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod block;
+#[path = "../src/codec/mod.rs"]
+#[allow(dead_code, unused_imports)]
+mod codec;
 #[path = "../src/error.rs"]
 #[allow(dead_code, unused_imports)]
 mod error;
 #[path = "../src/format/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod format;
-#[path = "../src/huffman.rs"]
-#[allow(dead_code, unused_imports)]
-mod huffman;
 #[path = "../src/mapped.rs"]
 #[allow(dead_code)]
 mod mapped;
-#[path = "../src/profile.rs"]
-#[allow(dead_code, unused_imports)]
-mod profile;
 #[path = "../tests/it/sets.rs"]
 #[allow(dead_code)]
 mod sets;
@@ -35,8 +32,9 @@ mod sets;
 use fpstore::files;
 
 use block::{BlockReader, BlockWriter, Candidate, OVERHANG, Reading};
+use codec::huffman;
+use codec::profile::{Coding, Profile};
 use format::{Codec, Geometry};
-use profile::{Coding, Profile};
 use sets::Random;
 
 const BLOCK_BYTES: u32 = 1024;

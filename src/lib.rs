@@ -72,47 +72,45 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target");
 
-mod batch;
 mod block;
 mod calibrate;
-mod clusters;
+mod codec;
 mod design;
 mod error;
 #[doc(hidden)]
 pub mod files;
 mod format;
-mod huffman;
 mod ids;
-mod join;
 mod mapped;
 mod memory;
 mod permute;
 mod plan;
-mod profile;
+mod query;
 mod router;
-mod search;
 mod segment;
 mod set_sum;
+mod snapshot;
 mod sort;
 mod store;
 mod table;
 mod threads;
 
-pub use batch::{Answer, Batch, BatchPlan, BatchSummary};
 pub use block::simd_level;
 pub use calibrate::CalibrationGap;
-pub use clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
 pub use design::Design;
 pub use error::{Corruption, Error, Result, Unsupported};
 pub use format::{BitRange, Codec, IdMapTag, SkippedSection};
 pub use ids::{IdStats, Ids};
-pub use join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
 pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};
-pub use search::{Match, SearchWork, Searcher};
+pub use query::batch::{Answer, Batch, BatchPlan, BatchSummary};
+pub use query::clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
+pub use query::join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
+pub use query::search::{Match, SearchWork, Searcher};
+pub use snapshot::{Iter, IterWithIds};
 #[doc(hidden)]
 pub use store::with_unfinished_id_map;
 pub use store::{
-    Iter, IterWithIds, OpenOptions, PackEstimate, PackSession, PackSummary, PackTimes, Packer,
-    Phase, PreparedPack, Progress, SegmentStats, Stats, Store, VerifyProgress, VerifyReport,
+    OpenOptions, PackEstimate, PackSession, PackSummary, PackTimes, Packer, Phase, PreparedPack,
+    Progress, SegmentStats, Stats, Store, VerifyProgress, VerifyReport,
 };
 pub use table::{TableStats, information_bound_bits};

@@ -2,9 +2,9 @@
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
+use crate::codec::huffman;
+use crate::codec::profile::{self, Coding};
 use crate::format::{Codec, Geometry};
-use crate::huffman;
-use crate::profile::{self, Coding};
 
 /// At least the number of classes; a power of two, so that no index needs a check.
 const CLASSES: usize = 128;

@@ -125,8 +125,8 @@ impl NarrowRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::profile::Profile;
     use crate::format::Codec;
-    use crate::profile::Profile;
 
     /// Symbols of a uniform set of 2^`bits` keys with codec `gap` and the widest column.
     fn uniform(bits: u32) -> Symbols {

@@ -2,8 +2,8 @@
 //! to it.
 
 use super::lanes::LOAD_BITS;
+use crate::codec::huffman;
 use crate::format::MAX_CODE_BITS;
-use crate::huffman;
 
 /// Bit strings that are looked up.
 pub(super) const ENTRIES: usize = 1 << MAX_CODE_BITS;

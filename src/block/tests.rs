@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::lanes::LANES;
 use super::scan::Kernel;
 use super::*;
+use crate::codec::profile::{Coding, Profile};
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry, LOW_BITS};
-use crate::profile::{Coding, Profile};
 
 const HEADER_CRC: u32 = 0xC0FF_EE00;
 

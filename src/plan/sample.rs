@@ -1,11 +1,11 @@
 //! How a sample of the fingerprints strays from uniform ones.
 
 use crate::block::Candidate;
+use crate::codec::profile::Profile;
 use crate::design::Design;
 use crate::design::descent::DescentModel;
 use crate::design::threshold::Thresholds;
 use crate::permute::Permutation;
-use crate::profile::Profile;
 use crate::router::{Budget, Router};
 
 /// Fingerprints that are kept to descend.

@@ -1,9 +1,9 @@
 //! How large a table will be.
 
 use super::sample::Sample;
+use crate::codec::profile::Profile;
 use crate::error::Result;
 use crate::format::{Codec, Geometry};
-use crate::profile::Profile;
 
 /// The coding that a table is expected to have.
 #[derive(Clone, Copy, Debug)]

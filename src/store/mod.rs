@@ -5,8 +5,6 @@ mod commit;
 #[cfg(test)]
 mod crash;
 mod estimate;
-mod iter;
-mod iter_ids;
 mod pack;
 mod prepared;
 mod progress;
@@ -26,14 +24,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[doc(hidden)]
 pub use commit::with_unfinished_id_map;
 pub use estimate::PackEstimate;
-pub use iter::Iter;
-pub use iter_ids::IterWithIds;
 pub use pack::{PackSummary, Packer};
 pub use prepared::PreparedPack;
 pub use progress::{PackTimes, Phase, Progress};
 pub use session::PackSession;
 
-use crate::batch::Batch;
 use crate::design::Design;
 use crate::error::{Corruption, Error, Result};
 use crate::files;
@@ -41,9 +36,11 @@ use crate::format::{
     Defect, IdMapTag, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, SkippedSection,
 };
 use crate::ids::{IdStats, Ids};
-use crate::join::Join;
-use crate::search::{Match, Searcher};
+use crate::query::batch::Batch;
+use crate::query::join::Join;
+use crate::query::search::{Match, Searcher};
 use crate::segment::{self, Segment};
+use crate::snapshot::{Iter, IterWithIds};
 use crate::table::{Access, TableStats};
 
 /// How often opening starts again because the store was replaced meanwhile.

@@ -11,11 +11,11 @@ use std::sync::atomic::AtomicBool;
 use super::progress::{OnProgress, PackTimes, Progress};
 use super::session::PackSession;
 use super::target;
+use crate::codec::profile::Profile;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec};
 use crate::plan::{Calibration, Objective, Planner};
-use crate::profile::Profile;
 use crate::table::TableStats;
 use crate::threads;
 

@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 
 use super::progress::{Meter, Phase};
+use crate::codec::profile::Profile;
 use crate::error::Result;
 use crate::format::BitRange;
 use crate::permute::Permutation;
 use crate::plan::Planner;
-use crate::profile::Profile;
 use crate::set_sum;
 use crate::sort::{self, Buffers, Counts, Create, Extent, Parts, Spill};
 

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use crate::block::{BlockReader, BlockView, Candidate, Column, OVERHANG, Reading};
+use crate::codec::huffman;
 use crate::error::{Corruption, Error, Result};
 use crate::files::open_regular;
 use crate::format::{self, Defect, Footer, Geometry, SegmentEntry, TableHeader};
-use crate::huffman;
 use crate::mapped::{self, Bytes};
 use crate::permute::Permutation;
 use crate::router::{Budget, Probe, Router};

@@ -2,9 +2,9 @@
 
 use super::reader::Table;
 use super::writer::{TableOptions, Written};
+use crate::codec::huffman;
 use crate::error::Result;
 use crate::format::{BitRange, Codec};
-use crate::huffman;
 
 /// The size of a table and what it is made of.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::reader::Table;
+use crate::codec::profile;
 use crate::error::{Corruption, Error, Result};
 use crate::format::{Defect, check_padding};
-use crate::profile;
 use crate::set_sum;
 
 /// Blocks that one task checks.

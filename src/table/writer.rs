@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use crate::block::BlockWriter;
+use crate::codec::profile::Coding;
 use crate::error::Error;
 use crate::format::{BitRange, Footer, Geometry, MAX_BLOCKS, TableEntry, TableHeader};
-use crate::profile::Coding;
 
 /// Keys whose blocks are cut, encoded and written together; more where they do not fill a block.
 const BATCH_KEYS: usize = 1 << 18;

@@ -9,7 +9,7 @@ use super::*;
 use crate::design::Design;
 use crate::error::Corruption;
 use crate::format::{Codec, table_name};
-use crate::search::tests::store_of_packed;
+use crate::query::search::tests::store_of_packed;
 use crate::store::{Packer, Store};
 
 fn random(i: u64) -> u64 {

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use super::{Answer, Run};
 use crate::error::Result;
-use crate::join::{self, Output};
-use crate::search::Match;
+use crate::query::join::{self, Output};
+use crate::query::search::Match;
 
 /// Bytes per match of a part: its place, and as much room to choose from.
 const MATCH_BYTES: u64 = 2 * size_of::<Match>() as u64;

@@ -38,7 +38,7 @@ pub(super) type Chunk = [u8; CHUNK];
 
 /// How low parts are compared.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::batch) enum Kernel {
+pub(in crate::query::batch) enum Kernel {
     Scalar,
     #[cfg(target_arch = "x86_64")]
     Avx2(x86::Avx2),
@@ -55,7 +55,7 @@ pub(super) struct Near {
 
 /// How entries are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::batch) struct Shape {
+pub(in crate::query::batch) struct Shape {
     /// Planes that are compared, from the least significant on.
     planes: usize,
     /// The sums that they are shared out among.
@@ -117,7 +117,7 @@ fn planes_of(sum: usize, planes: usize, sums: usize) -> usize {
 
 impl Kernel {
     /// The fastest kernel that the CPU has.
-    pub(in crate::batch) fn best() -> Self {
+    pub(in crate::query::batch) fn best() -> Self {
         Self::all().pop().unwrap_or(Self::Scalar)
     }
 

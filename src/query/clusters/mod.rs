@@ -12,8 +12,8 @@ use bitvec::prelude::{BitVec, bitvec};
 use graph::{Components, Numbers, Ranks};
 
 use crate::error::{Error, Result};
-use crate::join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
 use crate::memory;
+use crate::query::join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
 use crate::store::Store;
 
 /// Bytes of the process itself.

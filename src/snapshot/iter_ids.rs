@@ -21,7 +21,7 @@ struct Place<'a> {
 }
 
 impl<'a> IterWithIds<'a> {
-    pub(super) fn new(segments: &'a [Segment]) -> Self {
+    pub(crate) fn new(segments: &'a [Segment]) -> Self {
         let place = |segment: &'a Segment| Place {
             keys: Cursor::new(segment),
             ids: segment.id_column().map(IdCursor::new),

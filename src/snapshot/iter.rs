@@ -19,7 +19,7 @@ pub struct Iter<'a> {
 }
 
 impl<'a> Iter<'a> {
-    pub(super) fn new(segments: &'a [Segment]) -> Self {
+    pub(crate) fn new(segments: &'a [Segment]) -> Self {
         Self { cursors: segments.iter().map(Cursor::new).collect(), ready: Vec::new(), at: 0 }
     }
 
@@ -84,7 +84,7 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(segment: &'a Segment) -> Self {
+    pub(crate) fn new(segment: &'a Segment) -> Self {
         Self { segment, next_block: 0, decoded: 0, keys: Vec::new(), at: 0 }
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::join::Found;
+use crate::query::join::Found;
 
 use super::super::low::{Shape, Sight, Window};
 use super::{Sweep, Visit, seek};

@@ -20,7 +20,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::join::{Found, Kernel, Output, flips};
+use crate::query::join::{Found, Kernel, Output, flips};
 use crate::segment::Segment;
 use crate::sort;
 use crate::table::Table;

@@ -23,9 +23,9 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::join::{self, Message, Output};
 use crate::mapped;
-use crate::search::{Match, Searcher};
+use crate::query::join::{self, Message, Output};
+use crate::query::search::{Match, Searcher};
 use crate::segment::{self, Segment};
 use crate::sort;
 use crate::threads;

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::{Answer, Query, Run};
 use crate::error::{Error, Result};
-use crate::search::{Match, Searcher};
+use crate::query::search::{Match, Searcher};
 
 /// Most queries that one task searches.
 const TASK: usize = 64;

@@ -1,6 +1,6 @@
 //! Predicts the time of a probe, and decides how the keys of a table are compared.
 
-use crate::join::Kernel;
+use crate::query::join::Kernel;
 use crate::segment::Segment;
 
 use super::super::low::{self, Kernel as LowKernel};
@@ -139,7 +139,7 @@ fn within(bits: u32, k: u32) -> f64 {
 
 /// The predicted time of [`probe`](super::probe) in nanoseconds of one thread; `None` where tables
 /// do not help.
-pub(in crate::batch) fn cost(segments: &[Segment], queries: u64, k: u32) -> Option<f64> {
+pub(in crate::query::batch) fn cost(segments: &[Segment], queries: u64, k: u32) -> Option<f64> {
     let mut sum = FIXED_COST;
     for segment in segments {
         let tables = Probed::of(segment, k)?;

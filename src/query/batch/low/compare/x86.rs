@@ -10,11 +10,11 @@ use super::{CHUNK, Chunk, FIRST, Near, PIECE, ROWS, Task};
 
 /// AVX2: 32 entries at a time, bits counted by a look-up per half byte.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::batch) struct Avx2(());
+pub(in crate::query::batch) struct Avx2(());
 
 /// AVX-512 with VPOPCNTB: 64 entries at a time, with 4 queries.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::batch) struct Avx512(());
+pub(in crate::query::batch) struct Avx512(());
 
 /// Bytes of a register of 256 bits.
 const HALF: usize = CHUNK / 2;

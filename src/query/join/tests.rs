@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use proptest::prelude::*;
 
 use super::*;
-use crate::search::tests::store_of_segments;
+use crate::query::search::tests::store_of_segments;
 use crate::store::Store;
 
 /// Fingerprints near a few centres, and some anywhere.

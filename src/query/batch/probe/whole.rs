@@ -1,7 +1,7 @@
 //! Decodes all keys with the prefixes that are visited, and compares these in full.
 
 use crate::error::Result;
-use crate::join::Found;
+use crate::query::join::Found;
 use crate::table::Table;
 
 use super::{Sweep, Visit, seek};

@@ -5,9 +5,9 @@
 
 use rayon::prelude::*;
 
+use crate::codec::huffman;
 use crate::error::{Error, Result};
 use crate::format::{Codec, LOW_BITS};
-use crate::huffman;
 
 /// Keys that one task counts.
 const CHUNK_KEYS: usize = 1 << 16;
