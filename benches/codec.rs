@@ -14,7 +14,7 @@ mod block;
 #[path = "../src/codec/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod codec;
-#[path = "../src/error.rs"]
+#[path = "../src/error/mod.rs"]
 #[allow(dead_code, unused_imports)]
 mod error;
 #[path = "../src/format/mod.rs"]

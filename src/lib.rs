@@ -98,7 +98,9 @@ mod threads;
 pub use block::simd_level;
 pub use calibrate::CalibrationGap;
 pub use design::Design;
-pub use error::{Corruption, Error, Result, Unsupported};
+#[doc(hidden)]
+pub use error::Bytes;
+pub use error::{Corruption, Error, ErrorKind, Result, Unsupported};
 pub use format::{BitRange, Codec, IdMapTag, SkippedSection};
 pub use ids::{IdStats, Ids};
 pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};

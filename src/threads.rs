@@ -11,11 +11,11 @@ const MAX_THREADS: usize = 1024;
 ///
 /// # Errors
 ///
-/// [`Error::InvalidOption`] if there are too many, or if the system cannot start them.
+/// [`Error::InvalidOption`] if there are too many, [`Error::Threads`] if the system cannot start them.
 pub(crate) fn pool(threads: usize) -> Result<ThreadPool> {
     check(threads)?;
     let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map_err(|error| invalid(threads, format!("the system cannot start them ({error})")))
+    pool.map_err(|source| Error::Threads { threads, source })
 }
 
 /// How many threads so many are; 0 stands for the number of cores.
@@ -29,11 +29,12 @@ pub(crate) fn number(threads: usize) -> u64 {
 /// Refuses more threads than a pool may have.
 pub(crate) fn check(threads: usize) -> Result<()> {
     if threads > MAX_THREADS {
-        return Err(invalid(threads, format!("there are at most {MAX_THREADS}")));
+        let expected = format!("there are at most {MAX_THREADS}");
+        return Err(Error::InvalidOption {
+            option: "threads",
+            value: threads.to_string(),
+            expected,
+        });
     }
     Ok(())
-}
-
-fn invalid(threads: usize, expected: String) -> Error {
-    Error::InvalidOption { option: "threads", value: threads.to_string(), expected }
 }

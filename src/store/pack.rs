@@ -344,7 +344,8 @@ impl Packer {
             );
         }
         if let Some(memory) = self.memory.filter(|&memory| memory < MIN_MEMORY) {
-            return Err(Error::too_little_memory(memory, "it is", MIN_MEMORY));
+            let what = "a pack needs".to_string();
+            return Err(Error::MemoryLimit { what, limit: memory, needed: MIN_MEMORY });
         }
         threads::check(self.threads)?;
         Profile::new(&[]).choose(self.codec, self.low_bits).map(|_| ())

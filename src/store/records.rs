@@ -26,18 +26,14 @@ impl<F: Spill> Records<F> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] if others came before.
+    /// [`Error::MixedIds`] if others came before.
     pub(super) fn admit(&mut self, with_ids: bool, capacity: usize) -> Result<()> {
         match (&self, with_ids) {
             (Records::None, false) => *self = Records::Fingerprints(Sorter::new(capacity)),
             (Records::None, true) => *self = Records::Pairs(Sorter::new(capacity / 2)),
             (Records::Fingerprints(_), false) | (Records::Pairs(_), true) => {}
             _ => {
-                return Err(Error::InvalidOption {
-                    option: "ids",
-                    value: "given for some fingerprints only".to_string(),
-                    expected: "all fingerprints of a pack have ids, or none".to_string(),
-                });
+                return Err(Error::MixedIds);
             }
         }
         Ok(())

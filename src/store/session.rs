@@ -82,7 +82,7 @@ impl PackSession {
     ///
     /// # Errors
     ///
-    /// As [`Self::extend`]; [`Error::InvalidOption`] where [`Self::extend`] was called before: all
+    /// As [`Self::extend`]; [`Error::MixedIds`] where [`Self::extend`] was called before: all
     /// fingerprints of a pack have ids, or none.
     pub fn extend_with_ids(&mut self, pairs: &[(u64, u64)]) -> Result<()> {
         let mut piece = Vec::new();
@@ -477,7 +477,8 @@ impl<S: Storage> Session<S> {
         let (all, left) =
             (capacity(Some(memory), threads, 0), capacity(Some(memory), threads, routers));
         if left < all / 4 {
-            return Err(Error::Memory { count, needed: memory + routers });
+            let what = format!("{count} fingerprints in blocks of {block_bytes} bytes need");
+            return Err(Error::MemoryLimit { what, limit: memory, needed: memory + routers });
         }
         spilled.limit(left);
         Ok(())

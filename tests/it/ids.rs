@@ -181,7 +181,7 @@ fn a_pack_has_ids_for_all_fingerprints_or_for_none() {
         };
         extend(with_ids_first).unwrap();
         let error = extend(!with_ids_first).unwrap_err();
-        assert!(matches!(error, Error::InvalidOption { option: "ids", .. }), "{error}");
+        assert!(matches!(error, Error::MixedIds), "{error}");
         assert!(!path.exists());
     }
 }

@@ -12,7 +12,7 @@ use crate::input::InputError;
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The library refused.
-    #[error(transparent)]
+    #[error("{}", in_words_of_the_tool(.0))]
     Store(#[from] fpstore::Error),
     /// An input holds something else than fingerprints, or cannot be read.
     #[error(transparent)]
@@ -55,6 +55,28 @@ pub enum Failure {
     /// Arguments that each are right and together are not.
     #[error("{0}")]
     Usage(String),
+}
+
+/// The message of the library, with the options of the tool where one of them is the remedy.
+fn in_words_of_the_tool(error: &fpstore::Error) -> String {
+    use fpstore::{Bytes, Error};
+    match error {
+        Error::Exists { path } => format!(
+            "{}: a store exists here already; choose another output, or replace it (--force)",
+            path.display()
+        ),
+        Error::NotAStore { path, found } => format!(
+            "{}: [DIR-1] not a store: {found}; give the directory that `fpstore pack -o` wrote",
+            path.display()
+        ),
+        Error::MemoryLimit { what, limit, needed } => format!(
+            "memory cannot be {}: {what} at least {}; give more (--memory)",
+            Bytes(*limit),
+            Bytes(*needed)
+        ),
+        Error::Cancelled => "stopped; nothing was changed".to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// What to do about an error of the system.

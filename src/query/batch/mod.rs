@@ -258,7 +258,8 @@ impl<'a> Batch<'a> {
     /// [asked to stop](Self::cancel).
     pub fn run(&self, mut sink: impl FnMut(Answer<'_>) -> ControlFlow<()>) -> Result<BatchSummary> {
         if let Some(memory) = self.memory.filter(|&memory| memory < MIN_MEMORY) {
-            return Err(Error::too_little_memory(memory, "it is", MIN_MEMORY));
+            let what = "a batch needs".to_string();
+            return Err(Error::MemoryLimit { what, limit: memory, needed: MIN_MEMORY });
         }
         threads::check(self.threads)?;
         let pool = OnceCell::new();

@@ -172,7 +172,7 @@ impl<'a> Clustering<'a> {
     ///
     /// # Errors
     ///
-    /// As [`Join::run`]; [`Error::InvalidOption`] also where the memory is not enough for the
+    /// As [`Join::run`]; [`Error::MemoryLimit`] also where the memory is not enough for the
     /// clusters.
     pub fn run(self) -> Result<Clusters> {
         let mut join = self.join.clone();
@@ -205,8 +205,8 @@ impl<'a> Clustering<'a> {
     ///
     /// # Errors
     ///
-    /// Those of `pairs`; [`Error::InvalidOption`] for a pair whose fingerprints are not stored, and
-    /// where the memory is not enough for the clusters;
+    /// Those of `pairs`; [`Error::NotStored`] for a pair whose fingerprints are not stored;
+    /// [`Error::MemoryLimit`] where the memory is not enough for the clusters;
     /// [`Error::Corrupt`] if a block of an identity table is damaged.
     pub fn of_pairs(self, pairs: impl IntoIterator<Item = Result<Pair>>) -> Result<Clusters> {
         self.check_memory(PROCESS_BYTES)?;
@@ -226,7 +226,7 @@ impl<'a> Clustering<'a> {
         match self.memory.filter(|&memory| memory < needed) {
             Some(memory) => {
                 let what = format!("clusters of {} fingerprints need", self.store.len());
-                Err(Error::too_little_memory(memory, &what, needed))
+                Err(Error::MemoryLimit { what, limit: memory, needed })
             }
             None => Ok(()),
         }
@@ -282,13 +282,8 @@ impl Graph {
     }
 
     fn add(&mut self, pair: Pair) -> Result<()> {
-        let rank = |fingerprint| {
-            self.ranks.get(fingerprint).ok_or_else(|| Error::InvalidOption {
-                option: "pairs",
-                value: format!("{fingerprint:016x}"),
-                expected: "this fingerprint is not stored; give pairs of the same store".into(),
-            })
-        };
+        let rank =
+            |fingerprint| self.ranks.get(fingerprint).ok_or(Error::NotStored { fingerprint });
         let (one, other) = (rank(pair.a)?, rank(pair.b)?);
         self.components.unite(one, other);
         if let Some(degrees) = &mut self.degrees {

@@ -281,7 +281,8 @@ impl<'a> Join<'a> {
             })
         };
         if let Some(memory) = self.memory.filter(|&memory| memory < Self::LEAST_MEMORY) {
-            return Err(Error::too_little_memory(memory, "it is", Self::LEAST_MEMORY));
+            let what = "a join needs".to_string();
+            return Err(Error::MemoryLimit { what, limit: memory, needed: Self::LEAST_MEMORY });
         }
         let (index, count) = self.shard;
         if index >= count {

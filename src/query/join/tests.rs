@@ -154,6 +154,7 @@ fn options_that_cannot_be_are_refused() {
     ] {
         match join.run(|_| ControlFlow::Continue(())) {
             Err(Error::InvalidOption { option, .. }) => assert_eq!(option, named),
+            Err(Error::MemoryLimit { limit: 1000, .. }) => assert_eq!("memory", named),
             other => panic!("{other:?}"),
         }
     }

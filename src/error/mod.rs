@@ -1,0 +1,281 @@
+//! What can go wrong, with the data that a caller needs to act on it.
+//!
+//! Every message is one line that names the file, the place, what was found and what to do next.
+//! Each [`Corruption`] and [`Unsupported`] stands for one rule of the format specification
+//! (`format-spec/FORMAT.md`), whose tag begins its message.
+
+mod kind;
+mod rules;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use kind::ErrorKind;
+pub use rules::{Corruption, Unsupported};
+
+use crate::files::Unfit;
+
+/// The result of every fallible operation of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Any failure of this crate. [`kind`](Self::kind) tells in a word what a caller may do about it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused an operation on a file.
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was tried, as a verb phrase.
+        action: &'static str,
+        /// The answer of the operating system.
+        source: io::Error,
+    },
+    /// The directory holds no store.
+    NotAStore {
+        /// The path that was opened.
+        path: PathBuf,
+        /// What is there instead.
+        found: &'static str,
+    },
+    /// A file of the store is not what a writer wrote.
+    Corrupt {
+        /// The damaged file.
+        path: PathBuf,
+        /// Offset in the file at which the broken rule was found.
+        offset: u64,
+        /// The broken rule.
+        corruption: Corruption,
+    },
+    /// A file of the store is sound and uses something that this version does not know.
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// Offset in the file of the field.
+        offset: u64,
+        /// What is not supported.
+        feature: Unsupported,
+    },
+    /// The output of a pack is a store already, and replacing it was not asked for.
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The output of a pack holds something that is not a store. It is never replaced.
+    Foreign {
+        /// The directory, or the file that stands in its place.
+        path: PathBuf,
+        /// One thing that was found there.
+        entry: String,
+    },
+    /// Another writer holds the lock of the store.
+    Busy {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The manifest of the store to be replaced says that all segment numbers or all generations are
+    /// used up.
+    NoSegmentNumber {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// An option has a value that it cannot have.
+    InvalidOption {
+        /// The option's name.
+        option: &'static str,
+        /// The value given.
+        value: String,
+        /// What it may be.
+        expected: String,
+    },
+    /// Some fingerprints of a pack came with ids and others without.
+    MixedIds,
+    /// A fingerprint that must be stored is not.
+    NotStored {
+        /// The fingerprint.
+        fingerprint: u64,
+    },
+    /// It was asked to stop.
+    Cancelled,
+    /// The deadline has passed.
+    DeadlineExceeded,
+    /// An earlier call of this session failed, so it takes no more.
+    Ended,
+    /// More memory is needed than was allowed.
+    MemoryLimit {
+        /// What needs it.
+        what: String,
+        /// Bytes that were allowed.
+        limit: u64,
+        /// Bytes that would do.
+        needed: u64,
+    },
+    /// The system has not so much memory.
+    OutOfMemory {
+        /// Bytes that were asked for.
+        bytes: u64,
+    },
+    /// The system cannot start the threads that were asked for.
+    Threads {
+        /// How many; 0 stands for one per core.
+        threads: usize,
+        /// Why.
+        source: rayon::ThreadPoolBuildError,
+    },
+    /// The set needs more than the format allows.
+    TooManyBlocks {
+        /// Number of fingerprints.
+        count: u64,
+        /// Bytes per block.
+        block_bytes: u32,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, action, source } => {
+                write!(f, "{}: cannot {action}: {source}; {}", path.display(), remedy(source))
+            }
+            Self::NotAStore { path, found } => write!(
+                f,
+                "{}: [{NOT_A_STORE}] not a store: {found}; give the directory that a pack has written",
+                path.display()
+            ),
+            Self::Corrupt { path, offset, corruption } => write!(
+                f,
+                "{}: corrupt at byte {offset}: {corruption}; restore the store from a copy or pack it again",
+                path.display()
+            ),
+            Self::Unsupported { path, offset, feature } => write!(
+                f,
+                "{}: unsupported at byte {offset}: {feature}; read it with a newer version of fpstore",
+                path.display()
+            ),
+            Self::Exists { path } => write!(
+                f,
+                "{}: a store exists here already; choose another output, or allow to replace it",
+                path.display()
+            ),
+            Self::Foreign { path, entry } => write!(
+                f,
+                "{}: not a store, and not empty (it holds {entry:?}); choose a new or empty directory",
+                path.display()
+            ),
+            Self::Busy { path } => write!(
+                f,
+                "{}: another process is writing here; wait until it ends",
+                path.display()
+            ),
+            Self::NoSegmentNumber { path } => write!(
+                f,
+                "{}: all segment numbers or generations are used up; write the store to another place",
+                path.display()
+            ),
+            Self::InvalidOption { option, value, expected } => {
+                write!(f, "{option} cannot be {value}: {expected}")
+            }
+            Self::MixedIds => f.write_str(
+                "some fingerprints came with ids and others without; all of a pack have ids, or none",
+            ),
+            Self::NotStored { fingerprint } => write!(
+                f,
+                "fingerprint {fingerprint:016x} is not stored; give pairs of the same store"
+            ),
+            Self::Cancelled => f.write_str("stopped, as was asked for"),
+            Self::DeadlineExceeded => {
+                f.write_str("the deadline has passed; allow more time, or a smaller distance")
+            }
+            Self::Ended => f.write_str("an earlier call of this pack has failed; start a new one"),
+            Self::MemoryLimit { what, limit, needed } => write!(
+                f,
+                "{what} at least {} of memory, and {} are allowed; allow more",
+                Bytes(*needed),
+                Bytes(*limit)
+            ),
+            Self::OutOfMemory { bytes } => write!(
+                f,
+                "cannot get {bytes} bytes of memory; set a limit of memory, so that the work is done in pieces"
+            ),
+            Self::Threads { threads: 0, source } => {
+                write!(f, "cannot start a thread per core ({source}); ask for fewer")
+            }
+            Self::Threads { threads, source } => {
+                write!(f, "cannot start {threads} threads ({source}); ask for fewer")
+            }
+            Self::TooManyBlocks { count, block_bytes } => write!(
+                f,
+                "{count} fingerprints need more than 2^32 - 1 blocks of {block_bytes} bytes; choose larger blocks"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Corrupt { corruption, .. } => Some(corruption),
+            Self::Unsupported { feature, .. } => Some(feature),
+            Self::Threads { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// What to do about an error of the operating system.
+fn remedy(error: &io::Error) -> &'static str {
+    if let Some(remedy) = Unfit::remedy(error) {
+        return remedy;
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => "check the path",
+        io::ErrorKind::NotADirectory => "check the path: a part of it is a file",
+        io::ErrorKind::PermissionDenied => "check the permissions",
+        io::ErrorKind::ReadOnlyFilesystem => "choose a place that can be written to",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space or choose another place"
+        }
+        _ => "check the disk and the file system, then try again",
+    }
+}
+
+/// A number of bytes as messages say it, rounded up, so that giving as much is enough.
+#[doc(hidden)]
+pub struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bytes if bytes < 1 << 10 => write!(f, "{bytes} bytes"),
+            bytes if bytes < 1 << 20 => write!(f, "{} KiB", bytes.div_ceil(1 << 10)),
+            bytes if bytes < 100 << 30 => write!(f, "{} MiB", bytes.div_ceil(1 << 20)),
+            bytes => write!(f, "{} GiB", bytes.div_ceil(1 << 30)),
+        }
+    }
+}
+
+/// The rule that a directory without a manifest breaks.
+pub(crate) const NOT_A_STORE: &str = "DIR-1";
+
+impl Error {
+    /// The tag of the rule of the format specification that is broken or not supported, such as
+    /// `BLK-4`; `None` where the error is no matter of a file's bytes.
+    pub fn rule(&self) -> Option<&'static str> {
+        match self {
+            Self::Corrupt { corruption, .. } => Some(corruption.rule()),
+            Self::Unsupported { feature, .. } => Some(feature.rule()),
+            Self::NotAStore { .. } => Some(NOT_A_STORE),
+            _ => None,
+        }
+    }
+
+    /// Wraps an I/O error on `path`; meant for `map_err`.
+    pub(crate) fn io(
+        path: impl AsRef<Path>,
+        action: &'static str,
+    ) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::Io { path: path.as_ref().to_path_buf(), action, source }
+    }
+}

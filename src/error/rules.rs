@@ -1,0 +1,242 @@
+//! The rules of the format specification (`format-spec/FORMAT.md`) that a file can break.
+
+use std::fmt;
+
+/// Declares an enum with a variant for each rule: its fields, the tag of the rule, and the message,
+/// which may use the fields.
+macro_rules! rules {
+    (
+        $(#[$meta:meta])*
+        $name:ident:
+        $(
+            $(#[$doc:meta])*
+            $variant:ident $({ $($field:ident: $type:ty),* })? = $rule:literal, $message:literal;
+        )*
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        #[allow(missing_docs)] // the fields are what the messages say
+        pub enum $name {
+            $($(#[$doc])* $variant $({ $($field: $type),* })?,)*
+        }
+
+        impl $name {
+            /// The tags of all rules.
+            #[cfg(test)]
+            pub(crate) const RULES: &'static [&'static str] = &[$($rule),*];
+
+            /// The tag of the rule in the specification, such as `BLK-4`.
+            pub const fn rule(&self) -> &'static str {
+                match self {
+                    $(Self::$variant { .. } => $rule,)*
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "[{}] ", self.rule())?;
+                match self {
+                    $(Self::$variant $({ $($field),* })? => write!(f, $message),)*
+                }
+            }
+        }
+
+        impl std::error::Error for $name {}
+    };
+}
+
+rules! {
+    /// A broken rule of the format specification: the bytes are not what a writer wrote.
+    Corruption:
+    /// A table file that the manifest names is missing.
+    TableMissing = "DIR-2", "this table file is missing";
+    /// An ids file that the manifest names is missing.
+    IdsMissing = "DIR-2", "this ids file is missing";
+    /// A file is shorter than any header.
+    NoHeader { file: &'static str, found: u64 } = "PRE-1", "the {file} has {found} bytes, the shortest header has 24";
+    /// A file does not start with its magic.
+    Magic { file: &'static str, found: [u8; 8] } = "PRE-2", "this is no fpstore {file}: the first bytes are {found:02x?}";
+    /// The length of a header is impossible.
+    HeaderLength { file: &'static str, found: u32, file_bytes: u64 } = "PRE-3", "the header of the {file} cannot have {found} bytes: they are a multiple of 8 from 24 to 65536, and the file has {file_bytes}";
+    /// The CRC of a header is wrong.
+    HeaderChecksum { file: &'static str, found: u32, computed: u32 } = "PRE-4", "header CRC of the {file} is {found:08x}, computed {computed:08x}";
+    /// A header of this version is shorter than its fields.
+    HeaderTooShort { file: &'static str, found: u32, needed: u32 } = "PRE-6", "the header of the {file} has {found} bytes, the least is {needed}";
+    /// The manifest says another length than it has.
+    ManifestLength { stated: u64, found: u64 } = "MAN-1", "the manifest states {stated} bytes and has {found}";
+    /// A manifest is longer than any may be.
+    ManifestLimit { most: u64 } = "MAN-1", "the manifest has more than {most} bytes";
+    /// Sections and file do not end together, or one does not lie inside the file.
+    SectionBounds { section: u32, needed: u64, left: u64 } = "MAN-2", "section {section} does not fit: {needed} bytes needed, {left} left";
+    /// The CRC of a section header is wrong.
+    SectionHeaderChecksum { section: u32, found: u32, computed: u32 } = "MAN-3", "header CRC of section {section} is {found:08x}, computed {computed:08x}";
+    /// The CRC of a section's payload is wrong.
+    SectionChecksum { section: u32, found: u32, computed: u32 } = "MAN-5", "payload CRC of section {section} is {found:08x}, computed {computed:08x}";
+    /// The padding of a section is not zero.
+    SectionPadding { section: u32 } = "MAN-6", "padding of section {section} is not zero";
+    /// The flags of a section of known kind are wrong.
+    SectionFlags { section: u32, kind: u32, found: u32, expected: u32 } = "MAN-8", "section {section} of kind {kind} has the flags {found:x}, not {expected:x}";
+    /// The STORE section is not the first one, or not the only one.
+    StoreSection { section: u32 } = "MAN-9", "the STORE section must be the first and the only one; section {section} breaks this";
+    /// The STORE payload has the wrong length.
+    StoreLength { found: u64, expected: u64 } = "STO-1", "the STORE section has {found} bytes, the least is {expected}";
+    /// The planned radius is over 64.
+    PlannedRadius { found: u16 } = "STO-3", "the planned radius is {found}, over 64";
+    /// The generation is 0.
+    Generation = "STO-5", "the generation is 0, the first is 1";
+    /// The number of SEGMENT sections is not as stated.
+    SegmentCount { stated: u32, found: u32 } = "STO-4", "{stated} segments stated, {found} found";
+    /// A SEGMENT payload has the wrong length.
+    SegmentLength { found: u64, expected: u64 } = "SEG-1", "the SEGMENT section has {found} bytes, the least is {expected}";
+    /// A segment has no table, or too many.
+    TableCount { found: u16 } = "SEG-2", "the segment has {found} tables, not 1 to 256";
+    /// The entries of tables are too short.
+    EntryBytes { found: u16 } = "SEG-5", "an entry of a table has {found} bytes, not a multiple of 8 from 16 on";
+    /// Segment numbers do not ascend from 1 to below next_segment.
+    SegmentNumber { found: u64, after: u64, below: u64 } = "SEG-4", "segment number {found} is not above {after} and below {below}";
+    /// An IDS payload has the wrong length.
+    IdsSectionLength { found: u64, expected: u64 } = "IDS-1", "the IDS section has {found} bytes, the least is {expected}";
+    /// An IDS section belongs to no segment, or its segment does not ascend.
+    IdsSegment { found: u64, after: u64 } = "IDS-2", "the ids are of segment {found}, which is none, or not above {after}";
+    /// An ID_MAP payload has the wrong length.
+    IdMapSectionLength { found: u64, expected: u64 } = "MAP-1", "the ID_MAP section has {found} bytes, the least is {expected}";
+    /// There is more than one ID_MAP section.
+    IdMapTwice = "MAP-2", "a second ID_MAP section";
+    /// An id is no number of a string of the id map.
+    IdBeyondMap { number: u64, id: u64, strings: u64 } = "MAP-3", "id number {number} is {id}, the id map has {strings} strings";
+    /// A table file has another length than the manifest says.
+    TableLength { found: u64, expected: u64 } = "TAB-1", "the table has {found} bytes, the manifest says {expected}";
+    /// The header reaches into the blocks, or the file is too short for a table.
+    TableTooShort { header_bytes: u32, file_bytes: u64, least: u64 } = "TAB-2", "a table with a header of {header_bytes} bytes, at most 4096, and at least {least} in all cannot have {file_bytes} bytes";
+    /// The table is not the one that the manifest means.
+    HeaderNotInManifest { found: u32, expected: u32 } = "TAB-3", "table header CRC is {found:08x}, the manifest means a table with {expected:08x}";
+    /// The block size is impossible.
+    BlockBytes { found: u32 } = "TAB-8", "block size {found} is no power of two from 256 to 65536";
+    /// The table stands in another table's place.
+    TableNumber { found: u16, expected: u16 } = "TAB-9", "this is table {found} in the place of table {expected}";
+    /// The table is one of another set.
+    OtherSet { found_count: u64, expected_count: u64 } = "TAB-10", "count or set sum of the table ({found_count} fingerprints) differ from the segment's ({expected_count})";
+    /// The bit ranges of the top are impossible.
+    TopRanges = "TAB-11", "the bit ranges of the top are empty, overlap, leave 64 bits, or do not fit the header";
+    /// Table 0 is permuted.
+    NotIdentity = "TAB-12", "table 0 is not in identity order";
+    /// Padding behind the header is not zero.
+    HeaderPadding = "TAB-13", "padding between the header and the blocks is not zero";
+    /// The CRC of the footer is wrong.
+    FooterChecksum { found: u32, computed: u32 } = "FTR-1", "footer CRC is {found:08x}, computed {computed:08x}";
+    /// The footer is not the one that the manifest means.
+    FooterNotInManifest { found: u32, expected: u32 } = "FTR-2", "footer CRC is {found:08x}, the manifest means a table with {expected:08x}";
+    /// The number of blocks contradicts the count or the length of the file.
+    BlockCount { blocks: u64, count: u64, file_bytes: u64 } = "FTR-3", "{blocks} blocks contradict {count} keys in a file of {file_bytes} bytes";
+    /// The CRC of the router is wrong.
+    RouterChecksum { found: u32, computed: u32 } = "RTR-1", "router CRC is {found:08x}, computed {computed:08x}";
+    /// The router does not ascend.
+    RouterOrder { block: u64 } = "RTR-2", "router entry {block} is not above the one before it";
+    /// The CRC of the code lengths is wrong.
+    CodesChecksum { found: u32, computed: u32 } = "COD-1", "CRC of the code lengths is {found:08x}, computed {computed:08x}";
+    /// A code is longer than 11 bits, or padding is not zero.
+    CodeLength { class: u32, found: u8 } = "COD-2", "code length {found} of class {class} is over 11, or padding is not zero";
+    /// The code is not complete.
+    IncompleteCode { codes: u32, count: u64 } = "COD-3", "the {codes} code lengths make no complete code for {count} keys";
+    /// The CRC of the histogram is wrong.
+    HistogramChecksum { found: u32, computed: u32 } = "HIS-1", "histogram CRC is {found:08x}, computed {computed:08x}";
+    /// The histogram contradicts the count or the codes.
+    HistogramSum { count: u64 } = "HIS-2", "the histogram contradicts the {count} keys or the code lengths";
+    /// The histogram is not that of the keys.
+    Histogram { class: u32, stated: u64, found: u64 } = "SET-3", "the histogram says {stated} keys of class {class}, there are {found}";
+    /// The CRC of a block is wrong.
+    BlockChecksum { block: u64, found: u32, computed: u32 } = "BLK-1", "CRC of block {block} is {found:08x}, computed {computed:08x}";
+    /// A block has no keys, or more than its column has room for.
+    KeyCount { block: u64, found: u32 } = "BLK-2", "block {block} cannot hold {found} keys";
+    /// The stream holds bits that are no code.
+    InvalidCode { block: u64, key: u32 } = "BLK-3", "key {key} of block {block} has no valid code";
+    /// Codes and raw bits of a block run into each other.
+    StreamOverrun { block: u64, key: u32 } = "BLK-4", "codes and raw bits of block {block} run into each other at key {key}";
+    /// A class is not that of the step it codes.
+    ImpossibleClass { block: u64, key: u32 } = "BLK-5", "the class of key {key} of block {block} does not fit the key before it";
+    /// Keys do not ascend.
+    KeyOrder { block: u64, key: u32 } = "BLK-6", "key {key} of block {block} is not above the one before it";
+    /// Blocks do not ascend.
+    BlockOrder { block: u64 } = "BLK-7", "block {block} begins at or below the end of the block before it";
+    /// The last key of a block is not the router's.
+    LastKey { block: u64, found: u64, expected: u64 } = "BLK-8", "block {block} ends with {found:016x}, the router says {expected:016x}";
+    /// Padding of a block is not zero.
+    BlockPadding { block: u64 } = "BLK-9", "padding of block {block} is not zero";
+    /// An ids file has another length than the manifest says.
+    IdsLength { found: u64, expected: u64 } = "IDS-3", "the ids file has {found} bytes, the manifest says {expected}";
+    /// The ids file is not the one that the manifest means.
+    IdsNotInManifest { found: u32, expected: u32 } = "IDS-4", "header CRC of the ids file is {found:08x}, the manifest means {expected:08x}";
+    /// The ids are those of another table.
+    IdsOfOtherTable { found: u32, expected: u32 } = "IDS-6", "the ids are of a table with the header CRC {found:08x}, this one has {expected:08x}, or count or blocks differ";
+    /// Number and width of the ids contradict the count or the length of the file.
+    IdCount { ids: u64, bits: u8, count: u64, file_bytes: u64 } = "IDS-7", "{ids} ids of {bits} bits contradict {count} fingerprints in a file of {file_bytes} bytes";
+    /// The CRC of the directory of an ids file is wrong.
+    IdsDirectoryChecksum { found: u32, computed: u32 } = "IDS-8", "directory CRC of the ids file is {found:08x}, computed {computed:08x}";
+    /// The directory is not the one that the manifest means.
+    IdsDirectoryNotInManifest { found: u32, expected: u32 } = "IDS-9", "directory CRC of the ids file is {found:08x}, the manifest means {expected:08x}";
+    /// The counts of marks are impossible.
+    MarkCounts { group: u64 } = "IDS-10", "the count of marks before group {group} is impossible";
+    /// The CRC of a chunk is wrong.
+    ChunkChecksum { chunk: u64, found: u32, computed: u32 } = "IDS-11", "CRC of chunk {chunk} is {found:08x}, computed {computed:08x}";
+    /// The rank of a block is not the number of keys before it.
+    BlockRank { block: u64, found: u64, expected: u64 } = "IDS-12", "the rank of block {block} is {found}, not {expected}";
+    /// The marks of a group contradict the directory, or the first id has none.
+    Marks { group: u64 } = "IDS-13", "group {group} does not have the marks that the directory counts";
+    /// The ids of a fingerprint do not ascend.
+    IdOrder { id: u64 } = "IDS-14", "id {id} is not above the one before it, of the same fingerprint";
+    /// Bits behind the entries of a part are not zero.
+    IdsPadding = "IDS-15", "padding in the ids file is not zero";
+    /// A table holds another number of keys than stated.
+    SetCount { found: u64, expected: u64 } = "SET-1", "the table holds {found} keys, {expected} are stated";
+    /// A table holds other fingerprints than stated.
+    SetSum { found: u128, expected: u128 } = "SET-2", "the fingerprints of the table add up to {found:032x}, {expected:032x} is stated";
+}
+
+impl Corruption {
+    /// The number of the block that is broken, where it is one.
+    pub(crate) fn block(&self) -> Option<u64> {
+        match *self {
+            Self::BlockChecksum { block, .. }
+            | Self::KeyCount { block, .. }
+            | Self::InvalidCode { block, .. }
+            | Self::StreamOverrun { block, .. }
+            | Self::ImpossibleClass { block, .. }
+            | Self::KeyOrder { block, .. }
+            | Self::BlockOrder { block }
+            | Self::LastKey { block, .. }
+            | Self::BlockPadding { block } => Some(block),
+            _ => None,
+        }
+    }
+}
+
+rules! {
+    /// Something sound that this version of the format does not define.
+    Unsupported:
+    /// A file of another major version.
+    Version { file: &'static str, found: u16 } = "PRE-5", "{file} of format version {found}, this is a reader of version 1";
+    /// The header of a file has fields that this version does not define.
+    HeaderTail { file: &'static str } = "PRE-7", "the header of the {file} has more fields than version 1 defines";
+    /// Reserved flags of a section are in use.
+    SectionFlags { section: u32, flags: u32 } = "MAN-4", "section {section} has reserved flags {flags:08x}";
+    /// A critical section of unknown kind, or one of deletions or of a log.
+    CriticalSection { section: u32, kind: u32 } = "MAN-7", "section {section}, of kind {kind}, must be understood, and is not";
+    /// A payload has fields that this version does not define.
+    PayloadTail { section: &'static str } = "MAN-10", "the {section} section has more fields than version 1 defines";
+    /// Fingerprints that do not have 64 bits.
+    StoreFingerprintBits { found: u16 } = "STO-2", "fingerprints of {found} bits, this is a reader of 64-bit ones";
+    /// Reserved bytes of a segment are in use.
+    SegmentReserved = "SEG-3", "reserved bytes of the segment are in use";
+    /// Keys that do not have 64 bits.
+    TableFingerprintBits { found: u16 } = "TAB-5", "keys of {found} bits, this is a reader of 64-bit ones";
+    /// An unknown codec.
+    Codec { found: u8 } = "TAB-6", "codec {found} is unknown";
+    /// An unknown width of the low column.
+    LowBits { found: u8 } = "TAB-7", "a low column of {found} bits is unknown";
+    /// Reserved bytes of the table header are in use.
+    TableReserved = "TAB-4", "reserved bytes of the table header are in use";
+    /// Reserved bytes of the header of an ids file are in use.
+    IdsReserved = "IDS-5", "reserved bytes of the header of the ids file are in use";
+}
