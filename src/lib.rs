@@ -94,6 +94,7 @@ mod sort;
 mod store;
 mod table;
 mod threads;
+mod thresholds;
 
 pub use block::simd_level;
 pub use calibrate::CalibrationGap;

@@ -4,11 +4,9 @@
 //! query radius k each table gets a *threshold* τ, the number of bits that may differ inside its
 //! top. The thresholds *cover* k when every way of spreading k differing bits over the 64 leaves
 //! some table with at most τ of them in its top (the paper, section 3.1, with τ = 0 throughout).
-//! The module [`threshold`] finds them.
+//! The module [`thresholds`](crate::thresholds) finds them.
 
-pub(crate) mod descent;
 mod named;
-pub(crate) mod threshold;
 
 use std::fmt;
 use std::str::FromStr;

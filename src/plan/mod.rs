@@ -25,9 +25,9 @@ use self::sample::Sample;
 use self::size::{Coded, TableSize};
 use crate::codec::profile::Profile;
 use crate::design::Design;
-use crate::design::threshold::Thresholds;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec, Geometry, MAX_BLOCKS};
+use crate::thresholds::solver::Thresholds;
 
 /// Sizes of blocks that are tried where none is given.
 const BLOCK_SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];

@@ -6,10 +6,10 @@ use super::size::{Coded, TableSize};
 use super::{Plan, TablePlan};
 use crate::block::Reading;
 use crate::design::Design;
-use crate::design::descent::DescentModel;
-use crate::design::threshold::Thresholds;
 use crate::format::Geometry;
 use crate::router;
+use crate::thresholds::descent::DescentModel;
+use crate::thresholds::solver::{self, Thresholds};
 
 /// Bytes that a disk or the page cache gives at once.
 const PAGE_BYTES: u32 = 4096;
@@ -79,7 +79,7 @@ impl Prediction {
         sampled: Option<&SampledTables<'_>>,
         calibration: &Calibration,
     ) -> Plan {
-        let thresholds = design.thresholds_in(self.radius, &self.blocks);
+        let thresholds = solver::solve(design, self.radius, &self.blocks);
         let thresholds = thresholds.as_ref().map(|(thresholds, _)| thresholds);
         self.plan_with(design, thresholds, sampled, calibration)
     }

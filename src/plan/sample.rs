@@ -3,10 +3,10 @@
 use crate::block::Candidate;
 use crate::codec::profile::Profile;
 use crate::design::Design;
-use crate::design::descent::DescentModel;
-use crate::design::threshold::Thresholds;
 use crate::permute::Permutation;
 use crate::router::{Budget, Router};
+use crate::thresholds::descent::DescentModel;
+use crate::thresholds::solver::Thresholds;
 
 /// Fingerprints that are kept to descend.
 const KEPT: usize = 1 << 14;

@@ -4,7 +4,8 @@
 //! that allow for none.
 
 use crate::design::Design;
-use crate::design::descent::DescentModel;
+use crate::thresholds::descent::DescentModel;
+use crate::thresholds::solver;
 
 /// Most tables of a design.
 const MAX_TABLES: u32 = 8;
@@ -16,7 +17,7 @@ pub(super) fn designs(k: u32, model: &DescentModel) -> Vec<Design> {
         let widths = (6..=48).map(|first| widths(first, tables));
         widths
             .filter_map(|widths| Design::from_widths(&widths).ok())
-            .filter_map(|design| Some((design.thresholds_in(k, model)?.1, design)))
+            .filter_map(|design| Some((solver::solve(&design, k, model)?.1, design)))
             .min_by(|(a, _), (b, _)| a.total_cmp(b))
             .map(|(_, design)| design)
     };

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::design::Design;
-use crate::design::threshold::{SCAN_RADIUS, Thresholds};
 use crate::error::Result;
 use crate::format::SegmentEntry;
 use crate::ids::IdColumn;
 use crate::plan;
 use crate::table::{Access, Table};
+use crate::thresholds::solver::{SCAN_RADIUS, Thresholds};
 
 /// An open segment. Any number of threads may use it.
 pub(crate) struct Segment {

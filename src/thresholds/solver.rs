@@ -10,8 +10,8 @@
 //! overlapping tops the search branches over the tables that can cover the hardest open pattern; it
 //! is exact unless it runs out of its budget, and never worse than the best set of disjoint tops.
 
-use super::Design;
 use super::descent::DescentModel;
+use crate::design::Design;
 
 /// From this radius on every search is a scan.
 pub(crate) const SCAN_RADIUS: u32 = 33;
@@ -26,29 +26,14 @@ const MAX_DISJOINT_SETS: usize = 2000;
 /// τ per table; `None` where the table is not needed.
 pub(crate) type Thresholds = Vec<Option<u32>>;
 
-impl Design {
-    /// The thresholds with the least predicted work that make a search within `k` exact over
-    /// tables of `blocks` blocks: for each table the number of bits that may differ inside its top,
-    /// or `None` where it is not needed. `None` for all of them means that reading every column
-    /// of one table is less work.
-    ///
-    /// Takes a millisecond for disjoint tops, and up to some tens for overlapping ones.
-    pub fn thresholds(&self, k: u32, blocks: u64) -> Option<Vec<Option<u32>>> {
-        self.solve(k, &DescentModel::new(blocks)).map(|best| best.thresholds)
+/// The thresholds of `design` for `k` with the least predicted work in tables with the blocks of
+/// `model`, and how many blocks that is; `None` where reading every column of one table is less.
+pub(crate) fn solve(design: &Design, k: u32, model: &DescentModel) -> Option<(Thresholds, f64)> {
+    if k >= SCAN_RADIUS {
+        return None;
     }
-
-    /// As [`Self::thresholds`], for tables with the blocks of `model`; also the predicted blocks.
-    pub(crate) fn thresholds_in(&self, k: u32, model: &DescentModel) -> Option<(Thresholds, f64)> {
-        self.solve(k, model).map(|best| (best.thresholds, best.work))
-    }
-
-    fn solve(&self, k: u32, model: &DescentModel) -> Option<Solution> {
-        if k >= SCAN_RADIUS {
-            return None;
-        }
-        let best = Solver::new(self, k, model).best();
-        (best.work < model.blocks()).then_some(best)
-    }
+    let best = Solver::new(design, k, model).best();
+    (best.work < model.blocks()).then_some((best.thresholds, best.work))
 }
 
 #[derive(Clone, Debug)]
