@@ -3,10 +3,9 @@
 use super::calibration::Calibration;
 use super::sample::SampledTables;
 use super::size::{Coded, TableSize};
-use super::{Plan, TablePlan};
 use crate::block::Reading;
 use crate::design::Design;
-use crate::format::Geometry;
+use crate::format::{Codec, Geometry};
 use crate::router;
 use crate::thresholds::descent::DescentModel;
 use crate::thresholds::solver::{self, Thresholds};
@@ -16,6 +15,59 @@ const PAGE_BYTES: u32 = 4096;
 /// Reads that a disk works on at a time, as `cargo bench --bench cold` found with a thousand of
 /// them.
 const READS_IN_FLIGHT: f64 = 8.0;
+
+/// A table of a [`Plan`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TablePlan {
+    /// Bits of the top, the paper's p.
+    pub top_bits: u32,
+    /// How many of them may differ, τ; `None` where the table is not searched.
+    pub threshold: Option<u32>,
+    /// Fingerprints that share the top with a query on average: the paper's 2^(d - p).
+    pub candidates: f64,
+    /// Blocks that a search scans.
+    pub blocks: f64,
+}
+
+/// A design with a size of blocks, and what is predicted of it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Plan {
+    /// The tables.
+    pub design: Design,
+    /// Bytes per block.
+    pub block_bytes: u32,
+    /// How the keys are probably coded.
+    pub codec: Codec,
+    /// The probable width of the low column, in bits.
+    pub low_bits: u32,
+    /// Whether a search scans a table whole, since descending would touch no fewer blocks.
+    pub scans: bool,
+    /// The tables, each with its threshold and the blocks that a search scans.
+    pub tables: Vec<TablePlan>,
+    /// Blocks that a search scans, in all tables.
+    pub blocks: f64,
+    /// Bytes of columns and streams that a search reads.
+    pub bytes_touched: f64,
+    /// Blocks that a search decodes: those in which something else came near enough, and one for each
+    /// of the [`Planner::matches`].
+    pub blocks_decoded: f64,
+    /// Reads of a search from a disk, of 4096 bytes or a larger block each.
+    pub reads: f64,
+    /// Bytes of all files.
+    pub store_bytes: u64,
+    /// Bytes of all files per fingerprint.
+    pub bytes_per_fingerprint: f64,
+    /// Bytes of memory that the routers of an open store take, mapped and on the heap.
+    pub router_bytes: u64,
+    /// Nanoseconds of a search in a store that is in memory.
+    pub warm_ns: f64,
+    /// Nanoseconds of a search in a store of which only the routers are in memory.
+    pub cold_ns: f64,
+    /// Whether the store is within the budget, if there is one.
+    pub within_budget: bool,
+}
 
 /// Predicts for one size of blocks.
 pub(super) struct Prediction {
@@ -249,6 +301,23 @@ impl Prediction {
             tables: tables.into_iter().map(|(table, _)| table).collect(),
         }
     }
+}
+
+/// The predicted time of a search within `k`, whose thresholds are given, that has a match, where
+/// each table of `design` has `count` uniform keys and this geometry: nanoseconds of one thread of
+/// the machine of the shipped constants.
+pub(crate) fn search_ns(
+    design: &Design,
+    count: u64,
+    codec: Codec,
+    geometry: &Geometry,
+    k: u32,
+    thresholds: Option<&Thresholds>,
+) -> f64 {
+    let coded = Coded::of_table(count, codec, geometry);
+    let size = TableSize::of_table(count, geometry);
+    let search = Prediction::new(count, k, coded, geometry.block_bytes, size).with_matches(1.0);
+    search.plan_with(design, thresholds, None, &Calibration::default()).warm_ns
 }
 
 /// Bytes of a manifest of one segment with so many tables.

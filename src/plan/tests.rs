@@ -1,4 +1,5 @@
 use super::*;
+use crate::design::Design;
 
 /// The plan of a named design among those of a planner.
 fn plan(planner: &Planner, design: &str) -> Plan {

@@ -1,0 +1,47 @@
+//! What a plan is chosen for, and what one is worth then.
+
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+
+/// What a plan is chosen for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Objective {
+    /// Little space: a hundredth of it is worth a twelfth of the latency.
+    Size,
+    /// The least product of space and latency, within what the fingerprints take uncompressed: 8
+    /// bytes each, or the [budget](Planner::budget). Where nothing is that small, as `Size`.
+    #[default]
+    Balanced,
+    /// Little latency: a hundredth of it is worth an eighth of the space.
+    Speed,
+}
+
+impl Objective {
+    /// What a plan is worth; less is better.
+    pub(super) fn score(self, bytes: f64, latency: f64) -> f64 {
+        let eighth = |x: f64| x.sqrt().sqrt().sqrt();
+        match self {
+            Objective::Size => bytes * eighth(latency),
+            Objective::Balanced => bytes * latency,
+            Objective::Speed => eighth(bytes) * latency,
+        }
+    }
+}
+
+impl FromStr for Objective {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "size" => Ok(Self::Size),
+            "balanced" => Ok(Self::Balanced),
+            "speed" => Ok(Self::Speed),
+            _ => Err(Error::InvalidOption {
+                option: "objective",
+                value: name.to_string(),
+                expected: "it is size, balanced or speed".to_string(),
+            }),
+        }
+    }
+}

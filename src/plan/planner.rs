@@ -1,0 +1,316 @@
+//! The planner: the options that it takes, and the order of the plans.
+
+use super::calibration::Calibration;
+use super::objective::Objective;
+use super::predict::{Plan, Prediction};
+use super::sample::Sample;
+use super::size::Coded;
+use super::uneven;
+use crate::codec::profile::Profile;
+use crate::design::Design;
+use crate::error::{Error, Result};
+use crate::format::{self, Codec, MAX_BLOCKS};
+
+/// Sizes of blocks that are tried where none is given.
+const BLOCK_SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
+/// Bytes of a fingerprint that is not compressed.
+const RAW_BYTES: f64 = 8.0;
+
+/// Predicts size and latency of every design for a number of fingerprints.
+///
+/// The same input gives the same plans on every machine, unless another [`Calibration`] is given.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore::{Objective, Planner};
+///
+/// let planner = Planner::new(8_000_000_000).radius(3).budget(Some(10.0));
+/// let plan = planner.objective(Objective::Speed).best()?.expect("a plan within the budget");
+/// assert!(plan.bytes_per_fingerprint <= 10.0);
+/// println!("{} in blocks of {}: {} us", plan.design, plan.block_bytes, plan.warm_ns / 1e3);
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Planner {
+    count: u64,
+    radius: u32,
+    budget: Option<f64>,
+    objective: Objective,
+    block_sizes: Vec<u32>,
+    designs: Vec<Design>,
+    uneven: bool,
+    codec: Option<Codec>,
+    low_bits: Option<u32>,
+    calibration: Calibration,
+    sample: Option<Sample>,
+    runs: Option<Profile>,
+    matches: f64,
+}
+
+impl std::fmt::Debug for Planner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Planner")
+            .field("count", &self.count)
+            .field("radius", &self.radius)
+            .field("budget", &self.budget)
+            .field("objective", &self.objective)
+            .field("block_sizes", &self.block_sizes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Planner {
+    /// A planner for `count` distinct fingerprints: radius 3, no budget, balanced, all named
+    /// designs, blocks of 256 to 4096 bytes, the shipped constants.
+    pub fn new(count: u64) -> Self {
+        let named = Design::NAMES.iter().filter_map(|name| Design::named(name));
+        Self {
+            count,
+            radius: 3,
+            budget: None,
+            objective: Objective::default(),
+            block_sizes: BLOCK_SIZES.to_vec(),
+            designs: named.collect(),
+            uneven: false,
+            codec: None,
+            low_bits: None,
+            calibration: Calibration::default(),
+            sample: None,
+            runs: None,
+            matches: 0.0,
+        }
+    }
+
+    /// The Hamming radius of the queries, in bits.
+    pub fn radius(mut self, radius: u32) -> Self {
+        self.radius = radius;
+        self
+    }
+
+    /// The most bytes of all files per fingerprint. Plans over it come last.
+    pub fn budget(mut self, bytes_per_fingerprint: Option<f64>) -> Self {
+        self.budget = bytes_per_fingerprint;
+        self
+    }
+
+    /// What to choose for.
+    pub fn objective(mut self, objective: Objective) -> Self {
+        self.objective = objective;
+        self
+    }
+
+    /// The only size of blocks to look at; `None` stands for 256 to 4096 bytes.
+    pub fn block_bytes(self, block_bytes: Option<u32>) -> Self {
+        match block_bytes {
+            Some(block_bytes) => self.block_sizes([block_bytes]),
+            None => self.block_sizes(BLOCK_SIZES),
+        }
+    }
+
+    /// The sizes of blocks to look at.
+    pub fn block_sizes(mut self, block_sizes: impl IntoIterator<Item = u32>) -> Self {
+        self.block_sizes = block_sizes.into_iter().collect();
+        self
+    }
+
+    /// The designs to look at.
+    pub fn designs(mut self, designs: impl IntoIterator<Item = Design>) -> Self {
+        self.designs = designs.into_iter().collect();
+        self
+    }
+
+    /// Whether to look for designs of 2 to 8 parts of other widths as well. Those that beat the
+    /// named designs of as many tables join the plans. Takes about a second.
+    pub fn uneven(mut self, uneven: bool) -> Self {
+        self.uneven = uneven;
+        self
+    }
+
+    /// The codec; `None` takes the smaller one.
+    pub fn codec(mut self, codec: Option<Codec>) -> Self {
+        self.codec = codec;
+        self
+    }
+
+    /// The width of the low column; `None` chooses it as a pack does.
+    pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
+        self.low_bits = low_bits;
+        self
+    }
+
+    /// The constants of the machine that will search.
+    pub fn calibration(mut self, calibration: Calibration) -> Self {
+        self.calibration = calibration;
+        self
+    }
+
+    /// How many matches a query has on average, which is 0 where nothing is given. The block of each is
+    /// decoded, up to the match.
+    pub fn matches(mut self, matches: f64) -> Self {
+        self.matches = matches;
+        self
+    }
+
+    /// Some fingerprints of the set, or all of them, in any order. They replace the assumption that
+    /// fingerprints are uniform. They should be drawn at random, or be all: what a part that was
+    /// taken from one end tells is not true of the rest.
+    ///
+    /// Takes one pass over those that ascend strictly, and a sort of all others. Keeps at most
+    /// 16384 of them. Fewer than 32 tell nothing, and are ignored.
+    pub fn sample(mut self, fingerprints: &[u64]) -> Self {
+        self.sample = Some(Sample::new(fingerprints)).filter(|sample| !sample.is_small());
+        self
+    }
+
+    /// Some runs of the set: each ascends strictly, and leaves out nothing between its first and its
+    /// last fingerprint. Codec, column and size are then predicted from these. A sample of single
+    /// fingerprints cannot tell of clusters, whose members it tears apart.
+    ///
+    /// Fewer than 32 steps in all tell nothing, and are ignored.
+    pub fn runs<'a>(mut self, runs: impl IntoIterator<Item = &'a [u64]>) -> Self {
+        let profiles = runs.into_iter().map(Profile::new);
+        let profile = profiles.fold(Profile::empty(), Profile::merge);
+        self.runs = Some(profile).filter(|profile| profile.steps() >= 32);
+        self
+    }
+
+    /// As [`Self::sample`] with all of a set of `count` fingerprints, of which only `profile` and the
+    /// [evenly drawn](Self::sample_ranks) fingerprints are known.
+    pub(crate) fn sample_of(mut self, count: u64, profile: Profile, kept: Vec<u64>) -> Self {
+        let sample = Sample { count, profile, kept };
+        self.sample = Some(sample).filter(|sample| !sample.is_small());
+        self
+    }
+
+    /// The ranks of the fingerprints that stand for a sorted set.
+    pub(crate) fn sample_ranks(count: u64) -> impl Iterator<Item = u64> {
+        let stride = Sample::stride(count);
+        (0..count.div_ceil(stride)).map(move |i| i * stride)
+    }
+
+    /// All plans, the recommended one first, those over the budget last. Takes some milliseconds
+    /// for small radii.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] for a radius over 64, a budget that is no positive number, a number of
+    /// matches below 0, and sizes of blocks or columns that the format does not know.
+    pub fn plans(&self) -> Result<Vec<Plan>> {
+        self.check()?;
+        let coded = match &self.runs {
+            Some(runs) => Coded::of_runs(runs, self.codec, self.low_bits)?,
+            None => Coded::new(self.count, self.codec, self.low_bits, self.sample.as_ref())?,
+        };
+        let sizes: Vec<_> = self
+            .block_sizes
+            .iter()
+            .map(|&block_bytes| (block_bytes, coded.table(self.count, block_bytes)))
+            .filter(|(_, size)| size.blocks <= MAX_BLOCKS)
+            .map(|(block_bytes, size)| {
+                Prediction::new(self.count, self.radius, coded, block_bytes, size)
+                    .with_matches(self.matches)
+            })
+            .collect();
+        let mut designs = self.designs.clone();
+        if self.uneven {
+            for prediction in &sizes {
+                let found = uneven::designs(self.radius, prediction.model());
+                designs.extend(
+                    found.into_iter().filter(|found| !designs.contains(found)).collect::<Vec<_>>(),
+                );
+            }
+        }
+        let mut plans = Vec::new();
+        for design in &designs {
+            let sampled = self.sample.as_ref().map(|sample| sample.tables(design));
+            for prediction in &sizes {
+                let mut plan = prediction.plan(design, sampled.as_ref(), &self.calibration);
+                plan.within_budget =
+                    self.budget.is_none_or(|budget| plan.bytes_per_fingerprint <= budget);
+                plans.push(plan);
+            }
+        }
+        if self.uneven {
+            self.drop_beaten(&mut plans);
+        }
+        let order = |plan: &Plan| (!plan.within_budget, self.exceeds_raw(plan));
+        plans.sort_by(|a, b| order(a).cmp(&order(b)).then(self.rank(a).total_cmp(&self.rank(b))));
+        Ok(plans)
+    }
+
+    /// The recommended plan; `None` if every one is over the budget.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::plans`].
+    pub fn best(&self) -> Result<Option<Plan>> {
+        Ok(self.plans()?.into_iter().next().filter(|plan| plan.within_budget))
+    }
+
+    /// Whether a plan takes more than a balanced one may where nobody gave a budget.
+    fn exceeds_raw(&self, plan: &Plan) -> bool {
+        self.objective == Objective::Balanced
+            && self.budget.is_none()
+            && plan.bytes_per_fingerprint > RAW_BYTES
+    }
+
+    fn rank(&self, plan: &Plan) -> f64 {
+        let objective = if self.exceeds_raw(plan) { Objective::Size } else { self.objective };
+        objective.score(plan.store_bytes as f64, plan.warm_ns)
+    }
+
+    fn score(&self, plan: &Plan) -> f64 {
+        self.objective.score(plan.store_bytes as f64, plan.warm_ns)
+    }
+
+    /// Drops the uneven designs that a named one of no more tables beats, or nearly reaches.
+    fn drop_beaten(&self, plans: &mut Vec<Plan>) {
+        let named: Vec<(usize, f64)> = plans
+            .iter()
+            .filter(|plan| self.designs.contains(&plan.design))
+            .map(|plan| (plan.design.table_count(), self.score(plan)))
+            .collect();
+        let mut best: Vec<(Design, f64)> = Vec::new();
+        for plan in plans.iter().filter(|plan| !self.designs.contains(&plan.design)) {
+            let score = self.score(plan);
+            match best.iter_mut().find(|(design, _)| *design == plan.design) {
+                Some((_, least)) => *least = least.min(score),
+                None => best.push((plan.design.clone(), score)),
+            }
+        }
+        let wins = |design: &Design, score: f64| {
+            let tables = design.table_count();
+            let rivals = best.iter().filter(|(rival, _)| rival.table_count() == tables);
+            named.iter().all(|&(others, rival)| others > tables || score < 0.97 * rival)
+                && rivals.clone().all(|(rival, least)| rival == design || score <= *least)
+        };
+        plans.retain(|plan| {
+            self.designs.contains(&plan.design)
+                || best.iter().any(|(design, score)| *design == plan.design && wins(design, *score))
+        });
+    }
+
+    fn check(&self) -> Result<()> {
+        let invalid = |option, value: String, expected: &str| {
+            Err(Error::InvalidOption { option, value, expected: expected.to_string() })
+        };
+        if self.radius > 64 {
+            return invalid("radius", self.radius.to_string(), "it is 0 to 64 bits");
+        }
+        if !(self.matches.is_finite() && self.matches >= 0.0) {
+            return invalid("matches", self.matches.to_string(), "they are a number of 0 or more");
+        }
+        if let Some(budget) = self.budget.filter(|budget| !(budget.is_finite() && *budget > 0.0)) {
+            return invalid("budget", budget.to_string(), "it is a number of bytes over 0");
+        }
+        match self.block_sizes.iter().find(|size| !format::is_block_bytes(**size)) {
+            Some(size) => invalid(
+                "block bytes",
+                size.to_string(),
+                "they are a power of two from 256 to 65536",
+            ),
+            None => Ok(()),
+        }
+    }
+}
