@@ -26,6 +26,9 @@ mod mapped;
 #[path = "../tests/it/sets.rs"]
 #[allow(dead_code)]
 mod sets;
+#[path = "../src/simd/mod.rs"]
+#[allow(dead_code, unused_imports, unused_macros)]
+mod simd;
 
 // As `crate::files`, for the modules above.
 #[allow(unused_imports)]

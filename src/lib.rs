@@ -89,6 +89,7 @@ mod query;
 mod router;
 mod segment;
 mod set_sum;
+mod simd;
 mod snapshot;
 mod sort;
 mod store;
@@ -96,7 +97,6 @@ mod table;
 mod threads;
 mod thresholds;
 
-pub use block::simd_level;
 pub use calibrate::CalibrationGap;
 pub use design::Design;
 #[doc(hidden)]
@@ -109,6 +109,7 @@ pub use query::batch::{Answer, Batch, BatchPlan, BatchSummary};
 pub use query::clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
 pub use query::join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
 pub use query::search::{Match, SearchWork, Searcher};
+pub use simd::simd_level;
 pub use snapshot::{Iter, IterWithIds};
 #[doc(hidden)]
 pub use store::with_unfinished_id_map;

@@ -26,10 +26,5 @@ pub(crate) use decode::{BlockReader, BlockView, Column, OVERHANG};
 pub(crate) use encode::BlockWriter;
 pub(crate) use scan::Reading;
 
-/// The SIMD instructions with which searches read blocks on this CPU: `AVX-512`, `AVX2` or `none`.
-pub fn simd_level() -> &'static str {
-    scan::Kernel::best().name()
-}
-
 #[cfg(test)]
 mod tests;

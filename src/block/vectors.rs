@@ -17,6 +17,7 @@ use super::plain::{Plain, PlainState};
 use super::runs::{RUN_KEYS, Run, RunTable, Runs};
 use super::scan::Avx2;
 use crate::format::Codec;
+use crate::simd::avx2::{load_half, load_words, store_words};
 
 /// Run by run.
 #[derive(Clone, Copy)]
@@ -159,10 +160,9 @@ impl<const XOR: bool, const LONG: bool> Step for ByRuns<'_, XOR, LONG> {
                 middles
             }
         };
-        if let Some(out) = out.get_mut(at..at + RUN_KEYS) {
-            // SAFETY: the slice has 32 bytes, the store needs no alignment, and the value in
-            // `_avx2` exists only where the CPU has AVX2.
-            unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), middles) };
+        if let Some(out) = out.get_mut(at..).and_then(|out| out.first_chunk_mut()) {
+            // SAFETY: the value in `_avx2` exists only where the CPU has AVX2.
+            unsafe { store_words(out, middles) };
         }
         run.keys()
     }
@@ -209,11 +209,7 @@ impl Join for Unpack {
 #[target_feature(enable = "avx2")]
 fn unpack<const PLANES: usize>(planes: &[&[u8]; PLANES], at: usize, keys: &mut [u64; JOINED]) {
     let plane = |plane: usize| match planes.get(plane) {
-        Some(bytes) => {
-            let bytes = &bytes[at..at + JOINED];
-            // SAFETY: the slice has 16 bytes, and the load needs no alignment.
-            unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
-        }
+        Some(bytes) => bytes[at..].first_chunk().map_or(_mm_setzero_si128(), |b| load_half(b)),
         None => _mm_setzero_si128(),
     };
     // The bytes of planes 0 and 1, and of 2 and 3, side by side; then all four.
@@ -221,21 +217,16 @@ fn unpack<const PLANES: usize>(planes: &[&[u8]; PLANES], at: usize, keys: &mut [
     let (ab, cd) = (_mm_unpacklo_epi8(a, b), _mm_unpacklo_epi8(c, d));
     let (ab_high, cd_high) = (_mm_unpackhi_epi8(a, b), _mm_unpackhi_epi8(c, d));
     let shift = _mm_cvtsi32_si128(8 * PLANES as i32);
-    let keys = keys.as_mut_ptr();
-    let join = |at: usize, low: __m128i| {
-        // SAFETY: `at` is 0, 4, 8 or 12, there are 16 keys, and neither load nor store
-        // needs an alignment.
-        unsafe {
-            let middles = _mm256_loadu_si256(keys.add(at).cast());
-            let joined =
-                _mm256_or_si256(_mm256_sll_epi64(middles, shift), _mm256_cvtepu32_epi64(low));
-            _mm256_storeu_si256(keys.add(at).cast(), joined);
-        }
-    };
-    join(0, _mm_unpacklo_epi16(ab, cd));
-    join(4, _mm_unpackhi_epi16(ab, cd));
-    join(8, _mm_unpacklo_epi16(ab_high, cd_high));
-    join(12, _mm_unpackhi_epi16(ab_high, cd_high));
+    let lows = [
+        _mm_unpacklo_epi16(ab, cd),
+        _mm_unpackhi_epi16(ab, cd),
+        _mm_unpacklo_epi16(ab_high, cd_high),
+        _mm_unpackhi_epi16(ab_high, cd_high),
+    ];
+    for (keys, low) in keys.as_chunks_mut().0.iter_mut().zip(lows) {
+        let middles = _mm256_sll_epi64(load_words(keys), shift);
+        store_words(keys, _mm256_or_si256(middles, _mm256_cvtepu32_epi64(low)));
+    }
 }
 
 /// 2^r and the r raw bits of each key of a run, and its shifts; 0 for the class *equal* and where there

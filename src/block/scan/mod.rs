@@ -13,15 +13,16 @@
 use super::join::Bytewise;
 use super::lanes::{self, LANES, Lane, Place, Streams};
 use crate::error::Corruption;
+use crate::simd::Level;
 
 mod scalar;
 mod sieve;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub(super) use sieve::Sieve;
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Avx2, Avx512};
+pub(super) use crate::simd::{Avx2, Avx512};
+pub(super) use sieve::Sieve;
 
 /// The number of planes that lets at most 1 in 300 random keys through at this budget, or all of
 /// them.
@@ -80,38 +81,31 @@ const MAX_PLANES: usize = 4;
 pub(super) enum Kernel {
     Scalar,
     #[cfg(target_arch = "x86_64")]
-    Avx2(x86::Avx2),
+    Avx2(Avx2),
     #[cfg(target_arch = "x86_64")]
-    Avx512(x86::Avx512),
+    Avx512(Avx512),
 }
 
 impl Kernel {
     /// The fastest kernel that the CPU has.
     pub(super) fn best() -> Self {
-        Self::all().pop().unwrap_or(Self::Scalar)
-    }
-
-    /// The instructions that it needs.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Scalar => "none",
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(_) => "AVX2",
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(_) => "AVX-512",
-        }
+        Self::of(Level::best())
     }
 
     /// Every kernel that the CPU has, the fastest last.
+    #[cfg(test)]
     pub(super) fn all() -> Vec<Self> {
-        #[allow(unused_mut)]
-        let mut kernels = vec![Self::Scalar];
-        #[cfg(target_arch = "x86_64")]
-        {
-            kernels.extend(x86::Avx2::new().map(Self::Avx2));
-            kernels.extend(x86::Avx512::new().map(Self::Avx512));
+        Level::all().map(Self::of).collect()
+    }
+
+    fn of(level: Level) -> Self {
+        match level {
+            Level::Scalar(_) => Self::Scalar,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(kernel) => Self::Avx2(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(kernel) => Self::Avx512(kernel),
         }
-        kernels
     }
 
     /// Runs a sieve; see [`Sieve::run`].

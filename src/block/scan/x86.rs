@@ -11,26 +11,11 @@ use super::super::narrow::NarrowRuns;
 use super::super::{deposit, vectors};
 use super::{Column, Compare, MAX_PLANES, Sieve, bytes_of, scalar};
 use crate::error::Corruption;
-
-/// AVX2: 32 keys at a time, bits counted by a look-up per half byte.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::block) struct Avx2(());
-
-/// AVX-512 with VPOPCNTB: 64 keys at a time, tails by masks.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::block) struct Avx512(());
+use crate::simd::avx2::{at_most, count_ones, load};
+use crate::simd::avx512::{load as load_all, load_some};
+use crate::simd::{Avx2, Avx512, ones};
 
 impl Avx2 {
-    /// `None` if the CPU lacks AVX2, BMI1, BMI2, LZCNT or POPCNT.
-    pub(super) fn new() -> Option<Self> {
-        let has = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt");
-        has.then_some(Self(()))
-    }
-
     /// [`Sieve::run`], compiled for these instructions.
     pub(super) fn sift(
         self,
@@ -62,16 +47,6 @@ impl Avx2 {
 }
 
 impl Avx512 {
-    /// `None` if the CPU lacks AVX-512 BW, VL, BITALG, VBMI or VBMI2, or what [`Avx2`] needs.
-    pub(super) fn new() -> Option<Self> {
-        let has = is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512bitalg")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2");
-        (has && Avx2::new().is_some()).then_some(Self(()))
-    }
-
     /// [`Sieve::run`], compiled for these instructions.
     pub(super) fn sift(
         self,
@@ -100,11 +75,6 @@ impl Avx512 {
             Some(runs) => unsafe { decode_avx512(self, streams, runs, lanes) },
             None => self.avx2().decode(streams, lanes),
         }
-    }
-
-    /// What `new` has found as well.
-    pub(super) fn avx2(self) -> Avx2 {
-        Avx2(())
     }
 }
 
@@ -207,15 +177,6 @@ impl Compare for Avx512 {
     }
 }
 
-/// Calls `near` with the number of each entry whose bit is set in `mask`.
-#[inline(always)]
-fn for_each_bit(mut mask: u64, start: usize, near: &mut impl FnMut(usize)) {
-    while mask != 0 {
-        near(start + mask.trailing_zeros() as usize);
-        mask &= mask - 1;
-    }
-}
-
 #[inline]
 #[target_feature(enable = "avx2")]
 fn compare_avx2<const PLANES: usize>(
@@ -225,29 +186,17 @@ fn compare_avx2<const PLANES: usize>(
     mut near: impl FnMut(usize),
 ) {
     const LANES: usize = 32;
-    let nibble_counts =
-        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
-    let low_nibbles = _mm256_set1_epi8(0x0F);
     let limit = _mm256_set1_epi8(budget as i8);
     let groups = column.count / LANES;
     for group in 0..groups {
         let start = group * LANES;
         let mut distance = _mm256_setzero_si256();
         for (plane, byte) in column.planes.iter().zip(query) {
-            let entries = &plane[start..][..LANES];
-            // SAFETY: the slice has 32 bytes, and the load needs no alignment.
-            let entries = unsafe { _mm256_loadu_si256(entries.as_ptr().cast()) };
-            let differs = _mm256_xor_si256(entries, _mm256_set1_epi8(*byte as i8));
-            let low = _mm256_and_si256(differs, low_nibbles);
-            let high = _mm256_and_si256(_mm256_srli_epi16::<4>(differs), low_nibbles);
-            let bits = _mm256_add_epi8(
-                _mm256_shuffle_epi8(nibble_counts, low),
-                _mm256_shuffle_epi8(nibble_counts, high),
-            );
-            distance = _mm256_add_epi8(distance, bits);
+            let Some(entries) = plane[start..].first_chunk() else { continue };
+            let differs = _mm256_xor_si256(load(entries), _mm256_set1_epi8(*byte as i8));
+            distance = _mm256_add_epi8(distance, count_ones(differs));
         }
-        let within = _mm256_cmpeq_epi8(_mm256_min_epu8(distance, limit), distance);
-        for_each_bit(u64::from(_mm256_movemask_epi8(within) as u32), start, &mut near);
+        ones(at_most(distance, limit).into()).for_each(|entry| near(start + entry));
     }
     scalar::compare_from(column, groups * LANES, query, budget, near);
 }
@@ -266,24 +215,21 @@ fn compare_avx512<const PLANES: usize>(
     for start in (0..whole).step_by(LANES) {
         let mut distance = _mm512_setzero_si512();
         for (plane, byte) in column.planes.iter().zip(query) {
-            let entries = &plane[start..][..LANES];
-            // SAFETY: the slice has 64 bytes, and the load needs no alignment.
-            let entries = unsafe { _mm512_loadu_si512(entries.as_ptr().cast()) };
-            let differs = _mm512_xor_si512(entries, *byte);
+            let Some(entries) = plane[start..].first_chunk() else { continue };
+            let differs = _mm512_xor_si512(load_all(entries), *byte);
             distance = _mm512_add_epi8(distance, _mm512_popcnt_epi8(differs));
         }
-        for_each_bit(_mm512_cmple_epu8_mask(distance, limit), start, &mut near);
+        let within = _mm512_cmple_epu8_mask(distance, limit);
+        ones(within).for_each(|entry| near(start + entry));
     }
-    let rest = column.count - whole;
-    let mask = (1u64 << rest) - 1;
+    let mut mask = 0;
     let mut distance = _mm512_setzero_si512();
     for (plane, byte) in column.planes.iter().zip(query) {
-        let entries = &plane[whole..][..rest];
-        // SAFETY: the load touches only the bytes of the mask, which are those of the slice, and
-        // needs no alignment.
-        let entries = unsafe { _mm512_maskz_loadu_epi8(mask, entries.as_ptr().cast()) };
+        let entries;
+        (mask, entries) = load_some(&plane[whole..]);
         let differs = _mm512_xor_si512(entries, *byte);
         distance = _mm512_add_epi8(distance, _mm512_popcnt_epi8(differs));
     }
-    for_each_bit(_mm512_mask_cmple_epu8_mask(mask, distance, limit), whole, &mut near);
+    let within = _mm512_mask_cmple_epu8_mask(mask, distance, limit);
+    ones(within).for_each(|entry| near(whole + entry));
 }

@@ -15,10 +15,11 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::Pair;
-use super::compare::Kernel;
+use super::compare::{self, pair_cost};
 use super::digit::Digit;
 use super::plan::{Part, Plan, Scope, Size, flips, plan, small_keys};
 use crate::error::{Error, Result};
+use crate::simd::Level;
 use crate::sort;
 
 /// Fingerprints from which a group is split with all threads.
@@ -144,7 +145,7 @@ impl Drop for Found<'_> {
 /// Joins within one radius.
 pub(super) struct Engine<'a> {
     pub(super) k: u32,
-    pub(super) kernel: Kernel,
+    pub(super) level: Level,
     /// Whether both fingerprints of a pair are of one set: then the smaller one comes first.
     pub(super) one_set: bool,
     pub(super) output: &'a Output,
@@ -179,7 +180,7 @@ impl Engine<'_> {
         if self.output.stopped() {
             return false;
         }
-        if size.is_small(self.kernel.pair_cost()) {
+        if size.is_small(pair_cost(self.level)) {
             self.compare(scope, group, found);
             return false;
         }
@@ -191,7 +192,7 @@ impl Engine<'_> {
             return true;
         }
         let varying = varying(&group.data);
-        match plan(scope, self.k, varying, size, self.kernel.pair_cost()) {
+        match plan(scope, self.k, varying, size, pair_cost(self.level)) {
             Plan::Nothing => {
                 self.done(scope, size.keys as usize);
                 false
@@ -248,7 +249,7 @@ impl Engine<'_> {
             return self.split_by_all(scope, part, from, to);
         }
         // Groups small enough to be compared, unless the part ends before.
-        let keys = longest as f64 / small_keys(self.kernel.pair_cost());
+        let keys = longest as f64 / small_keys(pair_cost(self.level));
         let bits = (keys.log2() + 2.0).clamp(1.0, f64::from(CACHED_BITS)) as u32;
         let digit = Digit::of(part, bits);
         let pending = part & !digit.mask();
@@ -396,8 +397,8 @@ impl Engine<'_> {
             }
         };
         match sides[..] {
-            [only] => self.kernel.within(only, self.k, push),
-            [left, right] => self.kernel.between(left, right, self.k, push),
+            [only] => compare::within(self.level, only, self.k, push),
+            [left, right] => compare::between(self.level, left, right, self.k, push),
             _ => {}
         }
     }

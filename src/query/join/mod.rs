@@ -26,7 +26,7 @@ use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-pub(crate) use compare::Kernel;
+pub(crate) use compare::{between, pair_cost};
 pub(crate) use engine::{Found, Message, Output};
 pub(crate) use plan::flips;
 pub(crate) use stream::{read_all, stream, stream_cost};

@@ -3,9 +3,10 @@
 use super::engine::{Engine, Group, Output};
 use super::read::Scan;
 use super::side::Side;
-use super::{Kernel, plan};
+use super::{compare, plan};
 use crate::error::Result;
 use crate::segment::{self, Segment};
+use crate::simd::Level;
 
 /// Nanoseconds for reading a fingerprint.
 const READ_COST: f64 = 2.5;
@@ -22,7 +23,7 @@ pub(crate) fn stream(
     k: u32,
     piece: usize,
 ) -> Result<()> {
-    let engine = Engine { k, kernel: Kernel::best(), one_set: false, output, progress: &|_| {} };
+    let engine = Engine { k, level: Level::best(), one_set: false, output, progress: &|_| {} };
     let mut side = Side { room: vec![0; queries.len()], data: queries };
     let mut pieces = Side::default();
     let mut scan = Scan::new(segments, 0);
@@ -62,7 +63,7 @@ pub(crate) fn stream_cost(queries: u64, fingerprints: u64, piece: u64, k: u32) -
     let of_piece = fingerprints.div_ceil(pieces);
     let [queries, of_piece] = [queries, of_piece].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
     let size = plan::Size::new([queries, of_piece]);
-    let pair_cost = Kernel::best().pair_cost();
+    let pair_cost = compare::pair_cost(Level::best());
     let join = plan::predict(&plan::Scope::default(), k, u64::MAX, size, pair_cost);
     READ_COST * fingerprints as f64 + STREAM_FACTOR * pieces as f64 * join
 }

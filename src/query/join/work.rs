@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::engine::{Engine, Group, Message, Output};
 use super::read::{self, Scan};
 use super::side::Side;
-use super::{Join, JoinProgress, Kernel};
+use super::{Join, JoinProgress};
 use crate::error::Result;
 use crate::segment;
+use crate::simd::Level;
 
 /// Bytes that a join takes beside fingerprints: the process itself, and the buffers of each thread.
 const FIXED_BYTES: u64 = 10 << 20;
@@ -184,7 +185,7 @@ impl Steps<'_> {
         };
         let engine = Engine {
             k: work.join.k,
-            kernel: Kernel::best(),
+            level: Level::best(),
             one_set: work.join.b.is_none(),
             output: work.output,
             progress: &tell,

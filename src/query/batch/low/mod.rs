@@ -9,10 +9,11 @@ mod compare;
 use std::ops::Range;
 
 use crate::error::Result;
+use crate::simd::Level;
 use crate::table::Table;
 
+pub(super) use compare::Shape;
 use compare::{CHUNK, Chunk, FIRST, MAX_PLANES, Near, Task};
-pub(super) use compare::{Kernel, Shape};
 
 /// Entries after which no block is added: all planes stay in the first cache.
 const ENTRIES: u32 = 4096;
@@ -36,7 +37,7 @@ pub(super) struct Sight {
 /// The low parts of the keys of some adjacent blocks of a table, plane by plane.
 pub(super) struct Window<'a> {
     table: &'a Table,
-    kernel: Kernel,
+    level: Level,
     shape: Shape,
     low_mask: u64,
     /// Number of the first block.
@@ -61,10 +62,10 @@ struct Block {
 
 impl<'a> Window<'a> {
     /// A window on a table with L > 0, whose entries are compared as `shape` says.
-    pub(super) fn new(table: &'a Table, kernel: Kernel, shape: Shape) -> Self {
+    pub(super) fn new(table: &'a Table, level: Level, shape: Shape) -> Self {
         Self {
             table,
-            kernel,
+            level,
             shape,
             low_mask: low_mask(table, table.geometry().planes()),
             start: 0,
@@ -136,7 +137,7 @@ impl<'a> Window<'a> {
         let limit = MAX_NEAR + queries.len() * entries.len() / NEAR_SHARE;
         let ahead = self.table.blocks_ahead(blocks.end, blocks.end - blocks.start);
         let task = Task { queries, shape: self.shape, ahead, limit };
-        self.kernel.compare(&planes, &task, &mut self.near);
+        compare::compare(self.level, &planes, &task, &mut self.near);
         if self.near.len() > limit {
             return false;
         }
@@ -183,8 +184,8 @@ pub(super) fn shape(
 }
 
 /// Nanoseconds per pair that is compared in a table with L > 0.
-pub(super) fn pair_cost(table: &Table, kernel: Kernel, k: u32) -> f64 {
-    kernel.pair_cost(Shape::new(table.geometry().planes(), |_| k, false))
+pub(super) fn pair_cost(table: &Table, level: Level, k: u32) -> f64 {
+    compare::pair_cost(level, Shape::new(table.geometry().planes(), |_| k, false))
 }
 
 /// Copies the first `count` bytes; may change `to` up to the end of their chunk.

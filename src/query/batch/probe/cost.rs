@@ -1,9 +1,10 @@
 //! Predicts the time of a probe, and decides how the keys of a table are compared.
 
-use crate::query::join::Kernel;
+use crate::query::join;
 use crate::segment::Segment;
+use crate::simd::Level;
 
-use super::super::low::{self, Kernel as LowKernel};
+use super::super::low;
 use super::Probed;
 
 /// Measured, in nanoseconds: what a probe takes in any case, bringing a query into order, visiting a
@@ -105,7 +106,7 @@ impl Work {
     /// All keys of these blocks are decoded, and pairs compared.
     fn whole(&self) -> f64 {
         DECODE_COST * self.touched() * self.block_keys
-            + self.visits * (PREFIX_COST + Kernel::best().pair_cost() * self.per_visit)
+            + self.visits * (PREFIX_COST + join::pair_cost(Level::best()) * self.per_visit)
     }
 
     /// All of these blocks are read, and pairs compared; matches, and pairs that look like one by
@@ -121,7 +122,7 @@ impl Work {
         let seen = self.matches + pairs * within(visible, k);
         let decoded = touched * (1.0 - (-seen / touched).exp());
         (READ_COST + LOAD_COST * self.block_keys) * touched
-            + low::pair_cost(probed.table, LowKernel::best(), k) * pairs
+            + low::pair_cost(probed.table, Level::best(), k) * pairs
             + (TURN_COST + STEP_COST * self.block_keys / 2.0) * decoded
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn visit(
     let mut reader = Reader {
         sweep,
         found,
-        window: Window::new(table, sweep.low_kernel, shape),
+        window: Window::new(table, sweep.level, shape),
         lows: Vec::new(),
         seen: Vec::new(),
         numbers: Vec::new(),

@@ -20,12 +20,13 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::error::Result;
-use crate::query::join::{Found, Kernel, Output, flips};
+use crate::query::join::{self, Found, Output, flips};
 use crate::segment::Segment;
+use crate::simd::Level;
 use crate::sort;
 use crate::table::Table;
 
-use super::low::{self as batch_low, Kernel as LowKernel, Shape};
+use super::low::{self as batch_low, Shape};
 
 use cost::Costs;
 pub(super) use cost::cost;
@@ -155,8 +156,7 @@ pub(super) fn probe_segment(
             probed,
             top: probed.top_in(probed.table),
             later: later.collect(),
-            kernel: Kernel::best(),
-            low_kernel: LowKernel::best(),
+            level: Level::best(),
             low_shape: None,
         };
         if has_low_parts && by_low_parts(probed, tables.len()) {
@@ -206,8 +206,7 @@ struct Sweep<'a> {
     /// The top of the table, and those of the tables behind it, in the keys of the table.
     top: Top,
     later: Vec<Top>,
-    kernel: Kernel,
-    low_kernel: LowKernel,
+    level: Level,
     /// How low parts are compared; `None` where whole keys are.
     low_shape: Option<Shape>,
 }
@@ -266,7 +265,7 @@ impl Sweep<'_> {
 
     /// Compares keys of queries with stored ones that begin like what they visit.
     fn compare(&self, keys: &[u64], stored: &[u64], found: &mut Found<'_>) {
-        self.kernel.between(keys, stored, self.k, |key, stored| {
+        join::between(self.level, keys, stored, self.k, |key, stored| {
             if self.hands_on(key ^ stored) {
                 self.push(key, stored, found);
             }
