@@ -20,6 +20,15 @@ pub enum Owner {
     Anybody,
 }
 
+impl Owner {
+    fn check(self, file: &File) -> io::Result<()> {
+        match self {
+            Self::Me => Ok(check_own(&file.metadata()?)?),
+            Self::Anybody => Ok(()),
+        }
+    }
+}
+
 /// A file that is locked, and still stood under its name after it was. It stays when this is dropped.
 #[derive(Debug)]
 pub struct Lock {
@@ -36,7 +45,7 @@ impl Lock {
     /// [`Unfit`](super::Unfit) for what is no regular file, or not the `owner`'s; else those of the
     /// system.
     pub fn take(path: &Path, owner: Owner) -> io::Result<Option<Self>> {
-        Self::of(open_or_create(path, owner)?, path)
+        Self::of(open_or_create(path, owner)?, path, owner)
     }
 
     /// As [`Self::take`], of a file that is there; [`io::ErrorKind::NotFound`] if it is not.
@@ -45,15 +54,21 @@ impl Lock {
     ///
     /// As [`Self::take`].
     pub fn take_existing(path: &Path, owner: Owner) -> io::Result<Option<Self>> {
-        Self::of(open(path, owner)?, path)
+        Self::of(open(path, owner)?, path, owner)
     }
 
     /// Locks `file`, which was opened as `path`.
-    fn of(file: File, path: &Path) -> io::Result<Option<Self>> {
+    ///
+    /// Whoever held the lock before may have finished meanwhile, so that what was opened as a
+    /// temporary is a result by now. It has another name then, or one more: where the file system
+    /// cannot rename without replacing, [`Self::persist`] makes a second name and removes the first,
+    /// and a process can be killed between the two.
+    fn of(file: File, path: &Path, owner: Owner) -> io::Result<Option<Self>> {
         match file.try_lock() {
-            // Whoever held the lock before may have removed or renamed the file: what was opened as a
-            // temporary could be a finished result by now.
-            Ok(()) if is_at(&file, path) => Ok(Some(Self { path: path.to_path_buf(), file })),
+            Ok(()) if is_at(&file, path) => {
+                owner.check(&file)?;
+                Ok(Some(Self { path: path.to_path_buf(), file }))
+            }
             Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -78,6 +93,16 @@ impl Lock {
         }
         sync_directory(parent(path))?;
         Ok(self.file)
+    }
+
+    /// Removes the file, if it still has its name.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system.
+    pub fn remove(self) -> io::Result<()> {
+        check_is_at(&self.file, &self.path)?;
+        fs::remove_file(&self.path)
     }
 
     /// The file.
@@ -110,9 +135,7 @@ fn open_or_create(path: &Path, owner: Owner) -> io::Result<File> {
 
 fn open(path: &Path, owner: Owner) -> io::Result<File> {
     let file = open_unfollowed(path)?;
-    if owner == Owner::Me {
-        check_own(&file.metadata()?)?;
-    }
+    owner.check(&file)?;
     Ok(file)
 }
 
@@ -125,30 +148,60 @@ pub fn is_locked(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use super::*;
+
+    /// A directory, and in it a file "part" that one process holds and another one has opened, but
+    /// not locked yet.
+    fn opened_twice() -> (TempDir, PathBuf, Lock, File) {
+        let directory = tempfile::tempdir().unwrap();
+        let part = directory.path().join("part");
+        let first = Lock::take(&part, Owner::Me).unwrap().unwrap();
+        let second = open_or_create(&part, Owner::Me).unwrap();
+        assert!(Lock::take(&part, Owner::Me).unwrap().is_none(), "it is locked");
+        (directory, part, first, second)
+    }
 
     #[test]
     fn a_file_that_became_a_result_before_it_was_locked_is_not_taken() {
-        let directory = tempfile::tempdir().unwrap();
-        let (part, whole) = (directory.path().join("part"), directory.path().join("whole"));
-        let first = Lock::take(&part, Owner::Me).unwrap().unwrap();
-        // A second process opens it, and the first one finishes before that locks it.
-        let second = open_or_create(&part, Owner::Me).unwrap();
-        assert!(Lock::take(&part, Owner::Me).unwrap().is_none(), "it is locked");
-        fs::rename(&part, &whole).unwrap();
-        drop(first);
-        assert!(Lock::of(second.try_clone().unwrap(), &part).unwrap().is_none());
+        let (directory, part, first, second) = opened_twice();
+        let whole = directory.path().join("whole");
+        let take = || Lock::of(second.try_clone().unwrap(), &part, Owner::Me).unwrap();
+        first.persist(&whole, false).unwrap();
+        assert!(take().is_none());
         // Nor where another file has come under the name, or that is a link to the result.
         File::create(&part).unwrap();
-        assert!(Lock::of(second.try_clone().unwrap(), &part).unwrap().is_none());
+        assert!(take().is_none());
         #[cfg(unix)]
         {
             fs::remove_file(&part).unwrap();
             std::os::unix::fs::symlink(&whole, &part).unwrap();
-            assert!(Lock::of(second, &part).unwrap().is_none());
+            assert!(take().is_none());
             fs::remove_file(&part).unwrap();
             File::create(&part).unwrap();
         }
         assert!(Lock::take(&part, Owner::Me).unwrap().is_some());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_got_a_second_name_before_it_was_locked_is_not_taken() {
+        let (directory, part, first, second) = opened_twice();
+        // Killed between the two steps that a rename takes where there is none that replaces nothing.
+        fs::hard_link(&part, directory.path().join("whole")).unwrap();
+        drop(first);
+        let error = Lock::of(second, &part, Owner::Me).unwrap_err();
+        assert!(error.to_string().contains("a second name"), "{error}");
+    }
+
+    #[test]
+    fn only_the_file_that_was_locked_is_removed() {
+        let (_directory, part, first, _second) = opened_twice();
+        fs::remove_file(&part).unwrap();
+        File::create(&part).unwrap();
+        first.remove().unwrap_err();
+        Lock::take(&part, Owner::Me).unwrap().unwrap().remove().unwrap();
+        assert!(!part.exists());
     }
 }

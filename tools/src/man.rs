@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
+use fpstore::files;
 
 use crate::cli::Cli;
 use crate::failure::Failure;
@@ -42,7 +43,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         for command in all(&root) {
             let man = page_of(command);
             let path = directory.join(man.get_filename());
-            fs::write(&path, render(command, &man)?).map_err(written(&path))?;
+            files::replace(&path, &render(command, &man)?).map_err(written(&path))?;
         }
         return Ok(());
     }

@@ -63,11 +63,22 @@ impl Target {
     /// process that was stopped, with what it wrote. It stays until it is whole.
     pub fn claim_part(path: &Path, force: bool) -> Result<Self, Failure> {
         check(path, force)?;
+        Self::lock_part(path, force)
+    }
+
+    /// Takes FILE.part, and checks again: whoever held it before may have finished since.
+    fn lock_part(path: &Path, force: bool) -> Result<Self, Failure> {
         let part = part_of(path);
-        match Lock::take(&part, Owner::Me).map_err(failure(&part, "use"))? {
-            Some(lock) => Ok(Self::new(path, force, Written::Part(lock))),
-            None => {
-                Err(usage(path, "is being written by another process; wait for it, or stop it"))
+        let lock = Lock::take(&part, Owner::Me).map_err(failure(&part, "use"))?;
+        let target = Self::new(path, force, Written::Part(lock.ok_or_else(|| busy(path))?));
+        match check(path, force) {
+            Ok(()) => Ok(target),
+            Err(failure) => {
+                // Created just now. What was written is not for us to remove.
+                if let (0, Some(Written::Part(lock))) = (target.len()?, target.written) {
+                    let _ = lock.remove();
+                }
+                Err(failure)
             }
         }
     }
@@ -152,10 +163,8 @@ pub fn part_of(path: &Path) -> PathBuf {
 pub fn remove_part(path: &Path) -> Result<(), Failure> {
     let part = part_of(path);
     match Lock::take_existing(&part, Owner::Me) {
-        Ok(Some(_lock)) => fs::remove_file(&part).map_err(failure(&part, "remove")),
-        Ok(None) => {
-            Err(usage(path, "is being written by another process; wait for it, or stop it"))
-        }
+        Ok(Some(lock)) => lock.remove().map_err(failure(&part, "remove")),
+        Ok(None) => Err(busy(path)),
         // What is no file of a join is left alone.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) if Unfit::remedy(&error).is_some() => Ok(()),
@@ -181,6 +190,10 @@ fn check(path: &Path, force: bool) -> Result<(), Failure> {
         return Err(usage(path, "exists; name another file, or give --force"));
     }
     Ok(())
+}
+
+fn busy(path: &Path) -> Failure {
+    usage(path, "is being written by another process; wait for it, or stop it")
 }
 
 fn usage(path: &Path, message: &str) -> Failure {
@@ -231,4 +244,33 @@ pub fn beside(path: &Path, suffix: &str) -> PathBuf {
 pub fn failure(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Failure {
     let path = path.to_path_buf();
     move |source| Failure::File { path: path.clone(), action, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waited_for_a_part_does_not_take_or_follow_the_finished_result() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pairs");
+        let claimed = |force| Target::claim_part(&path, force).map_err(|failure| failure.line());
+        let first = claimed(false).unwrap();
+        first.file(0).unwrap().write_all(b"whole").unwrap();
+        assert!(claimed(false).err().unwrap().contains("is being written by another process"));
+        // A second process has found nothing under the name, and the first one finishes before that
+        // takes FILE.part.
+        check(&path, false).unwrap();
+        first.commit().unwrap();
+        let failure = Target::lock_part(&path, false).err().unwrap();
+        assert!(failure.line().contains("exists"), "{}", failure.line());
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        assert!(!part_of(&path).exists(), "nothing is left of the attempt");
+        // By force another result is written, and the first one stays until that is whole.
+        let second = Target::lock_part(&path, true).unwrap();
+        second.file(0).unwrap().write_all(b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        second.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
 }
