@@ -7,22 +7,11 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
-#[path = "../src/block/candidate.rs"]
-mod candidate;
-#[path = "../src/mapped.rs"]
-#[allow(dead_code)]
-mod mapped;
-mod block {
-    pub(crate) use super::candidate::Candidate;
-}
-#[path = "../src/router/mod.rs"]
-#[allow(dead_code, unused_imports)]
-mod router;
 #[path = "../tests/it/sets.rs"]
 #[allow(dead_code)]
 mod sets;
 
-use router::Router;
+use fpstore::internals::Router;
 use sets::Random;
 
 /// Keys per block that a block of 1024 bytes holds at 2^24 uniform fingerprints.

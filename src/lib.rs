@@ -81,6 +81,9 @@ mod error;
 pub mod files;
 mod format;
 mod ids;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod mapped;
 mod memory;
 mod permute;

@@ -1,0 +1,150 @@
+//! The parts of a block's way that benchmarks measure one by one: codes, encoding, decoding, the scan
+//! of the column, and the router.
+//!
+//! There only with the feature `internals`, which the benchmarks of this package switch on. It
+//! promises nothing to others.
+
+use crate::block::{BlockReader, BlockWriter, Candidate, OVERHANG, Reading};
+use crate::codec::huffman;
+use crate::codec::profile::{Coding, Profile};
+use crate::error::Corruption;
+use crate::format::{Codec, Geometry};
+use crate::router;
+
+const HEADER_CRC: u32 = 0xC0FF_EE00;
+
+/// The lengths of the Huffman codes of the classes of a histogram.
+pub fn code_lengths(histogram: &[u64]) -> Vec<u8> {
+    huffman::code_lengths(histogram)
+}
+
+/// A table in memory: its blocks behind room for a header, and how they are coded.
+pub struct Blocks {
+    codec: Codec,
+    coding: Coding,
+    block_bytes: usize,
+    writer: BlockWriter,
+    reader: BlockReader,
+    starts: Vec<usize>,
+    file: Vec<u8>,
+    first_at: usize,
+}
+
+impl Blocks {
+    /// Room for the blocks of `keys`, which ascend; [`Self::encode`] fills it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Packer::low_bits`](crate::Packer::low_bits).
+    pub fn new(keys: &[u64], codec: Codec, low_bits: u32, block_bytes: u32) -> crate::Result<Self> {
+        let coding = Profile::new(keys).choose(Some(codec), Some(low_bits))?;
+        let geometry = |block_count| Geometry { block_bytes, low_bits, block_count };
+        let writer = BlockWriter::new(&coding, geometry(0), HEADER_CRC);
+        let starts = writer.cut(keys);
+        let geometry = geometry(starts.len() as u64);
+        let first_at = geometry.block(0).start;
+        let block_bytes = block_bytes as usize;
+        let file = vec![0; first_at + starts.len() * block_bytes + OVERHANG];
+        let reader = BlockReader::new(codec, geometry, &coding.code_lengths);
+        Ok(Self { codec, coding, block_bytes, writer, reader, starts, file, first_at })
+    }
+
+    /// The histogram of the classes.
+    pub fn histogram(&self) -> &[u64] {
+        &self.coding.histogram
+    }
+
+    /// The number of the first key of each block.
+    pub fn starts(&self) -> &[usize] {
+        &self.starts
+    }
+
+    /// Writes all blocks, of the keys of which this was made.
+    pub fn encode(&mut self, keys: &[u64]) {
+        let blocks = self.file[self.first_at..].chunks_exact_mut(self.block_bytes);
+        for (number, out) in blocks.enumerate().take(self.starts.len()) {
+            let end = self.starts.get(number + 1).copied().unwrap_or(keys.len());
+            out.fill(0);
+            self.writer.encode(number as u64, &keys[self.starts[number]..end], out);
+        }
+    }
+
+    /// Gives all keys to `each`, some blocks at a time, as an iteration decodes them.
+    ///
+    /// # Errors
+    ///
+    /// The first broken rule.
+    pub fn decode(&self, mut each: impl FnMut(&[u64])) -> Result<(), Corruption> {
+        const BATCH: usize = 8;
+        let mut keys = Vec::new();
+        let numbers: Vec<usize> = (0..self.starts.len()).collect();
+        for batch in numbers.chunks(BATCH) {
+            let bytes = &self.file[self.first_at + batch[0] * self.block_bytes..];
+            let view = |number: &usize| {
+                let at = (number - batch[0]) * self.block_bytes;
+                let block = &bytes[at..at + self.block_bytes + OVERHANG];
+                Ok((at, self.reader.view(*number as u64, block)?))
+            };
+            let views: Vec<_> = batch.iter().map(view).collect::<Result<_, Corruption>>()?;
+            self.reader.decode(bytes, &views, &mut keys)?;
+            each(&keys);
+        }
+        Ok(())
+    }
+
+    /// Planes of the column that [`Self::sift`] compares.
+    pub fn first_planes(&self, budget: u32) -> usize {
+        self.reader.first_planes(budget)
+    }
+
+    /// What a scan of all blocks with this budget is asked for.
+    pub fn candidates(&self, budget: u32) -> Candidates {
+        let blocks = 0..self.starts.len() as u32;
+        let all = blocks.map(|block| Candidate { block, budget }).collect();
+        Candidates { all, budget }
+    }
+
+    /// Calls `survived` for each key that the scan of the candidates lets through.
+    ///
+    /// # Errors
+    ///
+    /// The first broken rule.
+    pub fn sift(
+        &self,
+        query: u64,
+        candidates: &Candidates,
+        survived: impl FnMut(usize, u32),
+    ) -> Result<(), Corruption> {
+        let Candidates { all, budget } = candidates;
+        self.reader.sift(&self.file, query, *budget, (all, Reading::Parts), || {}, survived)
+    }
+}
+
+/// Names what is measured.
+impl std::fmt::Display for Blocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, L = {}", self.codec, self.coding.low_bits)
+    }
+}
+
+/// Blocks to scan, and the budget of each.
+pub struct Candidates {
+    all: Vec<Candidate>,
+    budget: u32,
+}
+
+/// A router over last keys.
+pub struct Router(router::Router);
+
+impl Router {
+    /// Of the last keys of all blocks, 8 bytes each.
+    pub fn new(last_keys: &[u8]) -> Self {
+        Self(router::Router::new(last_keys))
+    }
+
+    /// The first block whose last key is not below `key`.
+    #[inline]
+    pub fn find(&self, last_keys: &[u8], key: u64) -> Option<u32> {
+        self.0.find(last_keys, key)
+    }
+}
