@@ -137,7 +137,8 @@ fn check_set(set: &[u64]) -> (usize, usize, BTreeMap<usize, usize>) {
 #[test]
 fn pairs_and_clusters_of_real_sets_are_those_that_other_programs_found() {
     let Some(directory) = answers() else {
-        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/devset-100k.u64");
+        let shipped =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/devset-100k.u64");
         let (pairs, clusters, sizes) = check_set(&read_u64s(&shipped));
         assert!(pairs > 1000 && clusters < 63_707 && sizes.len() > 5);
         return;

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-const DOCUMENT: &str = include_str!("../../../format-spec/ID-MAP.md");
-const GOOD: &[u8] = include_bytes!("../../../format-spec/id-map/good.idmap");
-const GOOD_STRINGS: &str = include_str!("../../../format-spec/id-map/good.txt");
+const DOCUMENT: &str = include_str!("../../../../format-spec/ID-MAP.md");
+const GOOD: &[u8] = include_bytes!("../../../../format-spec/id-map/good.idmap");
+const GOOD_STRINGS: &str = include_str!("../../../../format-spec/id-map/good.txt");
 
 fn write(strings: &[String], path: &Path) -> fpstore::IdMapTag {
     let mut writer = MapWriter::new(File::create(path).unwrap(), path).unwrap();
@@ -139,7 +139,7 @@ fn rejection(path: &Path) -> Option<(String, bool)> {
 
 #[test]
 fn all_vectors_are_read_or_rejected_by_the_rule_in_their_name() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format-spec/id-map");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../format-spec/id-map");
     let directory = tempfile::tempdir().unwrap();
     let (mut good, mut rejected) = (0, 0);
     for entry in fs::read_dir(&root).unwrap() {
@@ -176,7 +176,7 @@ fn all_vectors_are_read_or_rejected_by_the_rule_in_their_name() {
 
 #[test]
 fn another_map_of_the_same_strings_is_not_that_of_the_store() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../format-spec");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../format-spec");
     let store = fpstore::Store::open(root.join("vectors/good-ids-map")).unwrap();
     IdMap::of_store(&root.join("id-map/good.idmap"), &store).unwrap();
     let error = IdMap::of_store(&root.join("id-map/good-minor-7.idmap"), &store).err().unwrap();

@@ -18,7 +18,7 @@ const ROW: &str = "--id-column row";
 fn devset() -> Vec<u64> {
     let path = match std::env::var_os("FPSTORE_ANSWERS") {
         Some(directory) => Path::new(&directory).join("devset.u64"),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/devset-100k.u64"),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/devset-100k.u64"),
     };
     let bytes = fs::read(path).unwrap();
     assert!(bytes.len() >= 800_000);
