@@ -75,6 +75,7 @@ compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target")
 mod block;
 mod calibrate;
 mod codec;
+mod costs;
 mod design;
 mod error;
 #[doc(hidden)]
@@ -101,13 +102,14 @@ mod threads;
 mod thresholds;
 
 pub use calibrate::CalibrationGap;
+pub use costs::{BatchCosts, Costs, DiskCosts, JoinCosts, PackCosts, SearchCosts};
 pub use design::Design;
 #[doc(hidden)]
 pub use error::Bytes;
 pub use error::{Corruption, Error, ErrorKind, Result, Unsupported};
 pub use format::{BitRange, Codec, IdMapTag, SkippedSection};
 pub use ids::{IdStats, Ids};
-pub use plan::{Calibration, Objective, Plan, Planner, TablePlan};
+pub use plan::{Objective, Plan, Planner, TablePlan};
 pub use query::batch::{Answer, Batch, BatchPlan, BatchSummary};
 pub use query::clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
 pub use query::join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};

@@ -4,13 +4,12 @@
 //! the radius, and a little on the machine. The planner predicts for each design and size of blocks
 //! what a pack will write (from the cost of uniform keys under the codecs, or from a sample), what
 //! a search will touch (from the expected descents of the router), and what that takes (from the
-//! constants of a [`Calibration`]).
+//! [costs](crate::Costs) of a machine).
 //!
 //! It does not look at a store, and it does not know the queries: it takes them to be distributed
-//! like the set, and without matches unless it is told how many there are. [`search_ns`] predicts
-//! the same way for a store that is open.
+//! like the set, and without matches unless it is told how many there are. [`search_touches`]
+//! predicts the same way for a store that is open.
 
-mod calibration;
 mod objective;
 mod planner;
 mod predict;
@@ -18,10 +17,11 @@ mod sample;
 mod size;
 #[cfg(test)]
 mod tests;
+mod touched;
 mod uneven;
 
-pub use calibration::Calibration;
 pub use objective::Objective;
 pub use planner::Planner;
-pub(crate) use predict::search_ns;
+pub(crate) use predict::search_touches;
 pub use predict::{Plan, TablePlan};
+pub(crate) use touched::Touched;

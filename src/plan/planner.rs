@@ -1,12 +1,12 @@
 //! The planner: the options that it takes, and the order of the plans.
 
-use super::calibration::Calibration;
 use super::objective::Objective;
 use super::predict::{Plan, Prediction};
 use super::sample::Sample;
 use super::size::Coded;
 use super::uneven;
 use crate::codec::profile::Profile;
+use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec, MAX_BLOCKS};
@@ -18,7 +18,7 @@ const RAW_BYTES: f64 = 8.0;
 
 /// Predicts size and latency of every design for a number of fingerprints.
 ///
-/// The same input gives the same plans on every machine, unless another [`Calibration`] is given.
+/// The same input gives the same plans on every machine, unless other [`Costs`] are given.
 ///
 /// # Examples
 ///
@@ -42,7 +42,7 @@ pub struct Planner {
     uneven: bool,
     codec: Option<Codec>,
     low_bits: Option<u32>,
-    calibration: Calibration,
+    costs: Costs,
     sample: Option<Sample>,
     runs: Option<Profile>,
     matches: f64,
@@ -75,7 +75,7 @@ impl Planner {
             uneven: false,
             codec: None,
             low_bits: None,
-            calibration: Calibration::default(),
+            costs: Costs::default(),
             sample: None,
             runs: None,
             matches: 0.0,
@@ -140,8 +140,8 @@ impl Planner {
     }
 
     /// The constants of the machine that will search.
-    pub fn calibration(mut self, calibration: Calibration) -> Self {
-        self.calibration = calibration;
+    pub fn costs(mut self, costs: Costs) -> Self {
+        self.costs = costs;
         self
     }
 
@@ -225,7 +225,7 @@ impl Planner {
         for design in &designs {
             let sampled = self.sample.as_ref().map(|sample| sample.tables(design));
             for prediction in &sizes {
-                let mut plan = prediction.plan(design, sampled.as_ref(), &self.calibration);
+                let mut plan = prediction.plan(design, sampled.as_ref(), &self.costs);
                 plan.within_budget =
                     self.budget.is_none_or(|budget| plan.bytes_per_fingerprint <= budget);
                 plans.push(plan);

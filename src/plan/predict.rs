@@ -1,9 +1,10 @@
 //! What a search in a store of some design touches, and how long that takes.
 
-use super::calibration::Calibration;
 use super::sample::SampledTables;
 use super::size::{Coded, TableSize};
+use super::touched::Touched;
 use crate::block::Reading;
+use crate::costs::Costs;
 use crate::design::Design;
 use crate::format::{Codec, Geometry};
 use crate::router;
@@ -12,9 +13,6 @@ use crate::thresholds::solver::{self, Thresholds};
 
 /// Bytes that a disk or the page cache gives at once.
 const PAGE_BYTES: u32 = 4096;
-/// Reads that a disk works on at a time, as `cargo bench --bench cold` found with a thousand of
-/// them.
-const READS_IN_FLIGHT: f64 = 8.0;
 
 /// A table of a [`Plan`].
 #[derive(Clone, Debug, PartialEq)]
@@ -129,21 +127,22 @@ impl Prediction {
         &self,
         design: &Design,
         sampled: Option<&SampledTables<'_>>,
-        calibration: &Calibration,
+        costs: &Costs,
     ) -> Plan {
         let thresholds = solver::solve(design, self.radius, &self.blocks);
         let thresholds = thresholds.as_ref().map(|(thresholds, _)| thresholds);
-        self.plan_with(design, thresholds, sampled, calibration)
+        let tables = self.tables(design, thresholds, sampled);
+        let touched = self.touched(thresholds.is_none(), &tables);
+        self.sum(design, touched, tables, costs)
     }
 
-    /// The plan of a design whose thresholds are known; `None` means to scan.
-    pub(super) fn plan_with(
+    /// The work in each table of a design; `None` as thresholds means to scan.
+    fn tables(
         &self,
         design: &Design,
         thresholds: Option<&Thresholds>,
         sampled: Option<&SampledTables<'_>>,
-        calibration: &Calibration,
-    ) -> Plan {
+    ) -> Vec<(TablePlan, TableWork)> {
         let (k, blocks) = (self.radius, self.size.blocks);
         let sampled = thresholds.zip(sampled).map(|(thresholds, sampled)| {
             sampled.blocks_by_budget(thresholds, k, blocks, &self.blocks)
@@ -169,8 +168,7 @@ impl Prediction {
             let candidates = self.count as f64 * share;
             (TablePlan { top_bits, threshold, candidates, blocks: work.blocks }, work)
         };
-        let tables: Vec<_> = design.tops().iter().enumerate().map(table).collect();
-        self.sum(design, thresholds.is_none(), tables, calibration)
+        design.tops().iter().enumerate().map(table).collect()
     }
 
     /// A scan of all columns of a table.
@@ -230,58 +228,54 @@ impl Prediction {
         1.0 - power
     }
 
-    fn sum(
-        &self,
-        design: &Design,
-        scans: bool,
-        tables: Vec<(TablePlan, TableWork)>,
-        calibration: &Calibration,
-    ) -> Plan {
-        let c = calibration;
+    /// What a search touches in all tables.
+    fn touched(&self, scans: bool, tables: &[(TablePlan, TableWork)]) -> Touched {
         let (mut blocks, mut planes, mut decoded) = (0.0, 0.0, 0.0);
         let (mut reads, mut searched) = (0.0, 0.0);
-        for (_, work) in &tables {
+        for (_, work) in tables {
             blocks += work.blocks;
             planes += work.planes;
             decoded += work.decoded;
             reads += work.reads;
             searched += if work.blocks > 0.0 { 1.0 } else { 0.0 };
         }
-        decoded += self.matches;
-        let number = design.table_count() as u64;
         let others = (self.size.keys_per_block - 1.0).max(0.0);
-        let geometry = Geometry {
-            block_bytes: self.block_bytes,
-            low_bits: self.coded.low_bits,
-            block_count: self.size.blocks,
-        };
-        let stream = f64::from(self.block_bytes) - others * geometry.planes() as f64;
-        let columns = planes * others;
-        let column = columns / f64::max(blocks, 1.0);
-        let store_bytes = number * self.size.file_bytes + manifest_bytes(number);
-        let router_bytes = number * router_bytes(self.size.blocks);
-        let missing = |bytes: f64| 1.0 - (c.cache_bytes / bytes.max(1.0)).min(1.0);
+        let column_bytes = planes * others;
         // A search reads directories, headers and columns, so these are what the cache holds.
-        let header = geometry.column_at() as f64;
+        let header = self.geometry().column_at() as f64;
         let directory = router::heap_bytes(self.size.blocks) as f64;
+        let column = column_bytes / f64::max(blocks, 1.0);
         let hot = self.size.blocks as f64 * (column + header.max(64.0)) + directory;
-        let hot = number as f64 * hot;
-        let dram = missing(if scans { hot / number as f64 } else { hot });
-        let paths = if scans { 0.0 } else { (blocks - searched).max(0.0) };
-        let warm_ns = c.query_ns
-            + if scans { 0.0 } else { searched * (c.table_ns + dram * c.table_dram_ns) }
-            + paths * c.path_ns
-            + blocks * c.block_ns
-            + if scans { 0.0 } else { blocks * dram * c.block_dram_ns }
-            + columns * (c.column_byte_ns + dram * c.column_byte_dram_ns)
-            + decoded * (c.decode_block_ns + others / 2.0 * c.decode_key_ns);
-        let read_bytes = reads * f64::from(self.block_bytes.max(PAGE_BYTES));
-        // A scan reads ahead, and waits once; the reads of a descent are in flight together.
-        let waits = if scans { 1.0 } else { f64::max(reads / READS_IN_FLIGHT, 1.0) };
-        let cold_ns = warm_ns
-            + waits.min(reads) * c.cold_read_ns
-            + read_bytes * c.cold_byte_ns
-            + blocks * f64::from(self.block_bytes) * c.crc_byte_ns;
+        let number = tables.len() as f64;
+        let hot = number * hot;
+        Touched {
+            scans,
+            tables: searched,
+            blocks,
+            column_bytes,
+            decoded_blocks: decoded + self.matches,
+            decoded_keys: others / 2.0,
+            hot_bytes: if scans { hot / number } else { hot },
+            reads,
+            read_bytes: reads * f64::from(self.block_bytes.max(PAGE_BYTES)),
+            block_bytes: f64::from(self.block_bytes),
+        }
+    }
+
+    fn sum(
+        &self,
+        design: &Design,
+        touched: Touched,
+        tables: Vec<(TablePlan, TableWork)>,
+        costs: &Costs,
+    ) -> Plan {
+        let number = design.table_count() as u64;
+        let Touched { scans, blocks, column_bytes, decoded_blocks, reads, .. } = touched;
+        let geometry = self.geometry();
+        let others = (self.size.keys_per_block - 1.0).max(0.0);
+        let stream = f64::from(self.block_bytes) - others * geometry.planes() as f64;
+        let header = geometry.column_at() as f64;
+        let store_bytes = number * self.size.file_bytes + manifest_bytes(number);
         Plan {
             design: design.clone(),
             block_bytes: self.block_bytes,
@@ -289,35 +283,42 @@ impl Prediction {
             low_bits: self.coded.low_bits,
             scans,
             blocks,
-            bytes_touched: columns + blocks * header + decoded * stream / 2.0,
-            blocks_decoded: decoded,
+            bytes_touched: column_bytes + blocks * header + decoded_blocks * stream / 2.0,
+            blocks_decoded: decoded_blocks,
             reads,
             store_bytes,
             bytes_per_fingerprint: store_bytes as f64 / self.count.max(1) as f64,
-            router_bytes,
-            warm_ns,
-            cold_ns,
+            router_bytes: number * router_bytes(self.size.blocks),
+            warm_ns: touched.warm_ns(&costs.search),
+            cold_ns: touched.cold_ns(costs),
             within_budget: true,
             tables: tables.into_iter().map(|(table, _)| table).collect(),
         }
     }
+
+    fn geometry(&self) -> Geometry {
+        Geometry {
+            block_bytes: self.block_bytes,
+            low_bits: self.coded.low_bits,
+            block_count: self.size.blocks,
+        }
+    }
 }
 
-/// The predicted time of a search within `k`, whose thresholds are given, that has a match, where
-/// each table of `design` has `count` uniform keys and this geometry: nanoseconds of one thread of
-/// the machine of the shipped constants.
-pub(crate) fn search_ns(
+/// What a search within `k`, whose thresholds are given, and which has a match, touches on average
+/// where each table of `design` has `count` uniform keys and this geometry.
+pub(crate) fn search_touches(
     design: &Design,
     count: u64,
     codec: Codec,
     geometry: &Geometry,
     k: u32,
     thresholds: Option<&Thresholds>,
-) -> f64 {
+) -> Touched {
     let coded = Coded::of_table(count, codec, geometry);
     let size = TableSize::of_table(count, geometry);
     let search = Prediction::new(count, k, coded, geometry.block_bytes, size).with_matches(1.0);
-    search.plan_with(design, thresholds, None, &Calibration::default()).warm_ns
+    search.touched(thresholds.is_none(), &search.tables(design, thresholds, None))
 }
 
 /// Bytes of a manifest of one segment with so many tables.

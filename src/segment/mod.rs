@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use crate::costs::SearchCosts;
 use crate::design::Design;
 use crate::error::Result;
 use crate::format::SegmentEntry;
 use crate::ids::IdColumn;
-use crate::plan;
+use crate::plan::{self, Touched};
 use crate::table::{Access, Table};
 use crate::thresholds::solver::{SCAN_RADIUS, Thresholds};
 
@@ -21,8 +22,8 @@ pub(crate) struct Segment {
     ids: Option<IdColumn>,
     /// For each radius the thresholds, once they were asked for; `None` means to scan.
     thresholds: Vec<OnceLock<Option<Thresholds>>>,
-    /// For each radius the predicted time of a search, once it was asked for.
-    search_ns: Vec<OnceLock<f64>>,
+    /// For each radius what a search touches on average, once it was asked for.
+    touched: Vec<OnceLock<Touched>>,
 }
 
 impl Segment {
@@ -42,7 +43,7 @@ impl Segment {
             tables,
             ids,
             thresholds: (0..SCAN_RADIUS).map(|_| OnceLock::new()).collect(),
-            search_ns: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
+            touched: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
         })
     }
 
@@ -97,13 +98,14 @@ impl Segment {
 
     /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of
     /// one thread.
-    pub(crate) fn search_ns(&self, k: u32) -> f64 {
+    pub(crate) fn search_ns(&self, k: u32, costs: &SearchCosts) -> f64 {
         let predict = || {
             let (table, count) = (self.identity(), self.count);
             let (codec, geometry) = (table.header().codec, table.geometry());
-            plan::search_ns(&self.design, count, codec, geometry, k, self.thresholds(k))
+            plan::search_touches(&self.design, count, codec, geometry, k, self.thresholds(k))
         };
-        self.search_ns.get(k as usize).map_or(f64::INFINITY, |time| *time.get_or_init(predict))
+        let touched = self.touched.get(k as usize).map(|touched| touched.get_or_init(predict));
+        touched.map_or(f64::INFINITY, |touched| touched.warm_ns(costs))
     }
 }
 

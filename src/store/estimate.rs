@@ -6,15 +6,6 @@ use crate::design::Design;
 use crate::error::Result;
 use crate::format::{IdsHeader, digits};
 
-/// Nanoseconds of one thread per fingerprint and table, as measured on one machine at 2^26: in
-/// memory, and with temporary files.
-const MEMORY_NS: f64 = 31.0;
-const SPILLED_NS: f64 = 80.0;
-/// The same for each id, in addition.
-const MEMORY_ID_NS: f64 = 60.0;
-const SPILLED_ID_NS: f64 = 110.0;
-/// The part of that which further threads do not shorten.
-const SERIAL: f64 = 0.33;
 /// Bytes of a table besides its blocks and their routers.
 const TABLE_BYTES: u64 = 4096 + 600;
 
@@ -86,9 +77,10 @@ impl Packer {
                 (count > capacity / 2, in_memory, 32 * count + count / 8)
             }
         };
-        let nanoseconds = if spills { SPILLED_NS } else { MEMORY_NS };
-        let id_nanoseconds = if spills { SPILLED_ID_NS } else { MEMORY_ID_NS };
-        let share = SERIAL + (1.0 - SERIAL) / threads as f64;
+        let c = &self.costs.pack;
+        let nanoseconds = if spills { c.spilled_ns } else { c.memory_ns };
+        let id_nanoseconds = if spills { c.spilled_id_ns } else { c.memory_id_ns };
+        let share = c.serial_share + (1.0 - c.serial_share) / threads as f64;
         let ids = greatest.map_or(0, |_| count);
         let work = (count * tables) as f64 * nanoseconds + ids as f64 * id_nanoseconds;
         Ok(PackEstimate {

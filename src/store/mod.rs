@@ -29,6 +29,7 @@ pub use prepared::PreparedPack;
 pub use progress::{PackTimes, Phase, Progress};
 pub use session::PackSession;
 
+use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::{Corruption, Error, Result};
 use crate::files;
@@ -233,7 +234,7 @@ impl Store {
 
     /// A searcher for one thread, which allocates nothing per query once its buffers have grown.
     pub fn searcher(&self) -> Searcher<'_> {
-        Searcher::new(&self.segments)
+        Searcher::new(&self.segments, &Costs::shipped().disk)
     }
 
     /// Searches for many fingerprints at once: for each of `queries` what [`Self::search`] gives. `k`

@@ -12,10 +12,11 @@ use super::progress::{OnProgress, PackTimes, Progress};
 use super::session::PackSession;
 use super::target;
 use crate::codec::profile::Profile;
+use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec};
-use crate::plan::{Calibration, Objective, Planner};
+use crate::plan::{Objective, Planner};
 use crate::table::TableStats;
 use crate::threads;
 
@@ -53,7 +54,7 @@ pub struct Packer {
     pub(super) block_bytes: Option<u32>,
     pub(super) codec: Option<Codec>,
     pub(super) low_bits: Option<u32>,
-    pub(super) calibration: Calibration,
+    pub(super) costs: Costs,
     pub(super) threads: usize,
     pub(super) replace: bool,
     pub(super) memory: Option<u64>,
@@ -127,7 +128,7 @@ impl Packer {
             block_bytes: None,
             codec: None,
             low_bits: None,
-            calibration: Calibration::default(),
+            costs: Costs::default(),
             threads: 0,
             replace: false,
             memory: None,
@@ -180,8 +181,8 @@ impl Packer {
 
     /// The constants of the machine that will search, by which design and size of blocks are chosen
     /// where they are not given. Other constants may make other files.
-    pub fn calibration(mut self, calibration: Calibration) -> Self {
-        self.calibration = calibration;
+    pub fn costs(mut self, costs: Costs) -> Self {
+        self.costs = costs;
         self
     }
 
@@ -369,7 +370,7 @@ impl Packer {
             .block_bytes(self.block_bytes)
             .codec(self.codec)
             .low_bits(self.low_bits)
-            .calibration(self.calibration);
+            .costs(self.costs);
         if let (Some(design), Some(block_bytes)) = (&self.design, self.block_bytes) {
             return Ok((design.clone(), block_bytes, planner));
         }

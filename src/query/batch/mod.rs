@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use crate::costs::Costs;
 use crate::error::{Error, Result};
 use crate::mapped;
 use crate::query::join::{self, Message, Output};
@@ -132,6 +133,7 @@ pub struct Batch<'a> {
     ordered: bool,
     limit: usize,
     cancel: Option<Arc<AtomicBool>>,
+    costs: Costs,
     progress: Arc<dyn Fn(u64) + Send + Sync>,
 }
 
@@ -161,6 +163,7 @@ impl<'a> Batch<'a> {
             ordered: true,
             limit: usize::MAX,
             cancel: None,
+            costs: Costs::default(),
             progress: Arc::new(|_| {}),
         }
     }
@@ -208,6 +211,12 @@ impl<'a> Batch<'a> {
         self
     }
 
+    /// The constants of the machine, by which the plan is chosen. The answers do not depend on them.
+    pub fn costs(mut self, costs: Costs) -> Self {
+        self.costs = costs;
+        self
+    }
+
     /// A function that is told how many queries are answered.
     pub fn on_progress(mut self, progress: impl Fn(u64) + Send + Sync + 'static) -> Self {
         self.progress = Arc::new(progress);
@@ -218,11 +227,11 @@ impl<'a> Batch<'a> {
     /// `None` if the store cannot follow it.
     pub fn predicted(&self, plan: BatchPlan, queries: u64) -> Option<f64> {
         match plan {
-            BatchPlan::Search => Some(queries as f64 * self.search_cost()),
-            BatchPlan::Probe => probe::cost(self.segments, queries, self.k),
+            BatchPlan::Search => Some(queries as f64 * self.search_ns()),
+            BatchPlan::Probe => probe::predicted_ns(self.segments, queries, self.k, &self.costs),
             BatchPlan::Stream => {
                 let count = segment::count(self.segments);
-                Some(join::stream_cost(queries, count, self.streamed(), self.k))
+                Some(join::stream_ns(queries, count, self.streamed(), self.k, &self.costs.join))
             }
         }
     }
@@ -235,8 +244,9 @@ impl<'a> Batch<'a> {
     }
 
     /// The predicted time of a single search.
-    fn search_cost(&self) -> f64 {
-        self.segments.iter().map(|segment| segment.search_ns(self.k)).sum()
+    fn search_ns(&self) -> f64 {
+        let of_segment = |segment: &Segment| segment.search_ns(self.k, &self.costs.search);
+        self.segments.iter().map(of_segment).sum()
     }
 
     /// Fingerprints of the store that a stream holds.
@@ -478,10 +488,12 @@ impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
             let probed = plan == BatchPlan::Probe
                 && has_room
                 && probe::can_probe(batch.segments, batch.k)
-                && probe::probe(output, queries, batch.segments, batch.k).map(|()| true)?;
+                && probe::probe(output, queries, batch.segments, batch.k, &batch.costs)
+                    .map(|()| true)?;
             if !probed {
                 let piece = usize::try_from(batch.streamed()).unwrap_or(usize::MAX);
-                join::stream(output, queries.to_vec(), batch.segments, batch.k, piece)?;
+                let (k, costs) = (batch.k, &batch.costs.join);
+                join::stream(output, queries.to_vec(), batch.segments, k, piece, costs)?;
             }
             Ok(())
         };

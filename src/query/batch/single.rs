@@ -23,8 +23,6 @@ const ROUND: usize = 1024;
 const SHORT: Duration = Duration::from_millis(10);
 /// Matches after which a round ends.
 const MANY_MATCHES: usize = 1 << 16;
-/// Nanoseconds of searches that are worth starting threads.
-const STARTING_COST: f64 = 300_000.0;
 
 /// The answers of a task to its first queries.
 #[derive(Default)]
@@ -39,8 +37,8 @@ struct Answers {
 impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
     /// Searches one query after the other.
     pub(super) fn search(&mut self, queries: &[Query]) -> Result<ControlFlow<()>> {
-        let time = || queries.len() as f64 * self.batch.search_cost();
-        if self.batch.threads == 1 || time() < STARTING_COST {
+        let time = || queries.len() as f64 * self.batch.search_ns();
+        if self.batch.threads == 1 || time() < self.batch.costs.batch.threads_ns {
             return self.search_alone(queries);
         }
         let pool = self.pool()?;
@@ -52,7 +50,7 @@ impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
 
     /// Searches on the thread of the caller.
     fn search_alone(&mut self, queries: &[Query]) -> Result<ControlFlow<()>> {
-        let mut searcher = Searcher::new(self.batch.segments);
+        let mut searcher = Searcher::new(self.batch.segments, &self.batch.costs.disk);
         let most = self.most_matches();
         for &[query, number] in queries {
             self.batch.check_cancelled()?;
@@ -76,7 +74,8 @@ impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
         let (batch, most) = (self.batch, self.most_matches().min(MANY_MATCHES));
         let threads = pool.current_num_threads();
         // Where these are fewer than threads, some threads wait.
-        let searchers = (0..self.searchers(threads)).map(|_| Searcher::new(batch.segments));
+        let searchers =
+            (0..self.searchers(threads)).map(|_| Searcher::new(batch.segments, &batch.costs.disk));
         let searchers: Vec<_> = searchers.map(Mutex::new).collect();
         let found = AtomicUsize::new(0);
         let most_of_query = (self.most_matches() / threads).max(1);
@@ -108,7 +107,8 @@ impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
             }
             answers
         };
-        let expected = (STARTING_COST / batch.search_cost()).clamp(1.0, TASK as f64);
+        let search_ns = batch.search_ns().max(1.0);
+        let expected = (batch.costs.batch.threads_ns / search_ns).clamp(1.0, TASK as f64);
         let mut length = threads * expected as usize;
         while !queries.is_empty() {
             let start = Instant::now();

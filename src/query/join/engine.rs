@@ -15,9 +15,9 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::Pair;
-use super::compare::{self, pair_cost};
+use super::compare;
 use super::digit::Digit;
-use super::plan::{Part, Plan, Scope, Size, flips, plan, small_keys};
+use super::plan::{Part, Plan, Prices, Scope, Size, flips, plan};
 use crate::error::{Error, Result};
 use crate::simd::Level;
 use crate::sort;
@@ -146,6 +146,7 @@ impl Drop for Found<'_> {
 pub(super) struct Engine<'a> {
     pub(super) k: u32,
     pub(super) level: Level,
+    pub(super) prices: Prices,
     /// Whether both fingerprints of a pair are of one set: then the smaller one comes first.
     pub(super) one_set: bool,
     pub(super) output: &'a Output,
@@ -180,7 +181,7 @@ impl Engine<'_> {
         if self.output.stopped() {
             return false;
         }
-        if size.is_small(pair_cost(self.level)) {
+        if self.prices.is_small(size) {
             self.compare(scope, group, found);
             return false;
         }
@@ -192,7 +193,7 @@ impl Engine<'_> {
             return true;
         }
         let varying = varying(&group.data);
-        match plan(scope, self.k, varying, size, pair_cost(self.level)) {
+        match plan(scope, self.k, varying, size, &self.prices) {
             Plan::Nothing => {
                 self.done(scope, size.keys as usize);
                 false
@@ -249,7 +250,7 @@ impl Engine<'_> {
             return self.split_by_all(scope, part, from, to);
         }
         // Groups small enough to be compared, unless the part ends before.
-        let keys = longest as f64 / small_keys(pair_cost(self.level));
+        let keys = longest as f64 / self.prices.small_keys();
         let bits = (keys.log2() + 2.0).clamp(1.0, f64::from(CACHED_BITS)) as u32;
         let digit = Digit::of(part, bits);
         let pending = part & !digit.mask();

@@ -26,13 +26,14 @@ use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-pub(crate) use compare::{between, pair_cost};
+pub(crate) use compare::between;
 pub(crate) use engine::{Found, Message, Output};
 pub(crate) use plan::flips;
-pub(crate) use stream::{read_all, stream, stream_cost};
+pub(crate) use stream::{read_all, stream, stream_ns};
 
 use work::Work;
 
+use crate::costs::Costs;
 use crate::error::{Error, Result};
 use crate::segment::{self, Segment};
 use crate::threads;
@@ -130,6 +131,7 @@ pub struct Join<'a> {
     /// Fingerprints in memory, whatever the memory.
     capacity: Option<usize>,
     cancel: Option<Arc<AtomicBool>>,
+    costs: Costs,
     progress: Arc<dyn Fn(JoinProgress) + Send + Sync>,
 }
 
@@ -160,6 +162,7 @@ impl<'a> Join<'a> {
             start: 0,
             capacity: None,
             cancel: None,
+            costs: Costs::default(),
             progress: Arc::new(|_| {}),
         }
     }
@@ -201,6 +204,12 @@ impl<'a> Join<'a> {
     /// A flag that stops the join with [`Error::Cancelled`] soon after it is set.
     pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
         self.cancel = Some(cancel);
+        self
+    }
+
+    /// The constants of the machine, by which it decides how to join. The pairs do not depend on them.
+    pub fn costs(mut self, costs: Costs) -> Self {
+        self.costs = costs;
         self
     }
 

@@ -11,20 +11,40 @@
 //! earlier part differs there, and these bits cannot differ elsewhere.
 
 use super::digit::first_bits;
+use crate::costs::JoinCosts;
+use crate::simd::Level;
 
-/// Nanoseconds per key and pass of a partition.
-const PASS_COST: f64 = 3.0;
-/// Bits that one pass can tell apart.
-const PASS_BITS: f64 = 9.0;
-/// Nanoseconds per part, whatever it holds.
-const PART_COST: f64 = 400.0;
-/// Nanoseconds per visit of a neighbouring group, where their directory is in the first caches, and
-/// where it is not.
-const VISIT_COST: [f64; 2] = [10.0, 40.0];
-/// Bits of a directory that stays in the first caches.
-const NEAR_BITS: u32 = 15;
 /// Most bits of a part with a threshold.
 const MAX_NEIGHBOUR_BITS: u32 = 22;
+
+/// What the steps of a join cost at a level of vector instructions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prices {
+    /// A pair that is compared.
+    pair_ns: f64,
+    /// A fingerprint in a pass of a partition.
+    pass_ns: f64,
+    steps: JoinCosts,
+}
+
+impl Prices {
+    pub(super) fn new(costs: &JoinCosts, level: Level) -> Self {
+        // Nothing is free: what is divided by these stays a number.
+        let least = |ns: f64| ns.max(1e-6);
+        Self { pair_ns: least(costs.pair_ns(level)), pass_ns: least(costs.pass_ns), steps: *costs }
+    }
+
+    /// Number of keys of a group from which a split can be worth while.
+    pub(super) fn small_keys(&self) -> f64 {
+        2.0 * self.pass_ns / self.pair_ns
+    }
+
+    /// Whether comparing all of a group is less work than any split.
+    #[inline(always)]
+    pub(super) fn is_small(&self, size: Size) -> bool {
+        size.pairs * self.pair_ns <= size.keys * self.pass_ns
+    }
+}
 
 /// What is known of the pairs that are to be found in a group.
 #[derive(Clone, Debug, Default)]
@@ -116,37 +136,26 @@ impl Size {
             },
         }
     }
-
-    /// Whether comparing all is less work than any split.
-    #[inline(always)]
-    pub(super) fn is_small(self, pair_cost: f64) -> bool {
-        self.pairs * pair_cost <= self.keys * PASS_COST
-    }
-}
-
-/// Number of keys of a group from which a split can be worth while.
-pub(super) fn small_keys(pair_cost: f64) -> f64 {
-    2.0 * PASS_COST / pair_cost
 }
 
 /// The plan with the least predicted work for a group in which the bits `varying` are not the same
-/// everywhere. `pair_cost` is the time to compare a pair, in nanoseconds.
-pub(super) fn plan(scope: &Scope, k: u32, varying: u64, size: Size, pair_cost: f64) -> Plan {
-    best(scope, k, varying, size, pair_cost).1
+/// everywhere.
+pub(super) fn plan(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> Plan {
+    best(scope, k, varying, size, prices).1
 }
 
 /// The predicted work of [`plan`], in nanoseconds, for uniform fingerprints.
-pub(super) fn predict(scope: &Scope, k: u32, varying: u64, size: Size, pair_cost: f64) -> f64 {
-    best(scope, k, varying, size, pair_cost).0
+pub(super) fn predict(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> f64 {
+    best(scope, k, varying, size, prices).0
 }
 
-fn best(scope: &Scope, k: u32, varying: u64, size: Size, pair_cost: f64) -> (f64, Plan) {
+fn best(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> (f64, Plan) {
     let free = varying & !scope.equal;
     if scope.budget(k, free, 0).is_none() {
         return (0.0, Plan::Nothing);
     }
     let constrained = scope.differ.iter().fold(0, |all, &(mask, _)| all | mask);
-    let mut best = (size.pairs * pair_cost, Plan::Compare);
+    let mut best = (size.pairs * prices.pair_ns, Plan::Compare);
     let single = scope.differ.iter().map(|&(mask, _)| mask & free);
     for bits in [free & !constrained, free].into_iter().chain(single) {
         let Some(budget) = scope.budget(k, free, bits) else {
@@ -155,7 +164,7 @@ fn best(scope: &Scope, k: u32, varying: u64, size: Size, pair_cost: f64) -> (f64
         let width = bits.count_ones();
         for parts in 1..=(budget + 1).min(width) {
             let parts = cut(bits, parts, budget, size);
-            let work = parts.iter().map(|part| part_work(*part, size, pair_cost)).sum::<f64>();
+            let work = parts.iter().map(|part| part_work(*part, size, prices)).sum::<f64>();
             if work < best.0 {
                 best = (work, Plan::Split(parts));
             }
@@ -182,18 +191,21 @@ fn cut(bits: u64, parts: u32, budget: u32, size: Size) -> Vec<Part> {
 }
 
 /// The predicted work of one part, in nanoseconds, for fingerprints that are uniform in it.
-fn part_work(part: Part, size: Size, pair_cost: f64) -> f64 {
+fn part_work(part: Part, size: Size, prices: &Prices) -> f64 {
+    let Prices { pair_ns, pass_ns, steps } = prices;
     let bits = part.mask.count_ones();
     let groups = f64::from(bits).exp2();
-    let passes = (f64::from(bits).min(size.keys.log2()) / PASS_BITS).ceil().max(1.0);
-    let sort = PART_COST + PASS_COST * size.keys * passes;
+    let passes = (f64::from(bits).min(size.keys.log2()) / steps.pass_bits).ceil().max(1.0);
+    let sort = steps.part_ns + pass_ns * size.keys * passes;
     let neighbours: f64 = (0..=part.most).map(|flips| binomial(bits, flips)).sum();
-    let compare = size.pairs * (neighbours / groups).min(1.0) * pair_cost;
+    let compare = size.pairs * (neighbours / groups).min(1.0) * pair_ns;
     if part.most == 0 {
         return sort + compare;
     }
     let visits = groups.min(size.keys) * neighbours / if size.one_side { 2.0 } else { 1.0 };
-    sort + PASS_COST * size.keys + compare + visits * VISIT_COST[usize::from(bits > NEAR_BITS)]
+    let near = f64::from(bits) <= steps.near_bits;
+    let visit_ns = if near { steps.visit_near_ns } else { steps.visit_far_ns };
+    sort + pass_ns * size.keys + compare + visits * visit_ns
 }
 
 fn binomial(n: u32, k: u32) -> f64 {
@@ -219,6 +231,10 @@ pub(crate) fn flips(bits: u32, most: u32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Prices of the measurements, with 0.06 ns for a pair.
+    const PRICES: Prices =
+        Prices { pair_ns: 0.06, pass_ns: 3.0, steps: crate::costs::Costs::shipped().join };
 
     fn size(keys: f64) -> Size {
         Size { keys, pairs: keys * keys / 2.0, one_side: true }
@@ -252,7 +268,7 @@ mod tests {
 
     #[test]
     fn the_paper_s_four_tables_are_chosen_at_three() {
-        let Plan::Split(parts) = plan(&Scope::default(), 3, u64::MAX, size(4e6), 0.06) else {
+        let Plan::Split(parts) = plan(&Scope::default(), 3, u64::MAX, size(4e6), &PRICES) else {
             panic!("four million are not compared one by one");
         };
         assert_eq!(parts.iter().map(|part| part.most).collect::<Vec<_>>(), [0; 4]);
@@ -268,10 +284,10 @@ mod tests {
 
     #[test]
     fn few_fingerprints_are_compared_and_large_radii_too() {
-        assert_eq!(plan(&Scope::default(), 3, u64::MAX, size(60.0), 0.06), Plan::Compare);
-        assert_eq!(plan(&Scope::default(), 60, u64::MAX, size(1e5), 0.06), Plan::Compare);
+        assert_eq!(plan(&Scope::default(), 3, u64::MAX, size(60.0), &PRICES), Plan::Compare);
+        assert_eq!(plan(&Scope::default(), 60, u64::MAX, size(1e5), &PRICES), Plan::Compare);
         // More flips than fit into what varies.
         let scope = Scope { differ: vec![(0xFF, 2)], ..Scope::default() };
-        assert_eq!(plan(&scope, 3, 0xFF01, size(1e5), 0.06), Plan::Nothing);
+        assert_eq!(plan(&scope, 3, 0xFF01, size(1e5), &PRICES), Plan::Nothing);
     }
 }

@@ -1,17 +1,13 @@
 //! A batch of queries, joined with all that a store holds.
 
 use super::engine::{Engine, Group, Output};
+use super::plan::{self, Prices};
 use super::read::Scan;
 use super::side::Side;
-use super::{compare, plan};
+use crate::costs::JoinCosts;
 use crate::error::Result;
 use crate::segment::{self, Segment};
 use crate::simd::Level;
-
-/// Nanoseconds for reading a fingerprint.
-const READ_COST: f64 = 2.5;
-/// How much longer a stream takes than its first splits are predicted to, as measured.
-const STREAM_FACTOR: f64 = 2.2;
 
 /// Joins `queries`, in any order, with all fingerprints of some segments from the first to the
 /// last, which are read in pieces of `piece`; runs in the current pool. The pairs have the query
@@ -22,8 +18,11 @@ pub(crate) fn stream(
     segments: &[Segment],
     k: u32,
     piece: usize,
+    costs: &JoinCosts,
 ) -> Result<()> {
-    let engine = Engine { k, level: Level::best(), one_set: false, output, progress: &|_| {} };
+    let level = Level::best();
+    let prices = Prices::new(costs, level);
+    let engine = Engine { k, level, prices, one_set: false, output, progress: &|_| {} };
     let mut side = Side { room: vec![0; queries.len()], data: queries };
     let mut pieces = Side::default();
     let mut scan = Scan::new(segments, 0);
@@ -58,12 +57,18 @@ pub(crate) fn read_all(
 
 /// The predicted time of [`stream`] with so many queries and fingerprints, in nanoseconds of one
 /// thread.
-pub(crate) fn stream_cost(queries: u64, fingerprints: u64, piece: u64, k: u32) -> f64 {
+pub(crate) fn stream_ns(
+    queries: u64,
+    fingerprints: u64,
+    piece: u64,
+    k: u32,
+    costs: &JoinCosts,
+) -> f64 {
     let pieces = fingerprints.div_ceil(piece.max(1)).max(1);
     let of_piece = fingerprints.div_ceil(pieces);
     let [queries, of_piece] = [queries, of_piece].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
     let size = plan::Size::new([queries, of_piece]);
-    let pair_cost = compare::pair_cost(Level::best());
-    let join = plan::predict(&plan::Scope::default(), k, u64::MAX, size, pair_cost);
-    READ_COST * fingerprints as f64 + STREAM_FACTOR * pieces as f64 * join
+    let prices = Prices::new(costs, Level::best());
+    let join = plan::predict(&plan::Scope::default(), k, u64::MAX, size, &prices);
+    costs.read_ns * fingerprints as f64 + costs.stream_factor * pieces as f64 * join
 }

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::engine::{Engine, Group, Message, Output};
+use super::plan::Prices;
 use super::read::{self, Scan};
 use super::side::Side;
 use super::{Join, JoinProgress};
@@ -183,9 +184,11 @@ impl Steps<'_> {
             let done = before + (self.fingerprints as f64 * share) as u64;
             (work.join.progress)(JoinProgress { done, total });
         };
+        let level = Level::best();
         let engine = Engine {
             k: work.join.k,
-            level: Level::best(),
+            level,
+            prices: Prices::new(&work.join.costs.join, level),
             one_set: work.join.b.is_none(),
             output: work.output,
             progress: &tell,

@@ -1,9 +1,10 @@
 //! Online search: all fingerprints within Hamming distance k of one (section 3 of the paper).
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::block::{Candidate, Reading};
+use crate::costs::DiskCosts;
 use crate::error::Result;
 use crate::router::Probe;
 use crate::segment::Segment;
@@ -32,9 +33,6 @@ const SIDE_BY_SIDE: usize = 4;
 /// Blocks of a scan that are candidates at a time.
 const SCANNED: usize = 1 << 16;
 
-/// A search that takes longer than this has waited for the disk: a fixed time, and one per block.
-const WARM: Duration = Duration::from_micros(40);
-const WARM_BLOCK: Duration = Duration::from_micros(1);
 /// Of so many searches that did not wait for the disk, one is timed: a clock takes as long as some
 /// blocks.
 const TIMED: u32 = 16;
@@ -72,6 +70,8 @@ pub struct Searcher<'a> {
     known: Vec<u64>,
     work: SearchWork,
     counts_bytes: bool,
+    /// What waiting for the disk costs.
+    costs: DiskCosts,
     /// Whether the last search that was timed seems to have waited for the disk.
     cold: bool,
     /// Searches until one is timed.
@@ -118,7 +118,7 @@ pub struct SearchWork {
 }
 
 impl<'a> Searcher<'a> {
-    pub(crate) fn new(segments: &'a [Segment]) -> Self {
+    pub(crate) fn new(segments: &'a [Segment], costs: &DiskCosts) -> Self {
         Self {
             segments,
             tables: Vec::new(),
@@ -132,6 +132,7 @@ impl<'a> Searcher<'a> {
             known: Vec::new(),
             work: SearchWork::default(),
             counts_bytes: false,
+            costs: *costs,
             cold: false,
             untimed: 0,
             any: false,
@@ -219,8 +220,9 @@ impl<'a> Searcher<'a> {
         }
         self.untimed = self.untimed.checked_sub(1).unwrap_or(TIMED - 1);
         if let Some(start) = start {
-            let blocks = u32::try_from(self.work.blocks_scanned).unwrap_or(u32::MAX);
-            self.cold = start.elapsed() > WARM + WARM_BLOCK * blocks;
+            let blocks = self.work.blocks_scanned as f64;
+            let warm_ns = self.costs.waited_ns + self.costs.waited_block_ns * blocks;
+            self.cold = start.elapsed().as_nanos() as f64 > warm_ns;
         }
         // Before those that were found several times become one.
         self.gave_up = self.matches.len() > self.most;

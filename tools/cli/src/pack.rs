@@ -284,7 +284,7 @@ fn packer(args: &Args) -> Result<Packer, Failure> {
         packer = packer.temporary_directory(directory);
     }
     if let Some(path) = &args.calibration {
-        packer = packer.calibration(plan::read_calibration(path)?);
+        packer = packer.costs(plan::read_costs(path)?);
     }
     if let Some(design) = args.design.clone().given() {
         packer = packer.design(design);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fpstore::{Calibration, Design, Objective, Plan, Planner};
+use fpstore::{Costs, Design, Objective, Plan, Planner};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -201,7 +201,7 @@ impl PlanReport {
 }
 
 /// Reads the constants that `--calibrate` wrote.
-pub fn read_calibration(path: &Path) -> Result<Calibration, Failure> {
+pub fn read_costs(path: &Path) -> Result<Costs, Failure> {
     let text = fs::read_to_string(path).map_err(|error| {
         Failure::Usage(format!("{}: cannot read: {error}; check the path", path.display()))
     })?;
@@ -210,8 +210,8 @@ pub fn read_calibration(path: &Path) -> Result<Calibration, Failure> {
 
 /// Prints the plans.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let calibration = match (&args.calibration, &args.calibrate) {
-        (Some(path), _) => read_calibration(path)?,
+    let costs = match (&args.calibration, &args.calibrate) {
+        (Some(path), _) => read_costs(path)?,
         (None, Some(path)) => {
             let measured = calibrate(path)?;
             if args.count.is_none() && args.sample.is_none() {
@@ -219,7 +219,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             }
             measured
         }
-        (None, None) => Calibration::default(),
+        (None, None) => Costs::default(),
     };
     let sample = args.sample.as_deref().map(|path| read_sample(path, &args.reading)).transpose()?;
     let count =
@@ -230,7 +230,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .radius(args.radius)
         .budget(args.budget)
         .objective(args.prefer)
-        .calibration(calibration)
+        .costs(costs)
         .uneven(true);
     if let Some(sizes) = &args.block_bytes.0 {
         planner = planner.block_sizes(sizes.iter().copied());
@@ -259,14 +259,14 @@ fn read_sample(path: &Path, reading: &InputArgs) -> Result<Vec<u64>, Failure> {
     Ok(fingerprints)
 }
 
-fn calibrate(path: &Path) -> Result<Calibration, Failure> {
+fn calibrate(path: &Path) -> Result<Costs, Failure> {
     let scratch = tempfile::Builder::new().prefix("fpstore-").tempdir().map_err(|error| {
         Failure::Usage(format!(
             "--calibrate: no directory for temporary files: {error}; set TMPDIR"
         ))
     })?;
-    let (calibration, gap) = Calibration::measure(scratch.path())?;
-    let mut text = calibration.to_string();
+    let (costs, gap) = Costs::measure(scratch.path())?;
+    let mut text = costs.to_string();
     if let Some(gap) = gap {
         text.push_str(&format!("# The disk was not measured ({}).\n", gap.disk));
     }
@@ -279,7 +279,7 @@ fn calibrate(path: &Path) -> Result<Calibration, Failure> {
             Failure::Usage(format!("{}: cannot write: {error}; choose another", path.display()))
         })?;
     }
-    Ok(calibration)
+    Ok(costs)
 }
 
 fn print(args: &Args, count: u64, plans: &[Plan]) -> Result<(), Failure> {

@@ -8,6 +8,7 @@ mod compare;
 
 use std::ops::Range;
 
+use crate::costs::BatchCosts;
 use crate::error::Result;
 use crate::simd::Level;
 use crate::table::Table;
@@ -184,8 +185,8 @@ pub(super) fn shape(
 }
 
 /// Nanoseconds per pair that is compared in a table with L > 0.
-pub(super) fn pair_cost(table: &Table, level: Level, k: u32) -> f64 {
-    compare::pair_cost(level, Shape::new(table.geometry().planes(), |_| k, false))
+pub(super) fn pair_ns(table: &Table, level: Level, k: u32, costs: &BatchCosts) -> f64 {
+    Shape::new(table.geometry().planes(), |_| k, false).pair_ns(level, costs)
 }
 
 /// Copies the first `count` bytes; may change `to` up to the end of their chunk.

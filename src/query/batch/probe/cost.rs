@@ -1,33 +1,17 @@
 //! Predicts the time of a probe, and decides how the keys of a table are compared.
 
-use crate::query::join;
+use crate::costs::{BatchCosts, Costs};
 use crate::segment::Segment;
 use crate::simd::Level;
 
 use super::super::low;
 use super::Probed;
 
-/// Measured, in nanoseconds: what a probe takes in any case, bringing a query into order, visiting a
-/// prefix, going on to pages that do not follow those before, and each block there.
-const FIXED_COST: f64 = 250_000.0;
-const SORT_COST: f64 = 20.0;
-const VISIT_COST: f64 = 25.0;
-const JUMP_COST: f64 = 700.0;
-const FAR_BLOCK_COST: f64 = 150.0;
 /// Bytes of a page.
 const PAGE_BYTES: f64 = 4096.0;
-/// Of whole keys: decoding one, and turning to those of a prefix.
-const DECODE_COST: f64 = 2.2;
-const PREFIX_COST: f64 = 20.0;
-/// Of low parts: reading a block, and each of its keys; turning to a block in which a key may match,
-/// and decoding each key up to that.
-const READ_COST: f64 = 20.0;
-const LOAD_COST: f64 = 0.15;
-const TURN_COST: f64 = 60.0;
-const STEP_COST: f64 = 1.0;
 
 /// Predicted nanoseconds of one thread.
-pub(super) struct Costs {
+pub(super) struct Times {
     /// Bringing the queries into order, and visiting prefixes.
     visits: f64,
     /// Comparing whole keys.
@@ -36,7 +20,7 @@ pub(super) struct Costs {
     low: f64,
 }
 
-impl Costs {
+impl Times {
     /// Of so many queries in one of the `tables` of a segment.
     pub(super) fn new(
         segment: &Segment,
@@ -44,7 +28,9 @@ impl Costs {
         tables: usize,
         queries: f64,
         k: u32,
+        costs: &Costs,
     ) -> Self {
+        let c = &costs.batch;
         let count = segment.count() as f64;
         let blocks = (probed.table.block_count() as f64).max(1.0);
         let work = Work {
@@ -57,10 +43,10 @@ impl Costs {
         };
         let block_bytes = f64::from(probed.table.geometry().block_bytes);
         Self {
-            visits: work.jumps(block_bytes) + work.visits * (SORT_COST + VISIT_COST),
-            whole: work.whole(),
+            visits: work.jumps(block_bytes, c) + work.visits * (c.sort_ns + c.visit_ns),
+            whole: work.whole(costs),
             low: if probed.table.geometry().low_bits > 0 {
-                work.low(probed, k)
+                work.low(probed, k, c)
             } else {
                 f64::INFINITY
             },
@@ -95,23 +81,24 @@ impl Work {
     }
 
     /// The more pages are visited, the fewer visits go to a page that does not follow the one before.
-    fn jumps(&self, block_bytes: f64) -> f64 {
+    fn jumps(&self, block_bytes: f64, c: &BatchCosts) -> f64 {
         let pages_per_visit = 1.0 + (self.blocks_per_visit() - 1.0) * block_bytes / PAGE_BYTES;
         let pages = (self.blocks * block_bytes / PAGE_BYTES).max(1.0);
         let per_page = 1.0 + self.visits * pages_per_visit / pages;
         let far = (per_page * per_page.sqrt()).recip();
-        self.visits * far * (JUMP_COST + FAR_BLOCK_COST * self.blocks_per_visit())
+        self.visits * far * (c.jump_ns + c.far_block_ns * self.blocks_per_visit())
     }
 
     /// All keys of these blocks are decoded, and pairs compared.
-    fn whole(&self) -> f64 {
-        DECODE_COST * self.touched() * self.block_keys
-            + self.visits * (PREFIX_COST + join::pair_cost(Level::best()) * self.per_visit)
+    fn whole(&self, costs: &Costs) -> f64 {
+        let (c, pair_ns) = (&costs.batch, costs.join.pair_ns(Level::best()));
+        c.decode_key_ns * self.touched() * self.block_keys
+            + self.visits * (c.prefix_ns + pair_ns * self.per_visit)
     }
 
     /// All of these blocks are read, and pairs compared; matches, and pairs that look like one by
     /// chance, are decoded.
-    fn low(&self, probed: &Probed<'_>, k: u32) -> f64 {
+    fn low(&self, probed: &Probed<'_>, k: u32, c: &BatchCosts) -> f64 {
         // A block at each end of a prefix holds other keys as well.
         let pairs = self.visits * (self.per_visit + self.block_keys);
         // What the keys of a block have in common beyond the prefix is visible as well.
@@ -121,9 +108,9 @@ impl Work {
         let touched = self.touched().max(1.0);
         let seen = self.matches + pairs * within(visible, k);
         let decoded = touched * (1.0 - (-seen / touched).exp());
-        (READ_COST + LOAD_COST * self.block_keys) * touched
-            + low::pair_cost(probed.table, Level::best(), k) * pairs
-            + (TURN_COST + STEP_COST * self.block_keys / 2.0) * decoded
+        (c.block_ns + c.load_key_ns * self.block_keys) * touched
+            + low::pair_ns(probed.table, Level::best(), k, c) * pairs
+            + (c.turn_ns + c.step_ns * self.block_keys / 2.0) * decoded
     }
 }
 
@@ -140,13 +127,18 @@ fn within(bits: u32, k: u32) -> f64 {
 
 /// The predicted time of [`probe`](super::probe) in nanoseconds of one thread; `None` where tables
 /// do not help.
-pub(in crate::query::batch) fn cost(segments: &[Segment], queries: u64, k: u32) -> Option<f64> {
-    let mut sum = FIXED_COST;
+pub(in crate::query::batch) fn predicted_ns(
+    segments: &[Segment],
+    queries: u64,
+    k: u32,
+    costs: &Costs,
+) -> Option<f64> {
+    let mut sum = costs.batch.start_ns;
     for segment in segments {
         let tables = Probed::of(segment, k)?;
         for probed in &tables {
-            let costs = Costs::new(segment, probed, tables.len(), queries as f64, k);
-            sum += costs.visits + costs.whole.min(costs.low);
+            let times = Times::new(segment, probed, tables.len(), queries as f64, k, costs);
+            sum += times.visits + times.whole.min(times.low);
         }
     }
     Some(sum)

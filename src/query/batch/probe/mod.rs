@@ -19,6 +19,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::costs::Costs;
 use crate::error::Result;
 use crate::query::join::{self, Found, Output, flips};
 use crate::segment::Segment;
@@ -28,8 +29,8 @@ use crate::table::Table;
 
 use super::low::{self as batch_low, Shape};
 
-use cost::Costs;
-pub(super) use cost::cost;
+use cost::Times;
+pub(super) use cost::predicted_ns;
 
 /// The longest prefix whose bits are flipped, and the most prefixes that a query may visit.
 const MAX_FLIPPED: u32 = u32::BITS;
@@ -126,10 +127,16 @@ pub(super) fn can_probe(segments: &[Segment], k: u32) -> bool {
 
 /// Finds all that is within `k` of `queries`, which ascend strictly, in the tables of those
 /// segments that [can be probed](can_probe). Runs in the current pool of threads.
-pub(super) fn probe(output: &Output, queries: &[u64], segments: &[Segment], k: u32) -> Result<()> {
+pub(super) fn probe(
+    output: &Output,
+    queries: &[u64],
+    segments: &[Segment],
+    k: u32,
+    costs: &Costs,
+) -> Result<()> {
     for segment in segments {
         let by_low_parts = |probed: &Probed<'_>, tables| {
-            Costs::new(segment, probed, tables, queries.len() as f64, k).by_low_parts()
+            Times::new(segment, probed, tables, queries.len() as f64, k, costs).by_low_parts()
         };
         probe_segment(output, queries, segment, k, by_low_parts)?;
     }

@@ -13,17 +13,6 @@ use crate::simd::{Level, by_level};
 
 use kernel::{Kernel, TILE};
 
-/// Nanoseconds per pair that is compared, as measured on one machine.
-pub(crate) fn pair_cost(level: Level) -> f64 {
-    match level {
-        Level::Scalar(_) => 0.6,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2(_) => 0.3,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512(_) => 0.07,
-    }
-}
-
 /// Calls `found` with each pair of `list`, in either order, that differs in at most `k` bits.
 #[inline]
 pub(super) fn within(level: Level, list: &[u64], k: u32, mut found: impl FnMut(u64, u64)) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use fpstore::{Calibration, Design, Planner};
+use fpstore::{Costs, Design, Planner};
 
 use super::data::Model;
 use super::grid::{CodecWish, LowBits};
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::input::InputArgs;
 use crate::memory::{self, Size};
 use crate::options::radius;
-use crate::plan::{count, read_calibration};
+use crate::plan::{count, read_costs};
 
 /// The most bytes of stores that stand on the disk together.
 const MOST_GROUP_BYTES: u64 = 4 << 30;
@@ -307,11 +307,11 @@ impl MeasureArgs {
 
     /// A planner for so many fingerprints.
     pub fn planner(&self, count: u64) -> Result<Planner, Failure> {
-        let calibration = match &self.calibration {
-            Some(path) => read_calibration(path)?,
-            None => Calibration::default(),
+        let costs = match &self.calibration {
+            Some(path) => read_costs(path)?,
+            None => Costs::default(),
         };
-        Ok(Planner::new(count).radius(self.radius()).calibration(calibration))
+        Ok(Planner::new(count).radius(self.radius()).costs(costs))
     }
 }
 

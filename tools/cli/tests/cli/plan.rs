@@ -128,13 +128,13 @@ fn constants_of_another_machine_change_the_latency_and_the_choice_of_a_pack() {
         json(&scratch, &format!("plan --n 1e6 --json {options}"))["plans"][0]["warm_ns"].as_f64()
     };
     // Where only tables cost something, one is best.
-    scratch.write("slow", "table_ns = 1e9 # a far away machine\n");
+    scratch.write("slow", "search.table_ns = 1e9 # a far away machine\n");
     assert!(warm("--calibration slow") > warm(""));
     scratch.write("in", raw(&fingerprints(2, 3000)));
     scratch.run("pack in -o store --calibration slow --quiet").succeeds();
     assert_eq!(json(&scratch, "stat store --json")["segments"][0]["design"], "single");
-    scratch.write("bad", "table_ns = fast\n");
-    scratch.run("plan --n 7 --calibration bad").fails_naming(&["bad: ", "table_ns = fast"]);
+    scratch.write("bad", "search.table_ns = fast\n");
+    scratch.run("plan --n 7 --calibration bad").fails_naming(&["bad: ", "search.table_ns = fast"]);
     scratch.run("pack in -o other --calibration none").fails_naming(&["none: ", "check the path"]);
 }
 

@@ -27,19 +27,6 @@ pub(super) use shape::{FIRST, MAX_PLANES};
 pub(super) use task::{CHUNK, Chunk, Near, Task};
 use task::{Kernel, PIECE};
 
-/// Nanoseconds per pair that is compared, as measured on one machine.
-pub(super) fn pair_cost(level: Level, shape: Shape) -> f64 {
-    const PASSED_COST: f64 = 40.0;
-    let of_instruction = match level {
-        Level::Scalar(_) => 0.09,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx2(_) => 0.01,
-        #[cfg(target_arch = "x86_64")]
-        Level::Avx512(_) => 0.006,
-    };
-    of_instruction * shape.instructions() as f64 + PASSED_COST * shape.passed()
-}
-
 /// Appends to `near` each query, by its low bits, with each entry of `planes` that passes the
 /// budget. Planes have chunks of equal number.
 ///

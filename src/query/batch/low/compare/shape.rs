@@ -1,5 +1,8 @@
 //! How the planes are shared out among sums: what that takes, and what passes by chance.
 
+use crate::costs::BatchCosts;
+use crate::simd::Level;
+
 /// Planes of the widest column.
 pub(in crate::query::batch::low) const MAX_PLANES: usize = 4;
 /// Planes in which pairs may have to differ.
@@ -39,6 +42,11 @@ impl Shape {
         all.sort_by_key(|shape| shape.instructions());
         let mut enough = all.into_iter().filter(|shape| shape.passed() < MAX_PASSED);
         enough.next().unwrap_or(with(planes, planes))
+    }
+
+    /// Nanoseconds per pair that is compared.
+    pub(in crate::query::batch::low) fn pair_ns(self, level: Level, costs: &BatchCosts) -> f64 {
+        costs.low_ns(level) * self.instructions() as f64 + costs.passed_ns * self.passed()
     }
 
     /// Instructions for a comparison: those of a plane, and those of a sum.

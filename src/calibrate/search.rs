@@ -1,20 +1,15 @@
-//! Measures the constants of a machine by searches in small stores.
-//!
-//! Each constant is the difference between two kinds of searches that differ in it alone, so the
-//! code that is measured is the code that will run. The order matters: what is known is subtracted
-//! from what is measured next.
+//! Measures the steps of searches, by searches in small stores.
 
-use std::fs::{File, OpenOptions};
 use std::hint::black_box;
-use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
+use super::uniform::fingerprint;
 use crate::block::Reading;
+use crate::costs::SearchCosts;
 use crate::design::Design;
 use crate::error::{Error, Result};
-use crate::plan::Calibration;
 use crate::store::{Packer, Store};
 
 /// Fingerprints of a store that the caches hold.
@@ -23,10 +18,6 @@ const SMALL: u64 = 1 << 16;
 const LARGE: u64 = 1 << 24;
 /// Width of the low column of all stores.
 const LOW_BITS: u32 = 24;
-/// Bytes of the file that is read from the disk.
-const FILE_BYTES: usize = 64 << 20;
-/// Reads of one page.
-const PAGE_READS: usize = 200;
 /// Repetitions of which the fastest counts. They are short, so that one of them is left alone by
 /// the other programs of the machine.
 const ROUNDS: usize = 24;
@@ -35,41 +26,13 @@ const QUERIES: u64 = 1000;
 /// Searches of a round in a store that is not in the cache, each round with others.
 const LARGE_QUERIES: u64 = 30;
 
-/// What [`Calibration::measure`] could not measure, and took from the shipped constants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CalibrationGap {
-    /// Why the reads of the disk were not measured.
-    pub disk: String,
-}
-
-impl Calibration {
-    /// Measures the constants of this machine, with files in `directory`, which are removed again.
-    /// Also tells what could not be measured: reads past the page cache need Linux and a file
-    /// system that has them. The size of the cache is not measured.
-    ///
-    /// Takes some seconds, 200 MiB of memory and as much of the disk.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`] where files cannot be written to `directory`.
-    pub fn measure(directory: impl AsRef<Path>) -> Result<(Self, Option<CalibrationGap>)> {
-        let directory = directory.as_ref();
-        let mut calibration = Self::default();
-        calibration.measure_cached(directory)?;
-        calibration.measure_memory(directory)?;
-        calibration.crc_byte_ns = crc_byte_ns();
-        let path = directory.join("calibration.tmp");
-        let result = measure_disk(&path);
-        let _ = std::fs::remove_file(&path);
-        Ok(match result {
-            Ok((read, byte)) => {
-                calibration.cold_read_ns = read;
-                calibration.cold_byte_ns = byte;
-                (calibration, None)
-            }
-            Err(error) => (calibration, Some(CalibrationGap { disk: error.to_string() })),
-        })
+impl SearchCosts {
+    /// Measures all but the size of the cache, with stores in `directory`, which are removed again.
+    pub(super) fn measure(&mut self, directory: &Path) -> Result<()> {
+        self.measure_cached(directory)?;
+        self.measure_memory(directory)?;
+        self.crc_byte_ns = crc_byte_ns();
+        Ok(())
     }
 
     fn measure_cached(&mut self, directory: &Path) -> Result<()> {
@@ -258,14 +221,6 @@ fn fastest(mut rounds: Vec<Work>, faster: usize) -> Work {
     rounds.swap_remove(faster)
 }
 
-/// Fingerprint number `i` of a uniform set (SplitMix64).
-fn fingerprint(i: u64) -> u64 {
-    let x = i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
-}
-
 fn crc_byte_ns() -> f64 {
     let bytes = vec![0xA5u8; 1 << 20];
     let hash = || {
@@ -276,84 +231,4 @@ fn crc_byte_ns() -> f64 {
         start.elapsed().as_nanos() as f64 / bytes.len() as f64
     };
     (0..ROUNDS).map(|_| hash()).fold(f64::INFINITY, f64::min)
-}
-
-/// Nanoseconds of a read of one page from the disk, and of each byte of a long read.
-fn measure_disk(path: &Path) -> std::io::Result<(f64, f64)> {
-    let mut file = File::create(path)?;
-    // Bytes that no disk compresses.
-    let chunk: Vec<u8> = (0..1 << 17).flat_map(|i| fingerprint(i).to_le_bytes()).collect();
-    (0..FILE_BYTES / chunk.len()).try_for_each(|_| file.write_all(&chunk))?;
-    file.sync_all()?;
-    drop(file);
-    let mut reader = DirectReader::open(path, chunk.len())?;
-    let start = Instant::now();
-    for i in 0..PAGE_READS as u64 {
-        let page = fingerprint(i) % (FILE_BYTES as u64 / 4096);
-        reader.read(4096 * page, 4096)?;
-    }
-    let page = start.elapsed().as_nanos() as f64 / PAGE_READS as f64;
-    let start = Instant::now();
-    let long = FILE_BYTES / 2 / chunk.len();
-    (0..long).try_for_each(|i| reader.read((i * chunk.len()) as u64, chunk.len()))?;
-    let byte = start.elapsed().as_nanos() as f64 / (long * chunk.len()) as f64;
-    Ok(((page - 4096.0 * byte).max(0.0), byte))
-}
-
-/// Reads a file past the page cache.
-struct DirectReader {
-    file: File,
-    buffer: Vec<u8>,
-    /// Where the aligned part of the buffer begins.
-    aligned_at: usize,
-}
-
-impl DirectReader {
-    fn open(path: &Path, longest: usize) -> std::io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true);
-        direct(&mut options)?;
-        let buffer = vec![0u8; longest + 4096];
-        let aligned_at = buffer.as_ptr().align_offset(4096);
-        Ok(Self { file: options.open(path)?, buffer, aligned_at })
-    }
-
-    #[cfg(unix)]
-    fn read(&mut self, at: u64, bytes: usize) -> std::io::Result<()> {
-        use std::os::unix::fs::FileExt;
-        let buffer = &mut self.buffer[self.aligned_at..][..bytes];
-        self.file.read_exact_at(buffer, at)?;
-        black_box(buffer);
-        Ok(())
-    }
-
-    #[cfg(not(unix))]
-    fn read(&mut self, _at: u64, _bytes: usize) -> std::io::Result<()> {
-        let _ = (&self.file, &self.buffer, self.aligned_at);
-        Err(std::io::ErrorKind::Unsupported.into())
-    }
-}
-
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "riscv64")))]
-fn direct(options: &mut OpenOptions) -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    // O_DIRECT of these architectures.
-    options.custom_flags(0o40_000);
-    Ok(())
-}
-
-#[cfg(all(target_os = "linux", target_arch = "aarch64"))]
-fn direct(options: &mut OpenOptions) -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-    // O_DIRECT of this architecture.
-    options.custom_flags(0o200_000);
-    Ok(())
-}
-
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "riscv64", target_arch = "aarch64")
-)))]
-fn direct(_options: &mut OpenOptions) -> std::io::Result<()> {
-    Err(std::io::ErrorKind::Unsupported.into())
 }

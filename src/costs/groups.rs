@@ -1,0 +1,113 @@
+//! The constants, their shipped values, and what they mean.
+//!
+//! The shipped values are those of one machine with AVX-512, as the benchmarks of the project
+//! measured them. Plans are made from them wherever no others are given, so a changed value changes
+//! what a default pack writes.
+
+/// Declares a group of constants: for each its name, its shipped value and what it means, which is
+/// its document and the comment in a file.
+macro_rules! group {
+    ($(#[$doc:meta])* $group:ident { $($name:ident = $shipped:literal, $text:literal;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub struct $group {
+            $(#[doc = $text] pub $name: f64,)*
+        }
+
+        impl $group {
+            pub(super) const SHIPPED: Self = Self { $($name: $shipped,)* };
+        }
+
+        impl super::text::Group for $group {
+            const TEXTS: &'static [(&'static str, &'static str)] =
+                &[$((stringify!($name), $text)),*];
+
+            fn values(&mut self) -> Vec<&mut f64> {
+                vec![$(&mut self.$name),*]
+            }
+        }
+    };
+}
+
+group! {
+    /// A search in an open store whose blocks are in memory.
+    SearchCosts {
+        query_ns = 13.0, "A search, before any table.";
+        table_ns = 74.0, "A table that is descended, and the way to one block.";
+        table_dram_ns = 200.0, "What a table takes on top where its router is not in the cache.";
+        path_ns = 51.0, "The way of a descent to each further block.";
+        block_ns = 6.6, "A scanned block, whatever its size, from the cache.";
+        block_dram_ns = 9.7, "What a scanned block takes on top where it is not in the cache.";
+        column_byte_ns = 0.027, "A scanned byte of a column, from the cache.";
+        column_byte_dram_ns = 0.11, "What that takes on top where it is not in the cache.";
+        decode_block_ns = 76.0, "A decoded block, before its first key.";
+        decode_key_ns = 3.1, "A decoded key.";
+        crc_byte_ns = 0.041, "A byte of a block that is checked, at its first touch.";
+        cache_bytes = 4_194_304.0,
+            "Bytes of the caches that one search finds again in the next. Not measured.";
+    }
+}
+
+group! {
+    /// What comes on top where blocks are on the disk.
+    DiskCosts {
+        read_ns = 52_000.0, "A read, before its first byte.";
+        byte_ns = 0.8, "A byte that is read.";
+        reads_in_flight = 8.0, "Reads that a disk works on at a time. Not measured.";
+        waited_ns = 40_000.0, "A search that takes longer than this has waited for the disk.";
+        waited_block_ns = 1_000.0, "What that time is longer by for each block of the search.";
+    }
+}
+
+group! {
+    /// A join, and a batch whose queries are joined with the store as it is read.
+    JoinCosts {
+        pair_scalar_ns = 0.6, "A pair that is compared without vector instructions.";
+        pair_avx2_ns = 0.3, "A pair that is compared with AVX2.";
+        pair_avx512_ns = 0.07, "A pair that is compared with AVX-512.";
+        pass_ns = 3.0, "A fingerprint in a pass of a partition.";
+        pass_bits = 9.0, "Bits that one pass can tell apart. Not measured.";
+        part_ns = 400.0, "A part by which a group is split, whatever it holds. Not measured.";
+        visit_near_ns = 10.0,
+            "A visit of a neighbouring group, its directory in the first caches. Not measured.";
+        visit_far_ns = 40.0, "The same where the directory is larger. Not measured.";
+        near_bits = 15.0, "Bits of a directory that stays in the first caches. Not measured.";
+        read_ns = 2.5, "A fingerprint that is read from a store.";
+        stream_factor = 2.2,
+            "How much longer a streamed batch takes than its first splits. Not measured.";
+    }
+}
+
+group! {
+    /// A batch whose queries are brought into the order of each table.
+    BatchCosts {
+        threads_ns = 300_000.0, "Searches that are worth starting threads. Not measured.";
+        start_ns = 250_000.0, "A probe, before any query. Not measured.";
+        sort_ns = 20.0, "A query that is brought into the order of a table. Not measured.";
+        visit_ns = 25.0, "A prefix that is visited. Not measured.";
+        jump_ns = 700.0, "A page that does not follow the one before. Not measured.";
+        far_block_ns = 150.0, "A block on such a page. Not measured.";
+        decode_key_ns = 2.2, "A key, where whole blocks are decoded.";
+        prefix_ns = 20.0, "Turning to the decoded keys of a prefix. Not measured.";
+        block_ns = 20.0, "A block whose low parts are read. Not measured.";
+        load_key_ns = 0.15, "A key of such a block. Not measured.";
+        turn_ns = 60.0, "Turning to a block in which a key may match. Not measured.";
+        step_ns = 1.0, "A key that is decoded on the way to that. Not measured.";
+        low_scalar_ns = 0.09, "An instruction of a compared low part, without vectors.";
+        low_avx2_ns = 0.01, "An instruction of a compared low part, with AVX2.";
+        low_avx512_ns = 0.006, "An instruction of a compared low part, with AVX-512.";
+        passed_ns = 40.0, "A low part that passes the comparison. Not measured.";
+    }
+}
+
+group! {
+    /// A pack, in time of one thread.
+    PackCosts {
+        memory_ns = 31.0, "A fingerprint in a table, sorted in memory.";
+        spilled_ns = 80.0, "A fingerprint in a table, sorted in temporary files.";
+        memory_id_ns = 60.0, "An id on top, in memory.";
+        spilled_id_ns = 110.0, "An id on top, in temporary files. Not measured.";
+        serial_share = 0.33, "The part of it that further threads do not shorten. Not measured.";
+    }
+}

@@ -1,0 +1,40 @@
+//! Constants of which there is one for each level of vector instructions.
+
+use super::groups::{BatchCosts, JoinCosts};
+use crate::simd::Level;
+
+impl JoinCosts {
+    /// A pair that is compared at a level, in nanoseconds.
+    pub(crate) fn pair_ns(mut self, level: Level) -> f64 {
+        *self.pair_ns_mut(level)
+    }
+
+    /// That constant.
+    pub(crate) fn pair_ns_mut(&mut self, level: Level) -> &mut f64 {
+        match level {
+            Level::Scalar(_) => &mut self.pair_scalar_ns,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(_) => &mut self.pair_avx2_ns,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(_) => &mut self.pair_avx512_ns,
+        }
+    }
+}
+
+impl BatchCosts {
+    /// An instruction of a compared low part at a level, in nanoseconds.
+    pub(crate) fn low_ns(mut self, level: Level) -> f64 {
+        *self.low_ns_mut(level)
+    }
+
+    /// That constant.
+    pub(crate) fn low_ns_mut(&mut self, level: Level) -> &mut f64 {
+        match level {
+            Level::Scalar(_) => &mut self.low_scalar_ns,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(_) => &mut self.low_avx2_ns,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(_) => &mut self.low_avx512_ns,
+        }
+    }
+}
