@@ -81,6 +81,7 @@ mod error;
 #[doc(hidden)]
 pub mod files;
 mod format;
+mod id_map;
 mod ids;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
@@ -106,8 +107,9 @@ pub use costs::{BatchCosts, Costs, DiskCosts, JoinCosts, PackCosts, SearchCosts}
 pub use design::Design;
 #[doc(hidden)]
 pub use error::Bytes;
-pub use error::{Corruption, Error, ErrorKind, Result, Unsupported};
+pub use error::{Corruption, Error, ErrorKind, IdMapProblem, Result, Unsupported};
 pub use format::{BitRange, Codec, IdMapTag, SkippedSection};
+pub use id_map::{IdMap, IdMapReader, IdMapWriter};
 pub use ids::{IdStats, Ids};
 pub use plan::{Objective, Plan, Planner, TablePlan};
 pub use query::batch::{Answer, Batch, BatchPlan, BatchSummary};
@@ -116,8 +118,6 @@ pub use query::join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
 pub use query::search::{Match, SearchWork, Searcher};
 pub use simd::simd_level;
 pub use snapshot::{Iter, IterWithIds};
-#[doc(hidden)]
-pub use store::with_unfinished_id_map;
 pub use store::{
     OpenOptions, PackEstimate, PackSession, PackSummary, PackTimes, Packer, Phase, PreparedPack,
     Progress, SegmentStats, Stats, Store, VerifyProgress, VerifyReport,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Error;
+use super::{Error, IdMapProblem};
 
 /// What kind of failure an [`Error`] is, for who acts on it rather than shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +43,13 @@ impl Error {
             Self::Corrupt { .. } => ErrorKind::Corrupt,
             Self::Unsupported { .. } => ErrorKind::Unsupported,
             Self::Exists { .. } | Self::Foreign { .. } => ErrorKind::AlreadyExists,
+            Self::IdMap { problem, .. } => match problem {
+                IdMapProblem::Foreign
+                | IdMapProblem::Exists
+                | IdMapProblem::OfOthers { .. }
+                | IdMapProblem::Pending => ErrorKind::AlreadyExists,
+                _ => ErrorKind::InvalidInput,
+            },
             Self::Busy { .. } => ErrorKind::Busy,
             Self::InvalidOption { .. }
             | Self::MixedIds

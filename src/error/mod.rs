@@ -4,6 +4,7 @@
 //! Each [`Corruption`] and [`Unsupported`] stands for one rule of the format specification
 //! (`format-spec/FORMAT.md`), whose tag begins its message.
 
+mod id_map;
 mod kind;
 mod rules;
 
@@ -11,7 +12,11 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use id_map::IdMapProblem;
+#[cfg(test)]
+pub(crate) use id_map::OTHER_MAP;
 pub use kind::ErrorKind;
+pub(crate) use rules::ID_MAP;
 pub use rules::{Corruption, Unsupported};
 
 use crate::files::Unfit;
@@ -68,6 +73,13 @@ pub enum Error {
         path: PathBuf,
         /// One thing that was found there.
         entry: String,
+    },
+    /// An id map cannot be written to its place, or is not the one that it should be.
+    IdMap {
+        /// The id map; of [`IdMapProblem::NotMeant`] the store.
+        path: PathBuf,
+        /// What is wrong.
+        problem: IdMapProblem,
     },
     /// Another writer holds the lock of the store.
     Busy {
@@ -145,8 +157,9 @@ impl fmt::Display for Error {
             ),
             Self::Corrupt { path, offset, corruption } => write!(
                 f,
-                "{}: corrupt at byte {offset}: {corruption}; restore the store from a copy or pack it again",
-                path.display()
+                "{}: corrupt at byte {offset}: {corruption}; restore the {} from a copy or pack it again",
+                path.display(),
+                if corruption.is_of_id_map() { "id map" } else { "store" }
             ),
             Self::Unsupported { path, offset, feature } => write!(
                 f,
@@ -163,6 +176,7 @@ impl fmt::Display for Error {
                 "{}: not a store, and not empty (it holds {entry:?}); choose a new or empty directory",
                 path.display()
             ),
+            Self::IdMap { path, problem } => write!(f, "{}: {problem}", path.display()),
             Self::Busy { path } => write!(
                 f,
                 "{}: another process is writing here; wait until it ends",
@@ -241,6 +255,13 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
+impl IdMapProblem {
+    /// The error that names the file.
+    pub(crate) fn at(self, path: &Path) -> Error {
+        Error::IdMap { path: path.to_path_buf(), problem: self }
+    }
+}
+
 /// A number of bytes as messages say it, rounded up, so that giving as much is enough.
 #[doc(hidden)]
 pub struct Bytes(pub u64);
@@ -267,6 +288,7 @@ impl Error {
             Self::Corrupt { corruption, .. } => Some(corruption.rule()),
             Self::Unsupported { feature, .. } => Some(feature.rule()),
             Self::NotAStore { .. } => Some(NOT_A_STORE),
+            Self::IdMap { problem, .. } => problem.rule(),
             _ => None,
         }
     }

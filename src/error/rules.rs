@@ -1,6 +1,9 @@
-//! The rules of the format specification (`format-spec/FORMAT.md`) that a file can break.
+//! The rules of the format specification (`format-spec/FORMAT.md`, `ID-MAP.md`) that a file can break.
 
 use std::fmt;
+
+/// What messages call an id map.
+pub(crate) const ID_MAP: &str = "id map";
 
 /// Declares an enum with a variant for each rule: its fields, the tag of the rule, and the message,
 /// which may use the fields.
@@ -192,9 +195,47 @@ rules! {
     SetCount { found: u64, expected: u64 } = "SET-1", "the table holds {found} keys, {expected} are stated";
     /// A table holds other fingerprints than stated.
     SetSum { found: u128, expected: u128 } = "SET-2", "the fingerprints of the table add up to {found:032x}, {expected:032x} is stated";
+    /// An id map has no room for its footer.
+    IdMapLength { found: u64, least: u64 } = "IDM-1", "the id map has {found} bytes, the least is {least}";
+    /// The CRC of the footer of an id map is wrong.
+    IdMapFooterChecksum { found: u32, computed: u32 } = "IDM-2", "footer CRC of the id map is {found:08x}, computed {computed:08x}";
+    /// An id map is too short for the directory of its strings.
+    IdMapTooShort { strings: u64, file_bytes: u64 } = "IDM-4", "an id map of {file_bytes} bytes is too short for {strings} strings";
+    /// The CRC of the directory of an id map is wrong.
+    IdMapDirectoryChecksum { found: u32, computed: u32 } = "IDM-4", "directory CRC of the id map is {found:08x}, computed {computed:08x}";
+    /// A page of an id map does not fit.
+    IdMapPage { page: u64, end: u64 } = "IDM-5", "page {page} of the id map cannot end at {end}";
+    /// The pages of an id map and its directory do not meet.
+    IdMapPagesEnd { found: u64, expected: u64 } = "IDM-5", "the pages of the id map end at {found}, the directory starts at {expected}";
+    /// The CRC of an index of an id map is wrong.
+    IdMapIndexChecksum { page: u64, found: u32, computed: u32 } = "IDM-6", "index CRC of page {page} of the id map is {found:08x}, computed {computed:08x}";
+    /// A group of an id map does not fit its page.
+    IdMapGroup { group: u64, end: u64 } = "IDM-7", "group {group} of the id map cannot end at {end}";
+    /// The CRC of a group of an id map is wrong.
+    IdMapGroupChecksum { group: u64, found: u32, computed: u32 } = "IDM-8", "CRC of group {group} of the id map is {found:08x}, computed {computed:08x}";
+    /// A string of an id map does not fit its group.
+    IdMapString { string: u64, fault: &'static str } = "IDM-9", "string {string} of the id map {fault}";
+    /// Bytes follow the strings of a group of an id map.
+    IdMapGroupRest { string: u64, bytes: u64 } = "IDM-9", "{bytes} bytes follow the group of string {string} of the id map";
+    /// A string of an id map is no text.
+    IdMapUtf8 { string: u64 } = "IDM-10", "string {string} of the id map is no UTF-8";
+    /// The strings of an id map have other lengths than stated.
+    IdMapTextBytes { found: u64, stated: u64 } = "IDM-11", "the strings of the id map have {found} bytes, {stated} are stated";
 }
 
 impl Corruption {
+    /// Whether it is an id map that is damaged.
+    pub(crate) fn is_of_id_map(&self) -> bool {
+        match *self {
+            Self::NoHeader { file, .. }
+            | Self::Magic { file, .. }
+            | Self::HeaderLength { file, .. }
+            | Self::HeaderChecksum { file, .. }
+            | Self::HeaderTooShort { file, .. } => file == ID_MAP,
+            _ => self.rule().starts_with("IDM"),
+        }
+    }
+
     /// The number of the block that is broken, where it is one.
     pub(crate) fn block(&self) -> Option<u64> {
         match *self {

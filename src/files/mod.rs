@@ -17,6 +17,7 @@
 //! nothing of stores.
 
 mod lock;
+mod positioned;
 mod temporary;
 
 use std::fmt;
@@ -25,6 +26,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub use lock::{Lock, Owner, is_locked};
+pub use positioned::{read_exact_at, write_all_at};
 pub use temporary::{TEMPORARY_PREFIX, Temporary, Visible, is_temporary_name, remove_dead};
 
 /// Why a file is not used: what stands at a path is of a kind that is never read or written. The
@@ -144,6 +146,16 @@ fn check_is_at(file: &File, path: &Path) -> io::Result<()> {
 /// The directory that `path` is in.
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Gives a file another name in its directory, in place of what stands there, and makes that durable.
+///
+/// # Errors
+///
+/// Those of the system. The file has its new name then, if only the last sync failed.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)?;
+    sync_directory(parent(to))
 }
 
 /// Makes the names in a directory durable.

@@ -3,7 +3,7 @@
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{
-    Defect, FileKind, id_map_section, ids_section, manifest_header, pad8, section_header,
+    Defect, FileKind, IdMapTag, id_map_section, ids_section, manifest_header, pad8, section_header,
     segment_section, store_section, table_entry,
 };
 use crate::error::{Corruption, Unsupported};
@@ -67,22 +67,6 @@ pub struct SkippedSection {
     /// Whether a program must know the kind before it edits the store: what it writes could contradict
     /// the section.
     pub writers_must_know: bool,
-}
-
-/// Which id map belongs to a store whose ids are the numbers of strings: what the manifest says of
-/// that file, which stands wherever its owner keeps it.
-///
-/// Set by [`PackSession::id_map`](crate::PackSession::id_map), told by
-/// [`Store::id_map`](crate::Store::id_map). Sections 3.6 of `format-spec/FORMAT.md` and
-/// `format-spec/ID-MAP.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IdMapTag {
-    /// Number of strings.
-    pub string_count: u64,
-    /// Bytes of the file.
-    pub file_bytes: u64,
-    /// The CRC at the end of the file, which covers all of it.
-    pub footer_crc: u32,
 }
 
 /// A segment as the manifest describes it.

@@ -5,6 +5,8 @@
 //! reads files, and nothing trusts a number before its rule was checked.
 
 mod footer;
+mod id_map;
+mod id_map_tag;
 mod ids;
 mod manifest;
 mod prefix;
@@ -13,12 +15,17 @@ mod table;
 use std::path::Path;
 
 pub(crate) use footer::Footer;
+pub(crate) use id_map::{
+    ENTRY_BYTES, GROUP_STRINGS, ID_MAP_FILE, IdMapFooter, PAGE_GROUPS, PAGE_STRINGS, entries,
+    entry, numbered_crc,
+};
+pub use id_map_tag::IdMapTag;
 pub(crate) use ids::{
     CHUNK_BYTES, GROUP_MARKS, IdsGeometry, IdsHeader, chunk_crc, digits, directory_crc,
 };
-pub use manifest::{IdMapTag, SkippedSection};
+pub use manifest::SkippedSection;
 pub(crate) use manifest::{IdsEntry, Manifest, SegmentEntry, TableEntry};
-pub(crate) use prefix::{CRC_BYTES, FileKind};
+pub(crate) use prefix::{CRC_BYTES, FileKind, MOST_HEADER_BYTES};
 pub use table::{BitRange, Codec};
 pub(crate) use table::{Geometry, TableHeader, check_padding, is_block_bytes, is_identity, is_top};
 
@@ -197,6 +204,28 @@ layout!(
     RESERVED = 45 + 7, HEADER_CRC = 52 + 4; 56
 );
 
+layout!(
+    /// Section 1.1 of `ID-MAP.md`.
+    id_map_header:
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
+    RESERVED = 16 + 4, HEADER_CRC = 20 + 4; 24
+);
+layout!(
+    /// Section 1.2 of `ID-MAP.md`.
+    id_map_footer:
+    STRING_COUNT = 0 + 8, TEXT_BYTES = 8 + 8, DIRECTORY_CRC = 16 + 4, FOOTER_CRC = 20 + 4; 24
+);
+layout!(
+    /// Section 1.3 of `ID-MAP.md`.
+    id_map_page:
+    PAGE_END = 0 + 8, INDEX_CRC = 8 + 4; 12
+);
+layout!(
+    /// Section 1.4 of `ID-MAP.md`.
+    id_map_group:
+    GROUP_END = 0 + 8, GROUP_CRC = 8 + 4; 12
+);
+
 #[cfg(test)]
 #[path = "../../tests/it/spec.rs"]
 #[allow(dead_code, missing_docs)]
@@ -205,7 +234,7 @@ mod spec;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Corruption, NOT_A_STORE, Unsupported};
+    use crate::error::{Corruption, NOT_A_STORE, OTHER_MAP, Unsupported};
 
     #[test]
     fn the_offset_tables_of_the_document_are_those_of_the_code() {
@@ -219,6 +248,10 @@ mod tests {
             ("ids-section", ids_section::FIELDS, ids_section::END),
             ("id-map-section", id_map_section::FIELDS, id_map_section::END),
             ("ids-header", ids_header::FIELDS, ids_header::END),
+            ("id-map-header", id_map_header::FIELDS, id_map_header::END),
+            ("id-map-footer", id_map_footer::FIELDS, id_map_footer::END),
+            ("id-map-page", id_map_page::FIELDS, id_map_page::END),
+            ("id-map-group", id_map_group::FIELDS, id_map_group::END),
             ("table-header", table_header::FIELDS, table_header::END),
             ("table-footer", table_footer::FIELDS, table_footer::END),
             ("block", block::FIELDS, block::END),
@@ -240,9 +273,10 @@ mod tests {
 
     #[test]
     fn every_rule_of_the_document_has_an_error_and_every_error_a_rule() {
-        let rules = [Corruption::RULES, Unsupported::RULES, &[NOT_A_STORE]].concat();
+        let rules = [Corruption::RULES, Unsupported::RULES, &[NOT_A_STORE, OTHER_MAP]].concat();
         let code: std::collections::BTreeSet<_> = rules.into_iter().map(str::to_string).collect();
-        let document: std::collections::BTreeSet<String> = spec::rules().into_keys().collect();
+        let document = spec::rules().into_keys().chain(spec::id_map_rules().into_keys());
+        let document: std::collections::BTreeSet<String> = document.collect();
         assert_eq!(code, document);
     }
 

@@ -14,7 +14,7 @@ const VERSION_MINOR: u16 = 0;
 /// The shortest header: the prefix and a CRC, rounded up [PRE-1].
 const LEAST_HEADER_BYTES: usize = 24;
 /// The longest header [PRE-3].
-const MOST_HEADER_BYTES: u32 = 1 << 16;
+pub(crate) const MOST_HEADER_BYTES: u32 = 1 << 16;
 /// Bytes of the CRC at the end of a header.
 pub(crate) const CRC_BYTES: usize = 4;
 
@@ -45,9 +45,19 @@ impl FileKind {
     /// Copies the header of `file`, which begins as a header of this version must, and gives its CRC
     /// too. A copy: the bytes of a mapped file may change after they were checked.
     pub(crate) fn header(&self, file: &[u8]) -> Result<(Vec<u8>, u32), Defect> {
+        self.header_at_start(file, file.len() as u64)
+    }
+
+    /// As [`Self::header`], of a file of so many bytes; `file` are at least the first
+    /// [`MOST_HEADER_BYTES`] of them, or all.
+    pub(crate) fn header_at_start(
+        &self,
+        file: &[u8],
+        file_bytes: u64,
+    ) -> Result<(Vec<u8>, u32), Defect> {
         let name = self.name;
         if file.len() < LEAST_HEADER_BYTES {
-            let corruption = Corruption::NoHeader { file: name, found: file.len() as u64 };
+            let corruption = Corruption::NoHeader { file: name, found: file_bytes };
             return Err(Defect::corrupt(0, corruption));
         }
         let mut found = [0; 8];
@@ -59,8 +69,7 @@ impl FileKind {
         let fits = (LEAST_HEADER_BYTES as u32..=MOST_HEADER_BYTES).contains(&found);
         let header = file.get(..found as usize).filter(|_| fits && found % 8 == 0);
         let Some(header) = header.map(<[u8]>::to_vec) else {
-            let corruption =
-                Corruption::HeaderLength { file: name, found, file_bytes: file.len() as u64 };
+            let corruption = Corruption::HeaderLength { file: name, found, file_bytes };
             return Err(Defect::corrupt(header_prefix::HEADER_BYTES.start, corruption));
         };
         let crc_at = header.len() - CRC_BYTES;

@@ -195,7 +195,7 @@ impl<S: Storage> Drop for Commit<S> {
 
 /// Calls `act` with the map that a pack into `path` would have had which was killed before its store was
 /// visible, if there is one, while no other pack writes there. For who brings the map into place.
-pub fn with_unfinished_id_map(path: &Path, act: impl FnOnce(IdMapTag)) {
+pub(crate) fn with_unfinished_id_map(path: &Path, act: impl FnOnce(IdMapTag)) {
     let lock = Lock::take_existing(&path.join(LOCK_NAME), Owner::Anybody);
     let Ok(Some(_lock)) = lock else { return };
     let bytes = files::read_at_most(&path.join(MANIFEST_TEMPORARY), MAX_MANIFEST_BYTES);

@@ -21,8 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-#[doc(hidden)]
-pub use commit::with_unfinished_id_map;
+pub(crate) use commit::with_unfinished_id_map;
 pub use estimate::PackEstimate;
 pub use pack::{PackSummary, Packer};
 pub use prepared::PreparedPack;

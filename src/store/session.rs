@@ -101,11 +101,16 @@ impl PackSession {
 
     /// Says that the ids are the numbers of strings, and which map has these. The store remembers it
     /// ([`Store::id_map`](crate::Store::id_map)), as part of the manifest: the map must be durable
-    /// before [`finish`](Self::finish). Says nothing in a store without ids.
-    pub fn id_map(&mut self, map: IdMapTag) {
+    /// before the store is visible. Says nothing in a store without ids.
+    pub(crate) fn id_map(&mut self, map: IdMapTag) {
         if let Some(session) = &mut self.session {
             session.id_map = Some(map);
         }
+    }
+
+    /// The path of the store, unless the session has failed.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.session.as_ref().map(|session| session.path.as_path())
     }
 
     /// Calls `fill` until it has given all, and makes room after each time that it has not.

@@ -114,56 +114,12 @@ pub(super) struct SpillFile(Temporary);
 
 impl Spill for SpillFile {
     fn write_at(&self, bytes: &[u8], at: u64) -> Result<()> {
-        let written = positioned::write_all_at(self.0.file(), bytes, at);
+        let written = files::write_all_at(self.0.file(), bytes, at);
         written.map_err(Error::io(self.0.path(), "write a temporary file"))
     }
 
     fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<()> {
-        let read = positioned::read_exact_at(self.0.file(), bytes, at);
+        let read = files::read_exact_at(self.0.file(), bytes, at);
         read.map_err(Error::io(self.0.path(), "read a temporary file"))
-    }
-}
-
-/// Reads and writes at offsets, from any thread.
-#[cfg(unix)]
-mod positioned {
-    use std::fs::File;
-    use std::io;
-    use std::os::unix::fs::FileExt;
-
-    pub(super) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-        file.write_all_at(bytes, at)
-    }
-
-    pub(super) fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
-        file.read_exact_at(bytes, at)
-    }
-}
-
-/// Reads and writes at offsets, from any thread.
-#[cfg(windows)]
-mod positioned {
-    use std::fs::File;
-    use std::io;
-    use std::os::windows::fs::FileExt;
-
-    pub(super) fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
-        while !bytes.is_empty() {
-            match file.seek_write(bytes, at)? {
-                0 => return Err(io::ErrorKind::WriteZero.into()),
-                written => (bytes, at) = (&bytes[written..], at + written as u64),
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
-        while !bytes.is_empty() {
-            match file.seek_read(bytes, at)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                read => (bytes, at) = (&mut bytes[read..], at + read as u64),
-            }
-        }
-        Ok(())
     }
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use fpstore::files::Unfit;
 
-use crate::id_map::MapError;
 use crate::input::InputError;
 
 /// The reason why a subcommand did not succeed.
@@ -17,9 +16,6 @@ pub enum Failure {
     /// An input holds something else than fingerprints, or cannot be read.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// An id map cannot be written, or is not the one that it should be.
-    #[error(transparent)]
-    IdMap(#[from] MapError),
     /// Standard output does not take the results.
     #[error("standard output: cannot write: {0}; free space there or choose another output")]
     Output(io::Error),
@@ -59,8 +55,28 @@ pub enum Failure {
 
 /// The message of the library, with the options of the tool where one of them is the remedy.
 fn in_words_of_the_tool(error: &fpstore::Error) -> String {
-    use fpstore::{Bytes, Error};
+    use fpstore::{Bytes, Error, IdMapProblem};
     match error {
+        Error::IdMap { path, problem } => {
+            let told = match problem {
+                IdMapProblem::Directory => {
+                    "is a directory; give the FILE that `pack --id-map FILE` wrote"
+                }
+                IdMapProblem::Foreign => {
+                    "is no id map, and is not replaced; give another FILE to --id-map"
+                }
+                IdMapProblem::Exists => {
+                    "an id map exists; give --force to replace it, or another FILE"
+                }
+                IdMapProblem::NotMeant => "was packed without --id-map; leave --id-map out",
+                IdMapProblem::NoString { number, strings } => &format!(
+                    "has {strings} strings, and the store the id {number} [MAP-3]; pack again"
+                ),
+                // FILE is what the option calls it.
+                _ => &problem.to_string().replace("another file", "another FILE"),
+            };
+            format!("{}: {told}", path.display())
+        }
         Error::Exists { path } => format!(
             "{}: a store exists here already; choose another output, or replace it (--force)",
             path.display()

@@ -3,10 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use fpstore::{Ids, Store};
+use fpstore::{IdMap, IdMapReader, Ids, Store};
 
 use crate::failure::Failure;
-use crate::id_map::{IdMap, MapReader};
 use crate::output::Output;
 
 /// Bytes of ids after which they are passed on.
@@ -64,7 +63,7 @@ pub type PassOn<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), Failure>;
 /// ten.
 pub struct IdPrinter<'a> {
     store: &'a Store,
-    strings: Option<MapReader<'a>>,
+    strings: Option<IdMapReader>,
     limit: u64,
 }
 

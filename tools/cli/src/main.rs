@@ -12,7 +12,6 @@ mod dedup;
 mod dump;
 mod failure;
 mod glossary;
-mod id_map;
 mod ids;
 mod input;
 mod interrupt;

@@ -10,7 +10,6 @@ use clap::ValueEnum;
 use fpstore::{Codec, Design, Objective, Packer};
 
 use crate::failure::Failure;
-use crate::id_map::{Announced, Place};
 use crate::input::{InputArgs, Records, Skipped, Source, is_stdin};
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
@@ -245,12 +244,12 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         if read.fingerprints == 0 && !args.allow_empty {
             target::check_empty(&args.output)?;
         }
-        let place = handing.finish(&work)?;
-        let prepared = work.end(|session| session.prepare());
-        let prepared = prepared.unwrap_or(Err(fpstore::Error::Cancelled))?;
-        let map = place.map(Place::announce).transpose()?;
-        let summary = prepared.commit()?;
-        map.map_or(Ok(()), Announced::commit)?;
+        let map = handing.finish();
+        let summary = work.end(|session| match map {
+            Some(map) => map.commit(session),
+            None => session.finish(),
+        });
+        let summary = summary.unwrap_or(Err(fpstore::Error::Cancelled))?;
         Ok((summary, read.skipped))
     });
     progress.finish();

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use fpstore::Store;
+use fpstore::{IdMap, Store};
 
 use crate::failure::Failure;
-use crate::id_map::IdMap;
 use crate::output::Output;
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::units::plural;

@@ -2,11 +2,10 @@
 
 use std::io::Write;
 
-use fpstore::{Clustered, Clusters, Ids, Store};
+use fpstore::{Clustered, Clusters, IdMap, Ids, Store};
 
 use super::{Args, Per, Shape};
 use crate::failure::Failure;
-use crate::id_map::IdMap;
 use crate::ids::{IdPrinter, IdShape};
 use crate::output::Output;
 use crate::progress::{Finds, Progress, Step, Unit};

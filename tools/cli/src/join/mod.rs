@@ -8,13 +8,12 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
-use fpstore::{Join, JoinEvent, Store};
+use fpstore::{IdMap, Join, JoinEvent, Store};
 
 use journal::Journal;
 use rows::{Rows, Sides};
 
 use crate::failure::Failure;
-use crate::id_map::IdMap;
 use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};

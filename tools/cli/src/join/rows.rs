@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use fpstore::{Pair, Store};
+use fpstore::{IdMap, Pair, Store};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::Args;
 use super::journal::Journal;
 use crate::failure::Failure;
-use crate::id_map::IdMap;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape, KEPT_IDS};
 use crate::output::Output;
 use crate::pairs::{self, NAMES, PairFormat};

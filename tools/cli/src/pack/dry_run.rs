@@ -1,12 +1,11 @@
 //! `fpstore pack --dry-run`: what a pack would need.
 
-use fpstore::PackEstimate;
+use fpstore::{IdMapWriter, PackEstimate};
 use serde::Serialize;
 
 use super::room::Room;
 use super::{Args, IdMode, check_inputs, packer};
 use crate::failure::Failure;
-use crate::id_map::{ENTRY_BYTES, GROUP_STRINGS};
 use crate::input::{Id, Records, Source};
 use crate::output::Output;
 use crate::units;
@@ -81,24 +80,16 @@ impl Sample {
             self.count.saturating_add(known.unwrap_or_else(|| {
                 (u128::from(length) * u128::from(found) / u128::from(read)) as u64
             }));
-        let (mut bytes, mut before) = (0, "");
-        for (number, record) in records.iter().enumerate() {
-            match record.id {
-                Some(Id::Number(id)) => self.greatest = id.max(self.greatest),
-                Some(Id::Text(text)) => {
-                    if number.is_multiple_of(GROUP_STRINGS as usize) {
-                        before = "";
-                    }
-                    let pairs = before.bytes().zip(text.bytes());
-                    // Two lengths, and the part of the string in the entry of its group.
-                    bytes += 2 + text.len() - pairs.take_while(|(a, b)| a == b).count();
-                    before = text;
-                }
-                None => {}
+        for record in records.iter() {
+            if let Some(Id::Number(id)) = record.id {
+                self.greatest = id.max(self.greatest);
             }
         }
-        let entries = found as f64 * ENTRY_BYTES as f64 / GROUP_STRINGS as f64;
-        self.map_bytes += (bytes as f64 + entries) * length as f64 / read as f64;
+        let texts = records.iter().filter_map(|record| match record.id {
+            Some(Id::Text(text)) => Some(text),
+            _ => None,
+        });
+        self.map_bytes += IdMapWriter::bytes_of(texts) as f64 * length as f64 / read as f64;
         Ok(Some(()))
     }
 }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use fpstore::IdMapWriter;
 
 use crate::failure::Failure;
-use crate::id_map::{MapWriter, Place};
 use crate::input::{Id, IdKind, IdWish, Records};
 use crate::interrupt::Interruptible;
 
@@ -94,7 +94,7 @@ impl IdMode {
 /// Hands records over to a session.
 pub(super) struct Handing {
     mode: IdMode,
-    map: Option<(Place, MapWriter)>,
+    map: Option<IdMapWriter>,
     pairs: Vec<(u64, u64)>,
 }
 
@@ -102,11 +102,7 @@ impl Handing {
     /// Gets ready, for the store at `store`.
     pub(super) fn new(mode: IdMode, store: &Path, force: bool) -> Result<Self, Failure> {
         let map = match &mode {
-            IdMode::Map(_, path) => {
-                let place = Place::claim(path, store, force)?;
-                let writer = place.writer()?;
-                Some((place, writer))
-            }
+            IdMode::Map(_, path) => Some(IdMapWriter::create(path, store, force)?),
             _ => None,
         };
         Ok(Self { mode, map, pairs: Vec::new() })
@@ -114,7 +110,7 @@ impl Handing {
 
     /// A file to remove if the process ends before the session does.
     pub(super) fn temporary(&self) -> Option<PathBuf> {
-        self.map.as_ref().map(|(place, _)| place.temporary().to_path_buf())
+        self.map.as_ref().map(|map| map.temporary().to_path_buf())
     }
 
     /// Gives what was read to the session.
@@ -130,12 +126,11 @@ impl Handing {
         for record in records.iter() {
             let id = match (&self.mode, record.id, &mut self.map) {
                 (IdMode::Column(_), Some(Id::Number(id)), _) => id,
-                (IdMode::Map(..), Some(Id::Text(text)), Some((_, map))) => {
-                    while map.next_number() < record.number {
+                (IdMode::Map(..), Some(Id::Text(text)), Some(map)) => {
+                    while map.len() < record.number {
                         map.push("")?;
                     }
-                    map.push(text)?;
-                    record.number
+                    map.push(text)?
                 }
                 (IdMode::Line, ..) => record.number,
                 // Readers give the ids that they are asked for, or fail.
@@ -146,15 +141,9 @@ impl Handing {
         taken(work.with(|session| session.extend_with_ids(&self.pairs)))
     }
 
-    /// Ends the map, if there is one: then the store may come to be.
-    pub(super) fn finish(self, work: &Interruptible) -> Result<Option<Place>, Failure> {
-        let Some((place, map)) = self.map else { return Ok(None) };
-        let tag = place.finish(map)?;
-        taken(work.with(|session| {
-            session.id_map(tag);
-            Ok(())
-        }))?;
-        Ok(Some(place))
+    /// The map, if there is one.
+    pub(super) fn finish(self) -> Option<IdMapWriter> {
+        self.map
     }
 }
 

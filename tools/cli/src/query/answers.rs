@@ -2,13 +2,12 @@
 
 use std::io::Write;
 
-use fpstore::{Answer, Match, Store};
+use fpstore::{Answer, IdMap, Match, Store};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{Args, Shape};
 use crate::failure::Failure;
-use crate::id_map::IdMap;
 use crate::ids::{IdPrinter, IdShape, Parts, push_escaped};
 use crate::output::Output;
 use crate::table::{self, Form};

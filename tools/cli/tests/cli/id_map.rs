@@ -88,7 +88,9 @@ fn the_map_of_another_store_is_told_even_where_fingerprints_and_numbers_are_the_
         .run("query one 0x1 --id-map nothing")
         .fails_naming(&["nothing: cannot open the id map"]);
     scratch.run("query one 0x1 --id-map one").fails_naming(&["one: is a directory; give"]);
-    scratch.run("query one 0x1 --id-map in.jsonl").fails_naming(&["in.jsonl: byte 0: [PRE-2]"]);
+    scratch
+        .run("query one 0x1 --id-map in.jsonl")
+        .fails_naming(&["in.jsonl: corrupt at byte 0: [PRE-2]"]);
 }
 
 #[test]
@@ -100,11 +102,11 @@ fn damage_is_told_with_its_place() {
     scratch.write("store.ids", &bytes);
     scratch.run("query store 0x1 --id-map store.ids").ends_with_code(2);
     scratch.run("verify store --id-map store.ids").fails_naming(&[
-        "store.ids: byte 24: [IDM-8] CRC",
-        "restore it from a copy, or pack again",
+        "store.ids: corrupt at byte 24: [IDM-8] CRC",
+        "restore the id map from a copy or pack it again",
     ]);
     scratch.write("store.ids", &bytes[..30]);
-    scratch.run("dump store --id-map store.ids").fails_naming(&["[IDM-1] 30 bytes"]);
+    scratch.run("dump store --id-map store.ids").fails_naming(&["[IDM-1] the id map has 30 bytes"]);
 }
 
 #[test]

@@ -6,19 +6,21 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::*;
+use super::writer::StringWriter;
+use super::{IdMap, IdMapWriter};
+use crate::error::{Error, IdMapProblem};
+use crate::format::{IdMapTag, numbered_crc};
+use crate::store::{Packer, Store};
 
-const DOCUMENT: &str = include_str!("../../../../format-spec/ID-MAP.md");
-const GOOD: &[u8] = include_bytes!("../../../../format-spec/id-map/good.idmap");
-const GOOD_STRINGS: &str = include_str!("../../../../format-spec/id-map/good.txt");
+const GOOD: &[u8] = include_bytes!("../../format-spec/id-map/good.idmap");
+const GOOD_STRINGS: &str = include_str!("../../format-spec/id-map/good.txt");
 
-fn write(strings: &[String], path: &Path) -> fpstore::IdMapTag {
-    let mut writer = MapWriter::new(File::create(path).unwrap(), path).unwrap();
+fn write(strings: &[String], path: &Path) -> IdMapTag {
+    let mut writer = StringWriter::new(File::create(path).unwrap(), path).unwrap();
     for (string, number) in strings.iter().zip(0..) {
-        assert_eq!(writer.next_number(), number);
-        writer.push(string).unwrap();
+        assert_eq!(writer.push(string).unwrap(), number);
     }
-    writer.finish().unwrap().0
+    writer.finish().unwrap()
 }
 
 /// The strings of a map, by the document alone: a CRC, bit by bit, and no rule but those.
@@ -82,37 +84,6 @@ fn plain_crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, &byte| (0..8).fold(crc ^ u32::from(byte), step))
 }
 
-/// Offset and length of each field of a table of the document.
-fn offsets(table: &str) -> Vec<(usize, usize)> {
-    let marker = format!("<!-- offsets: {table} -->");
-    let rows = DOCUMENT.lines().skip_while(|line| *line != marker).skip(3);
-    let rows = rows.take_while(|line| line.starts_with('|'));
-    let cells = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
-    cells.map(|cells| (cells[1].parse().unwrap(), cells[2].parse().unwrap_or(0))).collect()
-}
-
-#[test]
-fn offsets_are_those_of_the_document() {
-    let fields = |ranges: &[&Range<usize>], end| {
-        let fields = ranges.iter().map(|range| (range.start, range.len()));
-        fields.chain([(end, 0)]).collect::<Vec<_>>()
-    };
-    let head = [
-        &header::MAGIC,
-        &header::VERSION_MAJOR,
-        &header::VERSION_MINOR,
-        &header::HEADER_BYTES,
-        &header::RESERVED,
-        &header::CRC,
-    ];
-    assert_eq!(offsets("id-map-header"), fields(&head, header::END));
-    let foot = [&footer::STRING_COUNT, &footer::TEXT_BYTES, &footer::DIRECTORY_CRC, &footer::CRC];
-    assert_eq!(offsets("id-map-footer"), fields(&foot, footer::END));
-    for table in ["id-map-page", "id-map-group"] {
-        assert_eq!(offsets(table), [(0, 8), (8, 4), (ENTRY_BYTES, 0)]);
-    }
-}
-
 #[test]
 fn the_vector_is_read_and_written() {
     let strings: Vec<String> = GOOD_STRINGS.lines().map(str::to_string).collect();
@@ -128,18 +99,21 @@ fn the_vector_is_read_and_written() {
     map.verify().unwrap();
 }
 
+/// Whether the error says this of an id map.
+fn is(error: &Error, problem: impl Fn(&IdMapProblem) -> bool) -> bool {
+    matches!(error, Error::IdMap { problem: found, .. } if problem(found))
+}
+
 /// The rule that a map breaks, and whether it means unsupported.
-fn rejection(path: &Path) -> Option<(String, bool)> {
+fn rejection(path: &Path) -> Option<(&'static str, bool)> {
     let error = IdMap::open(path).and_then(|map| map.verify()).err()?;
-    let unsupported = matches!(error, MapError::Version { .. } | MapError::Tail { .. });
-    let message = error.to_string();
-    let (_, rest) = message.split_once('[').unwrap();
-    Some((rest.split_once(']').unwrap().0.to_string(), unsupported))
+    let unsupported = matches!(error, Error::Unsupported { .. });
+    Some((error.rule().unwrap(), unsupported))
 }
 
 #[test]
 fn all_vectors_are_read_or_rejected_by_the_rule_in_their_name() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../format-spec/id-map");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec/id-map");
     let directory = tempfile::tempdir().unwrap();
     let (mut good, mut rejected) = (0, 0);
     for entry in fs::read_dir(&root).unwrap() {
@@ -176,11 +150,12 @@ fn all_vectors_are_read_or_rejected_by_the_rule_in_their_name() {
 
 #[test]
 fn another_map_of_the_same_strings_is_not_that_of_the_store() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../format-spec");
-    let store = fpstore::Store::open(root.join("vectors/good-ids-map")).unwrap();
-    IdMap::of_store(&root.join("id-map/good.idmap"), &store).unwrap();
-    let error = IdMap::of_store(&root.join("id-map/good-minor-7.idmap"), &store).err().unwrap();
-    assert!(matches!(error, MapError::OfOtherStore { .. }), "{error}");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec");
+    let store = Store::open(root.join("vectors/good-ids-map")).unwrap();
+    IdMap::of_store(root.join("id-map/good.idmap"), &store).unwrap();
+    let error = IdMap::of_store(root.join("id-map/good-minor-7.idmap"), &store).err().unwrap();
+    assert!(is(&error, |problem| matches!(problem, IdMapProblem::OfOtherStore { .. })), "{error}");
+    assert_eq!(error.rule(), Some("IDM-3"));
     assert!(error.to_string().contains("[IDM-3]"), "{error}");
 }
 
@@ -208,7 +183,9 @@ proptest! {
             prop_assert_eq!(reader.string(number as u64).unwrap(), &strings[number]);
         }
         let error = reader.string(strings.len() as u64).unwrap_err();
-        prop_assert!(matches!(error, MapError::Number { .. }), "{}", error);
+        let (number, strings) = (strings.len() as u64, strings.len() as u64);
+        let expected = IdMapProblem::NoString { number, strings };
+        prop_assert!(is(&error, |problem| *problem == expected), "{}", error);
         map.verify().unwrap();
     }
 }
@@ -250,7 +227,7 @@ fn any_changed_bit_and_any_cut_is_found() {
         let mut bytes = GOOD.to_vec();
         bytes[bit / 8] ^= 1 << (bit % 8);
         match check(&bytes) {
-            MapError::Corrupt { rule, .. } => rules.insert(rule),
+            Error::Corrupt { corruption, .. } => rules.insert(corruption.rule()),
             error => panic!("bit {bit}: {error}"),
         };
     }
@@ -258,27 +235,29 @@ fn any_changed_bit_and_any_cut_is_found() {
     assert!(rules.iter().eq(&expected), "{rules:?}");
     for length in 0..GOOD.len() {
         let error = check(&GOOD[..length]);
-        assert!(matches!(error, MapError::Corrupt { .. }), "{length} bytes: {error}");
+        assert!(matches!(error, Error::Corrupt { .. }), "{length} bytes: {error}");
     }
 }
 
 /// Recomputes all checksums, from the groups up to the footer.
 fn reseal(file: &mut [u8]) {
     let (index, directory, foot) = (GOOD.len() - 60, GOOD.len() - 36, GOOD.len() - 24);
-    let first_end = usize::try_from(u64_at(file, index..index + 8)).unwrap().saturating_add(24);
+    let first_end = usize::try_from(u64::from_le_bytes(*file[index..].first_chunk().unwrap()))
+        .unwrap()
+        .saturating_add(24);
     if (24..=index).contains(&first_end) {
         let crcs =
             [numbered_crc(0, &file[24..first_end]), numbered_crc(1, &file[first_end..index])];
         file[index + 8..index + 12].copy_from_slice(&crcs[0].to_le_bytes());
         file[index + 20..index + 24].copy_from_slice(&crcs[1].to_le_bytes());
     }
-    let head_crc = crc(&[&file[..20]]);
+    let head_crc = crc32fast::hash(&file[..20]);
     file[20..24].copy_from_slice(&head_crc.to_le_bytes());
     let index_crc = numbered_crc(0, &file[index..directory]);
     file[directory + 8..directory + 12].copy_from_slice(&index_crc.to_le_bytes());
-    let directory_crc = crc(&[&file[directory..foot]]);
+    let directory_crc = crc32fast::hash(&file[directory..foot]);
     file[foot + 16..foot + 20].copy_from_slice(&directory_crc.to_le_bytes());
-    let footer_crc = crc(&[&file[20..24], &file[foot..foot + 20]]);
+    let footer_crc = crc32fast::hash(&[&file[20..24], &file[foot..foot + 20]].concat());
     file[foot + 20..].copy_from_slice(&footer_crc.to_le_bytes());
 }
 
@@ -298,10 +277,7 @@ fn damage_under_right_checksums_is_found_without_a_panic() {
         overwrite(&file, &bytes);
         let rule = match IdMap::open(&path).and_then(|map| map.verify()) {
             Ok(()) => "none",
-            Err(MapError::Corrupt { rule, .. }) => rule,
-            Err(MapError::Version { .. }) => "PRE-5",
-            Err(MapError::Tail { .. }) => "PRE-7",
-            Err(error) => panic!("bit {bit}: {error}"),
+            Err(error) => error.rule().unwrap_or_else(|| panic!("bit {bit}: {error}")),
         };
         *rules.entry(rule.to_string()).or_default() += 1;
     }
@@ -331,7 +307,71 @@ fn long_strings_that_share_what_they_are_made_of_are_not_all_kept() {
     let mut reader = map.reader();
     for number in [0, 63, 31, 64, 127, 1, 128, 191, 160, 159, 129, 65] {
         assert!(reader.string(number).unwrap() == strings[number as usize], "{number}");
-        let bytes = reader.text.capacity();
+        let bytes = reader.texts.capacity();
         assert!(bytes <= 4 << 20, "{bytes} bytes are held for string {number}");
     }
+}
+
+/// Packs two fingerprints and their strings; the directory of `map` is that of the store.
+fn pack(store: &Path, map: &Path, replace: bool) -> crate::Result<()> {
+    let mut writer = IdMapWriter::create(map, store, replace)?;
+    let mut session = Packer::new().replace(replace).start(store)?;
+    for (fingerprint, text) in [(7, "seven"), (4, "four"), (7, "sieben")] {
+        session.extend_with_ids(&[(fingerprint, writer.push(text)?)])?;
+    }
+    writer.commit(session).map(drop)
+}
+
+#[test]
+fn store_and_map_come_to_be_together_and_only_the_own_map_is_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    pack(&at("store"), &at("map"), false).unwrap();
+    let map = IdMap::of_store(at("map"), &Store::open(at("store")).unwrap()).unwrap();
+    assert_eq!((map.len(), map.string(2).unwrap().as_str()), (3, "sieben"));
+    assert!(!map.is_empty() && map.path() == at("map"));
+    let problem = |replace, store: &str, path: &str| match pack(&at(store), &at(path), replace) {
+        Err(Error::IdMap { problem, .. }) => problem,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(problem(false, "store", "map"), IdMapProblem::Exists);
+    let store = at("other");
+    assert_eq!(problem(true, "other", "map"), IdMapProblem::OfOthers { store });
+    assert_eq!(problem(false, "store", "store/map"), IdMapProblem::InStore);
+    fs::write(at("notes"), "mine").unwrap();
+    assert_eq!(problem(true, "store", "notes"), IdMapProblem::Foreign);
+    fs::write(at("new.new"), "mine").unwrap();
+    assert_eq!(problem(true, "store", "new"), IdMapProblem::Pending);
+    pack(&at("store"), &at("map"), true).unwrap();
+    // What was open stays.
+    assert_eq!(map.string(0).unwrap(), "seven");
+    let mut left: Vec<_> =
+        fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["map", "new.new", "notes", "store"]);
+}
+
+#[test]
+fn a_session_of_another_store_does_not_get_the_map() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let mut writer = IdMapWriter::create(at("map"), at("store"), false).unwrap();
+    let mut session = Packer::new().start(at("other")).unwrap();
+    session.extend_with_ids(&[(1, writer.push("one").unwrap())]).unwrap();
+    let error = writer.commit(session).unwrap_err();
+    let expected = IdMapProblem::OtherSession { store: at("store") };
+    assert!(is(&error, |problem| *problem == expected), "{error}");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_store_of_other_ids_means_no_map() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, map) = (directory.path().join("store"), directory.path().join("map"));
+    write(&[], &map);
+    Packer::new().pack(&store, [1u64]).unwrap();
+    let error = IdMap::of_store(&map, &Store::open(&store).unwrap()).unwrap_err();
+    assert!(is(&error, |problem| *problem == IdMapProblem::NotMeant), "{error}");
+    let error = IdMap::open(directory.path()).unwrap_err();
+    assert!(is(&error, |problem| *problem == IdMapProblem::Directory), "{error}");
 }

@@ -2,24 +2,26 @@
 //! specification).
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fpstore::files::{self, Temporary, Visible};
-use fpstore::{IdMapTag, Store};
-
-use super::{IdMap, MAGIC, MapError, MapWriter};
+use super::IdMap;
+use crate::error::{Error, IdMapProblem, Result};
+use crate::files::{self, Temporary, Visible};
+use crate::format::ID_MAP_FILE;
+use crate::store::{Store, with_unfinished_id_map};
 
 /// The name of a map while its store comes to be.
-pub fn pending_path(path: &Path) -> PathBuf {
+pub(super) fn pending_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".new");
     PathBuf::from(name)
 }
 
 /// A map that is being written, as a temporary file beside its place.
-pub struct Place {
+#[derive(Debug)]
+pub(super) struct Place {
     names: Names,
     temporary: Temporary,
 }
@@ -27,70 +29,59 @@ pub struct Place {
 /// A map that is whole and stands under its pending name. Dropping it before [`Announced::commit`]
 /// removes it, unless the store is there and means it: a pack can fail behind that point, where it
 /// makes it durable.
-pub struct Announced {
+pub(super) struct Announced {
     names: Names,
     is_named: bool,
 }
 
+#[derive(Debug)]
 struct Names {
     store: PathBuf,
     path: PathBuf,
     pending: PathBuf,
-    force: bool,
+    replace: bool,
 }
 
 impl Place {
     /// Checks that the map of the store at `store` may be written to `path`, and gets ready for it.
     /// Nothing at `path` is changed before [`Announced::commit`], except that what a killed pack of
     /// this store left is brought into place.
-    pub fn claim(path: &Path, store: &Path, force: bool) -> Result<Self, MapError> {
+    pub(super) fn claim(path: &Path, store: &Path, replace: bool) -> Result<Self> {
         let directory = files::parent(path);
-        let parent = fs::canonicalize(directory).map_err(failure(path, "create the id map"))?;
+        let parent = fs::canonicalize(directory).map_err(Error::io(path, "create the id map"))?;
         if fs::canonicalize(store).is_ok_and(|store| parent.starts_with(store)) {
-            return Err(MapError::InStore(path.to_path_buf()));
+            return Err(IdMapProblem::InStore.at(path));
         }
         let (store, path, pending) = (store.into(), path.into(), pending_path(path));
-        let names = Names { store, path, pending, force };
+        let names = Names { store, path, pending, replace };
         if is_meant(&names.pending, &names.store) {
             names.rename()?;
         }
         // Of a pack that was killed just before: no store can mean it.
-        fpstore::with_unfinished_id_map(&names.store, |tag| {
+        with_unfinished_id_map(&names.store, |tag| {
             if IdMap::open(&names.pending).is_ok_and(|map| map.tag() == tag) {
                 let _ = fs::remove_file(&names.pending);
             }
         });
         if fs::symlink_metadata(&names.pending).is_ok() {
-            return Err(MapError::Pending(names.pending));
+            return Err(IdMapProblem::Pending.at(&names.pending));
         }
         names.check()?;
         files::remove_dead(directory);
         let temporary = Temporary::create(directory, Visible::AsUsual);
-        let temporary = temporary.map_err(failure(&names.path, "create the id map"))?;
+        let temporary = temporary.map_err(Error::io(&names.path, "create the id map"))?;
         Ok(Self { names, temporary })
     }
 
-    /// Starts the map.
-    pub fn writer(&self) -> Result<MapWriter, MapError> {
-        let path = &self.names.path;
-        let file = self.temporary.file().try_clone().map_err(failure(path, "create the id map"))?;
-        MapWriter::new(file, path)
-    }
-
-    /// Ends the map, which is durable then; gives what the store must say of it.
-    pub fn finish(&self, writer: MapWriter) -> Result<IdMapTag, MapError> {
-        Ok(writer.finish()?.0)
-    }
-
     /// Gives the map its pending name, once its store is written and before that is visible.
-    pub fn announce(self) -> Result<Announced, MapError> {
+    pub(super) fn announce(self) -> Result<Announced> {
         let Self { names, temporary } = self;
         match temporary.persist(&names.pending, false) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(MapError::Pending(names.pending));
+                return Err(IdMapProblem::Pending.at(&names.pending));
             }
-            Err(error) => return Err(failure(&names.pending, "name the id map")(error)),
+            Err(error) => return Err(Error::io(&names.pending, "name the id map")(error)),
         }
         let announced = Announced { names, is_named: false };
         // Once more: whoever brings a map into place must hold the pending name for it, so that nobody
@@ -99,15 +90,30 @@ impl Place {
         Ok(announced)
     }
 
-    /// Where the map is written.
-    pub fn temporary(&self) -> &Path {
+    /// What is written.
+    pub(super) fn file(&self) -> &File {
+        self.temporary.file()
+    }
+
+    /// Where it is written.
+    pub(super) fn temporary(&self) -> &Path {
         self.temporary.path()
+    }
+
+    /// Where it will be.
+    pub(super) fn path(&self) -> &Path {
+        &self.names.path
+    }
+
+    /// The store whose map it is.
+    pub(super) fn store(&self) -> &Path {
+        &self.names.store
     }
 }
 
 impl Announced {
     /// Gives the map its name, once the store is there.
-    pub fn commit(mut self) -> Result<(), MapError> {
+    pub(super) fn commit(mut self) -> Result<()> {
         // From here on the map is that of the store, under either name, and is not removed.
         self.is_named = true;
         self.names.rename()
@@ -125,53 +131,46 @@ impl Drop for Announced {
 impl Names {
     /// Checks that a map may come to be here: nothing stands there, or nothing but the map of the
     /// store that is replaced as well. Any other map may be all that another store has.
-    fn check(&self) -> Result<(), MapError> {
-        let path = || self.path.clone();
-        match fs::symlink_metadata(&self.path) {
+    fn check(&self) -> Result<()> {
+        let path = &self.path;
+        let fail = || Error::io(path, "look at it");
+        match fs::symlink_metadata(path) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(failure(&self.path, "look at it")(error)),
+            Err(error) => return Err(fail()(error)),
         }
-        let start = files::read_at_most(&self.path, MAGIC.len() as u64);
-        let start = start.map_err(failure(&self.path, "look at it"))?;
-        if start.is_empty() {
-            return if self.force { Ok(()) } else { Err(MapError::Exists(path())) };
-        }
-        if !start.starts_with(&MAGIC) {
-            return Err(MapError::Foreign(path()));
-        }
-        match IdMap::open(&self.path) {
-            Err(error @ (MapError::Io { .. } | MapError::Version { .. })) => Err(error),
-            // Whose map it was cannot be told.
-            Err(_) => Err(MapError::OfOthers(path(), self.store.clone())),
-            Ok(map) if !is_of(&map, &self.store) => {
-                Err(MapError::OfOthers(path(), self.store.clone()))
-            }
-            Ok(_) if !self.force => Err(MapError::Exists(path())),
-            Ok(_) => Ok(()),
-        }
+        let magic = ID_MAP_FILE.magic;
+        let start = files::read_at_most(path, magic.len() as u64).map_err(fail())?;
+        let problem = match (start.is_empty(), start.starts_with(&magic)) {
+            (true, _) if self.replace => return Ok(()),
+            (true, _) => IdMapProblem::Exists,
+            (false, false) => IdMapProblem::Foreign,
+            (false, true) => match IdMap::open(path) {
+                Err(error @ (Error::Io { .. } | Error::Unsupported { .. })) => return Err(error),
+                Ok(map) if is_of(&map, &self.store) && self.replace => return Ok(()),
+                Ok(map) if is_of(&map, &self.store) => IdMapProblem::Exists,
+                // Whose map it was cannot be told, or it is that of another store.
+                _ => IdMapProblem::OfOthers { store: self.store.clone() },
+            },
+        };
+        Err(problem.at(path))
     }
 
-    fn rename(&self) -> Result<(), MapError> {
-        match fs::rename(&self.pending, &self.path) {
-            Ok(()) => {}
+    fn rename(&self) -> Result<()> {
+        match files::rename(&self.pending, &self.path) {
             // Another pack into this store has found it, and done that.
             Err(error)
-                if error.kind() == io::ErrorKind::NotFound && is_meant(&self.path, &self.store) => {
+                if error.kind() == io::ErrorKind::NotFound && is_meant(&self.path, &self.store) =>
+            {
+                let directory = files::parent(&self.path);
+                files::sync_directory(directory).map_err(Error::io(directory, "sync the directory"))
             }
-            Err(error) => {
+            renamed => {
                 let action = "rename the id map, which stays under this name";
-                return Err(failure(&self.pending, action)(error));
+                renamed.map_err(Error::io(&self.pending, action))
             }
         }
-        let directory = files::parent(&self.path);
-        files::sync_directory(directory).map_err(failure(directory, "sync the directory"))
     }
-}
-
-fn failure(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> MapError {
-    let path = path.to_path_buf();
-    move |source| MapError::Io { path, action, source }
 }
 
 /// Whether the map at `path` is that of the store that stands at `store`.
