@@ -11,6 +11,7 @@ use crate::costs::SearchCosts;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::store::{Packer, Store};
+use crate::thresholds::shared::Solved;
 
 /// Fingerprints of a store that the caches hold.
 const SMALL: u64 = 1 << 16;
@@ -208,8 +209,8 @@ impl Bench {
             blocks += searcher.work().blocks_scanned;
         }
         let ns = start.elapsed().as_nanos() as f64 / number;
-        let thresholds = self.design.thresholds(k, self.blocks);
-        let tables = thresholds.map_or(1, |taus| taus.iter().flatten().count());
+        let solved = Solved::of(&self.design, self.blocks);
+        let tables = solved.thresholds(k).map_or(1, |taus| taus.iter().flatten().count());
         Ok(Work { ns, blocks: blocks as f64 / number, tables })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::costs::SearchCosts;
 use crate::design::Design;
@@ -11,7 +11,8 @@ use crate::format::SegmentEntry;
 use crate::ids::IdColumn;
 use crate::plan::{self, Touched};
 use crate::table::{Access, Table};
-use crate::thresholds::solver::{SCAN_RADIUS, Thresholds};
+use crate::thresholds::shared::Solved;
+use crate::thresholds::solver::Thresholds;
 
 /// An open segment. Any number of threads may use it.
 pub(crate) struct Segment {
@@ -20,8 +21,7 @@ pub(crate) struct Segment {
     design: Design,
     tables: Vec<Table>,
     ids: Option<IdColumn>,
-    /// For each radius the thresholds, once they were asked for; `None` means to scan.
-    thresholds: Vec<OnceLock<Option<Thresholds>>>,
+    solved: Arc<Solved>,
     /// For each radius what a search touches on average, once it was asked for.
     touched: Vec<OnceLock<Touched>>,
 }
@@ -36,13 +36,14 @@ impl Segment {
         let open_ids = |ids| IdColumn::open(directory, entry, ids, &tables[0], access);
         let ids = ids.map(open_ids).transpose()?;
         let tops = tables.iter().map(|table| table.header().top.clone()).collect();
+        let design = Design::from_tops(tops)?;
         Ok(Self {
             number: entry.number,
             count: entry.count,
-            design: Design::from_tops(tops)?,
+            solved: Solved::of(&design, tables[0].block_count()),
+            design,
             tables,
             ids,
-            thresholds: (0..SCAN_RADIUS).map(|_| OnceLock::new()).collect(),
             touched: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
         })
     }
@@ -92,8 +93,7 @@ impl Segment {
     /// How many bits may differ in the top of each table for a search within `k`; `None` where a
     /// scan of the identity table is less work.
     pub(crate) fn thresholds(&self, k: u32) -> Option<&Thresholds> {
-        let blocks = self.identity().block_count();
-        self.thresholds.get(k as usize)?.get_or_init(|| self.design.thresholds(k, blocks)).as_ref()
+        self.solved.thresholds(k)
     }
 
     /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of

@@ -12,8 +12,8 @@
 //! Only additions, multiplications and divisions of `f64` are used: the result is the same on every
 //! machine.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::router::{Budget, Router};
 
@@ -34,10 +34,19 @@ pub(crate) struct DescentModel {
     blocks: f64,
     /// Depth in bits at which the subtrees begin.
     depth: u32,
+    forest: Arc<Forest>,
+}
+
+/// Subtrees of equal width, and what is known of them: it serves all tables that have such.
+struct Forest {
     subtrees: Vec<Subtree>,
     /// For each budget the mean number of blocks in a subtree, by the flips that are left.
-    known: RefCell<HashMap<Key, Vec<f64>>>,
+    known: Mutex<HashMap<Key, Vec<f64>>>,
 }
+
+/// The forests of subtrees of 32, 33, ... 63 blocks.
+static FORESTS: [OnceLock<Arc<Forest>>; SUBTREE_BLOCKS as usize / 2] =
+    [const { OnceLock::new() }; SUBTREE_BLOCKS as usize / 2];
 
 /// A subtree with blocks of equal width in the space of keys.
 struct Subtree {
@@ -60,26 +69,44 @@ impl Subtree {
     }
 }
 
+impl Forest {
+    /// Subtrees of `width` blocks; a `whole` table begins with a whole block.
+    fn new(width: f64, whole: bool) -> Self {
+        let subtrees = (0..OFFSETS).map(|i| {
+            let offset = match whole {
+                true => 1.0 - 1e-9,
+                false => (f64::from(i) + 0.5) / f64::from(OFFSETS),
+            };
+            // Queries in low-discrepancy order: their first bits are spread evenly.
+            let spread = u64::from(i * 29 % OFFSETS) * (u64::MAX / u64::from(OFFSETS));
+            let mixed = u64::from(i + 1).wrapping_mul(0xD1B5_4A32_D192_ED03);
+            Subtree::new(width, offset, spread + (mixed >> 8))
+        });
+        Self { subtrees: subtrees.collect(), known: Mutex::default() }
+    }
+
+    /// That of the subtrees of `width` blocks, which is shared where that is a whole number.
+    fn of_width(width: f64) -> Arc<Self> {
+        let forest = || Arc::new(Self::new(width, false));
+        let number = width as usize;
+        let shared = FORESTS.get(number.wrapping_sub(FORESTS.len()));
+        match shared.filter(|_| number as f64 == width) {
+            Some(shared) => Arc::clone(shared.get_or_init(forest)),
+            None => forest(),
+        }
+    }
+}
+
 impl DescentModel {
     /// A model of tables with `blocks` blocks. Takes some 20 microseconds.
     pub(crate) fn new(blocks: u64) -> Self {
         let blocks = blocks.max(1);
         let depth = (blocks.ilog2() + 1).saturating_sub(SUBTREE_BLOCKS.ilog2());
-        let width = blocks as f64 / (1u64 << depth) as f64;
-        let subtrees = (0..OFFSETS)
-            .map(|i| {
-                // A whole table begins with a whole block.
-                let offset = match depth {
-                    0 => 1.0 - 1e-9,
-                    _ => (f64::from(i) + 0.5) / f64::from(OFFSETS),
-                };
-                // Queries in low-discrepancy order: their first bits are spread evenly.
-                let spread = u64::from(i * 29 % OFFSETS) * (u64::MAX / u64::from(OFFSETS));
-                let mixed = u64::from(i + 1).wrapping_mul(0xD1B5_4A32_D192_ED03);
-                Subtree::new(width, offset, spread + (mixed >> 8))
-            })
-            .collect();
-        Self { blocks: blocks as f64, depth, subtrees, known: RefCell::default() }
+        let forest = match depth {
+            0 => Arc::new(Forest::new(blocks as f64, true)),
+            _ => Forest::of_width(blocks as f64 / (1u64 << depth) as f64),
+        };
+        Self { blocks: blocks as f64, depth, forest }
     }
 
     /// Blocks of a table.
@@ -161,14 +188,15 @@ impl DescentModel {
     /// k of [`Self::key`].
     fn in_subtree<T>(&self, budget: Budget, read: impl FnOnce(&[f64]) -> T) -> T {
         let key = self.key(budget);
-        let mut known = self.known.borrow_mut();
+        let Forest { subtrees, known } = &*self.forest;
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         let blocks = known.entry(key).or_insert_with(|| {
             let (k, threshold, top_bits) = key;
             let budget = Budget { k, threshold, top_bits, middle_bits: 64 };
-            let each = 1.0 / self.subtrees.len() as f64;
+            let each = 1.0 / subtrees.len() as f64;
             let mut blocks = vec![0.0; k as usize + 1];
             let mut found = Vec::new();
-            for subtree in &self.subtrees {
+            for subtree in subtrees {
                 found.clear();
                 let (router, last_keys) = (&subtree.router, &subtree.last_keys);
                 router.candidates(last_keys, subtree.query, budget, &mut found);

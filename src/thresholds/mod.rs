@@ -1,8 +1,9 @@
 //! Thresholds: how many bits may differ inside the top of each table of a design, so that together
 //! the tables find everything within k ([`solver`]), with as few blocks touched as the expected
-//! descents of the router allow ([`descent`]).
+//! descents of the router allow ([`descent`]), once for all stores ([`shared`]).
 
 pub(crate) mod descent;
+pub(crate) mod shared;
 pub(crate) mod solver;
 
 use descent::DescentModel;
