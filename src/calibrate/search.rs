@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
-use super::uniform::fingerprint;
+use super::uniform::{self, fingerprint};
 use crate::block::Reading;
 use crate::costs::SearchCosts;
 use crate::design::Design;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::store::{Packer, Store};
 use crate::thresholds::shared::Solved;
 
@@ -137,17 +137,11 @@ struct Bench {
 
 impl Bench {
     fn new(directory: &Path, design: &str, block_bytes: u32, count: u64) -> Result<Self> {
-        let path = directory.join("calibration.fps");
         let design: Design = design.parse()?;
         let packer =
             Packer::new().design(design.clone()).block_bytes(block_bytes).low_bits(Some(LOW_BITS));
-        let packer = packer.replace(true);
-        let summary = packer.pack(&path, (0..count).map(fingerprint))?;
+        let (store, summary) = uniform::store(directory, packer, count)?;
         let blocks = summary.tables[0].blocks;
-        let store = crate::store::OpenOptions::new().in_memory(true).open(&path)?;
-        std::fs::remove_dir_all(&path).map_err(Error::io(&path, "remove the store"))?;
-        // Checksums are verified here, and not later.
-        store.verify()?;
         let bench = Self { store, design, block_bytes, count, blocks };
         bench.scan()?;
         Ok(bench)

@@ -1,4 +1,20 @@
-//! The fingerprints of the stores that are measured.
+//! The stores that are measured.
+
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::store::{OpenOptions, PackSummary, Packer, Store};
+
+/// A store of so many uniform fingerprints, in memory. Its files are gone as soon as it is open.
+pub(super) fn store(directory: &Path, packer: Packer, count: u64) -> Result<(Store, PackSummary)> {
+    let path = directory.join("calibration.fps");
+    let summary = packer.replace(true).pack(&path, (0..count).map(fingerprint))?;
+    let store = OpenOptions::new().in_memory(true).open(&path)?;
+    std::fs::remove_dir_all(&path).map_err(Error::io(&path, "remove the store"))?;
+    // Checksums are verified here, and not later.
+    store.verify()?;
+    Ok((store, summary))
+}
 
 /// Fingerprint number `i` of a uniform set (SplitMix64).
 pub(super) fn fingerprint(i: u64) -> u64 {

@@ -107,7 +107,7 @@ group! {
         memory_ns = 31.0, "A fingerprint in a table, sorted in memory.";
         spilled_ns = 80.0, "A fingerprint in a table, sorted in temporary files.";
         memory_id_ns = 60.0, "An id on top, in memory.";
-        spilled_id_ns = 110.0, "An id on top, in temporary files. Not measured.";
+        spilled_id_ns = 110.0, "An id on top, in temporary files.";
         serial_share = 0.33, "The part of it that further threads do not shorten. Not measured.";
     }
 }

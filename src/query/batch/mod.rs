@@ -13,6 +13,8 @@ mod single;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use low::instruction_ns;
+
 use std::cell::OnceCell;
 use std::fmt;
 use std::ops::{ControlFlow, Range};

@@ -42,8 +42,9 @@ than the fingerprints themselves, 8 bytes each, or than --budget; size prefers
 little space, speed little time. `pack --prefer` chooses the same way, among the
 named designs of up to four tables.
 
-`--calibrate` measures this machine in some seconds, and writes the constants
-to FILE, or to standard output.";
+`--calibrate` measures this machine in ten seconds or so, and writes what the
+steps of searches, joins, batches and packs take to FILE, or to standard
+output. A constant that is not measured says so; a file may hold some only.";
 
 /// Predicts size and latency of every design, and recommends one
 #[derive(clap::Args)]

@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use crate::costs::BatchCosts;
 use crate::error::Result;
+use crate::set_sum::term;
 use crate::simd::Level;
 use crate::table::Table;
 
@@ -187,6 +188,30 @@ pub(super) fn shape(
 /// Nanoseconds per pair that is compared in a table with L > 0.
 pub(super) fn pair_ns(table: &Table, level: Level, k: u32, costs: &BatchCosts) -> f64 {
     Shape::new(table.geometry().planes(), |_| k, false).pair_ns(level, costs)
+}
+
+/// Queries of a comparison that is timed.
+const TIMED: u32 = 64;
+
+/// Nanoseconds of an instruction of a comparison at a level, of entries that stay in the first
+/// cache. `time` tells how long some work takes.
+pub(crate) fn instruction_ns(
+    level: Level,
+    time: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<f64>,
+) -> Result<f64> {
+    let shape = Shape::new(MAX_PLANES, |_| 3, false);
+    let plane = |plane: u64| (0..u64::from(ENTRIES)).map(move |i| term(i << 8 | plane) as u8);
+    let bytes: [Vec<u8>; MAX_PLANES] = std::array::from_fn(|i| plane(i as u64).collect());
+    let planes = bytes.each_ref().map(|bytes| bytes.as_chunks().0);
+    let queries: Vec<u32> = (0..TIMED).map(|i| term(u64::from(i)) as u32).collect();
+    let task = Task { queries: &queries, shape, ahead: &[], limit: usize::MAX };
+    let mut near = Vec::new();
+    let ns = time(&mut || {
+        near.clear();
+        compare::compare(level, &planes, &task, &mut near);
+        Ok(())
+    })?;
+    Ok(ns / f64::from(ENTRIES * TIMED) / shape.instructions() as f64)
 }
 
 /// Copies the first `count` bytes; may change `to` up to the end of their chunk.

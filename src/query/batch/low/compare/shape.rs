@@ -50,7 +50,7 @@ impl Shape {
     }
 
     /// Instructions for a comparison: those of a plane, and those of a sum.
-    pub(super) fn instructions(self) -> usize {
+    pub(in crate::query::batch::low) fn instructions(self) -> usize {
         self.planes + 2 * self.sums
     }
 
