@@ -1,9 +1,8 @@
 //! The command line as a whole: subcommands, and the help that is common to them.
 
-use std::io;
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::Failure;
@@ -85,31 +84,13 @@ enum Command {
     Stat(stat::Args),
     Verify(verify::Args),
     Dump(dump::Args),
-    Bench(Box<bench::Args>),
+    Bench(bench::Args),
     Glossary(glossary::Args),
     Man(man::Args),
     Completions(completions::Args),
 }
 
 impl Cli {
-    /// Reads the command line. What is wrong with it is told in one line, as every error; `None`
-    /// stands for a request for help or the version, which is done.
-    pub fn read() -> Result<Option<Self>, Failure> {
-        let error = match Self::try_parse() {
-            Ok(cli) => return Ok(Some(cli)),
-            Err(error) => error,
-        };
-        match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match error.print() {
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
-                printed => printed.map(|()| None).map_err(Failure::Output),
-            },
-            // A command without arguments is a question.
-            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
-            _ => Err(Failure::Usage(usage(&error.render().to_string()))),
-        }
-    }
-
     /// Runs the subcommand and gives the exit code of its success.
     pub fn run(self) -> Result<ExitCode, Failure> {
         match self.command {
@@ -122,28 +103,30 @@ impl Cli {
             Command::Stat(args) => stat::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Verify(args) => verify::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Dump(args) => dump::run(&args).map(|()| ExitCode::SUCCESS),
-            Command::Bench(args) => bench::run(*args),
+            Command::Bench(_) => bench::run(),
             Command::Glossary(args) => glossary::run(&args).map(|()| ExitCode::SUCCESS),
-            Command::Man(args) => man::run(&args).map(|()| ExitCode::SUCCESS),
-            Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Man(args) => man_pages(&args),
+            Command::Completions(args) => {
+                completions::run(&args, &mut Self::command()).map(|()| ExitCode::SUCCESS)
+            }
         }
     }
 }
 
-/// What the parser of the command line says, in one line and with the way to help.
-fn usage(text: &str) -> String {
-    let told = text.lines().map(str::trim).take_while(|line| {
-        !line.starts_with("Usage:") && !line.starts_with("For more information")
-    });
-    let told: Vec<&str> = told.filter(|line| !line.is_empty()).collect();
-    let told = told.join(" ").replace(" tip: ", "; ");
-    let told = told.strip_prefix("error: ").unwrap_or(&told);
-    // The command as far as it is one.
-    let (mut command, mut name) = (Cli::command(), "fpstore".to_string());
-    for argument in std::env::args().skip(1) {
-        let Some(below) = command.find_subcommand(&argument) else { break };
-        name = format!("{name} {argument}");
-        command = below.clone();
+/// Pages of `bench` are those of its program.
+fn man_pages(args: &man::Args) -> Result<ExitCode, Failure> {
+    match args.command.split_first() {
+        Some((name, below)) if name == bench::NAME && bench::is_there() => {
+            bench::hand_over(std::iter::once("man").chain(below.iter().map(String::as_str)))
+        }
+        _ => {
+            man::run(args, Cli::command())?;
+            match &args.to {
+                Some(directory) if bench::is_there() => {
+                    bench::hand_over([OsStr::new("man"), "--to".as_ref(), directory.as_os_str()])
+                }
+                _ => Ok(ExitCode::SUCCESS),
+            }
+        }
     }
-    format!("{told}; see `{name} --help`")
 }

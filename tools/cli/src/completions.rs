@@ -1,9 +1,8 @@
 //! `fpstore completions`: a script that teaches a shell to complete the command line.
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -22,11 +21,16 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Prints the script.
-pub fn run(args: &Args) -> Result<(), Failure> {
+/// Prints the script of a program whose command line is `root`.
+///
+/// # Errors
+///
+/// Those of writing.
+pub fn run(args: &Args, root: &mut Command) -> Result<(), Failure> {
     // `generate` panics where it cannot write, which a `Vec` rules out.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "fpstore", &mut script);
+    let name = root.get_name().to_string();
+    clap_complete::generate(args.shell, root, name, &mut script);
     let mut output = Output::stdout();
     output.bytes(&script)?;
     output.flush()

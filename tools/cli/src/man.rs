@@ -4,11 +4,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 use fpstore::files;
 
-use crate::cli::Cli;
 use crate::failure::Failure;
 use crate::output::Output;
 
@@ -23,16 +22,20 @@ Examples:
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
     /// The command whose page is printed [default: fpstore itself]
-    command: Vec<String>,
+    pub(crate) command: Vec<String>,
 
     /// Write the pages of all commands into this directory, which is made if it is missing
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
-    to: Option<PathBuf>,
+    pub(crate) to: Option<PathBuf>,
 }
 
-/// Prints one page, or writes all.
-pub fn run(args: &Args) -> Result<(), Failure> {
-    let mut root = Cli::command().disable_help_subcommand(true);
+/// Prints one page of a program whose command line is `root`, or writes all.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] for a command that there is not, those of writing.
+pub fn run(args: &Args, root: Command) -> Result<(), Failure> {
+    let mut root = root.disable_help_subcommand(true);
     root.build();
     if let Some(directory) = &args.to {
         let written = |path: &PathBuf| {

@@ -1,7 +1,41 @@
 //! Values of options that several commands take.
 
+use std::fs;
+use std::path::Path;
+
+use fpstore::Costs;
+
+use crate::failure::Failure;
+
 /// Reads a distance, as `-k` takes it everywhere.
 pub fn radius(text: &str) -> Result<u32, String> {
     let radius = text.parse().ok().filter(|radius| *radius <= 64);
     radius.ok_or_else(|| "a distance is a whole number of bits, from 0 to 64".to_string())
+}
+
+/// Reads `8e9`, `2^34`, `1_000_000`.
+pub fn count(text: &str) -> Result<u64, String> {
+    let plain = text.replace('_', "");
+    let number = match (plain.split_once('^'), plain.split_once(['e', 'E'])) {
+        (Some((base, exponent)), _) => {
+            let base: Option<u64> = base.parse().ok();
+            base.zip(exponent.parse().ok()).and_then(|(base, exponent)| base.checked_pow(exponent))
+        }
+        (None, Some(_)) => {
+            let number: Option<f64> = plain.parse().ok();
+            let whole = |n: &f64| n.fract() == 0.0 && (0.0..9e18).contains(n);
+            number.filter(whole).map(|number| number as u64)
+        }
+        (None, None) => plain.parse().ok(),
+    };
+    number
+        .ok_or_else(|| "give a whole number below 2^63, such as 8e9, 2^34 or 1_000_000".to_string())
+}
+
+/// Reads the constants that `--calibrate` wrote.
+pub fn read_costs(path: &Path) -> Result<Costs, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        Failure::Usage(format!("{}: cannot read: {error}; check the path", path.display()))
+    })?;
+    text.parse().map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }

@@ -13,8 +13,7 @@ use crate::failure::Failure;
 use crate::input::{InputArgs, Records, Skipped, Source, is_stdin};
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
-use crate::options::radius;
-use crate::plan;
+use crate::options::{radius, read_costs};
 use crate::progress::{Mode, Progress};
 
 mod dry_run;
@@ -283,7 +282,7 @@ fn packer(args: &Args) -> Result<Packer, Failure> {
         packer = packer.temporary_directory(directory);
     }
     if let Some(path) = &args.calibration {
-        packer = packer.costs(plan::read_costs(path)?);
+        packer = packer.costs(read_costs(path)?);
     }
     if let Some(design) = args.design.clone().given() {
         packer = packer.design(design);

@@ -1,6 +1,5 @@
 //! `fpstore plan`: which design to pack, before anything is packed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use fpstore::{Costs, Design, Objective, Plan, Planner};
@@ -8,7 +7,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::input::{InputArgs, Records, Skipped, Source};
-use crate::options::radius;
+use crate::options::{count, radius, read_costs};
 use crate::output::Output;
 
 const AFTER_HELP: &str = "\
@@ -115,25 +114,6 @@ impl std::str::FromStr for Sizes {
     }
 }
 
-/// Reads `8e9`, `2^34`, `1_000_000`.
-pub fn count(text: &str) -> Result<u64, String> {
-    let plain = text.replace('_', "");
-    let number = match (plain.split_once('^'), plain.split_once(['e', 'E'])) {
-        (Some((base, exponent)), _) => {
-            let base: Option<u64> = base.parse().ok();
-            base.zip(exponent.parse().ok()).and_then(|(base, exponent)| base.checked_pow(exponent))
-        }
-        (None, Some(_)) => {
-            let number: Option<f64> = plain.parse().ok();
-            let whole = |n: &f64| n.fract() == 0.0 && (0.0..9e18).contains(n);
-            number.filter(whole).map(|number| number as u64)
-        }
-        (None, None) => plain.parse().ok(),
-    };
-    number
-        .ok_or_else(|| "give a whole number below 2^63, such as 8e9, 2^34 or 1_000_000".to_string())
-}
-
 #[derive(Serialize)]
 struct Report {
     fingerprints: u64,
@@ -199,14 +179,6 @@ impl PlanReport {
             cold_ns: plan.cold_ns,
         }
     }
-}
-
-/// Reads the constants that `--calibrate` wrote.
-pub fn read_costs(path: &Path) -> Result<Costs, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        Failure::Usage(format!("{}: cannot read: {error}; check the path", path.display()))
-    })?;
-    text.parse().map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
 /// Prints the plans.

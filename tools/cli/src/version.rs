@@ -2,6 +2,18 @@
 
 use std::sync::LazyLock;
 
+/// The commit that was built.
+pub const COMMIT: &str = of_build(option_env!("FPSTORE_COMMIT"));
+/// The compiler that built it.
+pub const COMPILER: &str = of_build(option_env!("FPSTORE_COMPILER"));
+
+const fn of_build(name: Option<&'static str>) -> &'static str {
+    match name {
+        Some(name) => name,
+        None => "unknown",
+    }
+}
+
 static LONG: LazyLock<String> = LazyLock::new(|| {
     let features: Vec<&str> =
         [("arrow", cfg!(feature = "arrow")), ("parquet", cfg!(feature = "parquet"))]
@@ -9,13 +21,12 @@ static LONG: LazyLock<String> = LazyLock::new(|| {
             .filter_map(|(name, is_on)| is_on.then_some(name))
             .collect();
     let features = if features.is_empty() { "none".to_string() } else { features.join(", ") };
-    let of_build = |name: Option<&'static str>| name.unwrap_or("unknown");
     [
         env!("CARGO_PKG_VERSION"),
         &format!("features: {features}"),
         &format!("SIMD:     {}", fpstore::simd_level()),
-        &format!("commit:   {}", of_build(option_env!("FPSTORE_COMMIT"))),
-        &format!("compiler: {}", of_build(option_env!("FPSTORE_COMPILER"))),
+        &format!("commit:   {COMMIT}"),
+        &format!("compiler: {COMPILER}"),
     ]
     .join("\n")
 });

@@ -359,7 +359,7 @@ impl ParquetColumns {
     }
 
     /// The next rows; `None` behind the last.
-    pub fn next(&mut self) -> Result<Option<arrow_array::RecordBatch>, InputError> {
+    pub fn next_batch(&mut self) -> Result<Option<arrow_array::RecordBatch>, InputError> {
         self.table.next().map_err(|problem| self.origin.error(problem))
     }
 

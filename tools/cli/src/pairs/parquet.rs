@@ -83,7 +83,7 @@ impl ParquetPairs {
         rest.clear();
         while self.batch.as_ref().is_none_or(|batch| batch.num_rows() == self.row) {
             self.row = 0;
-            self.batch = self.columns.next()?;
+            self.batch = self.columns.next_batch()?;
             if self.batch.is_none() {
                 return Ok(None);
             }

@@ -1,280 +1,65 @@
-//! `bench`: what it measures is so, and what it says of two sweeps.
+//! `bench`: the program of that name is found, and gets what was given.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use crate::{PROGRAM, Ran, Scratch};
 
-use crate::oracle::{fingerprints, sorted};
-use crate::{Scratch, raw};
-
-/// Options of a sweep that takes no time.
-pub const SHORT: &str = "--query-count 120 --turn 1 --threads 1,2";
-/// A grid of 16 configurations.
-pub const GRID: &str =
-    "--designs single,24,20,20 --block-bytes 256,1024 --codecs gap,xor --low-bits auto,0";
-
-/// A sweep of `count` fingerprints into the directory `out`, and its results.
-pub fn sweep(scratch: &Scratch, count: usize, options: &str) -> Value {
-    scratch.write("in", raw(&fingerprints(9, count)));
-    let line = format!("bench in --format u64le --output out {SHORT} --rounds 2 {options}");
-    scratch.run(&line).succeeds();
-    results(scratch, "out")
+/// Runs a copy of the tool in a directory without the other program, and with `path` for PATH.
+fn run(scratch: &Scratch, path: &str, arguments: &[&str]) -> Ran {
+    fs::create_dir_all(scratch.path("bin")).unwrap();
+    let program = scratch.path("bin/fpstore");
+    if !program.exists() {
+        fs::hard_link(PROGRAM, &program)
+            .or_else(|_| fs::copy(PROGRAM, &program).map(drop))
+            .unwrap();
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).env("PATH", path).current_dir(scratch.path("")).stdin(Stdio::null());
+    Ran::new(&arguments.join(" "), command.output().unwrap())
 }
 
-pub fn results(scratch: &Scratch, directory: &str) -> Value {
-    let text = fs::read_to_string(scratch.path(directory).join("results.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
-pub fn configurations(results: &Value) -> &[Value] {
-    results["configurations"].as_array().unwrap()
-}
-
-pub fn float(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+/// A program that says who it is and what it was given, and ends with 1.
+fn plant(scratch: &Scratch, name: &str) {
+    let path = scratch.path(name).join("fpstore-bench");
+    fs::create_dir_all(scratch.path(name)).unwrap();
+    fs::write(&path, format!("#!/bin/sh\necho \"{name}:\"; printf '<%s>' \"$@\"; exit 1\n"))
+        .unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
-fn every_combination_is_measured_once_and_its_parts_add_up() {
+fn the_program_beside_the_tool_gets_all_arguments_and_then_the_one_in_the_path() {
     let scratch = Scratch::new();
-    let results = sweep(&scratch, 3000, &format!("{GRID} -k 2,0,5 --cold 2"));
-    let configurations = configurations(&results);
-    let mut ids: Vec<_> = configurations.iter().map(|m| m["id"].as_str().unwrap()).collect();
-    ids.sort();
-    ids.dedup();
-    assert_eq!(ids.len(), 16);
-    assert_eq!(results["radius"], 2);
-    let distinct = float(&results["data"]["distinct"]);
-    for m in configurations {
-        let size = &m["size"];
-        let sum: u64 = ["blocks", "router", "ids", "headers"]
-            .iter()
-            .map(|part| size[part].as_u64().unwrap())
-            .sum();
-        assert_eq!(sum, size["bytes"].as_u64().unwrap(), "{m}");
-        assert_eq!(float(&size["bytes_per_fingerprint"]), float(&size["bytes"]) / distinct);
-        let radii: Vec<_> = m["radii"].as_array().unwrap().iter().map(|at| &at["k"]).collect();
-        assert_eq!(radii, [0, 2, 5]);
-        assert_eq!(m["warm"]["rounds"].as_array().unwrap().len(), 2);
-        assert_eq!(m["warm"]["p999_ns"], Value::Null, "too few samples");
-        let threads: Vec<_> = m["throughput"].as_array().unwrap().iter().collect();
-        assert_eq!((threads.len(), &threads[1]["threads"]), (2, &Value::from(2)));
-        assert!(threads.iter().all(|t| float(&t["queries_per_second"]) > 0.0));
-        assert_eq!(m["cold"].is_object(), cfg!(target_os = "linux"), "{m}");
-        let matches = |m: &Value| float(&m["work"]["matches"]);
-        if m["warm"]["queries"] == 120 {
-            assert!(matches(m) > 0.5, "{m}");
-        }
-        if m["low_bits"] == "0" {
-            assert!(m["low_bits_of_tables"].as_array().unwrap().iter().all(|bits| *bits == 0));
-            assert_eq!(m["work"]["blocks_decoded"], m["work"]["blocks_scanned"]);
-        }
-    }
-    // The front, by its definition.
-    let at = |m: &Value| (float(&m["size"]["bytes_per_fingerprint"]), float(&m["warm"]["p50_ns"]));
-    for m in configurations {
-        let (bytes, latency) = at(m);
-        let better = |other: &Value| {
-            let (b, l) = at(other);
-            b <= bytes && l <= latency && (b, l) != (bytes, latency)
-        };
-        assert_eq!(m["on_front"], !configurations.iter().any(better), "{m}");
-    }
-    let csv = fs::read_to_string(scratch.path("out").join("results.csv")).unwrap();
-    let mut reader = csv::Reader::from_reader(csv.as_bytes());
-    let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
-    assert_eq!(rows.len(), 16);
-    for (row, m) in rows.iter().zip(configurations) {
-        assert_eq!(row[0], *m["id"].as_str().unwrap());
-        assert_eq!(row[7], m["size"]["bytes"].to_string());
-    }
-    assert!(float(&results["verified"]["comparisons"]) > 1000.0);
-    assert_eq!(fs::read_dir(scratch.path("")).unwrap().count(), 2, "the stores are gone");
-}
-
-#[test]
-fn what_is_recommended_packs_to_the_size_that_was_measured() {
-    let scratch = Scratch::new();
-    let results = sweep(&scratch, 4000, &format!("{GRID} -k 3"));
-    let recommended = results["recommended"].as_array().unwrap();
-    assert!((1..=3).contains(&recommended.len()));
-    for r in recommended {
-        let command = r["command"].as_str().unwrap().strip_prefix("fpstore ").unwrap();
-        let line = format!("{command} --format u64le --json --force").replace("STORE", "store");
-        let summary: Value = serde_json::from_str(&scratch.run(&line).succeeds().stdout).unwrap();
-        let measured = configurations(&results).iter().find(|m| m["id"] == r["id"]).unwrap();
-        assert_eq!(summary["bytes"], measured["size"]["bytes"], "{command}");
-        assert_eq!(measured["on_front"], true);
-    }
-    for quick in results["quick"].as_array().unwrap() {
-        assert!(float(&quick["from_front"]) <= float(&quick["slower_than_best"]) + 1e-9);
-    }
-}
-
-#[test]
-fn ids_models_queries_and_samples_of_10000_are_measured() {
-    let scratch = Scratch::new();
-    scratch.write("queries", raw(&fingerprints(3, 50)));
-    let grid = "--designs halves --block-bytes 512 --codecs auto --low-bits auto -k 1 --json";
-    for model in ["uniform", "clustered", "skewed"] {
-        let line = format!("bench --{model} 2000 {grid} {SHORT} --queries queries --format u64le");
-        let results: Value = serde_json::from_str(&scratch.run(&line).succeeds().stdout).unwrap();
-        assert_eq!(results["queries"]["count"], 50);
-        assert!(results["data"]["model"].as_str().unwrap().contains("seed"), "{results}");
-        assert_eq!(configurations(&results)[0]["size"]["ids"], 0);
-    }
-    let line =
-        format!("bench --uniform 2000 {grid} --ids --rounds 5 --query-count 2000 --turn 999");
-    let results: Value = serde_json::from_str(&scratch.run(&line).succeeds().stdout).unwrap();
-    let m = &configurations(&results)[0];
-    assert!(float(&m["size"]["ids"]) > 2000.0 * 11.0 / 8.0, "{m}");
-    assert_eq!(m["warm"]["samples"], 10_000);
-    assert!(float(&m["warm"]["p999_ns"]) >= float(&m["warm"]["rounds"][0]["p50_ns"]));
-}
-
-#[test]
-fn the_paper_is_measured_as_it_packs() {
-    let scratch = Scratch::new();
-    let results =
-        sweep(&scratch, 2000, "--designs single --block-bytes 512 --codecs gap -k 3 --paper");
-    let ids: Vec<_> = configurations(&results).iter().map(|m| m["id"].as_str().unwrap()).collect();
-    for design in ["3of6", "4x4", "2of5", "quarters"] {
-        assert!(ids.contains(&format!("{design}-1024-xor-0").as_str()), "{ids:?}");
-    }
-}
-
-#[test]
-fn the_time_limit_leaves_out_what_it_does_not_reach() {
-    let scratch = Scratch::new();
-    let grid = "--designs single,halves --block-bytes 256 --codecs gap --low-bits auto -k 3";
-    let run = scratch.run(&format!("bench --uniform 3000 {grid} {SHORT} --time-limit 0 --json"));
-    let results: Value = serde_json::from_str(&run.succeeds().stdout).unwrap();
-    assert_eq!(results["skipped"].as_array().unwrap().len(), 2, "{results}");
-    let text = scratch.run(&format!("bench --uniform 3000 {grid} {SHORT}")).succeeds().stdout;
-    assert!(text.contains("single 256 gap") && text.contains("halves 256 gap"), "{text}");
-    assert!(text.contains("worth having") && text.contains("fpstore pack INPUT -o STORE -k 3"));
-    assert!(text.contains("times as long as predicted"), "{text}");
-}
-
-#[test]
-fn the_quick_recommendation_prints_commands_that_pack() {
-    let scratch = Scratch::new();
-    scratch.write("in", raw(&fingerprints(4, 5000)));
-    let text = scratch.run("bench in --quick -k 3 --format u64le").succeeds().stdout;
-    let distinct = sorted(&fingerprints(4, 5000)).len();
-    assert!(text.starts_with(&format!("{distinct} distinct fingerprints\n")), "once each: {text}");
-    let commands: Vec<_> =
-        text.lines().filter_map(|line| line.split_once("fpstore pack ")).collect();
-    assert_eq!(commands.len(), 3, "{text}");
-    for (number, (_, command)) in commands.iter().enumerate() {
-        let line = format!("pack {command} --format u64le --quiet");
-        scratch.run(&line.replace("STORE", &format!("store{number}"))).succeeds();
-    }
-}
-
-/// A copy of results with the latencies of some configurations made larger.
-fn scaled(results: &Value, factor: f64, ids: impl Fn(&str) -> bool) -> String {
-    let mut results = results.clone();
-    for m in results["configurations"].as_array_mut().unwrap() {
-        if ids(m["id"].as_str().unwrap()) {
-            for round in m["warm"]["rounds"].as_array_mut().unwrap() {
-                round["p50_ns"] = Value::from(float(&round["p50_ns"]) * factor);
-            }
-        }
-    }
-    results.to_string()
-}
-
-#[test]
-fn a_comparison_names_what_got_slower_and_ends_with_1() {
-    let scratch = Scratch::new();
-    let mut results = sweep(&scratch, 2000, &format!("{GRID} -k 2"));
-    // Quiet rounds, as a machine with nothing else to do would have them.
-    for m in results["configurations"].as_array_mut().unwrap() {
-        let rounds = m["warm"]["rounds"].as_array_mut().unwrap();
-        rounds.resize(6, rounds[0].clone());
-        for (number, round) in rounds.iter_mut().enumerate() {
-            round["p50_ns"] = Value::from(1000 + number % 3);
-            round["reference_ns"] = Value::from(500 + number % 2);
-        }
-    }
-    scratch.write("a", results.to_string());
-    scratch.write("one", scaled(&results, 1.1, |id| id == "single-256-gap-auto"));
-    scratch.write("all", scaled(&results, 1.04, |_| true));
-    let same = scratch.run("bench compare a a").succeeds().stdout;
-    assert!(
-        same.contains("16 configurations compared") && same.contains("nothing changed"),
-        "{same}"
-    );
-    let slower = scratch.run("bench compare a one").ends_with_code(1).stdout;
-    assert!(slower.contains("slower: single-256-gap-auto"), "{slower}");
-    assert_eq!(slower.matches("slower: ").count(), 1, "{slower}");
-    let faster = scratch.run("bench compare one a").succeeds().stdout;
-    assert!(faster.contains("faster: single-256-gap-auto"), "{faster}");
-    // A little of each is found by their number.
-    let all = scratch.run("bench compare a all --json").ends_with_code(1).stdout;
-    let all: Value = serde_json::from_str(&all).unwrap();
-    assert_eq!(all["slower"].as_array().unwrap().len(), 0, "{all}");
-    assert!((float(&all["overall"]) - 4.0).abs() < 0.2, "{all}");
-    scratch.run("bench compare a one --least 12").succeeds();
-}
-
-#[test]
-fn what_cannot_be_measured_or_compared_is_told() {
-    let scratch = Scratch::new();
-    scratch.write("empty", "");
-    scratch.write("in", raw(&fingerprints(1, 100)));
-    scratch.write("text", "{}");
-    scratch.run("bench").fails_naming(&["bench: ", "--uniform N"]);
-    scratch.run("bench in --uniform 5").fails_naming(&["not both"]);
-    scratch.run("bench none").fails_naming(&["none"]);
-    scratch.run("bench empty --format u64le").fails_naming(&["no fingerprints"]);
-    scratch.run("bench in --format u64le --queries empty").fails_naming(&["--queries"]);
-    scratch.run("bench --uniform 50 --output in").fails_naming(&["in", "cannot write"]);
-    scratch.run("bench --uniform 50 --tmp-dir nowhere").fails_naming(&["nowhere", "--tmp-dir"]);
-    scratch.run("bench --uniform 50 --overlay text").fails_naming(&["text", "peers --json"]);
-    scratch.run("bench --uniform 50 --calibration in").fails_naming(&["in"]);
-    scratch.run("bench compare text text").fails_naming(&["text", "results.json"]);
-    scratch.run("bench compare none text").fails_naming(&["none", "check the path"]);
-    scratch.run("bench report text -o out").fails_naming(&["text", "results.json"]);
-    for line in [
-        "bench --uniform x",
-        "bench --uniform 5 --clustered 5",
-        "bench in --codecs zip",
-        "bench in --low-bits 12",
-        "bench in --designs nonsense",
-        "bench in -k 65",
-        "bench in --rounds 0",
-        "bench in --quick --output x",
-        "bench compare text",
+    plant(&scratch, "path");
+    let path = scratch.path("path").display().to_string();
+    let arguments = ["bench", "--uniform", "2^10", "a b", "--", "-h"];
+    let ran = run(&scratch, &path, &arguments).ends_with_code(1);
+    assert_eq!(ran.stdout, "path:\n<--uniform><2^10><a b><--><-h>");
+    plant(&scratch, "bin");
+    for (arguments, expected) in [
+        (&["bench", "compare", "x", "--json"][..], "bin:\n<compare><x><--json>"),
+        (&["bench", "--help"], "bin:\n<--help>"),
+        (&["bench"], "bin:\n<>"),
+        (&["man", "bench", "compare"], "bin:\n<man><compare>"),
+        (&["man", "--to", "pages"], "bin:\n<man><--to><pages>"),
     ] {
-        let ran = scratch.run(line);
-        assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{line}");
-        ran.ends_with_code(2);
+        assert_eq!(run(&scratch, &path, arguments).ends_with_code(1).stdout, expected);
     }
-    scratch
-        .run("bench in --format u64le --block-bytes 1000")
-        .fails_naming(&["block bytes", "1000"]);
+    assert!(scratch.path("pages/fpstore-pack.1").exists());
 }
 
-#[cfg(unix)]
 #[test]
-fn a_signal_ends_a_sweep_and_removes_its_stores() {
-    use std::io::{BufRead, BufReader};
-    use std::process::Stdio;
-
+fn without_the_program_one_line_says_how_to_get_it() {
     let scratch = Scratch::new();
-    fs::create_dir(scratch.path("tmp")).unwrap();
-    let line = "bench --uniform 20000 --tmp-dir tmp --rounds 1000 --turn 50";
-    let mut child = scratch.command(line).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // The header is printed before the first store is packed.
-    assert!(lines.next().unwrap().unwrap().contains("20000 distinct"));
-    while fs::read_dir(scratch.path("tmp")).unwrap().next().is_none() {
-        assert!(child.try_wait().unwrap().is_none(), "it goes on until it is stopped");
-    }
-    let pid = child.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert_eq!(fs::read_dir(scratch.path("tmp")).unwrap().count(), 0);
+    let path = scratch.path("nothing").display().to_string();
+    run(&scratch, &path, &["bench", "in"]).fails_with(
+        "bench: fpstore-bench is not there; install it (`cargo install --path tools/bench`), or put it \
+         into PATH or beside fpstore",
+    );
+    let help = run(&scratch, &path, &["help", "bench"]).succeeds().stdout;
+    assert!(help.contains("Usage: fpstore bench") && help.contains("cargo install"), "{help}");
+    let page = run(&scratch, &path, &["man", "bench"]).succeeds().stdout;
+    assert!(page.contains(".TH fpstore-bench 1"), "{page}");
 }

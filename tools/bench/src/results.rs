@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use fpstore_cli::failure::Failure;
 use serde::{Deserialize, Serialize};
 
 use super::machine::{Build, Machine};
 use super::noise::Noise;
 use super::overlay::Engine;
 use super::{data, queries};
-use crate::failure::Failure;
 
 /// The version of the layout of `results.json`.
 pub const VERSION: u32 = 1;

@@ -64,7 +64,7 @@ impl Queries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::data::Model;
+    use crate::data::Model;
 
     #[test]
     fn every_prefix_of_the_mix_has_its_shares() {

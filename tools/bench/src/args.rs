@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use fpstore::{Costs, Design, Planner};
+use fpstore_cli::failure::Failure;
+use fpstore_cli::input::InputArgs;
+use fpstore_cli::memory::{self, Size};
+use fpstore_cli::options::{count, radius, read_costs};
+use fpstore_cli::{completions, man, version};
 
 use super::data::Model;
 use super::grid::{CodecWish, LowBits};
 use super::machine;
-use crate::failure::Failure;
-use crate::input::InputArgs;
-use crate::memory::{self, Size};
-use crate::options::radius;
-use crate::plan::{count, read_costs};
 
 /// The most bytes of stores that stand on the disk together.
 const MOST_GROUP_BYTES: u64 = 4 << 30;
@@ -49,7 +49,9 @@ exponent 2.5 up to 1000, members with 1 to 4 bits flipped; skewed: prefixes of
 network. `bench compare` ends with the code 1 if something got slower.";
 
 /// Measures bytes against latency on a set, and recommends what to pack
-#[derive(clap::Args)]
+#[derive(clap::Parser)]
+#[command(name = "fpstore-bench", bin_name = "fpstore bench", max_term_width = 100)]
+#[command(version, long_version = version::long(), disable_help_subcommand = true)]
 #[command(after_long_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
@@ -64,6 +66,8 @@ pub struct Args {
 pub enum Command {
     Compare(CompareArgs),
     Report(ReportArgs),
+    Man(man::Args),
+    Completions(completions::Args),
 }
 
 /// Says what got slower or faster between two sweeps, beyond noise

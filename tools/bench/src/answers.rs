@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use fpstore::Match;
+use fpstore_cli::failure::Failure;
 use rayon::prelude::*;
 
 use super::results::Verified;
-use crate::failure::Failure;
 
 /// Queries that brute force answers, and the fingerprints it compares at most for all of them.
 const BY_BRUTE_FORCE: usize = 100;

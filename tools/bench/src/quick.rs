@@ -3,12 +3,12 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use fpstore::{Plan, Planner};
+use fpstore_cli::failure::Failure;
 
 use super::front::{self, Point};
 use super::grid::Configuration;
 use super::queries::MATCHING;
 use super::results::Recommended;
-use crate::failure::Failure;
 
 /// One of so many distinct fingerprints is kept alone, and as many in runs: a hundredth in all.
 const ONE_OF: u64 = 200;
@@ -122,7 +122,7 @@ pub fn recommend(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::data::Model;
+    use crate::data::Model;
 
     #[test]
     fn copies_do_not_count_and_the_size_is_estimated() {

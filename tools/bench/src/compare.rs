@@ -17,14 +17,14 @@
 
 use std::process::ExitCode;
 
+use fpstore_cli::failure::Failure;
+use fpstore_cli::output::Output;
 use serde::Serialize;
 
 use super::args::CompareArgs;
 use super::results::{Measured, Results, Round};
 use super::terminal::time;
 use super::timing::median;
-use crate::failure::Failure;
-use crate::output::Output;
 
 /// Standard errors that are taken for noise.
 const ERRORS: f64 = 4.0;

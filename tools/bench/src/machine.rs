@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use fpstore_cli::version;
 use serde::{Deserialize, Serialize};
 
 /// The machine that measured.
@@ -56,8 +57,8 @@ impl Build {
     pub fn this() -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION").to_string(),
-            compiler: option_env!("FPSTORE_COMPILER").unwrap_or("unknown").to_string(),
-            commit: option_env!("FPSTORE_COMMIT").unwrap_or("unknown").to_string(),
+            compiler: version::COMPILER.to_string(),
+            commit: version::COMMIT.to_string(),
             optimized: !cfg!(debug_assertions),
         }
     }

@@ -3,7 +3,7 @@
 use super::front;
 use super::results::{Measured, QuickCheck, Recommended, Results};
 use super::sweep::point;
-pub use crate::units::time;
+pub use fpstore_cli::units::time;
 
 /// Columns and rows of the plot of the chart.
 const PLOT: (usize, usize) = (64, 16);

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use fpstore::{Stats, Store, TableStats, information_bound_bits};
+use fpstore_cli::failure::Failure;
 
 use super::data::Data;
 use super::grid::Configuration;
 use super::results::{Histogram, Pack, Size};
-use crate::failure::Failure;
 
 /// A store in a directory of its own.
 pub struct Packed {

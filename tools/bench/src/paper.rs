@@ -2,11 +2,11 @@
 //! here (section 3 of Manku, Jain, Das Sarma, WWW 2007).
 
 use fpstore::{Codec, Design, Planner};
+use fpstore_cli::failure::Failure;
 use serde::Serialize;
 
 use super::grid::{CodecWish, Configuration, LowBits};
 use super::results::{Measured, Results};
-use crate::failure::Failure;
 
 /// The paper's number of fingerprints in its table of designs, and of its collection.
 const DESIGN_COUNT: u64 = 1 << 34;

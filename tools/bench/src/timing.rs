@@ -4,9 +4,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use fpstore::Searcher;
+use fpstore_cli::failure::Failure;
 
 use super::results::{Round, Warm};
-use crate::failure::Failure;
 
 /// Fewer samples say nothing about one in a thousand.
 const LEAST_FOR_P999: usize = 10_000;

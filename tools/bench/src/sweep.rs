@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use fpstore::{Plan, Planner};
+use fpstore_cli::failure::Failure;
 
 use super::answers::Answers;
 use super::data::Data;
@@ -20,7 +21,6 @@ use super::results::{AtRadius, Cold, Histogram, Measured, Predicted, Throughput,
 use super::stores::Packed;
 use super::timing::{Reference, Samples, clock_ns, time_each};
 use super::{cold, front, throughput};
-use crate::failure::Failure;
 
 /// The most configurations of a group.
 const GROUP: usize = 16;

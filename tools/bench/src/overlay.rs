@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::Path;
 
+use fpstore_cli::failure::Failure;
 use serde::{Deserialize, Serialize};
 
 use super::results::Results;
-use crate::failure::Failure;
 
 /// An engine beside the configurations of the sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

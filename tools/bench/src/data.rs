@@ -13,14 +13,13 @@
 
 use std::path::PathBuf;
 
+use fpstore_cli::failure::Failure;
+use fpstore_cli::input::{InputArgs, Records, Skipped, Source};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-
-use crate::failure::Failure;
-use crate::input::{InputArgs, Records, Skipped, Source};
 
 /// The seed of all models.
 pub const SEED: u64 = 20_070_508;

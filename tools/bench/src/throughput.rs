@@ -6,9 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fpstore::Store;
+use fpstore_cli::failure::Failure;
 
 use super::results::Throughput;
-use crate::failure::Failure;
 
 /// Searches between two looks at the clock.
 const PIECE: usize = 16;

@@ -10,6 +10,7 @@ mod charts;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fpstore_cli::failure::Failure;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
@@ -19,7 +20,6 @@ use super::paper::Paper;
 use super::results::{Measured, Results};
 use super::terminal::{bytes, number, time};
 use super::{noise, overlay};
-use crate::failure::Failure;
 
 const TEMPLATES: [(&str, &str); 5] = [
     ("page.html", include_str!("page.html")),

@@ -1,4 +1,4 @@
-//! `fpstore bench`: what a microsecond costs in bytes, on any set.
+//! `fpstore bench`, as a program of its own: what a microsecond costs in bytes, on any set.
 
 mod answers;
 mod args;
@@ -28,28 +28,37 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant, SystemTime};
 
+use clap::CommandFactory;
+use fpstore_cli::failure::Failure;
+use fpstore_cli::output::Output;
+use fpstore_cli::{command_line, completions, man};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
-pub use args::Args;
-
-use self::args::{Command, MeasureArgs};
+use self::args::{Args, Command, MeasureArgs};
 use self::data::Data;
 use self::grid::{Configuration, configurations};
 use self::queries::Queries;
 use self::results::{Measured, QuickCheck, Recommended, Results};
-use crate::failure::Failure;
-use crate::output::Output;
 
 /// Steps of the bar.
 const STEPS: f64 = 1000.0;
 
+fn main() -> ExitCode {
+    let run = |args: Option<Args>| args.map_or(Ok(ExitCode::SUCCESS), run);
+    command_line::end(command_line::read(std::env::args_os()).and_then(run))
+}
+
 /// Measures, recommends, or compares.
-pub fn run(args: Args) -> Result<ExitCode, Failure> {
+fn run(args: Args) -> Result<ExitCode, Failure> {
     match &args.command {
         Some(Command::Compare(compare)) => compare::run(compare),
         Some(Command::Report(report)) => {
             report::rewrite(&report.results, &report.output, &report.overlay)
                 .map(|()| ExitCode::SUCCESS)
+        }
+        Some(Command::Man(args)) => man::run(args, Args::command()).map(|()| ExitCode::SUCCESS),
+        Some(Command::Completions(args)) => {
+            completions::run(args, &mut Args::command()).map(|()| ExitCode::SUCCESS)
         }
         None if args.measure.quick => run_quick(&args.measure).map(|()| ExitCode::SUCCESS),
         None => run_sweep(&args.measure).map(|()| ExitCode::SUCCESS),
@@ -257,7 +266,7 @@ fn command_line() -> String {
             false => argument,
         }
     });
-    std::iter::once("fpstore".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
+    std::iter::once("fpstore bench".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
 /// Takes the number of the first signal that stops a command, so that the stores that were built are removed;
@@ -272,7 +281,7 @@ fn watch_signals() -> Result<Arc<AtomicUsize>, Failure> {
         use signal_hook::flag;
 
         let came = Arc::new(AtomicBool::new(false));
-        for number in crate::interrupt::watched() {
+        for number in fpstore_cli::interrupt::watched() {
             // A second SIGHUP is no hurry: a terminal that is closed sends two.
             let hurry = match number {
                 SIGHUP => Arc::default(),

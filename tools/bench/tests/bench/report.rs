@@ -7,7 +7,7 @@ use roxmltree::{Document, Node};
 use serde_json::{Value, json};
 
 use crate::Scratch;
-use crate::bench::{GRID, configurations, float, sweep};
+use crate::sweep::{GRID, configurations, float, sweep};
 
 /// A point of a chart: what it stands for, and its values.
 pub type Point = (String, f64, f64);
@@ -179,7 +179,7 @@ fn the_charts_hold_the_points_of_the_results_and_nothing_else() {
     assert!(alone.contains("prefers-color-scheme: dark"));
     assert_same(&charts(&alone), &BTreeMap::from([("front".into(), found["front"].clone())]));
     // Written again from the file alone.
-    scratch.run("bench report out/results.json -o again").succeeds();
+    scratch.run("report out/results.json -o again").succeeds();
     let again = fs::read_to_string(scratch.path("again").join("report.html")).unwrap();
     assert_same(&charts(&again), &found);
 }
@@ -235,7 +235,7 @@ fn noise_is_measured_and_told_and_what_is_far_off_is_marked() {
         results["noise"] = json!({"load_before": load, "cores": 2, "spread": 0.02, "long_rounds": 1,
             "rounds": 32});
         scratch.write("results.json", results.to_string());
-        scratch.run("bench report results.json -o again").succeeds();
+        scratch.run("report results.json -o again").succeeds();
         fs::read_to_string(scratch.path("again").join("report.html")).unwrap()
     };
     let quiet = report(0.1);

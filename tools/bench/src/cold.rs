@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use fpstore_cli::failure::Failure;
+
 use super::results::Cold;
-use crate::failure::Failure;
 
 /// Before each of the queries drops the files of the store at `path` from the page cache, opens it,
 /// and times one search. No mapping of its files may exist. `None` where the system cannot do that.

@@ -1,0 +1,68 @@
+//! Reading command lines, and ending programs.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::failure::Failure;
+
+/// Reads a command line, which begins with the name of the program. What is wrong with it is told in
+/// one line, as every error; `None` stands for a request for help or the version, which is done.
+///
+/// # Errors
+///
+/// [`Failure::Usage`]; [`Failure::Output`] and [`Failure::ClosedPipe`] where help cannot be written.
+pub fn read<P: Parser>(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<Option<P>, Failure> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let error = match P::try_parse_from(&arguments) {
+        Ok(parsed) => return Ok(Some(parsed)),
+        Err(error) => error,
+    };
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match error.print() {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
+            printed => printed.map(|()| None).map_err(Failure::Output),
+        },
+        // A command without arguments is a question.
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+        _ => Err(Failure::Usage(usage::<P>(&error.render().to_string(), &arguments))),
+    }
+}
+
+/// What the parser of the command line says, in one line and with the way to help.
+fn usage<P: Parser>(text: &str, arguments: &[OsString]) -> String {
+    let told = text.lines().map(str::trim).take_while(|line| {
+        !line.starts_with("Usage:") && !line.starts_with("For more information")
+    });
+    let told: Vec<&str> = told.filter(|line| !line.is_empty()).collect();
+    let told = told.join(" ").replace(" tip: ", "; ");
+    let told = told.strip_prefix("error: ").unwrap_or(&told);
+    // The command as far as it is one.
+    let mut command = P::command();
+    let mut name = command.get_bin_name().unwrap_or(command.get_name()).to_string();
+    for argument in &arguments[1.min(arguments.len())..] {
+        let Some(below) = command.find_subcommand(argument) else { break };
+        name = format!("{name} {}", below.get_name());
+        command = below.clone();
+    }
+    format!("{told}; see `{name} --help`")
+}
+
+/// The exit code of what a program came to; tells an error on standard error, in one line.
+pub fn end(result: Result<ExitCode, Failure>) -> ExitCode {
+    match result {
+        Ok(code) => code,
+        // Whoever read our output has enough of it.
+        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nothing can be done if standard error is closed too.
+            let _ = writeln!(io::stderr(), "fpstore: {}", failure.line());
+            ExitCode::from(failure.code())
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The command-line tool of fpstore.
+//!
+//! A library for its own program and for its siblings (`fpstore-bench`), which share how inputs are
+//! read and how everything is told; it promises nothing to others.
+//!
+//! [`main`] maps the outcome of a subcommand to an exit code: 0 for success (for `query`: something
+//! matched), 1 for a query without a match and for a comparison of benchmarks that found something
+//! slower, 2 for an error, 129, 130 and 143 for a command that SIGHUP, SIGINT or SIGTERM stopped. Results go to
+//! standard output; progress and the one line of an error go to standard error.
+
+mod bench;
+mod cli;
+pub mod command_line;
+pub mod completions;
+mod dedup;
+mod dump;
+pub mod failure;
+mod glossary;
+mod ids;
+pub mod input;
+pub mod interrupt;
+mod join;
+pub mod man;
+pub mod memory;
+mod merge_pairs;
+pub mod options;
+pub mod output;
+mod pack;
+mod pairs;
+mod plan;
+mod progress;
+mod query;
+mod report;
+mod stat;
+mod table;
+mod target;
+pub mod units;
+mod verify;
+pub mod version;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the tool on the arguments of the process.
+pub fn main() -> ExitCode {
+    run(std::env::args_os())
+}
+
+/// Runs the tool on a command line, which begins with the name of the program.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let run = |cli: Option<cli::Cli>| cli.map_or(Ok(ExitCode::SUCCESS), cli::Cli::run);
+    command_line::end(command_line::read(arguments).and_then(run))
+}
