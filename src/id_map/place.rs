@@ -1,23 +1,15 @@
 //! Where an id map is written, and how it comes to be together with its store (section 2 of the
 //! specification).
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::IdMap;
+use super::reader::{IdMap, pending_path};
 use crate::error::{Error, IdMapProblem, Result};
 use crate::files::{self, Temporary, Visible};
 use crate::format::ID_MAP_FILE;
 use crate::store::{Store, with_unfinished_id_map};
-
-/// The name of a map while its store comes to be.
-pub(super) fn pending_path(path: &Path) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(".new");
-    PathBuf::from(name)
-}
 
 /// A map that is being written, as a temporary file beside its place.
 #[derive(Debug)]

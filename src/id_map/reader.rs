@@ -1,11 +1,11 @@
 //! Reads strings of an id map by their numbers.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::place::pending_path;
 use super::text::Texts;
 use crate::error::{Corruption, Error, IdMapProblem, Result};
 use crate::files::{open_regular, read_exact_at};
@@ -14,6 +14,13 @@ use crate::format::{
     PAGE_GROUPS, PAGE_STRINGS, entries, id_map_footer, numbered_crc,
 };
 use crate::store::Store;
+
+/// The name of a map while its store comes to be.
+pub(super) fn pending_path(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(".new");
+    PathBuf::from(name)
+}
 
 /// An open id map: the strings of the ids of a store, by their numbers.
 ///
