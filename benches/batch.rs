@@ -14,7 +14,7 @@ mod sets;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use fpstore::{BatchPlan, Design, Packer, Store};
+use fpstore::{BatchPlan, Design, Execution, Packer, Store};
 use sets::Random;
 
 const SEED: u64 = 20_070_508;
@@ -54,7 +54,10 @@ fn main() {
 
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let path = temporary.path().join("store");
-    let packer = Packer::new().design(design.clone()).block_bytes(block_bytes).memory(2 << 30);
+    let packer = Packer::new()
+        .design(design.clone())
+        .block_bytes(block_bytes)
+        .execution(Execution::new().memory(2 << 30));
     packer.pack(&path, (0..count).map(fingerprint)).expect("the set is packed");
     let store = Store::open(&path).expect("the store opens");
     store.verify().expect("the store is sound");
@@ -90,11 +93,11 @@ fn main() {
     );
     for plan in [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream] {
         for threads in [1, 2] {
-            let batch = store.search_batch(&queries, RADIUS).plan(plan).threads(threads);
+            let batch = store.batch(RADIUS).plan(plan).execution(Execution::new().threads(threads));
             let predicted = batch.predicted(plan, asked as u64).unwrap_or(f64::NAN);
             let (start, processor) = (Instant::now(), processor_seconds());
             let mut found = (0, 0);
-            let summary = batch.run(|answer| {
+            let summary = batch.run(&queries, |answer| {
                 let sum = answer.matches.iter();
                 found = sum.fold(found, |sum, at| mix(sum, answer.query, at.fingerprint));
                 ControlFlow::Continue(())

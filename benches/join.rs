@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use fpstore::{Design, JoinEvent, Packer, Store};
+use fpstore::{Design, Execution, JoinEvent, Packer, Store};
 use sets::Random;
 
 const RADIUS: u32 = 3;
@@ -71,7 +71,10 @@ fn main() {
             .map(|ten| (ten[8].min(ten[9]), ten[8].max(ten[9])))
             .collect();
         let design = Design::named("single").expect("a design");
-        let packer = Packer::new().design(design).block_bytes(1024).memory(2 << 30);
+        let packer = Packer::new()
+            .design(design)
+            .block_bytes(1024)
+            .execution(Execution::new().memory(2 << 30));
         packer.pack(&path, &set).expect("the set is packed");
         drop(set);
         let store = Store::open(&path).expect("the store opens");
@@ -80,7 +83,7 @@ fn main() {
             // The high-water mark starts again where the system allows it.
             let _ = std::fs::write("/proc/self/clear_refs", "5");
             let (start, processor) = (Instant::now(), processor_seconds());
-            let join = store.self_join(RADIUS).threads(threads);
+            let join = store.self_join(RADIUS).execution(Execution::new().threads(threads));
             let summary = join.run(|event| {
                 if let JoinEvent::Pairs(pairs) = event {
                     for pair in pairs {

@@ -13,7 +13,7 @@ mod sets;
 
 use std::time::{Duration, Instant};
 
-use fpstore::{Design, PackSummary, Packer, Store};
+use fpstore::{Design, Execution, PackSummary, Packer, Store};
 use rdst::RadixSort;
 use sets::Random;
 
@@ -26,7 +26,10 @@ fn uniform(exponent: u32) -> Vec<u64> {
 fn pack(set: &[u64], design: &Design, threads: usize) -> (PackSummary, Duration) {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let path = temporary.path().join("store");
-    let packer = Packer::new().design(design.clone()).block_bytes(1024).threads(threads);
+    let packer = Packer::new()
+        .design(design.clone())
+        .block_bytes(1024)
+        .execution(Execution::new().threads(threads));
     let start = Instant::now();
     let summary = packer.pack(&path, set).expect("the set is packed");
     let time = start.elapsed();

@@ -8,16 +8,19 @@
 //! # The types
 //!
 //! * [`Packer`] writes a set of fingerprints as a store, a directory of immutable files;
-//! * [`Store`] opens it, and answers [`search`](Store::search), [`contains`](Store::contains),
-//!   [`iter`](Store::iter), [`stats`](Store::stats) and [`verify`](Store::verify) from any number
-//!   of threads;
+//! * [`Store`] opens it. It is a handle, to be cloned and shared; what it holds at a moment is a
+//!   [`Snapshot`], which answers [`search`](Snapshot::search), [`contains`](Snapshot::contains),
+//!   [`iter`](Snapshot::iter), [`stats`](Snapshot::stats) and [`verify`](Snapshot::verify) from any number
+//!   of threads, also after the store was replaced;
 //! * [`Searcher`] is for many queries from one thread: it keeps its buffers;
 //! * [`Batch`] is for many queries at once;
 //! * [`Join`] gives all pairs of near fingerprints of a store, or of two, and [`Clustering`] the
 //!   clusters that these form, with one fingerprint of each to keep;
+//! * [`Execution`] says how all this runs: threads, memory, what stops it, who is told how far it is;
 //! * [`Planner`] predicts size and latency of every design, and recommends one;
 //! * [`Design`] says how many sorted copies of the set there are, which is the trade of space for
-//!   time; [`Codec`] how they are compressed.
+//!   time; [`Codec`] how they are compressed;
+//! * [`IdMap`] gives the strings of documents for ids.
 //!
 //! ```
 //! use fpstore::{Design, Packer, Store};
@@ -44,7 +47,7 @@
 //!
 //! A fingerprint may come with ids, any number of them, of 64 bits each. They are stored once, in
 //! the order of the fingerprints, in a file of their own ([`Packer::pack_with_ids`],
-//! [`Store::ids`]).
+//! [`Snapshot::ids`]).
 //!
 //! A search permutes the query for each table, descends the router to the blocks that can hold
 //! matches, compares the columns of these blocks with the query, decodes the few blocks in which
@@ -57,7 +60,7 @@
 //! An open store takes 8 bytes per block of mapped router, and up to 5 bytes per block of heap; 2 more
 //! where keys crowd. With blocks of 1024 bytes, which hold some 200 keys, that is 0.065 byte per
 //! fingerprint and table. A
-//! [`Packer`] takes 16 bytes per fingerprint, or what [`Packer::memory`] allows: then it sorts in
+//! [`Packer`] takes 16 bytes per fingerprint, or what [`Execution::memory`] allows: then it sorts in
 //! temporary files, of up to 16 bytes per fingerprint. With ids both are twice as much.
 //!
 //! # Limits
@@ -78,6 +81,7 @@ mod codec;
 mod costs;
 mod design;
 mod error;
+mod execution;
 #[doc(hidden)]
 pub mod files;
 mod format;
@@ -97,9 +101,9 @@ mod set_sum;
 mod simd;
 mod snapshot;
 mod sort;
+mod storage;
 mod store;
 mod table;
-mod threads;
 mod thresholds;
 
 pub use calibrate::CalibrationGap;
@@ -108,18 +112,19 @@ pub use design::Design;
 #[doc(hidden)]
 pub use error::Bytes;
 pub use error::{Corruption, Error, ErrorKind, IdMapProblem, Result, Unsupported};
+pub use execution::{Execution, Phase, Progress};
 pub use format::{BitRange, Codec, IdMapTag, SkippedSection};
 pub use id_map::{IdMap, IdMapReader, IdMapWriter};
 pub use ids::{IdStats, Ids};
 pub use plan::{Objective, Plan, Planner, TablePlan};
-pub use query::batch::{Answer, Batch, BatchPlan, BatchSummary};
+pub use query::Flow;
+pub use query::batch::{Answer, Answers, Batch, BatchPlan, BatchSummary, OwnedAnswer};
 pub use query::clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
-pub use query::join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
-pub use query::search::{Match, SearchWork, Searcher};
+pub use query::join::{Join, JoinEvent, JoinSummary, Pair, Pairs};
+pub use query::search::{SearchWork, Searcher};
+pub use segment::PackTimes;
 pub use simd::simd_level;
-pub use snapshot::{Iter, IterWithIds};
-pub use store::{
-    OpenOptions, PackEstimate, PackSession, PackSummary, PackTimes, Packer, Phase, PreparedPack,
-    Progress, SegmentStats, Stats, Store, VerifyProgress, VerifyReport,
-};
+pub use snapshot::union::Match;
+pub use snapshot::{Iter, IterWithIds, SegmentStats, Snapshot, Stats, VerifyReport};
+pub use store::{OpenOptions, PackEstimate, PackSession, PackSummary, Packer, PreparedPack, Store};
 pub use table::{TableStats, information_bound_bits};

@@ -1,7 +1,6 @@
 //! Measures the steps of joins and batches.
 
 use std::hint::black_box;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
@@ -9,6 +8,7 @@ use super::uniform::{self, fingerprint};
 use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::Result;
+use crate::execution::Execution;
 use crate::query::batch::{self, BatchPlan};
 use crate::query::join;
 use crate::simd::Level;
@@ -49,7 +49,7 @@ pub(super) fn measure(directory: &Path, costs: &mut Costs) -> Result<()> {
     let predicted = |pass_ns: f64| {
         let mut costs = *costs;
         costs.join.pass_ns = pass_ns;
-        let batch = store.search_batch(&queries, K).threads(1).costs(costs);
+        let batch = store.batch(K).execution(Execution::new().threads(1).costs(costs));
         batch.predicted(BatchPlan::Stream, QUERIES).unwrap_or_default()
     };
     costs.join.pass_ns = solve(predicted, streamed, costs.join.pass_ns);
@@ -72,10 +72,9 @@ fn pair_ns(level: Level) -> Result<f64> {
 }
 
 fn stream(store: &Store, queries: &[u64]) -> Result<()> {
-    let batch = store.search_batch(queries, K).plan(BatchPlan::Stream).threads(1);
-    batch.run(|answer| {
+    let batch = store.batch(K).plan(BatchPlan::Stream).execution(Execution::new().threads(1));
+    batch.run(queries, |answer| {
         black_box(answer.count);
-        ControlFlow::Continue(())
     })?;
     Ok(())
 }

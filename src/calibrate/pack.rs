@@ -7,6 +7,7 @@ use super::uniform::fingerprint;
 use crate::costs::PackCosts;
 use crate::design::Design;
 use crate::error::{Error, Result};
+use crate::execution::Execution;
 use crate::store::Packer;
 
 /// Repetitions of which the fastest counts.
@@ -23,8 +24,10 @@ impl PackCosts {
     pub(super) fn measure(&mut self, directory: &Path) -> Result<()> {
         let design: Design = DESIGN.parse()?;
         let path = directory.join("calibration.fps");
-        let in_memory = Packer::new().design(design).block_bytes(1024).threads(1);
-        let spilled = in_memory.clone().memory(LITTLE);
+        let alone = Execution::new().threads(1);
+        let in_memory = Packer::new().design(design).block_bytes(1024);
+        let in_memory = in_memory.execution(alone.clone());
+        let spilled = in_memory.clone().execution(alone.memory(LITTLE));
         let time = |packer: &Packer, with_ids: bool| -> Result<f64> {
             let mut least = f64::INFINITY;
             for _ in 0..ROUNDS {

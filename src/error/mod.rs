@@ -29,6 +29,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused an operation on a file.
+    #[non_exhaustive]
     Io {
         /// The file or directory.
         path: PathBuf,
@@ -38,6 +39,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The directory holds no store.
+    #[non_exhaustive]
     NotAStore {
         /// The path that was opened.
         path: PathBuf,
@@ -45,6 +47,7 @@ pub enum Error {
         found: &'static str,
     },
     /// A file of the store is not what a writer wrote.
+    #[non_exhaustive]
     Corrupt {
         /// The damaged file.
         path: PathBuf,
@@ -54,6 +57,7 @@ pub enum Error {
         corruption: Corruption,
     },
     /// A file of the store is sound and uses something that this version does not know.
+    #[non_exhaustive]
     Unsupported {
         /// The file.
         path: PathBuf,
@@ -63,11 +67,13 @@ pub enum Error {
         feature: Unsupported,
     },
     /// The output of a pack is a store already, and replacing it was not asked for.
+    #[non_exhaustive]
     Exists {
         /// The directory.
         path: PathBuf,
     },
     /// The output of a pack holds something that is not a store. It is never replaced.
+    #[non_exhaustive]
     Foreign {
         /// The directory, or the file that stands in its place.
         path: PathBuf,
@@ -75,6 +81,7 @@ pub enum Error {
         entry: String,
     },
     /// An id map cannot be written to its place, or is not the one that it should be.
+    #[non_exhaustive]
     IdMap {
         /// The id map; of [`IdMapProblem::NotMeant`] the store.
         path: PathBuf,
@@ -82,17 +89,20 @@ pub enum Error {
         problem: IdMapProblem,
     },
     /// Another writer holds the lock of the store.
+    #[non_exhaustive]
     Busy {
         /// The directory.
         path: PathBuf,
     },
     /// The manifest of the store to be replaced says that all segment numbers or all generations are
     /// used up.
+    #[non_exhaustive]
     NoSegmentNumber {
         /// The directory.
         path: PathBuf,
     },
     /// An option has a value that it cannot have.
+    #[non_exhaustive]
     InvalidOption {
         /// The option's name.
         option: &'static str,
@@ -104,6 +114,7 @@ pub enum Error {
     /// Some fingerprints of a pack came with ids and others without.
     MixedIds,
     /// A fingerprint that must be stored is not.
+    #[non_exhaustive]
     NotStored {
         /// The fingerprint.
         fingerprint: u64,
@@ -115,6 +126,7 @@ pub enum Error {
     /// An earlier call of this session failed, so it takes no more.
     Ended,
     /// More memory is needed than was allowed.
+    #[non_exhaustive]
     MemoryLimit {
         /// What needs it.
         what: String,
@@ -124,18 +136,21 @@ pub enum Error {
         needed: u64,
     },
     /// The system has not so much memory.
+    #[non_exhaustive]
     OutOfMemory {
         /// Bytes that were asked for.
         bytes: u64,
     },
     /// The system cannot start the threads that were asked for.
+    #[non_exhaustive]
     Threads {
         /// How many; 0 stands for one per core.
         threads: usize,
         /// Why.
-        source: rayon::ThreadPoolBuildError,
+        source: io::Error,
     },
     /// The set needs more than the format allows.
+    #[non_exhaustive]
     TooManyBlocks {
         /// Number of fingerprints.
         count: u64,

@@ -1,40 +1,76 @@
 //! The ids of one fingerprint.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::reader::IdColumn;
 use crate::error::Result;
 
-/// The ids of a fingerprint, from [`Store::ids`](crate::Store::ids), ascending and each once; ends
+/// The ids of a fingerprint, from [`Snapshot::ids`](crate::Snapshot::ids), ascending and each once; ends
 /// after the first error.
 ///
 /// Reads as it goes, so that ten million ids take no more memory than one.
-pub struct Ids<'a> {
-    /// The ids in each segment that has some.
-    runs: Vec<Run<'a>>,
+#[derive(Default)]
+pub struct Ids {
+    runs: Runs,
+}
+
+/// The ids in each segment that has some.
+#[derive(Default)]
+enum Runs {
+    #[default]
+    None,
+    /// Without an allocation.
+    One(Run),
+    Several(Vec<Run>),
 }
 
 /// The ids of a fingerprint in one segment.
-struct Run<'a> {
-    column: &'a IdColumn,
+struct Run {
+    column: Arc<IdColumn>,
     /// Numbers of ids that were not read.
     left: Range<u64>,
     /// The id that was read last and not given yet; only where there are several runs.
     head: Option<u64>,
 }
 
-impl<'a> Ids<'a> {
-    /// Those ids of each column whose numbers are given.
-    pub(crate) fn new(runs: impl IntoIterator<Item = (&'a IdColumn, Range<u64>)>) -> Self {
-        let run = |(column, left)| Run { column, left, head: None };
-        Self { runs: runs.into_iter().map(run).collect() }
+impl Runs {
+    fn as_mut_slice(&mut self) -> &mut [Run] {
+        match self {
+            Self::None => &mut [],
+            Self::One(only) => std::slice::from_mut(only),
+            Self::Several(runs) => runs,
+        }
+    }
+
+    fn as_slice(&self) -> &[Run] {
+        match self {
+            Self::None => &[],
+            Self::One(only) => std::slice::from_ref(only),
+            Self::Several(runs) => runs,
+        }
+    }
+}
+
+impl Ids {
+    /// Adds those ids of a column whose numbers are given.
+    pub(crate) fn add(&mut self, column: &Arc<IdColumn>, numbers: Range<u64>) {
+        let run = Run { column: Arc::clone(column), left: numbers, head: None };
+        self.runs = match std::mem::take(&mut self.runs) {
+            Runs::None => Runs::One(run),
+            Runs::One(first) => Runs::Several(vec![first, run]),
+            Runs::Several(mut runs) => {
+                runs.push(run);
+                Runs::Several(runs)
+            }
+        };
     }
 
     /// Number of ids that are left, in constant time. A store that [`Packer`](crate::Packer) wrote has
     /// one segment; an id that stands in several counts in each.
     pub fn len(&self) -> u64 {
-        let left = |run: &Run<'_>| run.left.end - run.left.start + u64::from(run.head.is_some());
-        self.runs.iter().map(left).sum()
+        let left = |run: &Run| run.left.end - run.left.start + u64::from(run.head.is_some());
+        self.runs.as_slice().iter().map(left).sum()
     }
 
     /// Whether no id is left.
@@ -43,14 +79,14 @@ impl<'a> Ids<'a> {
     }
 }
 
-impl Run<'_> {
+impl Run {
     fn read(&mut self) -> Result<Option<u64>> {
         self.left.next().map(|number| self.column.id(number)).transpose()
     }
 }
 
 /// The least of the next ids of all runs; takes it from each.
-fn merge(runs: &mut [Run<'_>]) -> Result<Option<u64>> {
+fn merge(runs: &mut [Run]) -> Result<Option<u64>> {
     let mut least = None;
     for run in runs.iter_mut() {
         if run.head.is_none() {
@@ -62,25 +98,25 @@ fn merge(runs: &mut [Run<'_>]) -> Result<Option<u64>> {
     Ok(least)
 }
 
-impl Iterator for Ids<'_> {
+impl Iterator for Ids {
     type Item = Result<u64>;
 
     #[inline]
     fn next(&mut self) -> Option<Result<u64>> {
-        let next = match &mut self.runs[..] {
+        let next = match self.runs.as_mut_slice() {
             [only] => only.read(),
             several => merge(several),
         };
         if next.is_err() {
-            self.runs.clear();
+            self.runs = Runs::None;
         }
         next.transpose()
     }
 }
 
-impl std::iter::FusedIterator for Ids<'_> {}
+impl std::iter::FusedIterator for Ids {}
 
-impl std::fmt::Debug for Ids<'_> {
+impl std::fmt::Debug for Ids {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ids").field("len", &self.len()).finish_non_exhaustive()
     }

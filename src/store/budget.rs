@@ -4,12 +4,11 @@
 //! What readers of inputs buffer is no matter of this crate: who reads large pieces allows that
 //! much less.
 
+use crate::execution::budget::{PROCESS_BYTES, THREAD_BYTES};
 use crate::sort;
 
-/// Bytes that a pack takes beside records: the process itself, buffers for blocks, and those of
-/// each thread.
-const FIXED_BYTES: u64 = 12 << 20;
-const THREAD_BYTES: u64 = 1 << 20;
+/// Bytes that a pack takes beside records: the process itself, and buffers for blocks.
+const FIXED_BYTES: u64 = PROCESS_BYTES + (2 << 20);
 
 /// Fingerprints that are in memory twice in any case: with a thousand threads in little memory more
 /// is taken than is allowed, lest nothing go on.

@@ -11,13 +11,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::intake::Intake;
 use super::pack::Packer;
-use super::session::Session;
-use super::storage::Storage;
 use super::{OpenOptions, Store};
 use crate::design::Design;
 use crate::error::Error;
 use crate::sort::Spill;
+use crate::storage::Storage;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -269,28 +269,28 @@ fn pack(storage: &Simulated, set: &[u64]) -> Result<(), Error> {
 fn pack_with_ids(storage: &Simulated, set: &[u64], capacity: usize) -> Result<(), Error> {
     let pairs: Vec<[u64; 2]> =
         set.iter().flat_map(|&fp| (0..1 + fp % 3).map(move |id| [fp, fp % 1000 + id])).collect();
-    let mut session = Session::new(packer(), Path::new("simulated"), storage.clone(), capacity);
-    session.begin()?;
-    session.admit(true)?;
-    let mut rest = session.fill_pairs(&pairs);
+    let mut intake = Intake::new(packer(), Path::new("simulated"), storage.clone(), capacity);
+    let standing = intake.pack.clear()?;
+    intake.admit(true)?;
+    let mut rest = intake.fill_pairs(&pairs);
     while !rest.is_empty() {
-        session.spill()?;
-        rest = session.fill_pairs(rest);
+        intake.spill(&standing)?;
+        rest = intake.fill_pairs(rest);
     }
-    session.finish().map(|_| ())
+    intake.sort()?.write(standing)?.commit().map(|_| ())
 }
 
 /// Packs with room for `capacity` fingerprints, twice.
 fn pack_within(storage: &Simulated, set: &[u64], capacity: usize) -> Result<(), Error> {
-    let mut session = Session::new(packer(), Path::new("simulated"), storage.clone(), capacity);
-    session.begin()?;
-    session.admit(false)?;
-    let mut rest = session.fill(set);
+    let mut intake = Intake::new(packer(), Path::new("simulated"), storage.clone(), capacity);
+    let standing = intake.pack.clear()?;
+    intake.admit(false)?;
+    let mut rest = intake.fill(set);
     while !rest.is_empty() {
-        session.spill()?;
-        rest = session.fill(rest);
+        intake.spill(&standing)?;
+        rest = intake.fill(rest);
     }
-    session.finish().map(|_| ())
+    intake.sort()?.write(standing)?.commit().map(|_| ())
 }
 
 /// Room for fewer fingerprints than the new set has.

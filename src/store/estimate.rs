@@ -55,10 +55,7 @@ impl Packer {
 
     fn estimate_of(&self, count: u64, greatest: Option<u64>) -> Result<PackEstimate> {
         self.check_options()?;
-        let threads = match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
+        let threads = self.execution.thread_count();
         let (design, block_bytes, planner) = self.layout(count, Ok)?;
         let planner = planner.designs([design.clone()]).block_bytes(Some(block_bytes));
         let plan = planner.best()?;
@@ -68,7 +65,7 @@ impl Packer {
             let blocks = (table_bytes / tables).saturating_sub(TABLE_BYTES);
             id_bytes(count, blocks / (u64::from(block_bytes) + 8), greatest)
         });
-        let capacity = budget::capacity(self.memory, threads, 0) as u64;
+        let capacity = budget::capacity(self.execution.memory_limit(), threads, 0) as u64;
         let (spills, in_memory, spilled) = match greatest {
             None => (count > capacity, budget::in_memory_bytes(count, threads), 16 * count),
             Some(_) => {
@@ -77,7 +74,7 @@ impl Packer {
                 (count > capacity / 2, in_memory, 32 * count + count / 8)
             }
         };
-        let c = &self.costs.pack;
+        let c = &self.execution.cost().pack;
         let nanoseconds = if spills { c.spilled_ns } else { c.memory_ns };
         let id_nanoseconds = if spills { c.spilled_id_ns } else { c.memory_id_ns };
         let share = c.serial_share + (1.0 - c.serial_share) / threads as f64;
@@ -86,7 +83,7 @@ impl Packer {
         Ok(PackEstimate {
             design,
             block_bytes,
-            memory_bytes: self.memory.filter(|_| spills).unwrap_or(in_memory),
+            memory_bytes: self.execution.memory_limit().filter(|_| spills).unwrap_or(in_memory),
             temporary_bytes: if spills { spilled } else { 0 },
             store_bytes: table_bytes + id_bytes,
             id_bytes,

@@ -1,34 +1,27 @@
 //! Packs a set into a store, and commits it.
 
 use std::borrow::Borrow;
-use std::fmt;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::path::Path;
 
-use super::progress::{OnProgress, PackTimes, Progress};
 use super::session::PackSession;
+use super::summary::PackSummary;
 use super::target;
 use crate::codec::profile::Profile;
-use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::{Error, Result};
+use crate::execution::{Execution, budget};
 use crate::format::{self, Codec};
 use crate::plan::{Objective, Planner};
-use crate::table::TableStats;
-use crate::threads;
 
-/// The least memory that a pack can be held to.
-const MIN_MEMORY: u64 = 16 << 20;
 /// Fingerprints that are taken from an iterator together.
 const PIECE: usize = 1 << 13;
 
 /// Writes a set of fingerprints as a compressed store.
 ///
 /// Memory: 16 bytes per fingerprint, 8 bytes per block of a table, and some MiB; or what
-/// [`memory`](Self::memory) allows, with up to 16 bytes per fingerprint in temporary files. The files
+/// [`Execution::memory`] allows, with up to 16 bytes per fingerprint in temporary files. The files
 /// are the same, byte for byte, whatever the order of the input, its duplicates, the memory and the
 /// number of threads.
 ///
@@ -46,7 +39,7 @@ const PIECE: usize = 1 << 13;
 /// assert_eq!((summary.distinct, summary.tables.len()), (10_000, 4));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Packer {
     pub(super) design: Option<Design>,
     pub(super) radius: u32,
@@ -54,65 +47,13 @@ pub struct Packer {
     pub(super) block_bytes: Option<u32>,
     pub(super) codec: Option<Codec>,
     pub(super) low_bits: Option<u32>,
-    pub(super) costs: Costs,
-    pub(super) threads: usize,
     pub(super) replace: bool,
-    pub(super) memory: Option<u64>,
-    pub(super) temporary_directory: Option<PathBuf>,
-    pub(super) cancel: Option<Arc<AtomicBool>>,
-    pub(super) progress: OnProgress,
-}
-
-/// What a pack has written.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct PackSummary {
-    /// Fingerprints read, duplicates included.
-    pub read: u64,
-    /// Distinct fingerprints.
-    pub distinct: u64,
-    /// Distinct pairs of a fingerprint and an id; `None` without ids.
-    pub ids: Option<u64>,
-    /// Bytes of the file of the ids; 0 without.
-    pub id_bytes: u64,
-    /// Bytes of all files.
-    pub bytes: u64,
-    /// The tables.
-    pub tables: Vec<TableStats>,
-    /// The design of the tables, given or chosen.
-    pub design: Design,
-    /// Bytes per block, given or chosen.
-    pub block_bytes: u32,
-    /// Predicts what other designs would take for this set. It knows the options of the packer and,
-    /// where something was left to choose, a sample of the set; it looks at those designs and sizes
-    /// that the packer had to choose from.
-    pub planner: Planner,
-    /// Bytes of temporary files, at most at any time; 0 where everything was in memory.
-    pub temporary_bytes: u64,
-    /// What took how long.
-    pub times: PackTimes,
+    pub(super) execution: Execution,
 }
 
 impl Default for Packer {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl fmt::Debug for Packer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Packer")
-            .field("design", &self.design)
-            .field("radius", &self.radius)
-            .field("objective", &self.objective)
-            .field("block_bytes", &self.block_bytes)
-            .field("codec", &self.codec)
-            .field("low_bits", &self.low_bits)
-            .field("threads", &self.threads)
-            .field("replace", &self.replace)
-            .field("memory", &self.memory)
-            .field("temporary_directory", &self.temporary_directory)
-            .finish_non_exhaustive()
     }
 }
 
@@ -128,13 +69,8 @@ impl Packer {
             block_bytes: None,
             codec: None,
             low_bits: None,
-            costs: Costs::default(),
-            threads: 0,
             replace: false,
-            memory: None,
-            temporary_directory: None,
-            cancel: None,
-            progress: Arc::new(|_| {}),
+            execution: Execution::new(),
         }
     }
 
@@ -179,16 +115,10 @@ impl Packer {
         self
     }
 
-    /// The constants of the machine that will search, by which design and size of blocks are chosen
-    /// where they are not given. Other constants may make other files.
-    pub fn costs(mut self, costs: Costs) -> Self {
-        self.costs = costs;
-        self
-    }
-
-    /// Number of threads, up to 1024; 0 stands for the number of cores.
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
+    /// How it runs. Held to an amount of memory, it sorts in temporary files of 8 bytes per fingerprint, at
+    /// most 16 for a time; of pairs with ids, at most 33. The files of the store stay the same.
+    pub fn execution(mut self, execution: Execution) -> Self {
+        self.execution = execution;
         self
     }
 
@@ -201,35 +131,6 @@ impl Packer {
         self
     }
 
-    /// The most bytes of memory that the pack takes, from 16 MiB on: its own and that of the process
-    /// it runs in, as far as that is usual. What does not fit is sorted in temporary files of 8
-    /// bytes per fingerprint, at most 16 for a time; of pairs with ids, at most 33. The files of the store
-    /// stay the same. Without it everything is sorted in memory.
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = Some(bytes);
-        self
-    }
-
-    /// The directory for temporary files; by default the one of the store. A pack removes those
-    /// that a killed one left in the same directory, and none that a running one holds locked.
-    pub fn temporary_directory(mut self, path: impl Into<PathBuf>) -> Self {
-        self.temporary_directory = Some(path.into());
-        self
-    }
-
-    /// A flag that stops the pack with [`Error::Cancelled`] soon after it is set. What was written is
-    /// removed.
-    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
-        self.cancel = Some(cancel);
-        self
-    }
-
-    /// A function that is told how far the pack has come, from any thread.
-    pub fn on_progress(mut self, progress: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.progress = Arc::new(progress);
-        self
-    }
-
     /// Checks options and output without writing anything, so that a long input need not be read in
     /// vain.
     ///
@@ -238,7 +139,7 @@ impl Packer {
     /// As [`Self::pack`].
     pub fn check_target(&self, path: impl AsRef<Path>) -> Result<()> {
         self.check_options()?;
-        if let Some(directory) = &self.temporary_directory {
+        if let Some(directory) = self.execution.scratch() {
             let action = "create temporary files in this directory";
             let metadata = fs::metadata(directory).map_err(Error::io(directory, action))?;
             if !metadata.is_dir() {
@@ -280,7 +181,7 @@ impl Packer {
 
     /// As [`Self::pack`], of pairs of a fingerprint and an id. A fingerprint may have any number of ids;
     /// it is stored once, and each of its distinct ids once. Takes 32 bytes of memory per pair, or what
-    /// [`memory`](Self::memory) allows, with up to 33 bytes per pair in temporary files.
+    /// [`Execution::memory`] allows, with up to 33 bytes per pair in temporary files.
     ///
     /// # Errors
     ///
@@ -344,11 +245,8 @@ impl Packer {
                 "they are a power of two from 256 to 65536",
             );
         }
-        if let Some(memory) = self.memory.filter(|&memory| memory < MIN_MEMORY) {
-            let what = "a pack needs".to_string();
-            return Err(Error::MemoryLimit { what, limit: memory, needed: MIN_MEMORY });
-        }
-        threads::check(self.threads)?;
+        budget::check(self.execution.memory_limit(), "a pack needs")?;
+        self.execution.check_threads()?;
         Profile::new(&[]).choose(self.codec, self.low_bits).map(|_| ())
     }
 
@@ -370,7 +268,7 @@ impl Packer {
             .block_bytes(self.block_bytes)
             .codec(self.codec)
             .low_bits(self.low_bits)
-            .costs(self.costs);
+            .costs(*self.execution.cost());
         if let (Some(design), Some(block_bytes)) = (&self.design, self.block_bytes) {
             return Ok((design.clone(), block_bytes, planner));
         }

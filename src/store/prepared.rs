@@ -3,15 +3,14 @@
 use std::time::Instant;
 
 use super::commit::Commit;
-use super::pack::PackSummary;
-use super::progress::{Meter, Phase};
-use super::storage::{Directory, Storage};
+use super::summary::PackSummary;
 use super::target::Target;
 use crate::error::Result;
-use crate::format::MANIFEST_NAME;
+use crate::execution::{Meter, Phase};
+use crate::storage::{Directory, Storage};
 
-/// A pack whose store is written and durable, and not visible yet, from [`PackSession::prepare`](crate::PackSession::prepare). Dropping
-/// it leaves what was there before.
+/// A pack whose store is written and durable, and not visible yet, from
+/// [`PackSession::prepare`](crate::PackSession::prepare). Dropping it leaves what was there before.
 pub struct PreparedPack {
     // Goes first: the directory goes only if it is empty.
     prepared: Prepared<Directory>,
@@ -45,22 +44,18 @@ impl std::fmt::Debug for PreparedPack {
 pub(super) struct Prepared<S: Storage> {
     pub(super) commit: Commit<S>,
     pub(super) summary: PackSummary,
-    /// Files of the store that stands there.
-    pub(super) old: Vec<String>,
     pub(super) meter: Meter,
 }
 
 impl<S: Storage> Prepared<S> {
     /// Makes the store visible.
-    pub(super) fn commit(mut self) -> Result<PackSummary> {
+    pub(super) fn commit(self) -> Result<PackSummary> {
+        let Self { commit, mut summary, meter } = self;
         let start = Instant::now();
-        self.commit.publish()?;
-        let keys = self.summary.distinct * self.summary.tables.len() as u64;
-        self.meter.tell(Phase::Sync, keys);
-        self.summary.times.sync += start.elapsed();
-        // The new store is durable. What stays behind of the old one goes with the next pack.
-        self.old.retain(|name| name != MANIFEST_NAME);
-        self.commit.remove(&self.old);
-        Ok(self.summary)
+        commit.publish()?;
+        let keys = summary.distinct * summary.tables.len() as u64;
+        meter.tell(Phase::Sync, keys);
+        summary.times.sync += start.elapsed();
+        Ok(summary)
     }
 }

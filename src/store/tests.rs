@@ -6,12 +6,13 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::pack::{PackSummary, Packer};
-use super::progress::Phase;
-use super::session::Session;
-use super::storage::Directory;
+use super::intake::Intake;
+use super::pack::Packer;
+use super::summary::PackSummary;
 use crate::design::Design;
 use crate::error::Result;
+use crate::execution::{Execution, Phase};
+use crate::storage::Directory;
 
 /// Packs with room for `capacity` fingerprints, twice; gives the summary and the files.
 fn pack(
@@ -21,15 +22,15 @@ fn pack(
 ) -> Result<(PackSummary, BTreeMap<String, Vec<u8>>)> {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path();
-    let mut session = Session::new(packer.clone(), path, Directory::new(path, None), capacity);
-    session.begin()?;
-    session.admit(false)?;
-    let mut rest = session.fill(set);
+    let mut intake = Intake::new(packer.clone(), path, Directory::new(path, None), capacity);
+    let standing = intake.pack.clear()?;
+    intake.admit(false)?;
+    let mut rest = intake.fill(set);
     while !rest.is_empty() {
-        session.spill()?;
-        rest = session.fill(rest);
+        intake.spill(&standing)?;
+        rest = intake.fill(rest);
     }
-    let summary = session.finish()?;
+    let summary = intake.sort()?.write(standing)?.commit()?;
     Ok((summary, files(path)))
 }
 
@@ -41,15 +42,15 @@ fn pack_pairs(
 ) -> Result<(PackSummary, BTreeMap<String, Vec<u8>>)> {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path();
-    let mut session = Session::new(packer.clone(), path, Directory::new(path, None), capacity);
-    session.begin()?;
-    session.admit(true)?;
-    let mut rest = session.fill_pairs(pairs);
+    let mut intake = Intake::new(packer.clone(), path, Directory::new(path, None), capacity);
+    let standing = intake.pack.clear()?;
+    intake.admit(true)?;
+    let mut rest = intake.fill_pairs(pairs);
     while !rest.is_empty() {
-        session.spill()?;
-        rest = session.fill_pairs(rest);
+        intake.spill(&standing)?;
+        rest = intake.fill_pairs(rest);
     }
-    let summary = session.finish()?;
+    let summary = intake.sort()?.write(standing)?.commit()?;
     Ok((summary, files(path)))
 }
 
@@ -140,15 +141,13 @@ fn a_pack_that_is_cancelled_leaves_nothing() {
     for n in (0..).step_by(7) {
         let (cancel, reports) = (Arc::new(AtomicBool::new(false)), AtomicU64::new(0));
         let flag = cancel.clone();
-        let packer = Packer::new()
-            .design(Design::named("halves").unwrap())
-            .memory(16 << 20)
-            .cancel(cancel)
-            .on_progress(move |_| {
+        let packer = Packer::new().design(Design::named("halves").unwrap()).execution(
+            Execution::new().memory(16 << 20).cancel(cancel).on_progress(move |_| {
                 if reports.fetch_add(1, Ordering::Relaxed) == n {
                     flag.store(true, Ordering::Relaxed);
                 }
-            });
+            }),
+        );
         match packer.pack(&path, &set) {
             Err(crate::Error::Cancelled) => cancelled += 1,
             Err(error) => panic!("{error}"),
@@ -177,15 +176,14 @@ fn a_pack_whose_progress_callback_panics_leaves_nothing() {
             let reports = AtomicU64::new(0);
             let packer = Packer::new()
                 .design(Design::named("halves").unwrap())
-                .memory(memory)
                 .replace(true)
-                .on_progress(move |at| {
+                .execution(Execution::new().memory(memory).on_progress(move |at| {
                     // Behind the commit there is a store.
                     let is_last = at.phase == Phase::Sync && at.done > 0;
                     if reports.fetch_add(1, Ordering::Relaxed) == n && !is_last {
                         panic!("of the callback, and expected");
                     }
-                });
+                }));
             let pack = AssertUnwindSafe(|| packer.pack(&path, &set));
             let Ok(result) = panic::catch_unwind(pack) else {
                 assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0, "report {n}");
@@ -206,13 +204,14 @@ fn a_session_whose_callback_panicked_takes_nothing_more() {
 
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
-    let packer = Packer::new().memory(16 << 20).on_progress(|_| panic!("expected"));
+    let packer = Packer::new()
+        .execution(Execution::new().memory(16 << 20).on_progress(|_| panic!("expected")));
     let mut session = packer.start(&path).unwrap();
     let set: Vec<u64> = (0..1_500_000).collect();
     panic::catch_unwind(AssertUnwindSafe(|| session.extend(&set))).unwrap_err();
     assert!(!path.exists(), "it waits for the session to go");
-    assert!(matches!(session.extend(&[1]), Err(crate::Error::Cancelled)));
-    assert!(matches!(session.finish(), Err(crate::Error::Cancelled)));
+    assert!(matches!(session.extend(&[1]), Err(crate::Error::Ended)));
+    assert!(matches!(session.finish(), Err(crate::Error::Ended)));
     assert!(!path.exists());
 }
 

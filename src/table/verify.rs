@@ -21,8 +21,9 @@ struct Tally {
 impl Table {
     /// Checks all that opening the table did not: padding, the histogram, every block with its CRC,
     /// its codes, its order, its last key, and that the fingerprints are the stated set. Decodes
-    /// all keys, shared by the threads of the current pool, and tells how many of them are done.
-    pub(crate) fn verify(&self, done: &(dyn Fn(u64) + Sync)) -> Result<()> {
+    /// all keys, shared by the threads of the current pool, and tells how many of them are done; stops
+    /// with the error that this gives.
+    pub(crate) fn verify(&self, done: &(dyn Fn(u64) -> Result<()> + Sync)) -> Result<()> {
         let fail = |defect: Defect| defect.in_file(self.path());
         let geometry = self.geometry();
         check_padding(self.bytes()).map_err(fail)?;
@@ -31,8 +32,10 @@ impl Table {
         let empty = || Tally { keys: 0, sum: 0, histogram: vec![0; geometry.classes()] };
         // Chunks are merged in order, so the error is that of the first broken block.
         let verify = |chunk| {
+            // Once it is to stop, no further chunk is decoded.
+            done(0)?;
             let tally = self.verify_chunk(chunk, empty())?;
-            done(tally.keys);
+            done(tally.keys)?;
             Ok(tally)
         };
         let tallies: Vec<Result<Tally>> = (0..chunks).into_par_iter().map(verify).collect();

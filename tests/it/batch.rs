@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use fpstore::{Answer, Batch, BatchPlan, BatchSummary, Design, Match, Packer, Store};
+use fpstore::{Answer, Batch, BatchPlan, BatchSummary, Design, Execution, Match, Packer, Store};
 use proptest::prelude::*;
 
 use crate::sets::{Random, brute_force, clustered, sorted};
@@ -11,11 +11,11 @@ const PLANS: [Option<BatchPlan>; 4] =
     [None, Some(BatchPlan::Search), Some(BatchPlan::Probe), Some(BatchPlan::Stream)];
 
 /// The answers to all queries, each of which is given once.
-fn run(batch: &Batch<'_>, queries: usize) -> (Vec<Vec<Match>>, BatchSummary) {
-    let mut answers: Vec<Option<Vec<Match>>> = vec![None; queries];
+fn run(batch: &Batch, queries: &[u64]) -> (Vec<Vec<Match>>, BatchSummary) {
+    let mut answers: Vec<Option<Vec<Match>>> = vec![None; queries.len()];
     // The query whose next part is to come.
     let mut open = None;
-    let summary = batch.run(|answer| {
+    let summary = batch.run(queries, |answer| {
         let Answer { query, matches, .. } = answer;
         assert_eq!(open.unwrap_or(query), query, "another query comes between two parts");
         match &mut answers[query] {
@@ -35,7 +35,7 @@ fn run(batch: &Batch<'_>, queries: usize) -> (Vec<Vec<Match>>, BatchSummary) {
     (answers.collect(), summary.unwrap())
 }
 
-fn with_plan(batch: Batch<'_>, plan: Option<BatchPlan>) -> Batch<'_> {
+fn with_plan(batch: Batch, plan: Option<BatchPlan>) -> Batch {
     match plan {
         Some(plan) => batch.plan(plan),
         None => batch,
@@ -87,18 +87,18 @@ proptest! {
         for plan in PLANS {
             // Probing is for radii at which tables have few neighbours.
             if plan == Some(BatchPlan::Probe)
-                && store.search_batch(&queries, k).predicted(BatchPlan::Probe, 200) > Some(1e9)
+                && store.batch(k).predicted(BatchPlan::Probe, 200) > Some(1e9)
             {
                 continue;
             }
-            let batch = with_plan(store.search_batch(&queries, k).threads(threads), plan);
-            let (found, summary) = run(&batch, queries.len());
+            let batch = with_plan(store.batch(k).execution(Execution::new().threads(threads)), plan);
+            let (found, summary) = run(&batch, &queries);
             prop_assert_eq!(&found, &expected, "{:?}", plan);
             prop_assert_eq!(summary.queries as usize, queries.len());
             prop_assert_eq!(summary.matches as usize, expected.iter().map(Vec::len).sum::<usize>());
             // In order, and no more than the nearest.
             let mut next = 0;
-            batch.clone().limit(limit).run(|answer| {
+            batch.clone().limit(limit).run(&queries, |answer| {
                 assert_eq!(answer.query, next);
                 let all = &expected[next];
                 assert_eq!(answer.matches, &all[..limit.min(all.len())]);
@@ -107,7 +107,7 @@ proptest! {
                 ControlFlow::Continue(())
             }).unwrap();
             prop_assert_eq!(next, queries.len());
-            prop_assert_eq!(&run(&batch.ordered(false), queries.len()).0, &expected);
+            prop_assert_eq!(&run(&batch.ordered(false), &queries).0, &expected);
         }
     }
 }
@@ -129,12 +129,20 @@ fn what_does_not_fit_into_memory_is_answered_in_pieces() {
     let far: Vec<u64> = (0..50_000).map(|_| random.next()).collect();
     for plan in [BatchPlan::Probe, BatchPlan::Stream] {
         for ordered in [true, false] {
-            let batch = store.search_batch(&near, 5).plan(plan).memory(16 << 20).ordered(ordered);
-            let (found, summary) = run(&batch, near.len());
+            let batch = store
+                .batch(5)
+                .plan(plan)
+                .execution(Execution::new().memory(16 << 20))
+                .ordered(ordered);
+            let (found, summary) = run(&batch, &near);
             assert!(found == expected, "{plan:?}");
             assert!(summary.pieces > 1, "{summary:?}");
-            let batch = store.search_batch(&far, 5).plan(plan).memory(16 << 20).ordered(ordered);
-            let (found, summary) = run(&batch, far.len());
+            let batch = store
+                .batch(5)
+                .plan(plan)
+                .execution(Execution::new().memory(16 << 20))
+                .ordered(ordered);
+            let (found, summary) = run(&batch, &far);
             assert!(found.iter().all(Vec::is_empty) && summary.pieces > 1, "{summary:?}");
         }
     }
@@ -152,14 +160,15 @@ fn matches_of_one_query_that_do_not_fit_come_in_parts() {
     let queries = [set[5], random.next(), set[7]];
     for (k, parts) in [(32, 2), (64, 3)] {
         let expected: Vec<_> = queries.iter().map(|&query| brute_force(&set, query, k)).collect();
-        let batch = store.search_batch(&queries, k).memory(16 << 20);
+        let batch = store.batch(k);
         for (plan, threads) in [(0, 1), (1, 1), (1, 2), (2, 1), (3, 2)] {
-            let batch = with_plan(batch.clone(), PLANS[plan]).threads(threads);
-            assert_eq!(run(&batch, queries.len()).0, expected, "{plan}");
+            let execution = Execution::new().memory(16 << 20).threads(threads);
+            let batch = with_plan(batch.clone(), PLANS[plan]).execution(execution);
+            assert_eq!(run(&batch, &queries).0, expected, "{plan}");
             // The largest part is no more than a half of the memory, twice.
             let mut largest = [0; 3];
             let mut given = [0; 3];
-            let summary = batch.run(|answer| {
+            let summary = batch.run(&queries, |answer| {
                 largest[answer.query] = answer.matches.len().max(largest[answer.query]);
                 given[answer.query] += 1;
                 assert_eq!(answer.count as usize, expected[answer.query].len());
@@ -174,7 +183,7 @@ fn matches_of_one_query_that_do_not_fit_come_in_parts() {
                 batch
                     .clone()
                     .limit(limit)
-                    .run(|answer| {
+                    .run(&queries, |answer| {
                         found[answer.query].extend_from_slice(answer.matches);
                         assert_eq!(answer.count as usize, expected[answer.query].len());
                         ControlFlow::Continue(())
@@ -185,7 +194,7 @@ fn matches_of_one_query_that_do_not_fit_come_in_parts() {
                 }
             }
             let mut taken = 0;
-            let stopped = batch.run(|_| {
+            let stopped = batch.run(&queries, |_| {
                 taken += 1;
                 ControlFlow::Break(())
             });
@@ -211,9 +220,10 @@ fn searches_side_by_side_are_handed_on_in_order() {
     Packer::new().pack(&path, &set).unwrap();
     let store = Store::open(&path).unwrap();
     for threads in [1, 2, 3] {
-        let batch = store.search_batch(&queries, 3).plan(BatchPlan::Search).threads(threads);
+        let batch =
+            store.batch(3).plan(BatchPlan::Search).execution(Execution::new().threads(threads));
         let mut next = 0;
-        let summary = batch.run(|answer| {
+        let summary = batch.run(&queries, |answer| {
             assert_eq!((answer.query, answer.matches), (next, &expected[next][..]));
             next += 1;
             ControlFlow::Continue(())
@@ -231,18 +241,18 @@ fn a_batch_stops_when_its_caller_does() {
     let store = Store::open(&path).unwrap();
     for plan in PLANS {
         let mut answered = 0;
-        let batch = with_plan(store.search_batch(&set, 3), plan);
-        let summary = batch.run(|answer| {
+        let batch = with_plan(store.batch(3), plan);
+        let summary = batch.run(&set, |answer| {
             answered = answer.query + 1;
             if answered == 70 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         let summary = summary.unwrap();
         assert_eq!((answered, summary.queries, summary.stopped), (70, 70, true), "{plan:?}");
         let cancel = std::sync::Arc::new(true.into());
-        let cancelled = batch.cancel(cancel).run(|_| ControlFlow::Continue(()));
+        let cancelled = batch.execution(Execution::new().cancel(cancel)).run(&set, |_| ());
         assert!(matches!(cancelled, Err(fpstore::Error::Cancelled)), "{plan:?}: {cancelled:?}");
     }
-    let refused = store.search_batch(&set, 3).memory(5).run(|_| ControlFlow::Continue(()));
+    let refused = store.batch(3).execution(Execution::new().memory(5)).run(&set, |_| ());
     assert!(refused.unwrap_err().to_string().contains("16 MiB"));
 }
 
@@ -255,8 +265,8 @@ fn few_queries_are_searched_and_many_are_not() {
     let design = Design::named("quarters").unwrap();
     Packer::new().design(design).block_bytes(512).pack(&path, &set).unwrap();
     let store = Store::open(&path).unwrap();
-    let batch = |queries| {
-        let found = store.search_batch(queries, 3).run(|_| ControlFlow::Continue(()));
+    let batch = |queries: &[u64]| {
+        let found = store.batch(3).run(queries, |_| ());
         found.unwrap().plan
     };
     assert_eq!(batch(&set[..4]), Some(BatchPlan::Search));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Instant;
 
-use fpstore::{Design, Error, OpenOptions, Packer, Store};
+use fpstore::{Design, Error, Execution, OpenOptions, Packer, Store};
 use proptest::prelude::*;
 
 use crate::forge::{self, Base, Forge};
@@ -141,7 +141,8 @@ fn a_fingerprint_with_two_million_ids_slows_no_other_one() {
     let path = temporary.path().join("store");
     let set = clustered(20_000, 5);
     let (many, times) = (set[777], 2_000_000);
-    let mut session = Packer::new().memory(32 << 20).start(&path).unwrap();
+    let mut session =
+        Packer::new().execution(Execution::new().memory(32 << 20)).start(&path).unwrap();
     for ids in (0..times).collect::<Vec<u64>>().chunks(100_000) {
         let pairs: Vec<_> = ids.iter().map(|&id| (many, 3 * id + 1)).collect();
         session.extend_with_ids(&pairs).unwrap();

@@ -4,13 +4,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
-use fpstore::{Clustering, Design, Join, JoinEvent, JoinSummary, Keep, Packer, Pair, Store};
+use fpstore::{Design, Error, Execution, Join, JoinEvent, JoinSummary, Keep, Packer, Pair, Store};
 use proptest::prelude::*;
 
 use crate::sets::{Random, clustered, sorted};
 
 /// The pairs of a join in order, and what it says it did.
-fn run(join: Join<'_>) -> (Vec<Pair>, JoinSummary) {
+fn run(join: Join) -> (Vec<Pair>, JoinSummary) {
     let mut pairs = Vec::new();
     let summary = join.run(|event| {
         if let JoinEvent::Pairs(some) = event {
@@ -85,16 +85,16 @@ proptest! {
         let one = store(&directory, "one", &designs.0, &a);
         let other = store(&directory, "other", &designs.1, &b);
         let within = brute_force(&a, k);
-        let (found, summary) = run(one.self_join(k).threads(threads));
+        let (found, summary) = run(one.self_join(k).execution(Execution::new().threads(threads)));
         prop_assert_eq!(&found, &within);
         prop_assert_eq!((summary.pairs, summary.ranges), (within.len() as u64, 1));
         prop_assert_eq!((summary.fingerprints, summary.stopped), (a.len() as u64, false));
-        let (found, _) = run(one.join(&other, k).threads(threads));
+        let (found, _) = run(one.join(&other, k).execution(Execution::new().threads(threads)));
         prop_assert_eq!(found, brute_force_between(&a, &b, k));
 
         // Clusters, by painting.
         let keep = if keep { Keep::Central } else { Keep::SmallestId };
-        let clusters = Clustering::new(&one, k).keep(keep).run().unwrap();
+        let clusters = one.clusters(k).keep(keep).run().unwrap();
         let mut colours: HashMap<u64, u64> = a.iter().map(|&fp| (fp, fp)).collect();
         // A colour is the least of its fingerprints.
         loop {
@@ -131,7 +131,7 @@ proptest! {
         prop_assert_eq!((summary.documents, summary.exact_duplicates), (a.len() as u64, 0));
         prop_assert_eq!(summary.sizes.iter().map(|(size, count)| size * count).sum::<u64>(), listed.len() as u64);
         // The same from pairs that were found before.
-        let again = Clustering::new(&one, k).keep(keep).of_pairs(within.into_iter().map(Ok)).unwrap();
+        let again = one.clusters(k).keep(keep).of_pairs(within.into_iter().map(Ok::<_, Error>)).unwrap();
         prop_assert!(again.iter().eq(clusters.iter()));
     }
 }
@@ -167,7 +167,7 @@ fn large_sets_have_the_pairs_that_the_pigeonhole_principle_finds() {
         for (k, threads) in [(1, 1), (3, 2)] {
             let expected = pigeonhole(&set, k);
             assert!(k < 3 || !expected.is_empty(), "{name}");
-            let (found, _) = run(store.self_join(k).threads(threads));
+            let (found, _) = run(store.self_join(k).execution(Execution::new().threads(threads)));
             assert_eq!(found.len(), expected.len(), "{name}, k = {k}");
             assert!(found == expected, "{name}, k = {k}");
         }
@@ -233,7 +233,7 @@ fn real_sets_have_the_given_pairs_and_components() {
             let store = store(&temporary, design, &Design::named(design).unwrap(), &set);
             let (found, _) = run(store.self_join(3));
             assert!(found == pigeonhole(&set, 3), "{name}, {design}");
-            let clusters = Clustering::new(&store, 3).run().unwrap();
+            let clusters = store.clusters(3).run().unwrap();
             let summary = clusters.summary();
             assert_eq!(summary.pairs, found.len() as u64);
             let answers = std::fs::read_to_string(directory.join(format!("{name}.meta.json")));
@@ -297,7 +297,7 @@ fn the_heaviest_cluster_is_joined_exactly() {
     for (fingerprint, degree) in degrees {
         assert_eq!(degree, near((fingerprint ^ CENTRE).count_ones()));
     }
-    let clusters = Clustering::new(&store, 3).keep(Keep::Central).max_cluster(1000).run().unwrap();
+    let clusters = store.clusters(3).keep(Keep::Central).max_cluster(1000).run().unwrap();
     let summary = clusters.summary();
     assert_eq!((summary.clusters, summary.oversized, summary.pairs), (1, 1, pairs));
     assert_eq!((summary.documents, summary.exact_duplicates), (200_000, 200_000 - 43_745));
@@ -321,7 +321,7 @@ fn the_smallest_id_of_a_cluster_is_kept_and_documents_are_counted() {
     let pairs = lines.iter().copied().zip(0u64..);
     Packer::new().pack_with_ids(&path, pairs).unwrap();
     let store = Store::open(path).unwrap();
-    let clusters = Clustering::new(&store, 2).run().unwrap();
+    let clusters = store.clusters(2).run().unwrap();
     let summary = clusters.summary();
     let distinct = sorted(&lines);
     assert_eq!(summary.documents, 6000);
@@ -346,8 +346,8 @@ fn the_smallest_id_of_a_cluster_is_kept_and_documents_are_counted() {
         listed.push(fingerprint);
     }
     assert_eq!(listed, distinct);
-    let foreign = Clustering::new(&store, 2).of_pairs([Ok(pair(1, 2))]).unwrap_err();
+    let foreign = store.clusters(2).of_pairs([Ok::<_, Error>(pair(1, 2))]).unwrap_err();
     assert!(foreign.to_string().contains("0000000000000001"), "{foreign}");
-    let little = Clustering::new(&store, 2).memory(1 << 20).run().unwrap_err();
+    let little = store.clusters(2).execution(Execution::new().memory(1 << 20)).run().unwrap_err();
     assert!(little.to_string().contains("memory"), "{little}");
 }

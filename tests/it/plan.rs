@@ -1,6 +1,6 @@
 //! Predictions of the planner against what packs write and searches touch.
 
-use fpstore::{Design, Packer, Plan, Planner, Store};
+use fpstore::{Design, Execution, Packer, Plan, Planner, Store};
 
 use crate::sets::{Random, sorted};
 
@@ -273,7 +273,7 @@ fn a_pack_that_may_choose_takes_the_plan_for_its_set_whatever_the_threads() {
         for threads in [1, 3] {
             let temporary = tempfile::tempdir().unwrap();
             let path = temporary.path().join("store");
-            let packer = Packer::new().radius(k).threads(threads);
+            let packer = Packer::new().radius(k).execution(Execution::new().threads(threads));
             let summary = packer.pack(&path, set.iter().copied()).unwrap();
             assert_eq!(summary.tables[0].block_bytes, plan.block_bytes, "k={k}");
             let stats = Store::open(&path).unwrap().stats().unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use fpstore::{Corruption, Design, Error, OpenOptions, Packer, Store};
+use fpstore::{Corruption, Design, Error, Execution, OpenOptions, Packer, Store};
 
 fn halves() -> Packer {
     Packer::new().design(Design::named("halves").unwrap()).block_bytes(256)
@@ -152,7 +152,8 @@ fn planted_temporaries_do_not_hang_a_pack_and_are_not_followed() {
     fs::write(&victim, "precious").unwrap();
     special::pipe(&spills.join(".tmp-fpstore-pipe01"));
     std::os::unix::fs::symlink(&victim, spills.join(".tmp-fpstore-link01")).unwrap();
-    let packer = Packer::new().memory(16 << 20).temporary_directory(&spills);
+    let packer =
+        Packer::new().execution(Execution::new().memory(16 << 20).scratch_directory(&spills));
     let set = (0..1_500_000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15));
     let summary = special::in_time(move || packer.pack(path, set)).unwrap();
     assert!(summary.temporary_bytes > 0);

@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use fpstore::{
-    Codec, Design, Error, Match, Objective, OpenOptions, Packer, Phase, Store, VerifyProgress,
+    Codec, Design, Error, Execution, Match, Objective, OpenOptions, Packer, Phase, Progress, Store,
 };
 
 use crate::sets::{Random, brute_force, clustered, sorted};
@@ -33,7 +33,7 @@ fn files_do_not_depend_on_the_order_of_the_input_its_duplicates_or_the_threads()
     let pack = |name: &str, threads: usize, input: Vec<u64>| {
         let path = temporary.path().join(name);
         let packer = Packer::new().design(Design::named("3of6").unwrap()).block_bytes(512);
-        packer.threads(threads).pack(&path, input).unwrap();
+        packer.execution(Execution::new().threads(threads)).pack(&path, input).unwrap();
         files(&path)
     };
     let first = pack("first", 1, set.clone());
@@ -73,7 +73,7 @@ fn a_radius_over_64_is_64() {
 fn a_store_and_its_searchers_can_be_sent_and_shared() {
     fn check<T: Send + Sync>() {}
     check::<Store>();
-    check::<fpstore::Searcher<'_>>();
+    check::<fpstore::Searcher>();
     check::<Packer>();
     check::<Error>();
 }
@@ -371,7 +371,7 @@ fn options_out_of_range_are_refused_before_anything_is_written() {
         Packer::new().block_bytes(1000),
         Packer::new().block_bytes(1 << 17),
         Packer::new().low_bits(Some(12)),
-        Packer::new().threads(1025),
+        Packer::new().execution(Execution::new().threads(1025)),
     ] {
         let error = packer.pack(&path, [1]).unwrap_err();
         assert!(matches!(error, Error::InvalidOption { .. }), "{error}");
@@ -398,7 +398,9 @@ fn progress_ends_where_it_should_in_every_phase() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let temporary = tempfile::tempdir().unwrap();
     let sink = Arc::clone(&seen);
-    let packer = halves().on_progress(move |progress| sink.lock().unwrap().push(progress));
+    let packer = halves().execution(
+        Execution::new().on_progress(move |progress| sink.lock().unwrap().push(progress)),
+    );
     packer.pack(temporary.path().join("store"), (0..5000u64).map(|i| i << 30)).unwrap();
     let seen = seen.lock().unwrap();
     for (phase, total) in [(Phase::Sort, 5000), (Phase::Encode, 10_000), (Phase::Sync, 10_000)] {
@@ -467,10 +469,11 @@ fn verify_tells_each_key_of_each_table_and_each_id_once() {
     let pairs = (0..300_000u64).map(|i| (random.next(), i / 2));
     let packer = Packer::new().design(Design::named("thirds").unwrap()).block_bytes(256);
     let summary = packer.pack_with_ids(&path, pairs).unwrap();
-    let told = Mutex::new(Vec::new());
-    let tell = |at: VerifyProgress| told.lock().unwrap().push((at.done, at.total));
-    Store::open(&path).unwrap().verify_with(tell).unwrap();
-    let mut told = told.into_inner().unwrap();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&told);
+    let tell = move |at: Progress| sink.lock().unwrap().push((at.done, at.total));
+    Store::open(&path).unwrap().verify_with(&Execution::new().on_progress(tell)).unwrap();
+    let mut told = told.lock().unwrap().clone();
     let all = 3 * summary.distinct + summary.ids.unwrap();
     assert!(told.len() > 10 && told.iter().all(|&(_, total)| total == all), "{told:?}");
     told.sort_unstable();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fpstore::{Codec, Error, Packer, Store};
+use fpstore::{Codec, Error, Execution, Packer, Store};
 
 use crate::forge::{self, BaseSpec, Forge};
 use crate::oracle;
@@ -47,7 +47,7 @@ pub fn pack(spec: &BaseSpec, path: &Path) {
         .codec(Some(spec.codec.parse().unwrap()))
         .block_bytes(spec.block_bytes)
         .low_bits(Some(spec.low_bits))
-        .threads(1);
+        .execution(Execution::new().threads(1));
     match &spec.ids {
         None => packer.pack(path, &spec.fingerprints).unwrap(),
         Some(ids) => {
@@ -114,7 +114,8 @@ fn compare(plain: &oracle::PlainStore, store: &Store) {
     let stats = store.stats().unwrap();
     assert_eq!(u32::from(plain.planned_radius), stats.radius);
     assert_eq!((plain.store_id, plain.generation), (store.id(), store.generation()));
-    let skipped = store.skipped_sections().iter();
+    let skipped = store.skipped_sections();
+    let skipped = skipped.iter();
     let skipped: Vec<_> =
         skipped.map(|section| (section.kind, !section.writers_must_know)).collect();
     assert_eq!(plain.skipped, skipped);

@@ -2,17 +2,18 @@
 
 use std::ops::ControlFlow;
 
-use super::{Answer, Run};
+use super::answer::Answer;
+use super::run::Run;
 use crate::error::Result;
 use crate::query::join::{self, Output};
-use crate::query::search::Match;
+use crate::snapshot::union::Match;
 
 /// Bytes per match of a part: its place, and as much room to choose from.
 const MATCH_BYTES: u64 = 2 * size_of::<Match>() as u64;
 /// Fingerprints that are read together.
 const PIECE: usize = 1 << 16;
 
-impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
+impl Run<'_> {
     /// Answers a single query. Reads all fingerprints once for each part, whatever the tables: where
     /// matches are so many, most blocks hold one.
     pub(super) fn answer_in_parts(&mut self, number: u64, query: u64) -> Result<ControlFlow<()>> {
@@ -25,11 +26,11 @@ impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
             let wanted = (batch.limit as u64).min(all).saturating_sub(handed_on).min(most) as usize;
             let mut part = Part::new(query, batch.k, after, wanted);
             let work = |output: &Output| {
-                join::read_all(output, batch.segments, PIECE, |fingerprints| {
+                join::read_all(output, &batch.snapshot, PIECE, |fingerprints| {
                     fingerprints.iter().for_each(|&fingerprint| part.offer(fingerprint));
                 })
             };
-            Output::run(&pool, batch.cancel.clone(), work, |_| ControlFlow::Continue(()))?;
+            Output::run(&pool, batch.execution.stop(), work, |_| ControlFlow::Continue(()))?;
             let (matches, count) = part.finish();
             all = count;
             handed_on += matches.len() as u64;
@@ -58,10 +59,6 @@ struct Part {
     count: u64,
 }
 
-fn order(found: &Match) -> (u32, u64) {
-    (found.distance, found.fingerprint)
-}
-
 impl Part {
     fn new(query: u64, k: u32, after: Option<Match>, wanted: usize) -> Self {
         Self { query, k, after, wanted, matches: Vec::new(), last: None, count: 0 }
@@ -74,9 +71,9 @@ impl Part {
             return;
         }
         self.count += 1;
-        let at = order(&found);
-        let is_before = self.after.is_some_and(|after| at <= order(&after));
-        let is_behind = self.last.is_some_and(|last| at > order(&last));
+        let at = found.order();
+        let is_before = self.after.is_some_and(|after| at <= after.order());
+        let is_behind = self.last.is_some_and(|last| at > last.order());
         if self.wanted == 0 || is_before || is_behind {
             return;
         }
@@ -89,7 +86,7 @@ impl Part {
     /// Leaves no more than are wanted.
     fn cut(&mut self) {
         if self.matches.len() > self.wanted {
-            self.matches.select_nth_unstable_by_key(self.wanted - 1, order);
+            self.matches.select_nth_unstable_by_key(self.wanted - 1, Match::order);
             self.matches.truncate(self.wanted);
             self.last = self.matches.last().copied();
         }
@@ -98,7 +95,7 @@ impl Part {
     /// The matches in order, and the number of all.
     fn finish(mut self) -> (Vec<Match>, u64) {
         self.cut();
-        self.matches.sort_unstable_by_key(order);
+        self.matches.sort_unstable_by_key(Match::order);
         (self.matches, self.count)
     }
 }

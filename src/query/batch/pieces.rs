@@ -3,7 +3,7 @@
 use std::iter;
 use std::ops::RangeInclusive;
 
-use super::Query;
+use super::run::Query;
 
 /// Leading bits by which queries that are near each other come into one piece.
 const BITS: u32 = 12;

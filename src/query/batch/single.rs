@@ -1,4 +1,4 @@
-//! Answers the queries of a batch one by one.
+//! TaskAnswers the queries of a batch one by one.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::{Answer, Query, Run};
+use super::run::{Query, Run};
 use crate::error::{Error, Result};
-use crate::query::search::{Match, Searcher};
+use crate::snapshot::union::Match;
 
 /// Most queries that one task searches.
 const TASK: usize = 64;
@@ -26,7 +26,7 @@ const MANY_MATCHES: usize = 1 << 16;
 
 /// The answers of a task to its first queries.
 #[derive(Default)]
-struct Answers {
+struct TaskAnswers {
     matches: Vec<Match>,
     /// How many match each of the queries.
     counts: Vec<usize>,
@@ -34,11 +34,12 @@ struct Answers {
     fault: Option<Error>,
 }
 
-impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
+impl Run<'_> {
     /// Searches one query after the other.
     pub(super) fn search(&mut self, queries: &[Query]) -> Result<ControlFlow<()>> {
         let time = || queries.len() as f64 * self.batch.search_ns();
-        if self.batch.threads == 1 || time() < self.batch.costs.batch.threads_ns {
+        if self.batch.execution.is_alone() || time() < self.batch.execution.cost().batch.threads_ns
+        {
             return self.search_alone(queries);
         }
         let pool = self.pool()?;
@@ -50,10 +51,10 @@ impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
 
     /// Searches on the thread of the caller.
     fn search_alone(&mut self, queries: &[Query]) -> Result<ControlFlow<()>> {
-        let mut searcher = Searcher::new(self.batch.segments, &self.batch.costs.disk);
+        let mut searcher = self.batch.searcher();
         let most = self.most_matches();
         for &[query, number] in queries {
-            self.batch.check_cancelled()?;
+            self.batch.execution.stop().check()?;
             let flow = match searcher.search_up_to(query, self.batch.k, most)? {
                 Some(matches) => self.deliver(number, matches, matches.len()),
                 None => self.answer_in_parts(number, query)?,
@@ -74,21 +75,22 @@ impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
         let (batch, most) = (self.batch, self.most_matches().min(MANY_MATCHES));
         let threads = pool.current_num_threads();
         // Where these are fewer than threads, some threads wait.
-        let searchers =
-            (0..self.searchers(threads)).map(|_| Searcher::new(batch.segments, &batch.costs.disk));
+        let searchers = (0..self.searchers(threads)).map(|_| batch.searcher());
         let searchers: Vec<_> = searchers.map(Mutex::new).collect();
         let found = AtomicUsize::new(0);
         let most_of_query = (self.most_matches() / threads).max(1);
-        // Answers queries from the first on, with the number of matches of each; not all where these
+        // TaskAnswers queries from the first on, with the number of matches of each; not all where these
         // are too many.
         let search = |queries: &[Query]| {
             let thread = rayon::current_thread_index().unwrap_or_default();
             let searcher = &searchers[thread % searchers.len()];
             let mut searcher = searcher.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut answers = Answers::default();
+            let mut answers = TaskAnswers::default();
             for &[query, _] in queries {
                 let near = batch
-                    .check_cancelled()
+                    .execution
+                    .stop()
+                    .check()
                     .and_then(|()| searcher.search_up_to(query, batch.k, most_of_query));
                 let near = match near {
                     Ok(Some(near)) => near,
@@ -108,14 +110,15 @@ impl<F: FnMut(Answer<'_>) -> ControlFlow<()>> Run<'_, F> {
             answers
         };
         let search_ns = batch.search_ns().max(1.0);
-        let expected = (batch.costs.batch.threads_ns / search_ns).clamp(1.0, TASK as f64);
+        let threads_ns = batch.execution.cost().batch.threads_ns;
+        let expected = (threads_ns / search_ns).clamp(1.0, TASK as f64);
         let mut length = threads * expected as usize;
         while !queries.is_empty() {
             let start = Instant::now();
             found.store(0, Ordering::Relaxed);
             let round = &queries[..queries.len().min(length)];
             let task = length.div_ceil(threads * TASKS).min(TASK);
-            let answers: Vec<Answers> =
+            let answers: Vec<TaskAnswers> =
                 pool.install(|| round.par_chunks(task).map(search).collect());
             let time = start.elapsed();
             let mut answered = 0;

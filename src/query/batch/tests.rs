@@ -2,14 +2,20 @@
 
 use std::fs;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::Corruption;
+use crate::error::{Error, Result};
+use crate::execution::{Execution, Stop};
 use crate::format::{Codec, table_name};
+use crate::query::join::{Message, Output};
 use crate::query::search::tests::store_of_packed;
+use crate::segment::Segment;
 use crate::store::{Packer, Store};
 
 fn random(i: u64) -> u64 {
@@ -32,8 +38,8 @@ fn set(count: usize, seed: u64, kind: usize) -> Vec<u64> {
     (0..count as u64).map(fingerprint).collect()
 }
 
-fn segments(store: &Store) -> &[Segment] {
-    store.search_batch(&[], 0).segments
+fn segments(store: &Store) -> Vec<Arc<Segment>> {
+    store.snapshot().segments().to_vec()
 }
 
 /// The pairs of a query and a match that probes of a segment hand on.
@@ -44,10 +50,10 @@ fn pairs(
     low: bool,
     threads: usize,
 ) -> Result<Vec<[u64; 2]>> {
-    let pool = crate::threads::pool(threads).unwrap();
+    let pool = Execution::new().threads(threads).start_pool().unwrap();
     let mut pairs = Vec::new();
     let work = |output: &Output| probe::probe_segment(output, queries, segment, k, |_, _| low);
-    Output::run(&pool, None, work, |message| {
+    Output::run(&pool, &Stop::default(), work, |message| {
         if let Message::Pairs(some) = message {
             pairs.extend(some.iter().map(|pair| [pair.a, pair.b]));
         }
@@ -81,8 +87,7 @@ proptest! {
         queries.sort_unstable();
         queries.dedup();
         for (segment, set) in segments(&store).iter().zip(&sets) {
-            let batch = Batch::new(std::slice::from_ref(segment), &queries, k);
-            if batch.predicted(BatchPlan::Probe, 200).is_none_or(|time| time > 3e8) {
+            if probe::of_segment_ns(segment, 200, k, Costs::shipped()).is_none_or(|time| time > 3e8) {
                 continue;
             }
             let mut expected: Vec<[u64; 2]> = Vec::new();

@@ -4,20 +4,19 @@
 mod graph;
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use bitvec::prelude::{BitVec, bitvec};
 use graph::{Components, Numbers, Ranks};
 
 use crate::error::{Error, Result};
+use crate::execution::Execution;
+use crate::execution::budget::{LEAST_MEMORY, PROCESS_BYTES};
 use crate::memory;
-use crate::query::join::{Join, JoinEvent, JoinProgress, JoinSummary, Pair};
-use crate::store::Store;
+use crate::query::join::{JoinEvent, JoinSummary, Pair};
+use crate::snapshot::Snapshot;
 
-/// Bytes of the process itself.
-const PROCESS_BYTES: u64 = 10 << 20;
+/// Fingerprints or pairs after which it is looked whether to stop.
+const LOOKED: usize = 1 << 14;
 
 /// Which fingerprint of a cluster is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,21 +31,21 @@ pub enum Keep {
     Central,
 }
 
-/// Finds the clusters of a store.
+/// Finds the clusters of a store, from [`Snapshot::clusters`].
 ///
 /// A cluster holds all fingerprints that are linked by pairs within k, directly or over others: so
 /// its ends may be further apart than k. This *chaining* grows with k;
 /// [`max_cluster`](Self::max_cluster) counts clusters that look like it.
 ///
 /// Memory: at most 32 bytes per distinct fingerprint, 36 with [`Keep::Central`], where there are
-/// fewer than 2^32. Of these the join takes 18 ([`Join`]), less where [`memory`](Self::memory) bounds
+/// fewer than 2^32. Of these the join takes 18 ([`Join`](crate::Join)), less where [`Execution::memory`] bounds
 /// it; the clusters 14 (18) while pairs come in. Behind the join they take 20 (24), and 28 (32) while
 /// ids are read, if no fingerprint is near another; less where there are fewer clusters.
 ///
 /// # Examples
 ///
 /// ```
-/// use fpstore::{Clustering, Packer, Store};
+/// use fpstore::{Packer, Store};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("store");
@@ -54,7 +53,7 @@ pub enum Keep {
 /// Packer::new().pack_with_ids(&path, [(0b1011, 2), (0b1111, 0), (0b1011, 1), (u64::MAX, 3)])?;
 ///
 /// let store = Store::open(&path)?;
-/// let clusters = Clustering::new(&store, 3).run()?;
+/// let clusters = store.clusters(3).run()?;
 /// let kept: Vec<u64> = clusters.iter().filter(|at| at.kept()).map(|at| at.fingerprint).collect();
 /// assert_eq!(kept, [0b1111, u64::MAX]);
 /// let summary = clusters.summary();
@@ -62,12 +61,12 @@ pub enum Keep {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Clustering<'a> {
-    store: &'a Store,
-    join: Join<'a>,
+pub struct Clustering {
+    snapshot: Snapshot,
+    k: u32,
     keep: Keep,
     max_cluster: u64,
-    memory: Option<u64>,
+    execution: Execution,
 }
 
 /// The clusters of a store, from [`Clustering::run`].
@@ -122,11 +121,16 @@ pub struct ClusterSummary {
     pub oversized: u64,
 }
 
-impl<'a> Clustering<'a> {
-    /// Clusters of fingerprints within Hamming distance `k`; over 64 is 64.
-    pub fn new(store: &'a Store, k: u32) -> Self {
-        let join = store.self_join(k);
-        Self { store, join, keep: Keep::default(), max_cluster: u64::MAX, memory: None }
+impl Clustering {
+    pub(crate) fn new(snapshot: Snapshot, k: u32) -> Self {
+        let (keep, execution) = (Keep::default(), Execution::new());
+        Self { snapshot, k, keep, max_cluster: u64::MAX, execution }
+    }
+
+    /// How it runs. What the clusters do not take of the memory is for the join.
+    pub fn execution(mut self, execution: Execution) -> Self {
+        self.execution = execution;
+        self
     }
 
     /// Which fingerprint of a cluster is kept.
@@ -142,79 +146,53 @@ impl<'a> Clustering<'a> {
         self
     }
 
-    /// Number of threads of the join; see [`Join::threads`].
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.join = self.join.threads(threads);
-        self
-    }
-
-    /// The most bytes of memory, from 16 MiB on; see [`Join::memory`]. What the clusters do not take
-    /// is for the join.
-    pub fn memory(mut self, bytes: u64) -> Self {
-        self.memory = Some(bytes);
-        self
-    }
-
-    /// A flag that stops with [`Error::Cancelled`] soon after it is set.
-    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
-        self.join = self.join.cancel(cancel);
-        self
-    }
-
-    /// A function that is told how far the join has come, from any thread.
-    pub fn on_progress(mut self, progress: impl Fn(JoinProgress) + Send + Sync + 'static) -> Self {
-        self.join = self.join.on_progress(progress);
-        self
-    }
-
     /// Joins the store with itself and finds the clusters. They do not depend on the number of
     /// threads.
     ///
     /// # Errors
     ///
-    /// As [`Join::run`]; [`Error::MemoryLimit`] also where the memory is not enough for the
+    /// As [`Join::run`](crate::Join::run); [`Error::MemoryLimit`] also where the memory is not enough for the
     /// clusters.
     pub fn run(self) -> Result<Clusters> {
-        let mut join = self.join.clone();
-        if let Some(memory) = self.memory {
-            self.check_memory(self.join.least_memory())?;
+        let mut join = self.snapshot.self_join(self.k).execution(self.execution.clone());
+        if let Some(memory) = self.execution.memory_limit() {
+            self.check_memory(join.least_memory())?;
             // A join of few fingerprints takes less than the least that a join can be held to.
             let rest = memory.saturating_sub(self.bytes());
-            join = join.memory(rest.max(Join::LEAST_MEMORY));
+            join = join.execution(self.execution.clone().memory(rest.max(LEAST_MEMORY)));
         }
         // Refused before anything is read.
         join.range()?;
         let mut graph = Graph::new(&self)?;
-        let mut result = Ok(());
-        let summary: JoinSummary = join.run(|event| {
-            if let JoinEvent::Pairs(pairs) = event {
-                result = pairs.iter().try_for_each(|&pair| graph.add(pair));
-            }
-            match result {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(_) => ControlFlow::Break(()),
-            }
+        let summary: JoinSummary = join.run(|event| match event {
+            JoinEvent::Pairs(pairs) => pairs.iter().try_for_each(|&pair| graph.add(pair)),
+            JoinEvent::Range(_) => Ok::<(), Error>(()),
         })?;
-        result?;
         debug_assert_eq!(summary.pairs, graph.pairs);
         graph.finish(&self)
     }
 
     /// As [`Self::run`], with pairs that a join has found before, for instance in
-    /// [shards](Join::shard); any that come again do not change the clusters.
+    /// [shards](crate::Join::shard); any that come again do not change the clusters.
     ///
     /// # Errors
     ///
     /// Those of `pairs`; [`Error::NotStored`] for a pair whose fingerprints are not stored;
     /// [`Error::MemoryLimit`] where the memory is not enough for the clusters;
     /// [`Error::Corrupt`] if a block of an identity table is damaged.
-    pub fn of_pairs(self, pairs: impl IntoIterator<Item = Result<Pair>>) -> Result<Clusters> {
+    pub fn of_pairs<E: From<Error>>(
+        self,
+        pairs: impl IntoIterator<Item = Result<Pair, E>>,
+    ) -> Result<Clusters, E> {
         self.check_memory(PROCESS_BYTES)?;
         let mut graph = Graph::new(&self)?;
-        for pair in pairs {
+        for (number, pair) in pairs.into_iter().enumerate() {
+            if number.is_multiple_of(LOOKED) {
+                self.execution.stop().check()?;
+            }
             graph.add(pair?)?;
         }
-        graph.finish(&self)
+        Ok(graph.finish(&self)?)
     }
 
     /// Refuses a limit that is not enough where so many bytes are needed beside the clusters while
@@ -222,10 +200,10 @@ impl<'a> Clustering<'a> {
     fn check_memory(&self, beside: u64) -> Result<()> {
         let joining = self.bytes().saturating_add(beside);
         let finishing = self.finishing_bytes().saturating_add(PROCESS_BYTES);
-        let needed = joining.max(finishing).max(Join::LEAST_MEMORY);
-        match self.memory.filter(|&memory| memory < needed) {
+        let needed = joining.max(finishing).max(LEAST_MEMORY);
+        match self.execution.memory_limit().filter(|&memory| memory < needed) {
             Some(memory) => {
-                let what = format!("clusters of {} fingerprints need", self.store.len());
+                let what = format!("clusters of {} fingerprints need", self.snapshot.len());
                 Err(Error::MemoryLimit { what, limit: memory, needed })
             }
             None => Ok(()),
@@ -235,18 +213,18 @@ impl<'a> Clustering<'a> {
     /// Bytes that clusters take while pairs come in.
     fn bytes(&self) -> u64 {
         // Eight for the fingerprint, one for the directory, and one for the rank in its set.
-        self.store.len().saturating_mul(10 + self.number_bytes() + self.degree_bytes())
+        self.snapshot.len().saturating_mul(10 + self.number_bytes() + self.degree_bytes())
     }
 
     /// Bytes that clusters take at most when what is kept is chosen, if each fingerprint is one.
     fn finishing_bytes(&self) -> u64 {
-        let ids = if self.store.has_ids() { 8 } else { 0 };
+        let ids = if self.snapshot.has_ids() { 8 } else { 0 };
         // The fingerprint, its cluster, the size of that, and what it keeps.
-        self.store.len().saturating_mul(8 + 3 * self.number_bytes() + self.degree_bytes() + ids)
+        self.snapshot.len().saturating_mul(8 + 3 * self.number_bytes() + self.degree_bytes() + ids)
     }
 
     fn number_bytes(&self) -> u64 {
-        if self.store.len() < u64::from(u32::MAX) { 4 } else { 8 }
+        if self.snapshot.len() < u64::from(u32::MAX) { 4 } else { 8 }
     }
 
     fn degree_bytes(&self) -> u64 {
@@ -264,11 +242,14 @@ struct Graph {
 }
 
 impl Graph {
-    fn new(options: &Clustering<'_>) -> Result<Self> {
+    fn new(options: &Clustering) -> Result<Self> {
         // A store never gives more than it states.
         let mut fingerprints = Vec::new();
-        memory::reserve(&mut fingerprints, usize::try_from(options.store.len()).unwrap_or(0))?;
-        options.store.iter().try_for_each(|next| {
+        memory::reserve(&mut fingerprints, usize::try_from(options.snapshot.len()).unwrap_or(0))?;
+        options.snapshot.iter().try_for_each(|next| {
+            if fingerprints.len().is_multiple_of(LOOKED) {
+                options.execution.stop().check()?;
+            }
             fingerprints.push(next?);
             Ok::<(), Error>(())
         })?;
@@ -295,7 +276,7 @@ impl Graph {
         Ok(())
     }
 
-    fn finish(self, options: &Clustering<'_>) -> Result<Clusters> {
+    fn finish(self, options: &Clustering) -> Result<Clusters> {
         let Self { ranks, components, degrees, pairs } = self;
         let fingerprints = ranks.into_fingerprints();
         let (numbers, count) = components.numbered();
@@ -304,11 +285,14 @@ impl Graph {
         let mut documents = 0u64;
         {
             let degree = |rank: usize| degrees.as_ref().map_or(0, |degrees| degrees[rank]);
-            let known = if options.store.has_ids() { count } else { 0 };
+            let known = if options.snapshot.has_ids() { count } else { 0 };
             let ids = FirstIds { ids: vec![0; known], known: bitvec![0; known] };
             let mut choice = Choice { ids, kept: &mut kept, sizes: &mut sizes };
-            if options.store.has_ids() {
-                for (rank, next) in options.store.iter_with_ids().enumerate() {
+            if options.snapshot.has_ids() {
+                for (rank, next) in options.snapshot.iter_with_ids().enumerate() {
+                    if rank.is_multiple_of(LOOKED) {
+                        options.execution.stop().check()?;
+                    }
                     let mut ids = next?.1;
                     let first = ids.next().transpose()?;
                     // What stands in several segments counts once.

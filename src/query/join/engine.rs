@@ -7,18 +7,18 @@
 //! fingerprint, however the set is distributed.
 
 use std::ops::{ControlFlow, RangeInclusive};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SyncSender};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::Pair;
 use super::compare;
 use super::digit::Digit;
+use super::pair::Pair;
 use super::plan::{Part, Plan, Prices, Scope, Size, flips, plan};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::execution::Stop;
 use crate::simd::Level;
 use crate::sort;
 
@@ -65,7 +65,7 @@ pub(crate) struct Output {
     messages: SyncSender<Message>,
     /// Whether nobody takes messages any more.
     stop: AtomicBool,
-    cancel: Option<Arc<AtomicBool>>,
+    due: Stop,
 }
 
 impl Output {
@@ -74,15 +74,15 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// Those of the work; [`Error::Cancelled`] if `cancel` was set.
+    /// Those of the work; that of `due`, if the work was to stop.
     pub(crate) fn run<T: Send>(
         pool: &ThreadPool,
-        cancel: Option<Arc<AtomicBool>>,
+        due: &Stop,
         work: impl FnOnce(&Output) -> Result<T> + Send,
         mut take: impl FnMut(Message) -> ControlFlow<()>,
     ) -> Result<T> {
         let (messages, receiver) = mpsc::sync_channel(QUEUED);
-        let output = Self { messages, stop: AtomicBool::new(false), cancel: cancel.clone() };
+        let output = Self { messages, stop: AtomicBool::new(false), due: due.clone() };
         let done = std::thread::scope(|scope| {
             // The output goes when the work has ended: then the receiver ends as well.
             let work = scope.spawn(move || pool.install(|| work(&output)));
@@ -90,10 +90,7 @@ impl Output {
             work.join()
         });
         let done = done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        match cancel {
-            Some(cancel) if cancel.load(Ordering::Relaxed) => Err(Error::Cancelled),
-            _ => Ok(done),
-        }
+        due.check().map(|()| done)
     }
 
     /// Sends a message, unless the join is to stop.
@@ -105,8 +102,7 @@ impl Output {
 
     /// Whether the join is to stop.
     pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-            || self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed))
+        self.stop.load(Ordering::Relaxed) || self.due.is_due()
     }
 }
 

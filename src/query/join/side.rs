@@ -1,9 +1,9 @@
 //! Fingerprints of one side of a join, in memory.
 
 use super::engine::Output;
-use super::read::Scan;
 use crate::error::Result;
 use crate::memory;
+use crate::snapshot::cursor::Cursor;
 
 /// Fingerprints in memory, and as much room.
 #[derive(Default)]
@@ -17,7 +17,7 @@ impl Side {
     /// `expected` says for how many to make room at first. Ends early once `output` is to stop.
     pub(super) fn read(
         &mut self,
-        scan: &mut Scan<'_>,
+        cursor: &mut Cursor,
         last: u64,
         limit: usize,
         expected: u64,
@@ -26,7 +26,7 @@ impl Side {
         self.data.clear();
         let expected = usize::try_from(expected).unwrap_or(limit).min(limit);
         memory::reserve(&mut self.data, expected)?;
-        let more = scan.read(last, limit, &mut self.data, output)?;
+        let more = cursor.read(last, limit, &mut self.data, || output.stopped())?;
         if self.room.len() < self.data.len() {
             self.room.clear();
             memory::reserve(&mut self.room, self.data.capacity())?;

@@ -2,20 +2,20 @@
 
 use super::engine::{Engine, Group, Output};
 use super::plan::{self, Prices};
-use super::read::Scan;
 use super::side::Side;
 use crate::costs::JoinCosts;
 use crate::error::Result;
-use crate::segment::{self, Segment};
 use crate::simd::Level;
+use crate::snapshot::Snapshot;
+use crate::snapshot::cursor::{Cursor, Decode};
 
-/// Joins `queries`, in any order, with all fingerprints of some segments from the first to the
+/// Joins `queries`, in any order, with all fingerprints of a snapshot from the first to the
 /// last, which are read in pieces of `piece`; runs in the current pool. The pairs have the query
 /// first.
 pub(crate) fn stream(
     output: &Output,
     queries: Vec<u64>,
-    segments: &[Segment],
+    snapshot: &Snapshot,
     k: u32,
     piece: usize,
     costs: &JoinCosts,
@@ -25,9 +25,9 @@ pub(crate) fn stream(
     let engine = Engine { k, level, prices, one_set: false, output, progress: &|_| {} };
     let mut side = Side { room: vec![0; queries.len()], data: queries };
     let mut pieces = Side::default();
-    let mut scan = Scan::new(segments, 0);
+    let mut cursor = Cursor::new(snapshot, 0, Decode::Together);
     loop {
-        let more = pieces.read(&mut scan, u64::MAX, piece, segment::count(segments), output)?;
+        let more = pieces.read(&mut cursor, u64::MAX, piece, snapshot.len(), output)?;
         let data: [&mut [u64]; 2] = [&mut side.data, &mut pieces.data];
         engine.join(Group { data, room: [&mut side.room, &mut pieces.room] });
         if !more || output.stopped() {
@@ -36,18 +36,18 @@ pub(crate) fn stream(
     }
 }
 
-/// Calls `take` with all fingerprints of some segments, ascending and each once, up to `piece` at a
+/// Calls `take` with all fingerprints of a snapshot, ascending and each once, up to `piece` at a
 /// time; runs in the current pool. Ends early once `output` is to stop.
 pub(crate) fn read_all(
     output: &Output,
-    segments: &[Segment],
+    snapshot: &Snapshot,
     piece: usize,
     mut take: impl FnMut(&[u64]),
 ) -> Result<()> {
-    let (mut fingerprints, mut scan) = (Vec::new(), Scan::new(segments, 0));
+    let (mut fingerprints, mut cursor) = (Vec::new(), Cursor::new(snapshot, 0, Decode::Together));
     loop {
         fingerprints.clear();
-        let more = scan.read(u64::MAX, piece, &mut fingerprints, output)?;
+        let more = cursor.read(u64::MAX, piece, &mut fingerprints, || output.stopped())?;
         take(&fingerprints);
         if !more || output.stopped() {
             return Ok(());

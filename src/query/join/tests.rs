@@ -1,11 +1,15 @@
 //! Joins of stores with several segments, in ranges and shards, against brute force.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::error::Error;
+use crate::execution::Execution;
 use crate::query::search::tests::store_of_segments;
 use crate::store::Store;
 
@@ -30,7 +34,7 @@ fn brute_force(a: &BTreeSet<u64>, b: Option<&BTreeSet<u64>>, k: u32) -> Vec<Pair
 }
 
 /// The pairs of a join, sorted; checks that ranges follow each other and hold their pairs.
-fn run(join: &Join<'_>) -> Vec<Pair> {
+fn run(join: &Join) -> Vec<Pair> {
     let range = join.range().unwrap();
     let (mut pairs, mut of_range) = (Vec::new(), Vec::new());
     let mut next = range.as_ref().map(|range| *range.start());
@@ -83,7 +87,7 @@ proptest! {
                 Some(_) => one.join(store, k),
             };
             let expected = brute_force(&all, side, k);
-            let join = Join { capacity: Some(capacity), ..join.threads(threads) };
+            let join = Join { capacity: Some(capacity), ..join.execution(Execution::new().threads(threads)) };
             let whole = run(&join);
             prop_assert_eq!(&whole, &expected);
             let of_shards = (0..shards).flat_map(|shard| run(&join.clone().shard(shard, shards)));
@@ -134,10 +138,11 @@ fn a_join_stops_when_its_caller_does() {
     let summary = summary.unwrap();
     assert!(summary.stopped && taken == 1 && summary.ranges == 0, "{summary:?}");
     let cancel = Arc::new(AtomicBool::new(false));
-    let cancelled = store.self_join(12).cancel(cancel.clone()).run(|_| {
-        cancel.store(true, Ordering::Relaxed);
-        ControlFlow::Continue(())
-    });
+    let cancelled =
+        store.self_join(12).execution(Execution::new().cancel(cancel.clone())).run(|_| {
+            cancel.store(true, Ordering::Relaxed);
+            ControlFlow::Continue(())
+        });
     assert!(matches!(cancelled, Err(Error::Cancelled)), "{cancelled:?}");
 }
 
@@ -149,10 +154,10 @@ fn options_that_cannot_be_are_refused() {
     for (join, named) in [
         (join.clone().shard(2, 2), "shard"),
         (join.clone().shard(0, 0), "shard"),
-        (join.clone().memory(1000), "memory"),
-        (join.clone().threads(5000), "threads"),
+        (join.clone().execution(Execution::new().memory(1000)), "memory"),
+        (join.clone().execution(Execution::new().threads(5000)), "threads"),
     ] {
-        match join.run(|_| ControlFlow::Continue(())) {
+        match join.run(|_| ()) {
             Err(Error::InvalidOption { option, .. }) => assert_eq!(option, named),
             Err(Error::MemoryLimit { limit: 1000, .. }) => assert_eq!("memory", named),
             other => panic!("{other:?}"),
@@ -168,9 +173,11 @@ fn progress_ascends_to_the_number_of_fingerprints() {
     let store = store_of_segments(&temporary.path().join("store"), &[&list]);
     let told = Arc::new(std::sync::Mutex::new(Vec::new()));
     let tell = told.clone();
-    let join = store.self_join(3).threads(1).on_progress(move |at| tell.lock().unwrap().push(at));
+    let join = store.self_join(3).execution(
+        Execution::new().threads(1).on_progress(move |at| tell.lock().unwrap().push(at)),
+    );
     let join = Join { capacity: Some(1000), ..join };
-    join.run(|_| ControlFlow::Continue(())).unwrap();
+    join.run(|_| ()).unwrap();
     let told = told.lock().unwrap();
     assert!(told.is_sorted_by_key(|at| at.done), "{told:?}");
     let last = told.last().unwrap();

@@ -4,38 +4,29 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::engine::{Engine, Group, Message, Output};
+use super::needs::{FINGERPRINT_BYTES, bytes_of};
+use super::options::Join;
 use super::plan::Prices;
-use super::read::{self, Scan};
 use super::side::Side;
-use super::{Join, JoinProgress};
 use crate::error::Result;
-use crate::segment;
+use crate::execution::{Phase, Progress};
 use crate::simd::Level;
+use crate::snapshot::Snapshot;
+use crate::snapshot::cursor::{Cursor, Decode};
 
-/// Bytes that a join takes beside fingerprints: the process itself, and the buffers of each thread.
-const FIXED_BYTES: u64 = 10 << 20;
-const THREAD_BYTES: u64 = 1 << 20;
-/// Bytes per fingerprint in memory: it stands there twice, and splits need some more.
-const FINGERPRINT_BYTES: u64 = 18;
 /// Fingerprints that are in memory in any case.
 const LEAST_CAPACITY: usize = 1 << 14;
 
-/// What a join takes, by so many threads, if all of so many fingerprints are in memory.
-pub(super) fn bytes_of(fingerprints: u64, threads: u64) -> u64 {
-    let fixed = FIXED_BYTES.saturating_add(THREAD_BYTES.saturating_mul(threads));
-    fixed.saturating_add(fingerprints.saturating_mul(FINGERPRINT_BYTES))
-}
-
 /// A join that runs, in a pool of threads.
 pub(super) struct Work<'a> {
-    join: &'a Join<'a>,
+    join: &'a Join,
     output: &'a Output,
     /// Fingerprints that were read so far.
     reading: AtomicU64,
 }
 
 impl<'a> Work<'a> {
-    pub(super) fn new(join: &'a Join<'a>, output: &'a Output) -> Self {
+    pub(super) fn new(join: &'a Join, output: &'a Output) -> Self {
         Self { join, output, reading: AtomicU64::new(0) }
     }
 
@@ -46,17 +37,14 @@ impl<'a> Work<'a> {
 
     /// Joins those pairs whose `a` lies from `start` to `last`.
     pub(super) fn run(&self, mut start: u64, last: u64) -> Result<()> {
-        let Join { a, b, .. } = *self.join;
+        let Join { a, b, .. } = self.join;
+        let b = b.as_ref();
         let capacity = self.capacity();
         // Fingerprints at most, of the shard and of what may lie near it.
-        let whole = read::estimate(a, start, last);
-        let most = |segments, start, last| {
+        let whole = a.estimate(start, last);
+        let most = |of: &Snapshot, start, last| {
             // The first and the last block may be longer than others.
-            let count = segment::count(segments);
-            read::estimate(segments, start, last)
-                .saturating_mul(2)
-                .saturating_add(1 << 12)
-                .min(count)
+            of.estimate(start, last).saturating_mul(2).saturating_add(1 << 12).min(of.len())
         };
         let other = b.map_or_else(|| most(a, start, u64::MAX), |b| most(b, 0, u64::MAX));
         let other = usize::try_from(other).unwrap_or(usize::MAX);
@@ -70,12 +58,12 @@ impl<'a> Work<'a> {
         let mut holds_all = false;
         let mut done = 0;
         loop {
-            let mut scan = Scan::new(a, start);
-            let more = side.read(&mut scan, last, limit, most(a, start, last), self.output)?;
-            drop(scan);
+            let mut cursor = Cursor::new(a, start, Decode::Together);
+            let more = side.read(&mut cursor, last, limit, most(a, start, last), self.output)?;
+            drop(cursor);
             self.reading.fetch_add(side.len(), Ordering::Relaxed);
             let Some(&greatest) = side.data.last() else {
-                self.finish(start..=last, 0, JoinProgress { done, total: done });
+                self.finish(start..=last, 0, Progress::of(Phase::Join, done, done));
                 return Ok(());
             };
             let end = if more { greatest } else { last };
@@ -91,7 +79,7 @@ impl<'a> Work<'a> {
                 None => end.checked_add(1).map(|behind| (a, behind)),
                 Some(b) => Some((b, 0)),
             };
-            let rest = behind.map_or(0, |(other, behind)| read::estimate(other, behind, u64::MAX));
+            let rest = behind.map_or(0, |(other, behind)| other.estimate(behind, u64::MAX));
             let piece = capacity.saturating_sub(side.data.len()).max(1);
             steps.all = side.len() * (rest / piece as u64 + 2) + rest;
             if b.is_none() {
@@ -101,12 +89,12 @@ impl<'a> Work<'a> {
                 if holds_all {
                     self.join_between(&mut side, &mut pieces, &mut steps);
                 } else {
-                    let mut scan = Scan::new(other, behind);
+                    let mut cursor = Cursor::new(other, behind, Decode::Together);
                     let mut first = true;
                     loop {
                         let expected = most(other, behind, u64::MAX);
                         let more =
-                            pieces.read(&mut scan, u64::MAX, piece, expected, self.output)?;
+                            pieces.read(&mut cursor, u64::MAX, piece, expected, self.output)?;
                         self.reading.fetch_add(pieces.len(), Ordering::Relaxed);
                         self.join_between(&mut side, &mut pieces, &mut steps);
                         holds_all = b.is_some() && first && !more;
@@ -122,7 +110,7 @@ impl<'a> Work<'a> {
             }
             done += side.len();
             let total = if more { whole.max(done) } else { done };
-            self.finish(start..=end, side.len(), JoinProgress { done, total });
+            self.finish(start..=end, side.len(), Progress::of(Phase::Join, done, total));
             match end.checked_add(1).filter(|_| more) {
                 Some(next) => start = next,
                 None => return Ok(()),
@@ -130,8 +118,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn finish(&self, range: RangeInclusive<u64>, fingerprints: u64, progress: JoinProgress) {
-        (self.join.progress)(progress);
+    fn finish(&self, range: RangeInclusive<u64>, fingerprints: u64, progress: Progress) {
+        self.join.execution.tell(progress);
         self.output.send(Message::Range { range, fingerprints });
     }
 
@@ -154,7 +142,7 @@ impl<'a> Work<'a> {
         if let Some(capacity) = self.join.capacity {
             return capacity;
         }
-        let Some(memory) = self.join.memory else { return usize::MAX };
+        let Some(memory) = self.join.execution.memory_limit() else { return usize::MAX };
         let threads = rayon::current_num_threads() as u64;
         let fingerprints = memory.saturating_sub(bytes_of(0, threads)) / FINGERPRINT_BYTES;
         usize::try_from(fingerprints).unwrap_or(usize::MAX).max(LEAST_CAPACITY)
@@ -182,13 +170,13 @@ impl Steps<'_> {
             let joined = done + (thousandths.fetch_add(more, Ordering::Relaxed) + more) / 1000;
             let share = joined.min(all) as f64 / all.max(1) as f64;
             let done = before + (self.fingerprints as f64 * share) as u64;
-            (work.join.progress)(JoinProgress { done, total });
+            work.join.execution.tell(Progress::of(Phase::Join, done, total));
         };
         let level = Level::best();
         let engine = Engine {
             k: work.join.k,
             level,
-            prices: Prices::new(&work.join.costs.join, level),
+            prices: Prices::new(&work.join.execution.cost().join, level),
             one_set: work.join.b.is_none(),
             output: work.output,
             progress: &tell,

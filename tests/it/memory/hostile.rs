@@ -2,10 +2,9 @@
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
-use std::ops::ControlFlow;
 use std::path::Path;
 
-use fpstore::{BatchPlan, Clustering, Codec, Corruption, Design, Error, Packer, Store};
+use fpstore::{BatchPlan, Codec, Corruption, Design, Error, Execution, Packer, Store};
 use libtest_mimic::Trial;
 
 use crate::forge::{Forge, Part, Place};
@@ -71,18 +70,21 @@ fn blocks_of_too_many() {
     };
     let store = Store::open(&path).unwrap();
     for threads in THREADS {
-        let join = store.self_join(3).threads(threads).memory(LIMIT);
-        let run = || join.run(|_| ControlFlow::Continue(()));
+        let join = store.self_join(3).execution(Execution::new().threads(threads).memory(LIMIT));
+        let run = || join.run(|_| ());
         surplus(within(allowed(threads), "join", run).err(), "join");
         let queries = [0, 1 << 63];
         for plan in [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream] {
-            let batch = store.search_batch(&queries, 64).threads(threads).plan(plan).memory(LIMIT);
-            let run = || batch.run(|_| ControlFlow::Continue(()));
+            let batch = store
+                .batch(64)
+                .plan(plan)
+                .execution(Execution::new().threads(threads).memory(LIMIT));
+            let run = || batch.run(&queries, |_| ());
             let what = format!("batch, {plan:?}");
             surplus(within(allowed(threads), &what, run).err(), &what);
         }
     }
-    let clustering = Clustering::new(&store, 3).memory(LIMIT + MIB);
+    let clustering = store.clusters(3).execution(Execution::new().memory(LIMIT + MIB));
     surplus(within(LIMIT + MIB, "clusters", || clustering.run()).err(), "clusters");
     surplus(within(LIMIT, "iteration", || store.iter().find_map(Result::err)), "iteration");
     // A search has all its matches in memory, and what a single block takes.
@@ -129,18 +131,18 @@ fn claim_of_too_many() {
     assert_eq!(store.len(), count);
     // Where the system promises what it does not have, the first block is found to be empty.
     let check = |error: Option<Error>, what: &str| match error {
-        Some(Error::OutOfMemory { bytes }) => assert!(bytes >= 8 * count, "{what}: {bytes}"),
+        Some(Error::OutOfMemory { bytes, .. }) => assert!(bytes >= 8 * count, "{what}: {bytes}"),
         Some(Error::Corrupt { corruption: Corruption::BlockChecksum { block: 0, .. }, .. }) => {}
         other => panic!("{what}: {other:?}"),
     };
-    check(store.self_join(3).run(|_| ControlFlow::Continue(())).err(), "join");
-    check(store.join(&store, 3).run(|_| ControlFlow::Continue(())).err(), "join of two");
-    check(Clustering::new(&store, 3).run().err(), "clusters");
-    let batch = store.search_batch(&[1, 2], 3).plan(BatchPlan::Stream);
-    check(batch.run(|_| ControlFlow::Continue(())).err(), "batch");
+    check(store.self_join(3).run(|_| ()).err(), "join");
+    check(store.join(&store, 3).run(|_| ()).err(), "join of two");
+    check(store.clusters(3).run().err(), "clusters");
+    let batch = store.batch(3).plan(BatchPlan::Stream);
+    check(batch.run(&[1, 2], |_| ()).err(), "batch");
     for threads in THREADS {
-        let join = store.self_join(3).threads(threads).memory(LIMIT);
-        let run = || join.run(|_| ControlFlow::Continue(()));
+        let join = store.self_join(3).execution(Execution::new().threads(threads).memory(LIMIT));
+        let run = || join.run(|_| ());
         check(within(allowed(threads), "join", run).err(), "join within a limit");
     }
 }

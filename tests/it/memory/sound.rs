@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use fpstore::{BatchPlan, Clustering, Design, JoinEvent, Packer, Store};
+use fpstore::{BatchPlan, Design, Execution, JoinEvent, Packer, Store};
 use libtest_mimic::Trial;
 
 use crate::sets::{Random, brute_force};
@@ -113,19 +113,17 @@ fn joins(path: &Path, count: usize) {
     let mut pairs = Vec::new();
     for threads in THREADS {
         let store = open(path);
-        let join = store.self_join(1).threads(threads).memory(LIMIT);
+        let join = store.self_join(1).execution(Execution::new().threads(threads).memory(LIMIT));
         let what = format!("self-join, {threads} threads");
-        let summary =
-            within(allowed(threads), &what, || join.run(|_| ControlFlow::Continue(())).unwrap());
+        let summary = within(allowed(threads), &what, || join.run(|_| ()).unwrap());
         assert_eq!(summary.fingerprints, count as u64);
         pairs.push(summary.pairs);
         let what = format!("join of two, {threads} threads");
-        let join = store.join(&store, 0).threads(threads).memory(LIMIT);
-        let summary =
-            within(allowed(threads), &what, || join.run(|_| ControlFlow::Continue(())).unwrap());
+        let join = store.join(&store, 0).execution(Execution::new().threads(threads).memory(LIMIT));
+        let summary = within(allowed(threads), &what, || join.run(|_| ()).unwrap());
         assert_eq!(summary.pairs, count as u64);
         // One that is stopped reads nothing more: of two halves of the memory, the first was read.
-        let join = store.self_join(1).threads(threads).memory(LIMIT);
+        let join = store.self_join(1).execution(Execution::new().threads(threads).memory(LIMIT));
         let summary = join
             .run(|event| match event {
                 JoinEvent::Pairs(_) => ControlFlow::Break(()),
@@ -143,12 +141,13 @@ fn batches(path: &Path, set: &[u64], queries: &[u64], threads: usize) {
     // All match the last one, far more than there is room for.
     let asked = plans.map(|plan| (plan, queries, 3));
     for (plan, queries, k) in asked.into_iter().chain([(plans[0], &queries[..1], 64)]) {
-        let batch = store.search_batch(queries, k).plan(plan).threads(threads).memory(LIMIT);
+        let batch =
+            store.batch(k).plan(plan).execution(Execution::new().threads(threads).memory(LIMIT));
         let what = format!("batch, {plan:?}, k = {k}, {threads} threads");
         let mut counts = vec![0; queries.len()];
         within(allowed(threads), &what, || {
             batch
-                .run(|answer| {
+                .run(queries, |answer| {
                     counts[answer.query] += answer.matches.len();
                     ControlFlow::Continue(())
                 })
@@ -165,7 +164,7 @@ fn clusters(path: &Path, count: usize) {
     let store = open(path);
     // What is stated per fingerprint, and what is left for the join.
     let most = 18 * count as u64 + LIMIT;
-    let clustering = Clustering::new(&store, 1).memory(most);
+    let clustering = store.clusters(1).execution(Execution::new().memory(most));
     let clusters = within(most, "clusters", || clustering.run());
     assert_eq!(clusters.unwrap().summary().fingerprints, count as u64);
 }

@@ -22,7 +22,7 @@ pub fn clock_ns() -> u64 {
 
 /// Searches once for each query, and gives the nanoseconds of each.
 pub fn time_each(
-    searcher: &mut Searcher<'_>,
+    searcher: &mut Searcher,
     queries: &[u64],
     k: u32,
     clock_ns: u64,

@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 /// Writes all rows.
 fn write(store: &Store, ids: bool, mut rows: Rows<'_>, progress: &Progress) -> Result<(), Failure> {
     let (mut done, total) = (0u64, store.len());
-    let mut push = |fingerprint, ids: Option<Ids<'_>>| {
+    let mut push = |fingerprint, ids: Option<Ids>| {
         done += 1;
         if done.is_multiple_of(TOLD) || done == total {
             progress.found(0, rows.written());
@@ -187,7 +187,7 @@ impl<'a> Rows<'a> {
         Ok(Self { args, printer, to })
     }
 
-    fn push(&mut self, fingerprint: u64, ids: Option<Ids<'_>>) -> Result<(), Failure> {
+    fn push(&mut self, fingerprint: u64, ids: Option<Ids>) -> Result<(), Failure> {
         let ids = self.printer.as_mut().zip(ids);
         match &mut self.to {
             To::Text(output, text) => {

@@ -57,7 +57,7 @@ pub enum Failure {
 fn in_words_of_the_tool(error: &fpstore::Error) -> String {
     use fpstore::{Bytes, Error, IdMapProblem};
     match error {
-        Error::IdMap { path, problem } => {
+        Error::IdMap { path, problem, .. } => {
             let told = match problem {
                 IdMapProblem::Directory => {
                     "is a directory; give the FILE that `pack --id-map FILE` wrote"
@@ -77,15 +77,15 @@ fn in_words_of_the_tool(error: &fpstore::Error) -> String {
             };
             format!("{}: {told}", path.display())
         }
-        Error::Exists { path } => format!(
+        Error::Exists { path, .. } => format!(
             "{}: a store exists here already; choose another output, or replace it (--force)",
             path.display()
         ),
-        Error::NotAStore { path, found } => format!(
+        Error::NotAStore { path, found, .. } => format!(
             "{}: [DIR-1] not a store: {found}; give the directory that `fpstore pack -o` wrote",
             path.display()
         ),
-        Error::MemoryLimit { what, limit, needed } => format!(
+        Error::MemoryLimit { what, limit, needed, .. } => format!(
             "memory cannot be {}: {what} at least {}; give more (--memory)",
             Bytes(*limit),
             Bytes(*needed)

@@ -96,7 +96,7 @@ impl<'a> IdPrinter<'a> {
 
     /// The ids of a fingerprint, printed or not.
     #[cfg(feature = "parquet")]
-    pub fn ids_of(&self, fingerprint: u64) -> Result<Ids<'a>, Failure> {
+    pub fn ids_of(&self, fingerprint: u64) -> Result<Ids, Failure> {
         Ok(self.store.ids(fingerprint)?)
     }
 
@@ -104,7 +104,7 @@ impl<'a> IdPrinter<'a> {
     #[cfg(feature = "parquet")]
     pub fn each(
         &mut self,
-        ids: Ids<'_>,
+        ids: Ids,
         mut take: impl FnMut(u64, Option<&str>),
     ) -> Result<(), Failure> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
@@ -130,7 +130,7 @@ impl<'a> IdPrinter<'a> {
     /// Writes these ids, which are those of one fingerprint.
     pub fn print_ids(
         &mut self,
-        mut ids: Ids<'_>,
+        mut ids: Ids,
         shape: IdShape,
         to: &mut Vec<u8>,
         pass_on: PassOn<'_>,

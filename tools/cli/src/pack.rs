@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use fpstore::{Codec, Design, Objective, Packer};
+use fpstore::{Codec, Design, Execution, Objective, Packer};
 
 use crate::failure::Failure;
 use crate::input::{InputArgs, Records, Skipped, Source, is_stdin};
@@ -221,13 +221,14 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let progress = Progress::new(args.progress.unwrap_or(quiet));
     let work = Interruptible::default();
     let packer = packer(&args)?;
-    let packer = packer.on_progress({
-        let progress = progress.clone();
-        move |at| progress.packing(&at)
-    });
     packer.check_target(&args.output)?;
     let inputs = check_inputs(&args)?;
-    let packer = packer.memory(inputs.memory(&args)).cancel(work.cancel.clone());
+    let told = progress.clone();
+    let execution = execution(&args)?
+        .memory(inputs.memory(&args))
+        .cancel(work.cancel.clone())
+        .on_progress(move |at| told.packing(&at));
+    let packer = packer.execution(execution);
     let mut handing = Handing::new(mode, &args.output, args.force)?;
     work.set(packer.start(&args.output)?);
     let (bar, temporary) = (progress.clone(), handing.temporary());
@@ -275,15 +276,8 @@ fn packer(args: &Args) -> Result<Packer, Failure> {
         .objective(args.prefer)
         .codec(codec)
         .low_bits(args.low_bits.clone().given())
-        .threads(args.threads.into())
         .replace(args.force)
-        .memory(memory_limit(args));
-    if let Some(directory) = &args.tmp_dir {
-        packer = packer.temporary_directory(directory);
-    }
-    if let Some(path) = &args.calibration {
-        packer = packer.costs(read_costs(path)?);
-    }
+        .execution(execution(args)?);
     if let Some(design) = args.design.clone().given() {
         packer = packer.design(design);
     }
@@ -291,6 +285,18 @@ fn packer(args: &Args) -> Result<Packer, Failure> {
         packer = packer.block_bytes(block_bytes);
     }
     Ok(packer)
+}
+
+/// How the pack runs, as far as the arguments tell.
+fn execution(args: &Args) -> Result<Execution, Failure> {
+    let mut execution = Execution::new().threads(args.threads.into()).memory(memory_limit(args));
+    if let Some(directory) = &args.tmp_dir {
+        execution = execution.scratch_directory(directory);
+    }
+    if let Some(path) = &args.calibration {
+        execution = execution.costs(read_costs(path)?);
+    }
+    Ok(execution)
 }
 
 /// What the inputs held.

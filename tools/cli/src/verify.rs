@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fpstore::{IdMap, Store};
+use fpstore::{Execution, IdMap, Store};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -46,10 +46,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     let mode = args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto });
     let progress = Progress::new(mode);
-    let checked = store.verify_with(|at| {
+    let told = progress.clone();
+    let execution = Execution::new().on_progress(move |at| {
         let (unit, finds) = (Unit::Fingerprints, Finds::Nothing);
-        progress.step(Step { phase: "verify", unit, done: at.done, total: at.total, finds });
+        told.step(Step { phase: "verify", unit, done: at.done, total: at.total, finds });
     });
+    let checked = store.verify_with(&execution);
     progress.finish();
     let checked = checked?;
     if let Some(map) = &map {

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use all_pairs_hamming::ChunkedJoiner;
-use fpstore::{Design, JoinEvent, Packer, Store};
+use fpstore::{Execution, Design, JoinEvent, Packer, Store};
 
 const RADIUS: u32 = 3;
 
@@ -77,7 +77,7 @@ fn join(engine: &str, threads: usize, exponent: u32, path: &str) {
     let (seconds, processor) = if engine == "fpstore" {
         let (start, processor) = (Instant::now(), processor_seconds());
         let store = Store::open(path).expect("the store opens");
-        let join = store.self_join(RADIUS).threads(threads);
+        let join = store.self_join(RADIUS).execution(Execution::new().threads(threads));
         join.run(|event| {
             if let JoinEvent::Pairs(pairs) = event {
                 pairs.iter().for_each(|pair| sum.add(pair.a, pair.b));

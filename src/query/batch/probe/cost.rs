@@ -1,8 +1,11 @@
 //! Predicts the time of a probe, and decides how the keys of a table are compared.
 
+use std::sync::Arc;
+
 use crate::costs::{BatchCosts, Costs};
 use crate::segment::Segment;
 use crate::simd::Level;
+use crate::snapshot::Snapshot;
 
 use super::super::low;
 use super::Probed;
@@ -128,18 +131,27 @@ fn within(bits: u32, k: u32) -> f64 {
 /// The predicted time of [`probe`](super::probe) in nanoseconds of one thread; `None` where tables
 /// do not help.
 pub(in crate::query::batch) fn predicted_ns(
-    segments: &[Segment],
+    snapshot: &Snapshot,
     queries: u64,
     k: u32,
     costs: &Costs,
 ) -> Option<f64> {
-    let mut sum = costs.batch.start_ns;
-    for segment in segments {
-        let tables = Probed::of(segment, k)?;
-        for probed in &tables {
-            let times = Times::new(segment, probed, tables.len(), queries as f64, k, costs);
-            sum += times.visits + times.whole.min(times.low);
-        }
-    }
-    Some(sum)
+    let of_segment = |segment: &Arc<Segment>| of_segment_ns(segment, queries, k, costs);
+    let mut times = snapshot.segments().iter().map(of_segment);
+    times.try_fold(costs.batch.start_ns, |sum, time| Some(sum + time?))
+}
+
+/// The part of [`predicted_ns`] that a segment adds.
+pub(in crate::query::batch) fn of_segment_ns(
+    segment: &Segment,
+    queries: u64,
+    k: u32,
+    costs: &Costs,
+) -> Option<f64> {
+    let tables = Probed::of(segment, k)?;
+    let of_table = |probed: &Probed<'_>| {
+        let times = Times::new(segment, probed, tables.len(), queries as f64, k, costs);
+        times.visits + times.whole.min(times.low)
+    };
+    Some(tables.iter().map(of_table).sum())
 }

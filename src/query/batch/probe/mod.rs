@@ -24,12 +24,15 @@ use crate::error::Result;
 use crate::query::join::{self, Found, Output, flips};
 use crate::segment::Segment;
 use crate::simd::Level;
+use crate::snapshot::Snapshot;
 use crate::sort;
 use crate::table::Table;
 
 use super::low::{self as batch_low, Shape};
 
 use cost::Times;
+#[cfg(test)]
+pub(super) use cost::of_segment_ns;
 pub(super) use cost::predicted_ns;
 
 /// The longest prefix whose bits are flipped, and the most prefixes that a query may visit.
@@ -106,23 +109,23 @@ impl Top {
 }
 
 /// Bytes of memory per query.
-pub(super) fn query_bytes(segments: &[Segment], k: u32) -> u64 {
-    let tables = segments.iter().filter_map(|segment| Probed::of(segment, k)).flatten();
+pub(super) fn query_bytes(snapshot: &Snapshot, k: u32) -> u64 {
+    let tables = snapshot.segments().iter().filter_map(|segment| Probed::of(segment, k)).flatten();
     let bytes =
         |probed: Probed<'_>| if probed.threshold == 0 { 8.0 } else { 32.0 * probed.visits() };
     tables.map(bytes).fold(8.0, f64::max) as u64
 }
 
 /// Bytes of decoded keys that each thread holds at most.
-pub(super) fn decoded_bytes(segments: &[Segment]) -> u64 {
-    let tables = segments.iter().flat_map(Segment::tables);
+pub(super) fn decoded_bytes(snapshot: &Snapshot) -> u64 {
+    let tables = snapshot.segments().iter().flat_map(|segment| segment.tables());
     let keys = tables.map(|table| table.geometry().most_keys()).max().unwrap_or(0);
     8 * keys.max(whole::MOST_KEYS)
 }
 
 /// Whether the tables of all segments can be probed within `k`.
-pub(super) fn can_probe(segments: &[Segment], k: u32) -> bool {
-    segments.iter().all(|segment| Probed::of(segment, k).is_some())
+pub(super) fn can_probe(snapshot: &Snapshot, k: u32) -> bool {
+    snapshot.segments().iter().all(|segment| Probed::of(segment, k).is_some())
 }
 
 /// Finds all that is within `k` of `queries`, which ascend strictly, in the tables of those
@@ -130,11 +133,11 @@ pub(super) fn can_probe(segments: &[Segment], k: u32) -> bool {
 pub(super) fn probe(
     output: &Output,
     queries: &[u64],
-    segments: &[Segment],
+    snapshot: &Snapshot,
     k: u32,
     costs: &Costs,
 ) -> Result<()> {
-    for segment in segments {
+    for segment in snapshot.segments() {
         let by_low_parts = |probed: &Probed<'_>, tables| {
             Times::new(segment, probed, tables, queries.len() as f64, k, costs).by_low_parts()
         };

@@ -6,7 +6,7 @@ mod summary;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use fpstore::{Clustering, Clusters, Keep, Pair, Store};
+use fpstore::{Clusters, Execution, Keep, Pair, Store};
 
 use crate::failure::Failure;
 use crate::ids::IdOutputArgs;
@@ -205,19 +205,20 @@ fn clusters(args: &Args, store: &Store, progress: &Progress) -> Result<Clusters,
     let radius = distance(args, store);
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let told = progress.clone();
-    let clustering = Clustering::new(store, radius)
+    let execution =
+        Execution::new().threads(args.threads.into()).memory(limit).on_progress(move |at| {
+            let (done, total) = (at.done, at.total);
+            let (unit, finds) = (Unit::Fingerprints, Finds::Nothing);
+            told.step(Step { phase: "join", unit, done, total, finds });
+        });
+    let clustering = store
+        .clusters(radius)
         .keep(match args.keep {
             KeepArg::Central => Keep::Central,
             KeepArg::SmallestId | KeepArg::First => Keep::SmallestId,
         })
         .max_cluster(args.max_cluster)
-        .threads(args.threads.into())
-        .memory(limit)
-        .on_progress(move |at| {
-            let (done, total) = (at.done, at.total);
-            let (unit, finds) = (Unit::Fingerprints, Finds::Nothing);
-            told.step(Step { phase: "join", unit, done, total, finds });
-        });
+        .execution(execution);
     if args.pairs.is_empty() {
         return Ok(clustering.run()?);
     }
@@ -227,7 +228,6 @@ fn clusters(args: &Args, store: &Store, progress: &Progress) -> Result<Clusters,
     }
     let mut readers = readers.into_iter();
     let mut reader = readers.next();
-    let mut failure = None;
     let pairs = std::iter::from_fn(|| {
         loop {
             match reader.as_mut()?.next() {
@@ -238,16 +238,9 @@ fn clusters(args: &Args, store: &Store, progress: &Progress) -> Result<Clusters,
                     }
                 }
                 Ok(None) => reader = readers.next(),
-                Err(error) => {
-                    failure = Some(error);
-                    return None;
-                }
+                Err(error) => return Some(Err(error)),
             }
         }
     });
-    let clusters = clustering.of_pairs(pairs);
-    match failure {
-        Some(failure) => Err(failure),
-        None => Ok(clusters?),
-    }
+    clustering.of_pairs(pairs)
 }

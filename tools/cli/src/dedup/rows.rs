@@ -128,7 +128,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn fingerprint(&mut self, at: Clustered, ids: Ids<'_>) -> Result<(), Failure> {
+    fn fingerprint(&mut self, at: Clustered, ids: Ids) -> Result<(), Failure> {
         let printer = &mut self.printer;
         match &mut self.to {
             To::Text(rows) => {
@@ -159,7 +159,7 @@ impl Writer<'_> {
     }
 
     /// A row for each id; the first of the representative is kept.
-    fn ids(&mut self, at: Clustered, ids: Ids<'_>) -> Result<(), Failure> {
+    fn ids(&mut self, at: Clustered, ids: Ids) -> Result<(), Failure> {
         let mut first = None;
         let representative = match at.kept() {
             true => None,

@@ -3,12 +3,11 @@
 mod journal;
 mod rows;
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
-use fpstore::{IdMap, Join, JoinEvent, Store};
+use fpstore::{Execution, IdMap, Join, JoinEvent, Store};
 
 use journal::Journal;
 use rows::{Rows, Sides};
@@ -182,10 +181,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
         None => a.self_join(radius),
     };
     // Less than the least is refused.
-    let join = join
+    let execution = Execution::new()
         .memory(limit.saturating_sub(for_ids).max(limit.min(memory::LEAST)))
-        .threads(args.threads.into())
-        .shard(args.shard.index, args.shard.count);
+        .threads(args.threads.into());
+    let join = join.execution(execution.clone()).shard(args.shard.index, args.shard.count);
     join.range()?;
 
     let stores = [Some(&a), b.as_ref()];
@@ -211,7 +210,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     });
     let rows = Rows::new(&args, radius, target.as_ref(), &journal, sides)?;
     let before = journal.done.pairs;
-    let written = write(&args, join, rows, journal, target.as_ref(), &progress);
+    let written = write(&args, join, execution, rows, journal, target.as_ref(), &progress);
     progress.finish();
     let (journal, fingerprints) = written?;
     stopper.commit(|| {
@@ -283,7 +282,8 @@ fn claim(args: &Args) -> Result<Option<Target>, Failure> {
 /// now.
 fn write(
     args: &Args,
-    join: Join<'_>,
+    join: Join,
+    execution: Execution,
     mut rows: Rows<'_>,
     mut journal: Journal,
     target: Option<&Target>,
@@ -291,34 +291,29 @@ fn write(
 ) -> Result<(Journal, u64), Failure> {
     let Some(start) = journal.start() else { return Ok((journal, 0)) };
     let told = progress.clone();
-    let join = join.start(start).on_progress(move |at| {
+    let execution = execution.on_progress(move |at| {
         let (done, total) = (at.done, at.total);
         let (unit, finds) = (Unit::Fingerprints, Finds::Pairs);
         told.step(Step { phase: "join", unit, done, total, finds });
     });
-    let mut failure = None;
+    let join = join.start(start).execution(execution);
     let mut pairs = journal.done.pairs;
-    let summary = join.run(|event| {
-        let result = match event {
+    let summary = join.run(|event| -> Result<(), Failure> {
+        match event {
             JoinEvent::Pairs(some) => {
                 pairs += some.len() as u64;
-                let result = rows.push(some);
+                rows.push(some)?;
                 progress.found(pairs, rows.written());
-                result
+                Ok(())
             }
             JoinEvent::Range(range) => {
                 journal.done.pairs = pairs;
                 note(args, &mut journal, *range.end(), &mut rows, target)
             }
             _ => Ok(()),
-        };
-        failure = result.err();
-        if failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
-    let fingerprints = summary?.fingerprints;
+        }
+    })?;
+    let fingerprints = summary.fingerprints;
     journal.done.pairs = pairs;
     progress.found(pairs, rows.finish()?);
     Ok((journal, fingerprints))

@@ -4,7 +4,7 @@ use fpstore::{IdMapWriter, PackEstimate};
 use serde::Serialize;
 
 use super::room::Room;
-use super::{Args, IdMode, check_inputs, packer};
+use super::{Args, IdMode, check_inputs, execution, packer};
 use crate::failure::Failure;
 use crate::input::{Id, Records, Source};
 use crate::output::Output;
@@ -46,7 +46,7 @@ struct Sample {
 pub(super) fn run(args: &Args, mode: &IdMode) -> Result<(), Failure> {
     let packer = packer(args)?;
     packer.check_target(&args.output)?;
-    let packer = packer.memory(check_inputs(args)?.memory(args));
+    let packer = packer.execution(execution(args)?.memory(check_inputs(args)?.memory(args)));
     let mut sample = Sample::default();
     for path in &args.input {
         let source = Source::open(path, &args.reading)?;

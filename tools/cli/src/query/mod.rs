@@ -2,12 +2,11 @@
 
 mod answers;
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use fpstore::{Batch, BatchPlan, Store};
+use fpstore::{Batch, BatchPlan, Execution, Store};
 
 use answers::{Answers, Printer, Query};
 
@@ -206,8 +205,16 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     }
     let radius = args.radius.unwrap_or(store.radius());
     let printer = Printer::new(&args, radius, &store, map.as_ref(), target.as_ref())?;
-    let mut asker =
-        Asker { store: &store, radius, args: &args, printer, progress, answered: 0, matches: 0 };
+    let mut asker = Asker {
+        store: &store,
+        radius,
+        args: &args,
+        printer,
+        progress,
+        execution: Execution::new().threads(args.threads.into()),
+        answered: 0,
+        matches: 0,
+    };
     let answered = asker.answer_all(queries, source);
     asker.progress.finish();
     let matched = asker.printer.matched;
@@ -249,9 +256,19 @@ struct Asker<'a> {
     args: &'a Args,
     printer: Printer<'a>,
     progress: Progress,
+    /// The threads of all batches.
+    execution: Execution,
     /// Queries of a file that are answered, and their matches.
     answered: u64,
     matches: u64,
+}
+
+/// Some queries of those that were read.
+struct Asked<'a> {
+    queries: &'a Records,
+    fingerprints: &'a [u64],
+    /// Number of the first one.
+    first: usize,
 }
 
 impl Asker<'_> {
@@ -285,8 +302,9 @@ impl Asker<'_> {
         let limit = limit(self.args);
         let mut first = 0;
         for fingerprints in queries.fingerprints.chunks(together) {
-            let batch = self.store.search_batch(fingerprints, self.radius).plan(BatchPlan::Search);
-            self.answer_batch(batch.memory(limit), queries, first, None)?;
+            let batch = self.store.batch(self.radius).plan(BatchPlan::Search);
+            let asked = Asked { queries, fingerprints, first };
+            self.answer_batch(batch, limit, asked, None)?;
             first += fingerprints.len();
         }
         Ok(())
@@ -332,30 +350,31 @@ impl Asker<'_> {
         total: u64,
     ) -> Result<(), Failure> {
         let rest = limit.saturating_sub(limit / QUERY_SHARE).max(limit.min(memory::LEAST));
-        let batch = self.store.search_batch(&queries.fingerprints, self.radius).memory(rest);
+        let batch = self.store.batch(self.radius);
         let batch = match self.args.plan {
             PlanArg::Auto => batch,
             PlanArg::Single => batch.plan(BatchPlan::Search),
             PlanArg::Probe => batch.plan(BatchPlan::Probe),
             PlanArg::Stream => batch.plan(BatchPlan::Stream),
         };
-        self.answer_batch(batch, queries, 0, Some(total))
+        let asked = Asked { queries, fingerprints: &queries.fingerprints, first: 0 };
+        self.answer_batch(batch, rest, asked, Some(total))
     }
 
-    /// Runs a batch of the queries from number `first` on, and prints its answers. Tells how far it is
-    /// where these are some of `total` queries.
+    /// Runs a batch and prints its answers. Tells how far it is where the queries are some of `total`.
     fn answer_batch(
         &mut self,
-        batch: Batch<'_>,
-        queries: &Records,
-        first: usize,
+        batch: Batch,
+        memory: u64,
+        asked: Asked<'_>,
         total: Option<u64>,
     ) -> Result<(), Failure> {
-        let mut batch = batch.threads(self.args.threads.into());
+        let Asked { queries, fingerprints, first } = asked;
+        let mut batch = batch.execution(self.execution.clone().memory(memory));
         if let Shape::Count = self.args.output {
             batch = batch.limit(0);
         }
-        let (mut answers, mut result) = (Answers::default(), Ok(()));
+        let mut answers = Answers::default();
         let (printer, progress) = (&mut self.printer, &self.progress);
         let (answered, matched) = (&mut self.answered, &mut self.matches);
         let tell = |done, matches, bytes| {
@@ -366,9 +385,9 @@ impl Asker<'_> {
         };
         // The first answers of a piece may take long.
         tell(*answered, *matched, printer.written());
-        let ran = batch.run(|answer| {
+        let ran = batch.run(fingerprints, |answer| -> Result<(), Failure> {
             let print = |answers: &mut Answers| printer.print(answers);
-            result = answers.push(query(queries, first + answer.query), answer, print);
+            answers.push(query(queries, first + answer.query), answer, print)?;
             if total.is_some() && !answer.more {
                 *answered += 1;
                 *matched += answer.count;
@@ -376,9 +395,8 @@ impl Asker<'_> {
                     tell(*answered, *matched, printer.written());
                 }
             }
-            if result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            Ok(())
         });
-        result?;
         // What stands before a fault is answered.
         printer.print(&mut answers)?;
         // The flush finds out whether all of it could be written.

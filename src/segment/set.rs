@@ -2,17 +2,18 @@
 
 use rayon::prelude::*;
 
-use super::progress::{Meter, Phase};
 use crate::codec::profile::Profile;
 use crate::error::Result;
+use crate::execution::{Meter, Phase};
 use crate::format::BitRange;
 use crate::permute::Permutation;
 use crate::plan::Planner;
+use crate::segment::source::KeySource;
 use crate::set_sum;
 use crate::sort::{self, Buffers, Counts, Create, Extent, Parts, Spill};
 
 /// A sorted set without repeats.
-pub(super) enum Set<F> {
+pub(crate) enum Set<F> {
     /// In memory.
     Memory {
         set: Vec<u64>,
@@ -24,11 +25,11 @@ pub(super) enum Set<F> {
 }
 
 /// A set in a temporary file.
-pub(super) struct Spilled<F> {
+pub(crate) struct Spilled<F> {
     file: F,
     extent: Extent,
     /// Of the set.
-    pub(super) profile: Profile,
+    pub(crate) profile: Profile,
     buffers: Buffers,
     /// The table in work, unless it is in the order of the set.
     parts: Option<Parts<F>>,
@@ -40,7 +41,7 @@ pub(super) struct Spilled<F> {
 
 impl<F: Spill> Set<F> {
     /// Number of fingerprints.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         match self {
             Set::Memory { set, .. } => set.len() as u64,
             Set::Spilled(spilled) => spilled.count(),
@@ -48,7 +49,7 @@ impl<F: Spill> Set<F> {
     }
 
     /// Most bytes of temporary files at any time.
-    pub(super) fn temporary_bytes(&self) -> u64 {
+    pub(crate) fn temporary_bytes(&self) -> u64 {
         match self {
             Set::Memory { .. } => 0,
             Set::Spilled(spilled) => spilled.temporary_bytes,
@@ -56,7 +57,7 @@ impl<F: Spill> Set<F> {
     }
 
     /// Tells a planner of the set.
-    pub(super) fn sample(&self, planner: Planner) -> Result<Planner> {
+    pub(crate) fn sample(&self, planner: Planner) -> Result<Planner> {
         match self {
             Set::Memory { set, .. } => Ok(planner.sample(set)),
             Set::Spilled(spilled) => {
@@ -74,7 +75,7 @@ impl<F: Spill> Set<F> {
 
     /// Brings the keys of the table with this top into order, and counts those of the `next` one
     /// where that is of use.
-    pub(super) fn prepare(
+    fn prepare(
         &mut self,
         top: &[BitRange],
         next: Option<&[BitRange]>,
@@ -97,7 +98,7 @@ impl<F: Spill> Set<F> {
     }
 
     /// The profile of the table that was prepared.
-    pub(super) fn profile(&mut self, meter: &Meter, create: Create<'_, F>) -> Result<Profile> {
+    fn profile(&mut self, meter: &Meter, create: Create<'_, F>) -> Result<Profile> {
         match self {
             Set::Memory { set, spare } => {
                 Ok(Profile::new(if spare.is_empty() { set } else { spare }))
@@ -118,7 +119,7 @@ impl<F: Spill> Set<F> {
     }
 
     /// Gives the keys of the table that was prepared to `sink`, in pieces, in ascending order.
-    pub(super) fn visit(
+    fn visit(
         &mut self,
         next: Option<&[BitRange]>,
         create: Create<'_, F>,
@@ -134,6 +135,40 @@ impl<F: Spill> Set<F> {
     }
 }
 
+/// A set that segments are written of.
+pub(crate) struct SetSource<'a, F> {
+    pub(crate) set: Set<F>,
+    pub(crate) sum: u128,
+    pub(crate) meter: &'a Meter,
+    pub(crate) create: Create<'a, F>,
+}
+
+impl<F: Spill> KeySource for SetSource<'_, F> {
+    fn count(&self) -> u64 {
+        self.set.count()
+    }
+
+    fn set_sum(&self) -> u128 {
+        self.sum
+    }
+
+    fn order(&mut self, top: &[BitRange], next: Option<&[BitRange]>) -> Result<()> {
+        self.set.prepare(top, next, self.meter, self.create)
+    }
+
+    fn profile(&mut self) -> Result<Profile> {
+        self.set.profile(self.meter, self.create)
+    }
+
+    fn visit(
+        &mut self,
+        next: Option<&[BitRange]>,
+        sink: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        self.set.visit(next, self.create, sink)
+    }
+}
+
 impl<F: Spill> Spilled<F> {
     fn new(
         file: F,
@@ -145,12 +180,12 @@ impl<F: Spill> Spilled<F> {
         Self { file, extent, profile, buffers, parts: None, counts: None, temporary_bytes }
     }
 
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.extent.len
     }
 
     /// Keeps at most twice so many fingerprints in memory.
-    pub(super) fn limit(&mut self, capacity: usize) {
+    pub(crate) fn limit(&mut self, capacity: usize) {
         for buffer in [&mut self.buffers.keys, &mut self.buffers.sorted] {
             buffer.truncate(capacity);
             buffer.shrink_to_fit();
@@ -237,7 +272,7 @@ impl CountNext {
 }
 
 /// A set on its way to a temporary file.
-pub(super) struct Merged<'a, F> {
+pub(crate) struct Merged<'a, F> {
     meter: &'a Meter,
     file: F,
     profile: Profile,
@@ -246,12 +281,12 @@ pub(super) struct Merged<'a, F> {
 }
 
 impl<'a, F: Spill> Merged<'a, F> {
-    pub(super) fn new(meter: &'a Meter, file: F) -> Self {
+    pub(crate) fn new(meter: &'a Meter, file: F) -> Self {
         Self { meter, file, profile: Profile::empty(), sum: 0, len: 0 }
     }
 
     /// Takes the next fingerprints, which ascend.
-    pub(super) fn push(&mut self, set: &[u64]) -> Result<()> {
+    pub(crate) fn push(&mut self, set: &[u64]) -> Result<()> {
         sort::write(&self.file, set, self.len)?;
         self.len += set.len() as u64;
         self.profile.extend(set);
@@ -262,7 +297,7 @@ impl<'a, F: Spill> Merged<'a, F> {
 
     /// The set, and its sum. There were at most `peak` bytes in temporary files before, and `others`
     /// beside the set.
-    pub(super) fn finish(self, buffers: Buffers, peak: u64, others: u64) -> (Set<F>, u128) {
+    pub(crate) fn finish(self, buffers: Buffers, peak: u64, others: u64) -> (Set<F>, u128) {
         self.meter.plan(&[(Phase::Merge, self.len)]);
         let extent = Extent { at: 0, len: self.len };
         let temporary_bytes = peak.max(others + 8 * self.len);
@@ -272,7 +307,7 @@ impl<'a, F: Spill> Merged<'a, F> {
 }
 
 /// The set sum of fingerprints.
-pub(super) fn sum_of(set: &[u64]) -> u128 {
+pub(crate) fn sum_of(set: &[u64]) -> u128 {
     let terms = set.par_iter().with_min_len(1 << 12).map(|&fp| set_sum::term(fp));
     terms.reduce(|| 0, u128::wrapping_add)
 }

@@ -11,7 +11,7 @@ use crate::format::MAX_MANIFEST_BYTES;
 use crate::sort::Spill;
 
 /// A directory in which a writer works. Names are those of files directly in it.
-pub(super) trait Storage {
+pub(crate) trait Storage {
     /// A file being written.
     type File: Write + Send;
     /// A temporary file.
@@ -39,14 +39,14 @@ pub(super) trait Storage {
 }
 
 /// A directory of the file system.
-pub(super) struct Directory {
+pub(crate) struct Directory {
     path: PathBuf,
     /// Another one for temporary files.
     temporaries: Option<PathBuf>,
 }
 
 impl Directory {
-    pub(super) fn new(path: &Path, temporaries: Option<&Path>) -> Self {
+    pub(crate) fn new(path: &Path, temporaries: Option<&Path>) -> Self {
         Self { path: path.to_path_buf(), temporaries: temporaries.map(Path::to_path_buf) }
     }
 }
@@ -110,7 +110,7 @@ impl Storage for Directory {
 }
 
 /// A temporary file.
-pub(super) struct SpillFile(Temporary);
+pub(crate) struct SpillFile(Temporary);
 
 impl Spill for SpillFile {
     fn write_at(&self, bytes: &[u8], at: u64) -> Result<()> {

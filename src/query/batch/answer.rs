@@ -1,0 +1,69 @@
+//! What a batch gives.
+
+use crate::snapshot::union::Match;
+
+/// How a [`Batch`](crate::Batch) is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BatchPlan {
+    /// One query after the other, as [`Searcher::search`](crate::Searcher::search) does; best for few.
+    Search,
+    /// Each table is read once, with the queries in its order. Blocks that no query needs are left
+    /// out.
+    Probe,
+    /// The identity table is read once, past tables of the queries in memory. Reads the disk in
+    /// order, and needs no other table.
+    Stream,
+}
+
+/// What a [`Batch`](crate::Batch) hands on for one of its queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer<'a> {
+    /// Number of the query, from 0 on.
+    pub query: usize,
+    /// Matches, by distance, then by value; no more than the [limit](crate::Batch::limit).
+    pub matches: &'a [Match],
+    /// How many stored fingerprints match the query, whatever the limit.
+    pub count: u64,
+    /// Whether further matches of this query come with the next answer: so where those of a single query
+    /// are more than the [memory](crate::Execution::memory) holds. `matches` are those that follow on the ones before.
+    pub more: bool,
+}
+
+/// What a batch has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BatchSummary {
+    /// Queries that were answered.
+    pub queries: u64,
+    /// Matches handed on.
+    pub matches: u64,
+    /// Pieces of queries that were answered together, as the memory allowed.
+    pub pieces: u64,
+    /// The plan of the last piece; `None` if there was none.
+    pub plan: Option<BatchPlan>,
+    /// Whether the caller has stopped it.
+    pub stopped: bool,
+}
+
+/// An [`Answer`] that owns its matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OwnedAnswer {
+    /// Number of the query, from 0 on.
+    pub query: usize,
+    /// Matches, by distance, then by value; no more than the [limit](crate::Batch::limit).
+    pub matches: Vec<Match>,
+    /// How many stored fingerprints match the query, whatever the limit.
+    pub count: u64,
+    /// Whether further matches of this query come with the next answer, as in [`Answer::more`].
+    pub more: bool,
+}
+
+impl From<Answer<'_>> for OwnedAnswer {
+    fn from(answer: Answer<'_>) -> Self {
+        let Answer { query, matches, count, more } = answer;
+        Self { query, matches: matches.to_vec(), count, more }
+    }
+}

@@ -1,0 +1,130 @@
+//! What a batch asks, and how.
+
+use super::answer::BatchPlan;
+use super::probe;
+use crate::execution::Execution;
+use crate::execution::budget::PROCESS_BYTES;
+use crate::query::join;
+use crate::query::search::Searcher;
+use crate::snapshot::Snapshot;
+
+/// Bytes per fingerprint of the store that is in memory in a stream.
+const STREAM_BYTES: u64 = 18;
+/// Fingerprints that a stream holds where memory is not bounded.
+const STREAMED: u64 = 1 << 24;
+
+/// Many searches within one radius, from [`Snapshot::batch`].
+///
+/// Time, by `cargo bench --bench batch`: some 0.5 us of a thread per query for a million queries at
+/// k = 3 on 2^26 fingerprints in `quarters`. Memory: up to 72 bytes per query, 48 per match, and
+/// those of a piece of the store; or what [`Execution::memory`] allows.
+///
+/// # Examples
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("store");
+/// fpstore::Packer::new().pack(&path, [0b1011, 0b0011, u64::MAX])?;
+///
+/// let store = fpstore::Store::open(&path)?;
+/// let queries = [u64::MAX, 0, 0b1011];
+/// let mut counts = Vec::new();
+/// store.batch(1).run(&queries, |answer| {
+///     assert_eq!(answer.query, counts.len());
+///     counts.push(answer.matches.len());
+/// })?;
+/// assert_eq!(counts, [1, 0, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Batch {
+    pub(super) snapshot: Snapshot,
+    pub(super) k: u32,
+    pub(super) plan: Option<BatchPlan>,
+    pub(super) ordered: bool,
+    pub(super) limit: usize,
+    pub(super) execution: Execution,
+}
+
+impl Batch {
+    pub(crate) fn new(snapshot: Snapshot, k: u32) -> Self {
+        Self {
+            snapshot,
+            k: k.min(64),
+            plan: None,
+            ordered: true,
+            limit: usize::MAX,
+            execution: Execution::new(),
+        }
+    }
+
+    /// How it runs. Where not all fits into the memory, the queries are answered in several pieces; where
+    /// not even the matches of a single query do, these come in several [answers](Answer::more), for each of
+    /// which the store is read once. The queries themselves do not count.
+    pub fn execution(mut self, execution: Execution) -> Self {
+        self.execution = execution;
+        self
+    }
+
+    /// The plan; by default the one with the least [predicted](Self::predicted) time. Where a store
+    /// cannot probe within this radius, it streams.
+    pub fn plan(mut self, plan: BatchPlan) -> Self {
+        self.plan = Some(plan);
+        self
+    }
+
+    /// Whether answers come in the order of the queries; that is so by default. Else they come in
+    /// any order, and where not all queries fit into the [memory](Self::memory), pieces hold those
+    /// with like leading bits, which read fewer blocks.
+    pub fn ordered(mut self, ordered: bool) -> Self {
+        self.ordered = ordered;
+        self
+    }
+
+    /// The most matches that are handed on for a query: the nearest ones. With 0 a batch only
+    /// [counts](Answer::count).
+    pub fn limit(mut self, matches: usize) -> Self {
+        self.limit = matches;
+        self
+    }
+
+    /// The predicted time of a plan for so many queries at once, in nanoseconds of one thread;
+    /// `None` if the store cannot follow it.
+    pub fn predicted(&self, plan: BatchPlan, queries: u64) -> Option<f64> {
+        match plan {
+            BatchPlan::Search => Some(queries as f64 * self.search_ns()),
+            BatchPlan::Probe => {
+                probe::predicted_ns(&self.snapshot, queries, self.k, self.execution.cost())
+            }
+            BatchPlan::Stream => {
+                let count = self.snapshot.len();
+                Some(join::stream_ns(
+                    queries,
+                    count,
+                    self.streamed(),
+                    self.k,
+                    &self.execution.cost().join,
+                ))
+            }
+        }
+    }
+
+    /// The predicted time of a single search.
+    pub(super) fn search_ns(&self) -> f64 {
+        let costs = &self.execution.cost().search;
+        self.snapshot.segments().iter().map(|segment| segment.search_ns(self.k, costs)).sum()
+    }
+
+    /// A searcher for a thread of the batch.
+    pub(super) fn searcher(&self) -> Searcher {
+        Searcher::new(self.snapshot.clone(), &self.execution.cost().disk)
+    }
+
+    /// Fingerprints of the store that a stream holds.
+    pub(super) fn streamed(&self) -> u64 {
+        match self.execution.memory_limit() {
+            Some(memory) => (memory.saturating_sub(PROCESS_BYTES) / 2 / STREAM_BYTES).max(1 << 12),
+            None => STREAMED,
+        }
+    }
+}

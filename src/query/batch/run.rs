@@ -1,0 +1,333 @@
+//! A batch that runs: piece by piece, as the memory allows.
+
+use std::cell::OnceCell;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+use rayon::ThreadPool;
+
+use super::answer::{Answer, BatchPlan, BatchSummary};
+use super::options::Batch;
+use super::{pieces, probe};
+use crate::error::Result;
+use crate::execution::budget::{self, PROCESS_BYTES, THREAD_BYTES};
+use crate::execution::{Phase, Progress};
+use crate::mapped;
+use crate::query::flow::{self, Flow};
+use crate::query::join::{self, Message, Output};
+use crate::query::search::Searcher;
+use crate::snapshot::union::{self, Match};
+use crate::sort;
+
+/// Bytes per query at most: with its number, in the order of the caller and sorted; distinct; twice
+/// in memory in a stream; and what sorting takes.
+const QUERY_BYTES: u64 = 72;
+/// Bytes per match: in the order found, and in that of the queries.
+const MATCH_BYTES: u64 = 48;
+/// Queries after which the caller is told how far the batch is.
+const TOLD: u64 = 1 << 12;
+/// How many queries before it is needed what belongs to one is asked for.
+const AHEAD: usize = 16;
+
+impl Batch {
+    /// Answers all `queries`. `sink` is called on the thread of the caller, once for each query, unless
+    /// its matches do not fit into the memory. Where the sink breaks, the batch ends soon and well; where
+    /// it fails, the batch ends with its error.
+    ///
+    /// # Errors
+    ///
+    /// Those of the sink; [`Error::InvalidOption`](crate::Error::InvalidOption),
+    /// [`Error::MemoryLimit`](crate::Error::MemoryLimit) and [`Error::Threads`](crate::Error::Threads) before anything
+    /// is answered; [`Error::Corrupt`](crate::Error::Corrupt) if a block that is needed is damaged;
+    /// [`Error::Cancelled`](crate::Error::Cancelled) and
+    /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded) if it was to stop.
+    pub fn run<R: Flow>(
+        &self,
+        queries: &[u64],
+        mut sink: impl FnMut(Answer<'_>) -> R,
+    ) -> Result<BatchSummary, R::Error> {
+        let mut failure = None;
+        let done = self.answer(queries, &mut |answer| flow::control(sink(answer), &mut failure));
+        flow::result(done, failure)
+    }
+
+    fn answer(
+        &self,
+        queries: &[u64],
+        sink: &mut dyn FnMut(Answer<'_>) -> ControlFlow<()>,
+    ) -> Result<BatchSummary> {
+        budget::check(self.execution.memory_limit(), "a batch needs")?;
+        self.execution.check_threads()?;
+        let all = queries.len() as u64;
+        let summary = BatchSummary::default();
+        let mut run = Run { batch: self, all, pool: OnceCell::new(), summary, sink };
+        // Whole pieces are planned by their size, which their plan decides.
+        let plan = run.choose(queries.len());
+        let size = run.piece_queries(plan);
+        let stopped = if self.ordered {
+            run.answer_all(plan, pieces::in_order(queries, size))?
+        } else {
+            run.answer_all(plan, pieces::by_leading_bits(queries, size))?
+        };
+        run.summary.stopped = stopped.is_break();
+        Ok(run.summary)
+    }
+}
+
+/// A batch that runs.
+pub(super) struct Run<'a> {
+    pub(super) batch: &'a Batch,
+    /// Number of all queries.
+    all: u64,
+    /// Started when it is first needed.
+    pool: OnceCell<Arc<ThreadPool>>,
+    pub(super) summary: BatchSummary,
+    sink: &'a mut dyn FnMut(Answer<'_>) -> ControlFlow<()>,
+}
+
+/// A query and its number among all.
+pub(super) type Query = [u64; 2];
+
+/// For each of some queries, in ascending order, its number and which matches it has.
+struct ByQuery<'a> {
+    queries: &'a [Query],
+    /// Queries and matches, in the order of the queries; those of these queries.
+    pairs: &'a [[u64; 2]],
+    /// The matches of the query before.
+    answer: Range<usize>,
+}
+
+impl Iterator for ByQuery<'_> {
+    type Item = (u64, Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&[query, number], rest) = self.queries.split_first()?;
+        self.queries = rest;
+        let of_query =
+            |pairs: &[[u64; 2]]| pairs.iter().take_while(|pair| pair[0] == query).count();
+        if self.pairs[self.answer.clone()].first().is_none_or(|pair| pair[0] != query) {
+            let start = self.answer.end;
+            self.answer = start..start + of_query(&self.pairs[start..]);
+        }
+        Some((number, self.answer.clone()))
+    }
+}
+
+impl Run<'_> {
+    /// The plan for so many queries.
+    fn choose(&self, queries: usize) -> BatchPlan {
+        let batch = self.batch;
+        if let Some(plan) = batch.plan {
+            return plan;
+        }
+        let plans = [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream];
+        let predicted = plans.map(|plan| {
+            // Pieces are no cheaper than they are alone.
+            let piece = queries.min(self.piece_queries(plan)).max(1);
+            let time = batch.predicted(plan, piece as u64).unwrap_or(f64::INFINITY);
+            (plan, time * queries as f64 / piece as f64)
+        });
+        let best = predicted.into_iter().min_by(|one, other| one.1.total_cmp(&other.1));
+        best.map_or(BatchPlan::Search, |(plan, _)| plan)
+    }
+
+    /// Queries that are answered together.
+    fn piece_queries(&self, plan: BatchPlan) -> usize {
+        let batch = self.batch;
+        let bytes = match plan {
+            BatchPlan::Probe => QUERY_BYTES + probe::query_bytes(&batch.snapshot, batch.k),
+            _ => QUERY_BYTES,
+        };
+        // Probes with many visits are bounded in any case.
+        let memory = batch.execution.memory_limit().unwrap_or(if bytes > 4 * QUERY_BYTES {
+            2 << 30
+        } else {
+            u64::MAX
+        });
+        let pieces = memory.saturating_sub(PROCESS_BYTES) / 4 / bytes;
+        usize::try_from(pieces).unwrap_or(usize::MAX).max(1)
+    }
+
+    /// Matches that may be in memory.
+    pub(super) fn most_matches(&self) -> usize {
+        self.items(MATCH_BYTES)
+    }
+
+    /// How many threads may search, each with a searcher of its own.
+    pub(super) fn searchers(&self, threads: usize) -> usize {
+        let Some(memory) = self.batch.execution.memory_limit() else { return threads };
+        let bytes = Searcher::most_bytes(&self.batch.snapshot).max(1);
+        let searchers = memory.saturating_sub(PROCESS_BYTES) / 2 / bytes;
+        usize::try_from(searchers).unwrap_or(usize::MAX).clamp(1, threads)
+    }
+
+    /// Whether there is memory for what a probe decodes. Of large blocks, which may hold very many
+    /// keys, each thread decodes one.
+    fn has_room_to_probe(&self, threads: usize) -> bool {
+        let Some(memory) = self.batch.execution.memory_limit() else { return true };
+        let bytes = probe::decoded_bytes(&self.batch.snapshot);
+        bytes <= THREAD_BYTES || bytes * threads as u64 <= memory.saturating_sub(PROCESS_BYTES) / 2
+    }
+
+    /// How many items of so many bytes there are in a quarter of the memory.
+    pub(super) fn items(&self, bytes: u64) -> usize {
+        let Some(memory) = self.batch.execution.memory_limit() else { return usize::MAX };
+        let items = memory.saturating_sub(PROCESS_BYTES) / 4 / bytes;
+        usize::try_from(items).unwrap_or(usize::MAX).max(1)
+    }
+
+    /// ByQuery pieces, up to where the caller stops.
+    fn answer_all(
+        &mut self,
+        plan: BatchPlan,
+        pieces: impl Iterator<Item = Vec<Query>>,
+    ) -> Result<ControlFlow<()>> {
+        for piece in pieces {
+            if self.answer(plan, piece)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// ByQuery a piece.
+    fn answer(&mut self, plan: BatchPlan, queries: Vec<Query>) -> Result<ControlFlow<()>> {
+        self.summary.plan = Some(plan);
+        if plan == BatchPlan::Search {
+            self.summary.pieces += 1;
+            return self.search(&queries);
+        }
+        let pool = self.pool()?;
+        let mut sorted = vec![[0; 2]; queries.len()];
+        pool.install(|| sort::sort_lists(&[&queries], &mut sorted));
+        let mut distinct: Vec<u64> = sorted.iter().map(|&[query, _]| query).collect();
+        distinct.dedup();
+        let Some(pairs) = self.find(plan, &distinct)? else {
+            // More matches than fit: each half has fewer.
+            drop((sorted, distinct));
+            if let [[query, number]] = queries[..] {
+                return self.answer_in_parts(number, query);
+            }
+            let (one, other) = queries.split_at(queries.len() / 2);
+            let (one, other) = (one.to_vec(), other.to_vec());
+            drop(queries);
+            return match self.answer(plan, one)? {
+                ControlFlow::Continue(()) => self.answer(plan, other),
+                broken => Ok(broken),
+            };
+        };
+        self.summary.pieces += 1;
+        let all = pool.install(|| union::of_pairs(&pairs));
+        drop(pairs);
+        let of_numbers = ByQuery { queries: &sorted, pairs: &all, answer: 0..0 };
+        let mut matches = Vec::new();
+        let mut deliver = |run: &mut Self, number, pairs: &[[u64; 2]]| {
+            matches.clear();
+            matches.extend(pairs.iter().take(self.batch.limit).map(|&[query, found]| Match {
+                fingerprint: found,
+                distance: (query ^ found).count_ones(),
+            }));
+            run.deliver(number, &matches, pairs.len())
+        };
+        if !self.batch.ordered {
+            for (number, answer) in of_numbers {
+                let flow = deliver(self, number, &all[answer]);
+                if flow.is_break() {
+                    return Ok(flow);
+                }
+            }
+            return Ok(ControlFlow::Continue(()));
+        }
+        let first = queries.first().map_or(0, |&[_, number]| number);
+        // Where the answers stand, in the order of the queries and in their place.
+        let mut answers = queries;
+        for (i, (number, answer)) in of_numbers.enumerate() {
+            if let Some(&[_, ahead]) = sorted.get(i + AHEAD) {
+                mapped::prefetch_one(&answers, (ahead - first) as usize);
+            }
+            answers[(number - first) as usize] = [answer.start as u64, answer.end as u64];
+        }
+        for (i, (number, &[start, end])) in (first..).zip(&answers).enumerate() {
+            if let Some(&[ahead, _]) = answers.get(i + AHEAD) {
+                mapped::prefetch_one(&all, ahead as usize);
+            }
+            let flow = deliver(self, number, &all[start as usize..end as usize]);
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// All pairs of a query and a match, in any order; `None` if there are more than fit.
+    fn find(&self, plan: BatchPlan, queries: &[u64]) -> Result<Option<Vec<[u64; 2]>>> {
+        let batch = self.batch;
+        let pool = self.pool()?;
+        let most = self.most_matches();
+        let has_room = self.has_room_to_probe(pool.current_num_threads());
+        let mut pairs = Vec::new();
+        let mut too_many = false;
+        let costs = batch.execution.cost();
+        let work = |output: &Output| {
+            let probed = plan == BatchPlan::Probe
+                && has_room
+                && probe::can_probe(&batch.snapshot, batch.k)
+                && probe::probe(output, queries, &batch.snapshot, batch.k, costs).map(|()| true)?;
+            if !probed {
+                let piece = usize::try_from(batch.streamed()).unwrap_or(usize::MAX);
+                join::stream(
+                    output,
+                    queries.to_vec(),
+                    &batch.snapshot,
+                    batch.k,
+                    piece,
+                    &costs.join,
+                )?;
+            }
+            Ok(())
+        };
+        Output::run(&pool, batch.execution.stop(), work, |message| {
+            if let Message::Pairs(some) = message {
+                too_many = some.len() > most.saturating_sub(pairs.len());
+                if !too_many {
+                    pairs.extend(some.iter().map(|pair| [pair.a, pair.b]));
+                }
+            }
+            if too_many { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok((!too_many).then_some(pairs))
+    }
+
+    /// Hands an answer to the caller: matches, of which there are so many.
+    pub(super) fn deliver(
+        &mut self,
+        number: u64,
+        matches: &[Match],
+        count: usize,
+    ) -> ControlFlow<()> {
+        let matches = &matches[..matches.len().min(self.batch.limit)];
+        let (query, count) = (number as usize, count as u64);
+        self.hand_on(Answer { query, matches, count, more: false })
+    }
+
+    pub(super) fn hand_on(&mut self, answer: Answer<'_>) -> ControlFlow<()> {
+        self.summary.matches += answer.matches.len() as u64;
+        if !answer.more {
+            self.summary.queries += 1;
+            if self.summary.queries.is_multiple_of(TOLD) || self.summary.queries == self.all {
+                let progress = Progress::of(Phase::Query, self.summary.queries, self.all);
+                self.batch.execution.tell(progress);
+            }
+        }
+        (self.sink)(answer)
+    }
+
+    /// The threads of the batch.
+    pub(super) fn pool(&self) -> Result<Arc<ThreadPool>> {
+        if let Some(pool) = self.pool.get() {
+            return Ok(Arc::clone(pool));
+        }
+        let pool = self.batch.execution.start_pool()?;
+        Ok(Arc::clone(self.pool.get_or_init(|| pool)))
+    }
+}

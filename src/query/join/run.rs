@@ -1,0 +1,65 @@
+//! Runs a join.
+
+use std::ops::ControlFlow;
+
+use super::engine::{Message, Output};
+use super::options::Join;
+use super::pair::{JoinEvent, JoinSummary};
+use super::work::Work;
+use crate::error::Result;
+use crate::query::flow::{self, Flow};
+
+impl Join {
+    /// Runs the join and hands all it finds to `sink`, on the thread of the caller: pairs in any
+    /// order, and after all pairs of a range the [range](JoinEvent::Range). The ranges ascend, and
+    /// follow each other without gaps. Where the sink breaks, the join ends soon and well; where it fails,
+    /// the join ends with its error.
+    ///
+    /// The order of pairs within a range may differ from run to run.
+    ///
+    /// # Errors
+    ///
+    /// Those of the sink; [`Error::InvalidOption`], [`Error::MemoryLimit`] and [`Error::Threads`] before
+    /// anything else; [`Error::Corrupt`] if a block of an identity table is damaged; [`Error::Cancelled`] and
+    /// [`Error::DeadlineExceeded`] if it was to stop.
+    pub fn run<R: Flow>(
+        &self,
+        mut sink: impl FnMut(JoinEvent<'_>) -> R,
+    ) -> Result<JoinSummary, R::Error> {
+        let mut failure = None;
+        let done = self.hand_on(&mut |event| flow::control(sink(event), &mut failure));
+        flow::result(done, failure)
+    }
+
+    fn hand_on(
+        &self,
+        sink: &mut dyn FnMut(JoinEvent<'_>) -> ControlFlow<()>,
+    ) -> Result<JoinSummary> {
+        let range = self.range()?;
+        let pool = self.execution.start_pool()?;
+        let mut summary = JoinSummary::default();
+        let work = |output: &Output| {
+            let work = Work::new(self, output);
+            if let Some(range) = range {
+                work.run(*range.start(), *range.end())?;
+            }
+            Ok(work.read())
+        };
+        let read = Output::run(&pool, self.execution.stop(), work, |message| {
+            let flow = match message {
+                Message::Pairs(pairs) => {
+                    summary.pairs += pairs.len() as u64;
+                    sink(JoinEvent::Pairs(&pairs))
+                }
+                Message::Range { range, fingerprints } => {
+                    summary.ranges += 1;
+                    summary.fingerprints += fingerprints;
+                    sink(JoinEvent::Range(range))
+                }
+            };
+            summary.stopped |= flow.is_break();
+            flow
+        })?;
+        Ok(JoinSummary { read, ..summary })
+    }
+}

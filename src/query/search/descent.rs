@@ -1,0 +1,120 @@
+//! Collects the blocks of all tables of a segment that can hold matches.
+
+use std::ops::Range;
+
+use super::prefetch;
+use crate::block::{Candidate, Reading};
+use crate::router::Probe;
+use crate::segment::Segment;
+
+/// The candidate blocks of some tables of a segment.
+pub(super) struct Descent {
+    /// The tables that are descended.
+    pub(super) tables: Vec<Descended>,
+    probes: Vec<Probe>,
+    /// Blocks, table by table.
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) reading: Reading,
+}
+
+/// A table that a search descends.
+pub(super) struct Descended {
+    pub(super) number: usize,
+    /// The query in the order of the table.
+    pub(super) query: u64,
+    threshold: u32,
+    /// The end of its probes and of its candidates among those of all tables.
+    probes_end: usize,
+    pub(super) candidates_end: usize,
+}
+
+impl Descent {
+    pub(super) fn new() -> Self {
+        Self {
+            tables: Vec::new(),
+            probes: Vec::new(),
+            candidates: Vec::new(),
+            reading: Reading::Parts,
+        }
+    }
+
+    /// Collects the blocks that can hold matches within `k`; false if a scan touches fewer. Where blocks
+    /// may not be in memory, asks the system for all of them together: of a segment that is `cold` for
+    /// every one.
+    pub(super) fn descend(
+        &mut self,
+        segment: &Segment,
+        fingerprint: u64,
+        k: u32,
+        cold: bool,
+    ) -> bool {
+        let Some(thresholds) = segment.thresholds(k) else { return false };
+        self.reading = Reading::Parts;
+        self.tables.clear();
+        self.probes.clear();
+        self.candidates.clear();
+        for (number, (table, threshold)) in segment.tables().iter().zip(thresholds).enumerate() {
+            let Some(threshold) = *threshold else { continue };
+            let query = table.permutation().key(fingerprint);
+            table.probe(query, k, threshold, &mut self.probes);
+            let probes_end = self.probes.len();
+            self.tables.push(Descended { number, query, threshold, probes_end, candidates_end: 0 });
+        }
+        let scan_blocks = segment.identity().block_count() as usize;
+        let mut probes_start = 0;
+        for descended in &mut self.tables {
+            let table = &segment.tables()[descended.number];
+            let start = self.candidates.len();
+            let limit = scan_blocks.saturating_sub(start);
+            let Descended { query, threshold, probes_end, .. } = *descended;
+            let probes = &self.probes[probes_start..probes_end];
+            if !table.descend(query, k, threshold, probes, limit, &mut self.candidates) {
+                return false;
+            }
+            probes_start = probes_end;
+            descended.candidates_end = self.candidates.len();
+        }
+        prefetch::first(segment, &self.tables, &self.candidates);
+        let mut start = 0;
+        for &Descended { number, candidates_end, .. } in &self.tables {
+            segment.tables()[number].will_need(&self.candidates[start..candidates_end], cold);
+            start = candidates_end;
+        }
+        true
+    }
+
+    /// Takes some adjacent blocks of the identity table instead.
+    pub(super) fn scan(&mut self, blocks: Range<u32>, fingerprint: u64, k: u32) {
+        self.reading = Reading::Whole;
+        self.candidates.clear();
+        self.candidates.extend(blocks.map(|block| Candidate { block, budget: k }));
+        self.tables.clear();
+        self.tables.push(Descended {
+            number: 0,
+            query: fingerprint,
+            threshold: k,
+            probes_end: 0,
+            candidates_end: self.candidates.len(),
+        });
+    }
+
+    /// The place among [`Self::tables`], from `from` on, of the table that a candidate is of.
+    #[inline]
+    pub(super) fn table_of(&self, from: usize, candidate: u32) -> usize {
+        let behind = self.tables[from..].iter();
+        from + behind.take_while(|table| table.candidates_end <= candidate as usize).count()
+    }
+
+    /// Bytes of headers and columns that the candidates stand for, by the average number of keys in a block.
+    pub(super) fn scanned_bytes(&self, segment: &Segment) -> u64 {
+        let mut start = 0;
+        let mut bytes = 0;
+        for &Descended { number, candidates_end, .. } in &self.tables {
+            let table = &segment.tables()[number];
+            let of_table = self.candidates[start..candidates_end].iter();
+            bytes += of_table.map(|&candidate| table.scanned_bytes(candidate)).sum::<u64>();
+            start = candidates_end;
+        }
+        bytes
+    }
+}

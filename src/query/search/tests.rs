@@ -1,0 +1,83 @@
+//! Stores of several segments.
+
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::format::{MANIFEST_NAME, Manifest, ids_name, table_name};
+use crate::store::{Packer, Store};
+
+/// A store whose segments are these sets.
+pub(crate) fn store_of_segments(path: &Path, sets: &[&[u64]]) -> Store {
+    store_of_packed(path, sets.len(), |set, part| {
+        Packer::new().pack(part, sets[set]).unwrap();
+    })
+}
+
+/// A store whose segments are those that `pack` writes.
+pub(crate) fn store_of_packed(path: &Path, segments: usize, pack: impl Fn(usize, &Path)) -> Store {
+    let mut whole = Manifest {
+        radius: 3,
+        next_segment: 1,
+        store_id: 1,
+        generation: 1,
+        segments: Vec::new(),
+        id_map: None,
+        skipped: Vec::new(),
+    };
+    fs::create_dir(path).unwrap();
+    for set in 0..segments {
+        let part = path.join("part");
+        pack(set, &part);
+        let manifest = Manifest::decode(&fs::read(part.join(MANIFEST_NAME)).unwrap()).unwrap();
+        let mut segment = manifest.segments[0].clone();
+        for table in 0..segment.tables.len() {
+            let name = table_name(whole.next_segment, table);
+            fs::rename(part.join(table_name(1, table)), path.join(name)).unwrap();
+        }
+        if segment.ids.is_some() {
+            let name = ids_name(whole.next_segment);
+            fs::rename(part.join(ids_name(1)), path.join(name)).unwrap();
+        }
+        segment.number = whole.next_segment;
+        whole.segments.push(segment);
+        whole.next_segment += 1;
+        fs::remove_dir_all(part).unwrap();
+    }
+    fs::write(path.join(MANIFEST_NAME), whole.encode()).unwrap();
+    Store::open(path).unwrap()
+}
+
+#[test]
+fn a_match_in_one_segment_hides_none_with_the_same_low_bits_in_another() {
+    let temporary = tempfile::tempdir().unwrap();
+    // Alike but for bit 10, which both tables keep out of the low column of one of them.
+    let (one, other) = (0x8000_0000_8000_0000, 0x8020_0000_8000_0000);
+    let sets: [&[u64]; 2] = [&[1, one, u64::MAX], &[1, other, u64::MAX]];
+    let store = store_of_segments(&temporary.path().join("store"), &sets);
+    let pair = |fingerprint: u64, distance| Match { fingerprint, distance };
+    assert_eq!(store.search(one, 2).unwrap(), [pair(one, 0), pair(other, 1)]);
+    assert_eq!(store.search(other, 2).unwrap(), [pair(other, 0), pair(one, 1)]);
+    // What stands in both is found once.
+    assert_eq!(store.search(u64::MAX, 0).unwrap(), [pair(u64::MAX, 0)]);
+    let all: Vec<u64> = store.iter().collect::<Result<_>>().unwrap();
+    assert_eq!(all, [1, one, other, u64::MAX]);
+}
+
+#[test]
+fn ids_are_those_of_all_segments_and_each_comes_once() {
+    let temporary = tempfile::tempdir().unwrap();
+    let pairs: [&[(u64, u64)]; 2] = [&[(1, 5), (1, 9), (2, 7)], &[(1, 6), (1, 9), (3, 0)]];
+    let store = store_of_packed(&temporary.path().join("store"), 3, |set, part| {
+        match pairs.get(set) {
+            Some(pairs) => Packer::new().pack_with_ids(part, pairs.iter().copied()).unwrap(),
+            None => Packer::new().pack(part, [1, 4]).unwrap(),
+        };
+    });
+    store.verify().unwrap();
+    assert!(store.has_ids());
+    let ids = |fp| store.ids(fp).unwrap().collect::<Result<Vec<u64>>>().unwrap();
+    assert_eq!((ids(1), ids(2), ids(3)), (vec![5, 6, 9], vec![7], vec![0]));
+    assert_eq!((ids(4), ids(5)), (vec![], vec![]));
+    assert_eq!(store.ids(1).unwrap().len(), 4, "of both segments");
+}

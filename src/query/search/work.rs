@@ -1,0 +1,16 @@
+//! What a search did.
+
+/// What the last search of a [`Searcher`](crate::Searcher) did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SearchWork {
+    /// Blocks whose low columns were compared.
+    pub blocks_scanned: u64,
+    /// Blocks that were decoded, at least in part.
+    pub blocks_decoded: u64,
+    /// Segments of which one table was scanned whole, since descending would have touched more.
+    pub full_scans: u64,
+    /// Bytes of blocks that were read: headers, the columns as far as they were compared, and of
+    /// decoded blocks the rest. 0 unless [`Searcher::count_bytes`](crate::Searcher::count_bytes) asked for them.
+    pub bytes_touched: u64,
+}

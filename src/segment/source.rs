@@ -1,0 +1,40 @@
+//! What a segment is written of.
+
+use crate::codec::profile::Profile;
+use crate::error::Result;
+use crate::format::BitRange;
+use crate::ids::IdSource;
+
+/// A set of fingerprints, which gives the keys of one table after another in ascending order.
+///
+/// Who has them sorted already, as segments that are merged do, has nothing to do in
+/// [`order`](Self::order).
+pub(crate) trait KeySource {
+    /// Number of distinct fingerprints.
+    fn count(&self) -> u64;
+
+    /// Their set sum.
+    fn set_sum(&self) -> u128;
+
+    /// Brings the keys of the table with this top into order. `next` is that of the table that comes
+    /// behind it, for who can use what it sees of the set now.
+    fn order(&mut self, top: &[BitRange], next: Option<&[BitRange]>) -> Result<()>;
+
+    /// The profile of the keys that were ordered.
+    fn profile(&mut self) -> Result<Profile>;
+
+    /// Gives the keys that were ordered to `sink`, in pieces.
+    fn visit(
+        &mut self,
+        next: Option<&[BitRange]>,
+        sink: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()>;
+}
+
+/// The ids of such a set.
+pub(crate) struct SourceOfIds<'a> {
+    pub(crate) ids: &'a mut dyn IdSource,
+    /// Number of pairs of a fingerprint and an id.
+    pub(crate) count: u64,
+    pub(crate) greatest: u64,
+}

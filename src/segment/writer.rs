@@ -1,0 +1,159 @@
+//! Writes the files of a segment.
+
+use std::time::Instant;
+
+use super::files::NewFiles;
+use super::source::{KeySource, SourceOfIds};
+use super::times::PackTimes;
+use crate::design::Design;
+use crate::error::{Error, Result};
+use crate::execution::{Meter, Metered, Phase};
+use crate::format::{self, Codec, IdsEntry, SegmentEntry};
+use crate::ids::{IdsOptions, write_ids};
+use crate::storage::Storage;
+use crate::table::{TableOptions, TableStats, TableWriter, WriteError, Written};
+
+/// How a segment is laid out.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) design: Design,
+    pub(crate) block_bytes: u32,
+    /// `None` takes the smaller one for each table.
+    pub(crate) codec: Option<Codec>,
+    /// `None` takes the widest that costs little for each table.
+    pub(crate) low_bits: Option<u32>,
+}
+
+/// Writes one segment: of a set that comes in order the tables and the ids, synced, and what a manifest
+/// says of them.
+///
+/// Memory, beside that of the source: blocks on their way, and with ids 4 bytes per block of a table.
+pub(crate) struct SegmentWriter<'a, S: Storage> {
+    pub(crate) files: &'a mut NewFiles<S>,
+    pub(crate) layout: &'a Layout,
+    pub(crate) meter: &'a Meter,
+    pub(crate) times: &'a mut PackTimes,
+}
+
+/// What was written.
+pub(crate) struct WrittenSegment {
+    pub(crate) entry: SegmentEntry,
+    pub(crate) tables: Vec<TableStats>,
+}
+
+impl WrittenSegment {
+    /// Bytes of the ids.
+    pub(crate) fn id_bytes(&self) -> u64 {
+        self.entry.ids.as_ref().map_or(0, |ids| ids.file_bytes)
+    }
+
+    /// Bytes of all files.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.entry.tables.iter().map(|table| table.file_bytes).sum::<u64>() + self.id_bytes()
+    }
+}
+
+impl<S: Storage> SegmentWriter<'_, S> {
+    /// Writes segment `number`.
+    ///
+    /// # Errors
+    ///
+    /// Those of the source and of the file system; [`Error::Cancelled`] and [`Error::DeadlineExceeded`].
+    pub(crate) fn write(
+        &mut self,
+        number: u64,
+        source: &mut dyn KeySource,
+        mut ids: Option<SourceOfIds<'_>>,
+    ) -> Result<WrittenSegment> {
+        let (count, set_sum) = (source.count(), source.set_sum());
+        let (mut entries, mut tables, mut id_entry) = (Vec::new(), Vec::new(), None);
+        let layout = self.layout;
+        let tops = layout.design.tops();
+        for (table, top) in tops.iter().enumerate() {
+            let next = tops.get(table + 1).map(Vec::as_slice);
+            let start = Instant::now();
+            source.order(top, next)?;
+            self.times.sort += start.elapsed();
+            let start = Instant::now();
+            let profile = source.profile()?;
+            self.times.count += start.elapsed();
+            let options = TableOptions {
+                coding: profile.choose(layout.codec, layout.low_bits)?,
+                block_bytes: layout.block_bytes,
+                count,
+                set_sum,
+                table_number: table as u16,
+                top: top.clone(),
+                count_keys: ids.is_some(),
+            };
+            let written = self.write_table(number, &options, |sink| source.visit(next, sink))?;
+            tables.push(TableStats::of_written(count, &written, &options));
+            if let Some(ids) = ids.take() {
+                let options = IdsOptions {
+                    table_crc: written.entry.header_crc,
+                    count,
+                    key_counts: written.key_counts,
+                    id_count: ids.count,
+                    greatest: ids.greatest,
+                };
+                id_entry = Some(self.write_ids(number, &options, ids)?);
+            }
+            entries.push(written.entry);
+        }
+        let entry = SegmentEntry { number, count, set_sum, tables: entries, ids: id_entry };
+        Ok(WrittenSegment { entry, tables })
+    }
+
+    /// Writes and syncs a table whose keys `visit` gives, in pieces.
+    fn write_table(
+        &mut self,
+        segment: u64,
+        options: &TableOptions,
+        visit: impl FnOnce(&mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()>,
+    ) -> Result<Written> {
+        let name = format::table_name(segment, usize::from(options.table_number));
+        let mut file = self.files.create(&name)?;
+        let fail = |error| written_or(error, self.files.error(&name, "write the table"));
+        let mut out = Metered { out: &mut file, meter: self.meter };
+        let mut table = TableWriter::new(options, &mut out).map_err(fail)?;
+        let mut progress =
+            |keys| self.meter.advance(Phase::Encode, keys).map_err(WriteError::Other);
+        visit(&mut |keys| table.push(keys, &mut progress).map_err(fail))?;
+        let (written, write_times) = table.finish().map_err(fail)?;
+        self.times.add(write_times);
+        let start = Instant::now();
+        self.files.sync(&mut file, &name, "sync the table")?;
+        self.times.sync += start.elapsed();
+        Ok(written)
+    }
+
+    /// Writes and syncs the ids of a segment.
+    fn write_ids(
+        &mut self,
+        segment: u64,
+        options: &IdsOptions,
+        source: SourceOfIds<'_>,
+    ) -> Result<IdsEntry> {
+        let name = format::ids_name(segment);
+        let mut file = self.files.create(&name)?;
+        let mut out = Metered { out: &mut file, meter: self.meter };
+        let start = Instant::now();
+        let progress = |ids| self.meter.advance(Phase::Ids, ids);
+        let written = write_ids(options, source.ids, &mut out, &progress);
+        let fail = |error| written_or(error, self.files.error(&name, "write the ids"));
+        let entry = written.map_err(fail)?;
+        self.times.write += start.elapsed();
+        let start = Instant::now();
+        self.files.sync(&mut file, &name, "sync the ids")?;
+        self.times.sync += start.elapsed();
+        Ok(entry)
+    }
+}
+
+/// The error of the file system, wrapped, or the other one.
+fn written_or(error: WriteError, wrap: impl FnOnce(std::io::Error) -> Error) -> Error {
+    match error {
+        WriteError::Io(source) => wrap(source),
+        WriteError::Other(error) => error,
+    }
+}

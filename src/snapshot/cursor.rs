@@ -1,0 +1,306 @@
+//! All fingerprints that a snapshot holds, in order, from any one on.
+//!
+//! This is where the segments of a store become one sorted set: what iterates, joins, streams or
+//! writes a store anew reads it here.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::contents::Snapshot;
+use crate::error::Result;
+use crate::ids::{IdCursor, Ids};
+use crate::memory;
+use crate::segment::Segment;
+
+/// Blocks that are decoded at a time on the thread of the caller, and fingerprints, unless a single
+/// block holds more.
+const ALONE_BLOCKS: u64 = 16;
+const ALONE_KEYS: u64 = 1 << 16;
+/// Fingerprints that one of several tasks decodes, and those that it decodes at most, unless a single
+/// block holds more.
+const TASK_KEYS: u64 = 1 << 14;
+const MOST_TASK_KEYS: u64 = 1 << 15;
+/// Fewest blocks that one of several tasks decodes, if they are not too many fingerprints: they are
+/// decoded side by side.
+const TASK_BLOCKS: u64 = 8;
+/// Tasks of a thread that are decoded together.
+const TASKS: u64 = 2;
+/// Fingerprints of several segments after which it is looked whether to stop.
+const LOOKED: usize = 1 << 14;
+/// Fingerprints that are merged at a time from several segments.
+const MERGED: usize = 1024;
+
+/// Who decodes blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decode {
+    /// The thread of the caller, few blocks at a time.
+    Alone,
+    /// All threads of the current pool.
+    Together,
+}
+
+/// A place among the fingerprints of a snapshot, which ascend and come once each.
+///
+/// Memory: of each segment the keys of 16 blocks, or 512 KiB per thread of the current pool; or 8 bytes for
+/// each key of the block with most keys, whatever the headers of the tables claim.
+pub(crate) struct Cursor {
+    places: Vec<Place>,
+}
+
+/// A place in the identity table of a segment, whose keys are the fingerprints.
+struct Place {
+    segment: Arc<Segment>,
+    decode: Decode,
+    start: u64,
+    next_block: u64,
+    /// Fingerprints that were decoded.
+    decoded: u64,
+    /// Those of some adjacent blocks each; of the first, up to `at` they are used up.
+    chunks: VecDeque<Vec<u64>>,
+    at: usize,
+    /// Room for others.
+    spare: Vec<Vec<u64>>,
+    /// The same place among the ids, if they are read and there are some.
+    ids: Option<IdCursor>,
+}
+
+impl Cursor {
+    /// The fingerprints from `start` on.
+    pub(crate) fn new(snapshot: &Snapshot, start: u64, decode: Decode) -> Self {
+        let place = |segment: &Arc<Segment>| Place::new(segment, start, decode);
+        Self { places: snapshot.segments().iter().map(place).collect() }
+    }
+
+    /// All fingerprints, for [`Self::next_with_ids`].
+    pub(crate) fn with_ids(snapshot: &Snapshot) -> Self {
+        let mut cursor = Self::new(snapshot, 0, Decode::Alone);
+        for place in &mut cursor.places {
+            place.ids = place.segment.id_column().map(|column| IdCursor::new(Arc::clone(column)));
+        }
+        cursor
+    }
+
+    /// Forgets where it is: nothing comes any more.
+    pub(crate) fn end(&mut self) {
+        self.places.clear();
+    }
+
+    /// Puts some of the next fingerprints in place of those in `piece`; none at the end.
+    pub(crate) fn next_piece(&mut self, piece: &mut Vec<u64>) -> Result<()> {
+        if let [only] = &mut self.places[..] {
+            return only.next_chunk(piece);
+        }
+        piece.clear();
+        while piece.len() < MERGED {
+            let Some(least) = self.least()? else { break };
+            self.pass(least)?;
+            piece.push(least);
+        }
+        Ok(())
+    }
+
+    /// The next fingerprint and its ids; `None` at the end.
+    pub(crate) fn next_with_ids(&mut self) -> Result<Option<(u64, Ids)>> {
+        let Some(least) = self.least()? else { return Ok(None) };
+        let mut ids = Ids::default();
+        for place in &mut self.places {
+            if place.ready()?.first() == Some(&least) {
+                place.at += 1;
+                if let Some(of_segment) = &mut place.ids {
+                    let (column, numbers) = of_segment.advance()?;
+                    ids.add(column, numbers);
+                }
+            }
+        }
+        Ok(Some((least, ids)))
+    }
+
+    /// Appends up to `limit` of the next fingerprints that are not above `last` to `out`; tells
+    /// whether there are more of these. Ends early, with any answer, once `stopped`.
+    pub(crate) fn read(
+        &mut self,
+        last: u64,
+        limit: usize,
+        out: &mut Vec<u64>,
+        stopped: impl Fn() -> bool,
+    ) -> Result<bool> {
+        let mut left = limit;
+        if let [only] = &mut self.places[..] {
+            loop {
+                if stopped() {
+                    return Ok(false);
+                }
+                let ready = only.ready()?;
+                let run = ready.partition_point(|&fingerprint| fingerprint <= last);
+                if run == 0 {
+                    return Ok(false);
+                }
+                let taken = run.min(left);
+                memory::grow(out, taken, limit)?;
+                out.extend_from_slice(&ready[..taken]);
+                only.at += taken;
+                left -= taken;
+                if taken < run {
+                    return Ok(true);
+                }
+            }
+        }
+        loop {
+            let Some(least) = self.least()?.filter(|&least| least <= last) else {
+                return Ok(false);
+            };
+            if left == 0 {
+                return Ok(true);
+            }
+            if (limit - left).is_multiple_of(LOOKED) && stopped() {
+                return Ok(false);
+            }
+            left -= 1;
+            memory::grow(out, 1, limit)?;
+            out.push(least);
+            self.pass(least)?;
+        }
+    }
+
+    /// The least of the next fingerprints of all segments.
+    fn least(&mut self) -> Result<Option<u64>> {
+        let mut least = None;
+        for place in &mut self.places {
+            least = [least, place.ready()?.first().copied()].into_iter().flatten().min();
+        }
+        Ok(least)
+    }
+
+    /// Goes on behind a fingerprint, which may stand in several segments.
+    fn pass(&mut self, fingerprint: u64) -> Result<()> {
+        for place in &mut self.places {
+            if place.ready()?.first() == Some(&fingerprint) {
+                place.at += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    fn new(segment: &Arc<Segment>, start: u64, decode: Decode) -> Self {
+        Self {
+            segment: Arc::clone(segment),
+            decode,
+            start,
+            next_block: segment.identity().seek(start),
+            decoded: 0,
+            chunks: VecDeque::new(),
+            at: 0,
+            spare: Vec::new(),
+            ids: None,
+        }
+    }
+
+    /// Some of the next fingerprints, none at the end.
+    #[inline]
+    fn ready(&mut self) -> Result<&[u64]> {
+        while self.chunks.front().is_none_or(|chunk| self.at >= chunk.len()) {
+            self.at = 0;
+            self.spare.extend(self.chunks.pop_front());
+            if self.chunks.is_empty() && !self.fill()? {
+                return Ok(&[]);
+            }
+        }
+        Ok(self.chunks.front().map_or(&[], |chunk| &chunk[self.at..]))
+    }
+
+    /// Puts the next chunk in place of `chunk`, whose room is used for others.
+    fn next_chunk(&mut self, chunk: &mut Vec<u64>) -> Result<()> {
+        self.spare.push(std::mem::take(chunk));
+        if !self.ready()?.is_empty() {
+            *chunk = self.chunks.pop_front().unwrap_or_default();
+            chunk.drain(..self.at);
+            self.at = 0;
+        }
+        Ok(())
+    }
+
+    /// Decodes the next blocks; false at the end.
+    #[cold]
+    fn fill(&mut self) -> Result<bool> {
+        let is_first = self.decoded == 0;
+        match self.decode {
+            Decode::Alone => self.fill_alone()?,
+            Decode::Together => self.fill_together()?,
+        }
+        let table = self.segment.identity();
+        if self.decoded > self.segment.count() {
+            return Err(table.surplus_error(self.decoded));
+        }
+        if is_first {
+            let chunk = self.chunks.front();
+            self.at = chunk.map_or(0, |keys| keys.partition_point(|&key| key < self.start));
+        }
+        Ok(!self.chunks.is_empty())
+    }
+
+    fn fill_alone(&mut self) -> Result<()> {
+        let table = self.segment.identity();
+        let start = self.next_block;
+        if start == table.block_count() {
+            return Ok(());
+        }
+        let mut keys = self.spare.pop().unwrap_or_default();
+        let wanted = start..(start + ALONE_BLOCKS).min(table.block_count());
+        let (mut end, _) = table.blocks_within(wanted, ALONE_KEYS);
+        if table.decode_blocks(start..end, &mut keys).is_err() {
+            // What stands before a damaged block is not lost: one by one up to it.
+            end = start + 1;
+            table.decode_blocks(start..end, &mut keys)?;
+        }
+        self.next_block = end;
+        self.decoded += keys.len() as u64;
+        self.chunks.push_back(keys);
+        Ok(())
+    }
+
+    fn fill_together(&mut self) -> Result<()> {
+        let tasks = self.tasks();
+        self.spare.resize_with(tasks.len().max(self.spare.len()), Vec::new);
+        let rooms = self.spare.drain(..tasks.len());
+        let tasks: Vec<(Range<u64>, Vec<u64>)> = tasks.into_iter().zip(rooms).collect();
+        let table = self.segment.identity();
+        let decode = |(numbers, mut keys): (Range<u64>, Vec<u64>)| {
+            table.decode_blocks(numbers, &mut keys)?;
+            Ok(keys)
+        };
+        let chunks: Vec<Result<Vec<u64>>> = tasks.into_par_iter().map(decode).collect();
+        for keys in chunks {
+            let keys = keys?;
+            self.decoded += keys.len() as u64;
+            self.chunks.push_back(keys);
+        }
+        Ok(())
+    }
+
+    /// The blocks that are decoded next, by one task each.
+    fn tasks(&mut self) -> Vec<Range<u64>> {
+        let table = self.segment.identity();
+        let blocks = table.block_count();
+        let of_block = (self.segment.count() / blocks.max(1)).max(1);
+        let of_task = (TASK_KEYS / of_block).max(TASK_BLOCKS);
+        let most_tasks = TASKS * rayon::current_num_threads() as u64;
+        let (mut tasks, mut keys) = (Vec::new(), 0);
+        while tasks.len() < most_tasks as usize && self.next_block < blocks {
+            let start = self.next_block;
+            let wanted = start..blocks.min(start.saturating_add(of_task));
+            let (end, of_task) = table.blocks_within(wanted, MOST_TASK_KEYS);
+            keys += of_task;
+            if !tasks.is_empty() && keys > MOST_TASK_KEYS * most_tasks {
+                break;
+            }
+            tasks.push(start..end);
+            self.next_block = end;
+        }
+        tasks
+    }
+}

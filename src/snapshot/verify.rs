@@ -1,0 +1,87 @@
+//! Checks every byte of what a snapshot sees.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::contents::Snapshot;
+use crate::error::Result;
+use crate::execution::{Execution, Phase, Progress};
+
+/// What [`Snapshot::verify`] has checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VerifyReport {
+    /// Number of segments.
+    pub segments: u64,
+    /// Number of tables.
+    pub tables: u64,
+    /// Number of blocks of all tables.
+    pub blocks: u64,
+    /// Number of fingerprints of all segments.
+    pub fingerprints: u64,
+    /// Number of ids of all segments.
+    pub ids: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+}
+
+impl Snapshot {
+    /// Checks every byte: all checksums, padding, codes and the order of keys, that the router is
+    /// what the blocks give, and that every table of a segment holds the same set, by a sum of 128
+    /// bits over its fingerprints; and of the ids, that they belong to these fingerprints and ascend,
+    /// and that the id map of the store has a string for each, if it has one.
+    ///
+    /// Decodes all tables with the threads of `execution`, whose memory is no limit here: 8 bytes per
+    /// block. It stops soon, and without a result, when that says so.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) with the first rule of the specification that is broken;
+    /// [`Error::Cancelled`](crate::Error::Cancelled) and
+    /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded).
+    pub fn verify_with(&self, execution: &Execution) -> Result<VerifyReport> {
+        let total = self.segments().iter().fold(0u64, |total, segment| {
+            let keys = segment.count().saturating_mul(segment.tables().len() as u64);
+            let ids = segment.id_column().map_or(0, |ids| ids.id_count());
+            total.saturating_add(keys).saturating_add(ids)
+        });
+        let all_done = AtomicU64::new(0);
+        let done = |more: u64| {
+            if more > 0 {
+                let done = all_done.fetch_add(more, Ordering::Relaxed).saturating_add(more);
+                execution.tell(Progress::of(Phase::Verify, done, total));
+            }
+            execution.stop().check()
+        };
+        let check = || {
+            let bytes = self.manifest().len() as u64;
+            let mut report = VerifyReport { bytes, ..VerifyReport::default() };
+            for segment in self.segments() {
+                for table in segment.tables() {
+                    table.verify(&done)?;
+                    report.tables += 1;
+                    report.blocks += table.block_count();
+                    report.bytes += table.file_bytes();
+                }
+                if let Some(ids) = segment.id_column() {
+                    ids.verify(segment.identity(), self.id_map().map(|map| map.string_count))?;
+                    done(ids.id_count())?;
+                    report.ids = report.ids.saturating_add(ids.id_count());
+                    report.bytes += ids.file_bytes();
+                }
+                report.segments += 1;
+                report.fingerprints = report.fingerprints.saturating_add(segment.count());
+            }
+            Ok(report)
+        };
+        execution.start_pool()?.install(check)
+    }
+
+    /// As [`Self::verify_with`], with all cores.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::verify_with`].
+    pub fn verify(&self) -> Result<VerifyReport> {
+        self.verify_with(&Execution::new())
+    }
+}

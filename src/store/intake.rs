@@ -1,0 +1,277 @@
+//! A pack, stage by stage: an [`Intake`] takes fingerprints, a [`SortedIntake`] has them in order, and
+//! what that writes is [`Prepared`]. Each runs in the pool of threads that it is to use.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::budget::capacity;
+use super::commit::Commit;
+use super::edit::Edit;
+use super::pack::Packer;
+use super::prepared::Prepared;
+use super::records::{Records, SortedRecords};
+use super::standing::Standing;
+use super::summary::PackSummary;
+use crate::error::{Error, Result};
+use crate::execution::{Meter, Phase};
+use crate::format::IdMapTag;
+use crate::segment::source::SourceOfIds;
+use crate::segment::writer::{Layout, SegmentWriter, WrittenSegment};
+use crate::segment::{Merged, NewFiles, PackTimes, PackedIds, Set, SetSource, sum_of};
+use crate::sort::{Buffers, Sorted};
+use crate::storage::Storage;
+
+/// Fingerprints for which there is room in any case where there are ids.
+const LEAST_BUFFER: usize = 16;
+
+/// What all stages of a pack into some storage need.
+pub(super) struct Pack<S> {
+    pub(super) packer: Packer,
+    pub(super) path: PathBuf,
+    storage: Arc<S>,
+    /// Room for fingerprints, twice.
+    capacity: usize,
+    pub(super) meter: Meter,
+    times: PackTimes,
+    read: u64,
+    pub(super) id_map: Option<IdMapTag>,
+}
+
+/// Takes fingerprints, or pairs of a fingerprint and an id.
+pub(super) struct Intake<S: Storage> {
+    pub(super) pack: Pack<S>,
+    records: Records<S::Spill>,
+    spilled: u64,
+}
+
+/// What an [`Intake`] took, in order.
+pub(super) struct SortedIntake<S: Storage> {
+    pub(super) pack: Pack<S>,
+    sorted: SortedRecords<S::Spill>,
+}
+
+/// A set, its sum, and its ids.
+type SetOfRecords<F> = (Set<F>, u128, Option<PackedIds<F>>);
+
+impl<S: Storage> Pack<S> {
+    /// Looks at what stands at the output, and removes what a stopped pack left. Comes before the
+    /// first file is created.
+    pub(super) fn clear(&self) -> Result<Standing> {
+        let standing = Standing::read(&self.path, &*self.storage)?;
+        standing.remove_leftovers(&self.path, &*self.storage)?;
+        Ok(standing)
+    }
+}
+
+impl<S: Storage> Intake<S> {
+    /// An intake with room for `capacity` fingerprints, twice.
+    pub(super) fn new(packer: Packer, path: &Path, storage: S, capacity: usize) -> Self {
+        let meter = packer.execution.meter();
+        let pack = Pack {
+            packer,
+            path: path.to_path_buf(),
+            storage: Arc::new(storage),
+            capacity,
+            meter,
+            times: PackTimes::default(),
+            read: 0,
+            id_map: None,
+        };
+        Self { pack, records: Records::None, spilled: 0 }
+    }
+
+    /// Gets ready for fingerprints with ids or without.
+    pub(super) fn admit(&mut self, with_ids: bool) -> Result<()> {
+        self.records.admit(with_ids, self.pack.capacity)
+    }
+
+    /// Takes what there is room for, and gives the rest. Fingerprints without ids were admitted.
+    pub(super) fn fill<'a>(&mut self, fingerprints: &'a [u64]) -> &'a [u64] {
+        let rest = match &mut self.records {
+            Records::Fingerprints(sorter) => sorter.fill(fingerprints),
+            _ => fingerprints,
+        };
+        self.pack.read += (fingerprints.len() - rest.len()) as u64;
+        rest
+    }
+
+    /// As [`Self::fill`], with ids.
+    pub(super) fn fill_pairs<'a>(&mut self, pairs: &'a [[u64; 2]]) -> &'a [[u64; 2]] {
+        let rest = match &mut self.records {
+            Records::Pairs(sorter) => sorter.fill(pairs),
+            _ => pairs,
+        };
+        self.pack.read += (pairs.len() - rest.len()) as u64;
+        rest
+    }
+
+    /// Makes room, in temporary files; the output was [cleared](Pack::clear).
+    pub(super) fn spill(&mut self, _cleared: &Standing) -> Result<()> {
+        let start = Instant::now();
+        let Pack { storage, meter, times, read, .. } = &mut self.pack;
+        meter.wrote(self.records.spill(&|| storage.spill())?);
+        times.sort += start.elapsed();
+        let done = *read - self.spilled;
+        self.spilled = *read;
+        meter.advance(Phase::Spill, done)
+    }
+
+    /// Sorts what was taken. Creates no file, unless it has [spilled](Self::spill).
+    pub(super) fn sort(self) -> Result<SortedIntake<S>> {
+        let Self { mut pack, records, spilled } = self;
+        let phase = if spilled > 0 { Phase::Merge } else { Phase::Sort };
+        pack.meter.plan(&[(phase, pack.read)]);
+        pack.meter.advance(phase, 0)?;
+        let start = Instant::now();
+        let storage = &pack.storage;
+        let sorted = records.finish(&|| storage.spill())?;
+        pack.times.sort += start.elapsed();
+        match phase {
+            Phase::Sort => pack.meter.advance(phase, pack.read)?,
+            _ => pack.meter.check()?,
+        }
+        Ok(SortedIntake { pack, sorted })
+    }
+}
+
+impl<S: Storage> SortedIntake<S> {
+    /// Writes all files of the store that takes the place of what is `standing`.
+    pub(super) fn write(self, standing: Standing) -> Result<Prepared<S>> {
+        let Self { pack, sorted } = self;
+        let Pack { mut times, id_map, read, .. } = pack;
+        let packer = &pack.packer;
+        // [SEG-4] leaves the last number unused.
+        let number = Some(standing.next_segment).filter(|&number| number < u64::MAX);
+        let number = number.ok_or_else(|| Error::NoSegmentNumber { path: pack.path.clone() })?;
+        let start = Instant::now();
+        let (mut set, sum, mut ids) = pack.set_of(sorted)?;
+        times.sort += start.elapsed();
+        let count = set.count();
+        let (design, block_bytes, planner) = packer.layout(count, |planner| set.sample(planner))?;
+        pack.reserve(&mut set, block_bytes, ids.is_some())?;
+        let id_count = ids.as_ref().map(|ids| ids.count);
+        pack.plan_phases(&set, design.table_count() as u64, id_count);
+        let (codec, low_bits) = (packer.codec, packer.low_bits);
+        let layout = Layout { design, block_bytes, codec, low_bits };
+        let mut files = NewFiles::new(&pack.path, Arc::clone(&pack.storage));
+        let create = || pack.storage.spill();
+        let mut source = SetSource { set, sum, meter: &pack.meter, create: &create };
+        let ids = ids.as_mut().map(|ids| {
+            let (count, greatest) = (ids.count, ids.greatest);
+            SourceOfIds { ids, count, greatest }
+        });
+        let written = SegmentWriter {
+            files: &mut files,
+            layout: &layout,
+            meter: &pack.meter,
+            times: &mut times,
+        }
+        .write(number, &mut source, ids)?;
+        let temporary_bytes = source.set.temporary_bytes();
+        // Temporaries go before the store is there.
+        drop(source);
+        let tables = layout.design.table_count() as u64;
+        pack.meter.plan(&[(Phase::Sync, count * tables)]);
+        pack.meter.advance(Phase::Sync, 0)?;
+        let (bytes, id_bytes) = (written.bytes(), written.id_bytes());
+        let WrittenSegment { entry, tables } = written;
+        let id_map = id_map.filter(|_| entry.ids.is_some());
+        let radius = packer.radius as u16;
+        let edit = Edit { radius, id_map, ..Edit::replace_all(&standing, entry) };
+        let manifest = edit.apply(&standing, &pack.path)?;
+        let commit = Commit::prepare(files, standing, &manifest, &mut times)?;
+        let summary = PackSummary {
+            read,
+            distinct: count,
+            ids: id_count,
+            id_bytes,
+            bytes: bytes + commit.manifest_bytes,
+            tables,
+            design: layout.design,
+            block_bytes,
+            planner,
+            temporary_bytes,
+            times,
+        };
+        Ok(Prepared { commit, summary, meter: pack.meter })
+    }
+}
+
+impl<S: Storage> Pack<S> {
+    /// Says what the phases that are to come will do.
+    fn plan_phases(&self, set: &Set<S::Spill>, tables: u64, ids: Option<u64>) {
+        let count = set.count();
+        self.meter.plan(&[(Phase::Encode, count * tables), (Phase::Ids, ids.unwrap_or(0))]);
+        if let Set::Spilled(_) = set {
+            let permuted = count * (tables - 1);
+            self.meter.plan(&[(Phase::Distribute, permuted), (Phase::Count, permuted)]);
+        }
+    }
+
+    /// The set, its sum, and the ids if there are some.
+    fn set_of(&self, sorted: SortedRecords<S::Spill>) -> Result<SetOfRecords<S::Spill>> {
+        let in_memory = |set: Vec<u64>, spare| {
+            let sum = sum_of(&set);
+            (Set::Memory { set, spare }, sum)
+        };
+        match sorted {
+            SortedRecords::Fingerprints(Sorted::Memory(set, spare)) => {
+                let (set, sum) = in_memory(set, spare);
+                Ok((set, sum, None))
+            }
+            SortedRecords::Pairs(Sorted::Memory(pairs, spare)) => {
+                drop(spare);
+                let (set, ids) = PackedIds::of_pairs(pairs);
+                let (set, sum) = in_memory(set, Vec::new());
+                Ok((set, sum, Some(ids)))
+            }
+            SortedRecords::Fingerprints(Sorted::Runs(runs)) => {
+                let (in_runs, peak) = (8 * runs.len(), runs.peak_bytes);
+                let mut merged = Merged::new(&self.meter, self.storage.spill()?);
+                let (keys, sorted) = runs.merge(&mut |set| merged.push(set))?;
+                let (set, sum) = merged.finish(Buffers { keys, sorted }, peak, in_runs);
+                Ok((set, sum, None))
+            }
+            SortedRecords::Pairs(Sorted::Runs(runs)) => {
+                let (in_runs, peak) = (16 * runs.len(), runs.peak_bytes);
+                let mut merged = Merged::new(&self.meter, self.storage.spill()?);
+                let storage = &self.storage;
+                let merge =
+                    PackedIds::merge(runs, &|| storage.spill(), &mut |set| merged.push(set));
+                let (ids, bytes) = merge?;
+                self.meter.wrote(bytes);
+                // As much as the pairs took, which are gone.
+                let buffer = || vec![0; self.capacity.max(LEAST_BUFFER)];
+                let buffers = Buffers { keys: buffer(), sorted: buffer() };
+                let (set, sum) = merged.finish(buffers, peak, in_runs + bytes);
+                Ok((set, sum, Some(ids)))
+            }
+        }
+    }
+
+    /// Makes room for the routers of tables with blocks of so many bytes, and for what ids need to
+    /// know of blocks.
+    fn reserve(&self, set: &mut Set<S::Spill>, block_bytes: u32, with_ids: bool) -> Result<()> {
+        let Set::Spilled(spilled) = set else {
+            return Ok(());
+        };
+        let Some(memory) = self.packer.execution.memory_limit() else {
+            return Ok(());
+        };
+        let coding = spilled.profile.choose(self.packer.codec, self.packer.low_bits)?;
+        let count = spilled.count();
+        // A key for each block, and a tenth more for tables that compress less.
+        let blocks = count as f64 * coding.bits_per_key() / (8.0 * f64::from(block_bytes)) * 1.1;
+        let routers = (if with_ids { 12 } else { 8 }) * blocks as u64;
+        let threads = rayon::current_num_threads();
+        let (all, left) =
+            (capacity(Some(memory), threads, 0), capacity(Some(memory), threads, routers));
+        if left < all / 4 {
+            let what = format!("{count} fingerprints in blocks of {block_bytes} bytes need");
+            return Err(Error::MemoryLimit { what, limit: memory, needed: memory + routers });
+        }
+        spilled.limit(left);
+        Ok(())
+    }
+}

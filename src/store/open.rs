@@ -1,0 +1,362 @@
+//! Opens stores.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::error::{Corruption, Error, Result};
+use crate::execution::Execution;
+use crate::files;
+use crate::format::{Defect, IdMapTag, MANIFEST_NAME, MAX_MANIFEST_BYTES, SkippedSection};
+use crate::ids::Ids;
+use crate::query::batch::Batch;
+use crate::query::clusters::Clustering;
+use crate::query::join::Join;
+use crate::query::search::Searcher;
+use crate::snapshot::union::Match;
+use crate::snapshot::{Iter, IterWithIds, Snapshot, Stats, VerifyReport};
+use crate::table::Access;
+
+/// How often opening starts again because the store was replaced meanwhile.
+const OPEN_ATTEMPTS: usize = 10;
+
+/// A compressed set of 64-bit fingerprints on disk, open for reading.
+///
+/// A store is `Send + Sync`: any number of threads may search it at once. Opening reads the
+/// manifest and of each table the header, the code lengths and the router (8 bytes per block, that
+/// is 0.04 byte per fingerprint with blocks of 1024 bytes), and the directory of the ids, if there
+/// are some (a thousandth of them); blocks and ids are read when they are needed, and their checksums are verified at the first touch. It needs no write permission, and
+/// takes no lock: a store that is replaced meanwhile stays readable, as it was, for those who
+/// opened it.
+///
+/// Files are mapped. Nobody may write into the files of an open store, or cut them short: changed
+/// bytes give wrong answers or errors, and a read behind the end of a file, or from a failing disk,
+/// ends the process with SIGBUS. [`OpenOptions::in_memory`] reads the files into memory instead.
+///
+/// # Examples
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("store");
+/// fpstore::Packer::new().pack(&path, [0b1011, 0b0011, u64::MAX])?;
+///
+/// let store = fpstore::Store::open(&path)?;
+/// let near = store.search(0b1010, 2)?;
+/// assert_eq!(near[0], fpstore::Match { fingerprint: 0b1011, distance: 1 });
+/// assert_eq!(near[1], fpstore::Match { fingerprint: 0b0011, distance: 2 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+/// What all clones of a store share.
+struct Shared {
+    path: PathBuf,
+    access: Access,
+    current: RwLock<Snapshot>,
+}
+
+/// How to open a [`Store`].
+///
+/// # Examples
+///
+/// ```no_run
+/// let store = fpstore::OpenOptions::new().in_memory(true).open("pages.fps")?;
+/// # Ok::<(), fpstore::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OpenOptions {
+    in_memory: bool,
+}
+
+impl OpenOptions {
+    /// Maps the files.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether to read all files into memory instead of mapping them. Takes as much memory as the
+    /// files have bytes, and rules out SIGBUS.
+    pub fn in_memory(mut self, in_memory: bool) -> Self {
+        self.in_memory = in_memory;
+        self
+    }
+
+    /// Opens the store in the directory `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAStore`] if there is none, [`Error::Corrupt`] or [`Error::Unsupported`] for what
+    /// its files hold, [`Error::Io`] if they cannot be read.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Store> {
+        let path = path.as_ref();
+        let access = if self.in_memory { Access::InMemory } else { Access::Mapped };
+        let current = open_current(path, access, None)?;
+        let shared = Shared { path: path.to_path_buf(), access, current: RwLock::new(current) };
+        Ok(Store { shared: Arc::new(shared) })
+    }
+}
+
+/// Opens what stands at `path` now, with what is open of an `earlier` snapshot.
+fn open_current(path: &Path, access: Access, earlier: Option<&Snapshot>) -> Result<Snapshot> {
+    let mut bytes = read_manifest(path)?;
+    let mut attempts = 1;
+    loop {
+        match Snapshot::open(path, &bytes, access, earlier) {
+            // A writer may have replaced the store between two reads: then the manifest is
+            // another.
+            Err(Error::Corrupt {
+                corruption: Corruption::TableMissing | Corruption::IdsMissing,
+                ..
+            }) if attempts < OPEN_ATTEMPTS && read_manifest(path)? != bytes => {
+                bytes = read_manifest(path)?;
+                attempts += 1;
+            }
+            result => return result,
+        }
+    }
+}
+
+impl Store {
+    /// Opens the store in the directory `path`, with mapped files.
+    ///
+    /// # Errors
+    ///
+    /// As [`OpenOptions::open`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        OpenOptions::new().open(path)
+    }
+
+    /// The directory of the store.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// What the store holds, as of opening it or of the last [`refresh`](Self::refresh) of any of its clones.
+    /// All queries are those of a [`Snapshot`]; the ones of the store ask its snapshot of that moment.
+    pub fn snapshot(&self) -> Snapshot {
+        self.shared.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Looks whether the store was written since, and if so opens what it holds now, for this store and
+    /// all its clones; tells whether. Snapshots that were taken before stay as they are, and so do the
+    /// queries that were made from them.
+    ///
+    /// Reads the manifest; opens those segments only that it has not open already.
+    ///
+    /// # Errors
+    ///
+    /// As [`OpenOptions::open`]; the store is as it was then.
+    pub fn refresh(&self) -> Result<bool> {
+        let before = self.snapshot();
+        if read_manifest(self.path())? == before.manifest() {
+            return Ok(false);
+        }
+        let now = open_current(self.path(), self.shared.access, Some(&before))?;
+        let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have been faster.
+        if now.id() != current.id() || now.generation() >= current.generation() {
+            *current = now;
+        }
+        Ok(true)
+    }
+
+    /// As [`Snapshot::radius`].
+    pub fn radius(&self) -> u32 {
+        self.snapshot().radius()
+    }
+
+    /// As [`Snapshot::id`].
+    pub fn id(&self) -> u128 {
+        self.snapshot().id()
+    }
+
+    /// As [`Snapshot::generation`].
+    pub fn generation(&self) -> u64 {
+        self.snapshot().generation()
+    }
+
+    /// As [`Snapshot::skipped_sections`].
+    pub fn skipped_sections(&self) -> Vec<SkippedSection> {
+        self.snapshot().skipped_sections().to_vec()
+    }
+
+    /// As [`Snapshot::len`].
+    pub fn len(&self) -> u64 {
+        self.snapshot().len()
+    }
+
+    /// As [`Snapshot::is_empty`].
+    pub fn is_empty(&self) -> bool {
+        self.snapshot().is_empty()
+    }
+
+    /// As [`Snapshot::heap_bytes`].
+    pub fn heap_bytes(&self) -> u64 {
+        self.snapshot().heap_bytes()
+    }
+
+    /// As [`Snapshot::search`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::search`].
+    pub fn search(&self, fingerprint: u64, k: u32) -> Result<Vec<Match>> {
+        self.snapshot().search(fingerprint, k)
+    }
+
+    /// As [`Snapshot::searcher`].
+    pub fn searcher(&self) -> Searcher {
+        self.snapshot().searcher()
+    }
+
+    /// As [`Snapshot::any_within`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::search`].
+    pub fn any_within(&self, fingerprint: u64, k: u32) -> Result<bool> {
+        self.snapshot().any_within(fingerprint, k)
+    }
+
+    /// As [`Snapshot::batch`].
+    pub fn batch(&self, k: u32) -> Batch {
+        self.snapshot().batch(k)
+    }
+
+    /// As [`Snapshot::self_join`].
+    pub fn self_join(&self, k: u32) -> Join {
+        self.snapshot().self_join(k)
+    }
+
+    /// As [`Snapshot::join`].
+    pub fn join(&self, other: impl Into<Snapshot>, k: u32) -> Join {
+        self.snapshot().join(other, k)
+    }
+
+    /// As [`Snapshot::clusters`].
+    pub fn clusters(&self, k: u32) -> Clustering {
+        self.snapshot().clusters(k)
+    }
+
+    /// As [`Snapshot::contains`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::contains`].
+    pub fn contains(&self, fingerprint: u64) -> Result<bool> {
+        self.snapshot().contains(fingerprint)
+    }
+
+    /// As [`Snapshot::has_ids`].
+    pub fn has_ids(&self) -> bool {
+        self.snapshot().has_ids()
+    }
+
+    /// As [`Snapshot::id_map`].
+    pub fn id_map(&self) -> Option<IdMapTag> {
+        self.snapshot().id_map()
+    }
+
+    /// As [`Snapshot::ids`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::ids`].
+    pub fn ids(&self, fingerprint: u64) -> Result<Ids> {
+        self.snapshot().ids(fingerprint)
+    }
+
+    /// As [`Snapshot::iter`].
+    pub fn iter(&self) -> Iter {
+        self.snapshot().iter()
+    }
+
+    /// As [`Snapshot::iter_with_ids`].
+    pub fn iter_with_ids(&self) -> IterWithIds {
+        self.snapshot().iter_with_ids()
+    }
+
+    /// As [`Snapshot::stats`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::stats`].
+    pub fn stats(&self) -> Result<Stats> {
+        self.snapshot().stats()
+    }
+
+    /// As [`Snapshot::verify`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::verify_with`].
+    pub fn verify(&self) -> Result<VerifyReport> {
+        self.snapshot().verify()
+    }
+
+    /// As [`Snapshot::verify_with`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::verify_with`].
+    pub fn verify_with(&self, execution: &Execution) -> Result<VerifyReport> {
+        self.snapshot().verify_with(execution)
+    }
+}
+
+impl From<Store> for Snapshot {
+    fn from(store: Store) -> Self {
+        store.snapshot()
+    }
+}
+
+impl From<&Store> for Snapshot {
+    fn from(store: &Store) -> Self {
+        store.snapshot()
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("path", &self.path()).finish_non_exhaustive()
+    }
+}
+
+impl IntoIterator for &Store {
+    type Item = Result<u64>;
+    type IntoIter = Iter;
+
+    fn into_iter(self) -> Iter {
+        self.iter()
+    }
+}
+
+/// Reads the manifest in the directory `path`.
+fn read_manifest(path: &Path) -> Result<Vec<u8>> {
+    let manifest = path.join(MANIFEST_NAME);
+    let read = files::read_at_most(&manifest, MAX_MANIFEST_BYTES);
+    let bytes = read.map_err(|source| {
+        let found = match (source.kind(), fs::metadata(path)) {
+            (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Ok(metadata)) => {
+                if metadata.is_dir() {
+                    "the directory has no manifest.fps (a pack that was stopped leaves none)"
+                } else {
+                    "this is a file, not a directory"
+                }
+            }
+            (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => "there is nothing here",
+            _ => return Error::io(&manifest, "read the manifest")(source),
+        };
+        Error::NotAStore { path: path.to_path_buf(), found }
+    })?;
+    if bytes.len() as u64 > MAX_MANIFEST_BYTES {
+        let corruption = Corruption::ManifestLimit { most: MAX_MANIFEST_BYTES };
+        return Err(Defect::corrupt(0, corruption).in_file(&manifest));
+    }
+    Ok(bytes)
+}
