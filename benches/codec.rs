@@ -11,9 +11,6 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 #[path = "../tests/it/sets.rs"]
 #[allow(dead_code)]
 mod sets;
-#[path = "../src/simd/mod.rs"]
-#[allow(dead_code, unused_imports, unused_macros)]
-mod simd;
 
 use fpstore::Codec;
 use fpstore::internals::{Blocks, code_lengths};

@@ -6,25 +6,17 @@
 
 mod candidate;
 mod decode;
-#[cfg(target_arch = "x86_64")]
-mod deposit;
 mod encode;
-mod join;
-mod lanes;
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-mod narrow;
-mod plain;
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
-mod runs;
+mod reader;
 mod scan;
-mod symbols;
-#[cfg(target_arch = "x86_64")]
-mod vectors;
+mod view;
+mod walk;
 
 pub(crate) use candidate::Candidate;
-pub(crate) use decode::{BlockReader, BlockView, Column, OVERHANG};
 pub(crate) use encode::BlockWriter;
+pub(crate) use reader::BlockReader;
 pub(crate) use scan::Reading;
+pub(crate) use view::{BlockView, Column, OVERHANG};
 
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::lanes::LANES;
-use super::scan::Kernel;
+use super::decode::LANES;
 use super::*;
 use crate::codec::profile::{Coding, Profile};
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry, LOW_BITS};
+use crate::simd::Level;
 
 const HEADER_CRC: u32 = 0xC0FF_EE00;
 
@@ -74,6 +74,12 @@ fn reader(coding: &Coding, block_bytes: u32) -> BlockReader {
     BlockReader::new(coding.codec, geometry(block_bytes, coding), &coding.code_lengths)
 }
 
+/// A reader with these instructions.
+fn reader_with(coding: &Coding, block_bytes: u32, level: Level) -> BlockReader {
+    let geometry = geometry(block_bytes, coding);
+    BlockReader::with(coding.codec, geometry, &coding.code_lengths, level)
+}
+
 fn codings(keys: &[u64]) -> Vec<Coding> {
     let profile = Profile::new(keys);
     let choose = |codec, low_bits| profile.choose(Some(codec), Some(low_bits)).unwrap();
@@ -109,8 +115,8 @@ proptest! {
     fn keys_come_back(keys in prop_oneof![keys(), dense()], size in 8u32..=16) {
         for coding in codings(&keys) {
             let encoded = encode(&keys, &coding, 1 << size);
-            for kernel in Kernel::all() {
-                let reader = reader(&coding, 1 << size).with(kernel);
+            for level in Level::all() {
+                let reader = reader_with(&coding, 1 << size, level);
                 // As in a file: one block behind the other, and something behind the last.
                 let mut file: Vec<u8> =
                     encoded.iter().flat_map(|(bytes, _)| &bytes[..1 << size]).copied().collect();
@@ -124,7 +130,7 @@ proptest! {
                 // All together, and each by itself.
                 let (mut decoded, mut each) = (vec![9; 5], Vec::new());
                 reader.decode(&file, &blocks, &mut decoded).unwrap();
-                prop_assert_eq!(&decoded, &keys, "{:?} {:?}", coding, kernel);
+                prop_assert_eq!(&decoded, &keys, "{:?} {:?}", coding, level);
                 let mut rest = &keys[..];
                 for ((_, block), (_, count)) in blocks.iter().zip(&encoded) {
                     reader.decode_strictly(block, &mut each).unwrap();
@@ -232,8 +238,8 @@ proptest! {
                 for (at, byte) in &damage {
                     bytes[at.index(length)] = *byte;
                 }
-                for kernel in Kernel::all() {
-                    let reader = reader(&coding, 1 << size).with(kernel);
+                for level in Level::all() {
+                    let reader = reader_with(&coding, 1 << size, level);
                     let Ok(block) = reader.view(0, &bytes) else { continue };
                     let (mut decoded, mut strict) = (Vec::new(), Vec::new());
                     let survivors = sift(&reader, &bytes, 0, (3, 3), Reading::Parts).unwrap();
@@ -270,15 +276,26 @@ proptest! {
     }
 }
 
-/// The property tests above go through narrow runs where the CPU can.
+/// The property tests above go through every decoder, since each level has those for its CPUs.
 #[test]
-fn dense_sets_are_decoded_by_narrow_runs() {
+fn a_table_gets_the_decoder_for_its_codes_and_the_cpu() {
+    // Gaps of some 36 bits, of which a column takes away what it has.
     let keys: Vec<u64> = (0..3000u64).map(|i| (i * i) << 24).collect();
     for coding in codings(&keys) {
-        for kernel in Kernel::all() {
-            let reader = reader(&coding, 1024).with(kernel);
-            let narrow = coding.codec == Codec::Gap && coding.low_bits >= 24;
-            assert_eq!(reader.narrow_runs.is_some(), narrow && kernel.has_narrow_runs());
+        let (has_runs, is_gap) = (coding.low_bits >= 16, coding.codec == Codec::Gap);
+        for level in Level::all() {
+            let expected = match level {
+                Level::Scalar(_) => "Plain",
+                #[cfg(target_arch = "x86_64")]
+                Level::Avx512(_) if is_gap && coding.low_bits >= 24 => "Deposit",
+                #[cfg(target_arch = "x86_64")]
+                _ if has_runs => "ByRuns",
+                #[cfg(target_arch = "x86_64")]
+                _ => "PlainAvx2",
+            };
+            let decoder = format!("{:?}", reader_with(&coding, 1024, level).decoder.unwrap());
+            let found = decoder.split(|c: char| !c.is_alphanumeric()).next();
+            assert_eq!(found, Some(expected), "{coding:?}, {level:?}");
         }
     }
 }
@@ -302,8 +319,8 @@ fn blocks_of_every_length_are_decoded_beside_a_short_one() {
         let coding = Profile::new(&keys).choose(Some(Codec::Gap), Some(32)).unwrap();
         let block = |count: usize| encode(&keys[..count], &coding, BLOCK_BYTES as u32).remove(0);
         let (short, _) = block(2);
-        for kernel in Kernel::all() {
-            let reader = reader(&coding, BLOCK_BYTES as u32).with(kernel);
+        for level in Level::all() {
+            let reader = reader_with(&coding, BLOCK_BYTES as u32, level);
             for count in 2..=keys.len() {
                 let (long, encoded) = block(count);
                 assert_eq!(encoded, count);
@@ -318,11 +335,11 @@ fn blocks_of_every_length_are_decoded_beside_a_short_one() {
                 let mut decoded = Vec::new();
                 reader.decode(&file, &[view(0), view(1), view(0), view(0)], &mut decoded).unwrap();
                 let (long, short) = (&keys[..count], &keys[..2]);
-                assert!(decoded == [long, short, long, long].concat(), "{kernel:?}, {count} keys");
+                assert!(decoded == [long, short, long, long].concat(), "{level:?}, {count} keys");
                 let (last, mut found) = ([count as u32 - 1], Vec::new());
                 let found_key = |number, key| found.push((number, key));
                 reader.matches(&view(0).1, 0, 64, &last, &mut decoded, found_key).unwrap();
-                assert_eq!(found, [(last[0], long[count - 1])], "{kernel:?}");
+                assert_eq!(found, [(last[0], long[count - 1])], "{level:?}");
             }
         }
     }
@@ -356,8 +373,8 @@ fn gaps_that_leave_their_bits_are_refused() {
         (&narrow, 32, u64::MAX - (9 << 32), 3),
     ] {
         let coding = Profile::new(keys).choose(Some(Codec::Gap), Some(low_bits)).unwrap();
-        for kernel in Kernel::all() {
-            let reader = reader(&coding, 1024).with(kernel);
+        for level in Level::all() {
+            let reader = reader_with(&coding, 1024, level);
             let (mut bytes, count) = encode(keys, &coding, 1024).remove(0);
             assert_eq!(count, keys.len());
             bytes[6..14].copy_from_slice(&u64::to_le_bytes(first));

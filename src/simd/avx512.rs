@@ -54,6 +54,14 @@ pub(crate) fn load_words(words: &[u64; 8]) -> __m512i {
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
 }
 
+/// Stores 32 numbers of 16 bits.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(crate) fn store_shorts(shorts: &mut [u16; 32], lanes: __m512i) {
+    // SAFETY: the array has 64 bytes, and the store needs no alignment.
+    unsafe { _mm512_storeu_si512(shorts.as_mut_ptr().cast(), lanes) }
+}
+
 /// Loads up to 64 bytes, with the mask of those that there are.
 #[inline]
 #[target_feature(enable = "avx512bw")]

@@ -7,215 +7,28 @@
 //! the other planes key by key. Most of the time of a search goes into bringing cache lines from
 //! memory, and at small budgets this spares half of them.
 //!
-//! Each kernel compiles the whole loop over the blocks of a table for its instructions, and stands
-//! beside [`scalar`], its oracle. The fastest that the CPU has is chosen when a table is opened.
+//! Each kernel compiles the whole loop over the blocks of a table for its instructions ([`sieve`]), and
+//! stands beside [`scalar`], its oracle.
 
-use super::join::Bytewise;
-use super::lanes::{self, LANES, Lane, Place, Streams};
-use crate::error::Corruption;
-use crate::simd::Level;
-
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod compare;
+mod reading;
 mod scalar;
 mod sieve;
-#[cfg(target_arch = "x86_64")]
-mod x86;
+mod tail;
 
-#[cfg(target_arch = "x86_64")]
-pub(super) use crate::simd::{Avx2, Avx512};
+pub(crate) use reading::Reading;
 pub(super) use sieve::Sieve;
-
-/// The number of planes that lets at most 1 in 300 random keys through at this budget, or all of
-/// them.
-#[inline]
-fn first_planes(budget: u32) -> usize {
-    match budget {
-        0..=2 => 2,
-        3..=5 => 3,
-        _ => MAX_PLANES,
-    }
-}
-
-/// How the blocks of a table are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// Some of them.
-    Parts,
-    /// All of them, in order. The CPU brings what lies ahead by itself, as long as little of it is
-    /// skipped, and loses track where two planes are read and two are not.
-    ///
-    /// Milliseconds of a scan of 2^24 uniform fingerprints with L = 32, least of 8, by bytes of a
-    /// block, k = 1 and k = 3; brute force at one POPCNT per fingerprint takes 10.7:
-    ///
-    /// | | 256 | 512 | 1024 | 2048 | 4096 |
-    /// | --- | --- | --- | --- | --- | --- |
-    /// | as for some blocks | 6.9, 6.6 | 6.6, 4.9 | 6.9, 4.8 | 4.8, 7.6 | 5.0, 6.9 |
-    /// | three planes or more | 6.6, 6.9 | 5.0, 5.1 | 5.2, 4.8 | 6.7, 7.2 | 5.6, 6.1 |
-    /// | and not asked for ahead | 5.1, 5.4 | 3.5, 3.8 | 3.0, 3.5 | 9.0, 9.8 | 6.8, 6.8 |
-    /// | four planes, not asked for ahead | 7.1, 7.1 | 4.4, 4.5 | 3.7, 3.7 | 4.8, 4.8 | 7.5, 7.6 |
-    Whole,
-}
-
-impl Reading {
-    /// The number of planes that are compared first with a budget, if the column has as many, in
-    /// blocks of this size.
-    #[inline]
-    pub(crate) fn first_planes(self, budget: u32, block_bytes: u32) -> usize {
-        match (self, block_bytes) {
-            (Self::Parts, _) => first_planes(budget),
-            (Self::Whole, 2048) => MAX_PLANES,
-            (Self::Whole, _) => first_planes(budget).max(3),
-        }
-    }
-
-    /// Whether to ask for blocks of this size ahead.
-    pub(crate) fn asks_ahead(self, block_bytes: u32) -> bool {
-        self == Self::Parts || block_bytes > 2048
-    }
-}
-
-/// Planes of the widest column.
-const MAX_PLANES: usize = 4;
-
-/// How columns are compared.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Kernel {
-    Scalar,
-    #[cfg(target_arch = "x86_64")]
-    Avx2(Avx2),
-    #[cfg(target_arch = "x86_64")]
-    Avx512(Avx512),
-}
-
-impl Kernel {
-    /// The fastest kernel that the CPU has.
-    pub(super) fn best() -> Self {
-        Self::of(Level::best())
-    }
-
-    /// Every kernel that the CPU has, the fastest last.
-    #[cfg(test)]
-    pub(super) fn all() -> Vec<Self> {
-        Level::all().map(Self::of).collect()
-    }
-
-    fn of(level: Level) -> Self {
-        match level {
-            Level::Scalar(_) => Self::Scalar,
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2(kernel) => Self::Avx2(kernel),
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512(kernel) => Self::Avx512(kernel),
-        }
-    }
-
-    /// Runs a sieve; see [`Sieve::run`].
-    #[inline]
-    pub(super) fn sift(
-        self,
-        sieve: &Sieve<'_>,
-        ahead: impl FnMut(),
-        survived: impl FnMut(usize, u32),
-    ) -> Result<(), Corruption> {
-        match self {
-            Self::Scalar => sieve.run(scalar::Scalar, ahead, survived),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(kernel) => kernel.sift(sieve, ahead, survived),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(kernel) => kernel.sift(sieve, ahead, survived),
-        }
-    }
-
-    /// Whether the kernel can decode by runs.
-    pub(super) fn has_runs(self) -> bool {
-        !matches!(self, Self::Scalar)
-    }
-
-    /// Whether the kernel can decode by narrow runs.
-    pub(super) fn has_narrow_runs(self) -> bool {
-        #[cfg(target_arch = "x86_64")]
-        return matches!(self, Self::Avx512(_));
-        #[cfg(not(target_arch = "x86_64"))]
-        return false;
-    }
-
-    /// Moves on in a stream; see [`lanes::skip`].
-    pub(super) fn skip(self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
-        match self {
-            Self::Scalar => lanes::skip(streams, place, keys),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(kernel) => kernel.skip(streams, place, keys),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(kernel) => kernel.skip(streams, place, keys),
-        }
-    }
-
-    /// Decodes some blocks at once; see [`lanes::decode`].
-    pub(super) fn decode(self, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
-        match self {
-            Self::Scalar => lanes::decode(streams, Bytewise, lanes),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(kernel) => kernel.decode(streams, lanes),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(kernel) => kernel.decode(streams, lanes),
-        }
-    }
-
-    /// Decodes one block; see [`lanes::decode_one`].
-    pub(super) fn decode_one(self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
-        match self {
-            Self::Scalar => lanes::decode_one(streams, Bytewise, lane),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx2(kernel) => kernel.decode_one(streams, lane),
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(kernel) => kernel.avx2().decode_one(streams, lane),
-        }
-    }
-}
-
-/// Compares a query with all entries of a column.
-trait Compare: Copy {
-    /// A query, as this kernel likes it.
-    type Query;
-
-    /// Prepares the query for the comparisons with all blocks.
-    fn prepare(self, query: u64) -> Self::Query;
-
-    /// Calls `near` with the number, from 0 on, of each entry that differs from the low bits of
-    /// the query in at most `budget` bits.
-    fn compare<const PLANES: usize>(
-        self,
-        column: Column<'_, PLANES>,
-        query: &Self::Query,
-        budget: u8,
-        near: impl FnMut(usize),
-    );
-}
-
-/// The first planes of a column, each of `count` bytes.
-#[derive(Clone, Copy)]
-struct Column<'a, const PLANES: usize> {
-    planes: [&'a [u8]; PLANES],
-    count: usize,
-}
-
-impl<'a, const PLANES: usize> Column<'a, PLANES> {
-    /// `bytes` holds the planes one after the other.
-    #[inline(always)]
-    fn new(bytes: &'a [u8], count: usize) -> Self {
-        Self { planes: std::array::from_fn(|plane| &bytes[plane * count..][..count]), count }
-    }
-}
-
-/// For each plane the byte of `query` that belongs to it.
-#[inline(always)]
-fn bytes_of(query: u64) -> [u8; MAX_PLANES] {
-    std::array::from_fn(|plane| (query >> (8 * plane)) as u8)
-}
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::compare::{Compare, Planes};
+    use crate::simd::{Level, by_level};
 
     /// The definition: an entry survives if its planes differ from the query in few enough bits.
     fn expected(planes: &[Vec<u8>], query: u64, budget: u32) -> Vec<usize> {
@@ -227,30 +40,24 @@ mod tests {
     }
 
     fn near<const PLANES: usize>(
-        kernel: Kernel,
+        level: Level,
         column: &[u8],
         count: usize,
         query: u64,
         budget: u32,
     ) -> Vec<usize> {
-        let (column, budget) = (Column::<PLANES>::new(column, count), budget as u8);
-        match kernel {
-            Kernel::Scalar => near_by(scalar::Scalar, column, query, budget),
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2(kernel) => near_by(kernel, column, query, budget),
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512(kernel) => near_by(kernel, column, query, budget),
-        }
+        let (planes, budget) = (Planes::<PLANES>::new(column, count), budget as u8);
+        by_level!(level, kernel => near_by(kernel, planes, query, budget))
     }
 
     fn near_by<const PLANES: usize>(
         kernel: impl Compare,
-        column: Column<'_, PLANES>,
+        planes: Planes<'_, PLANES>,
         query: u64,
         budget: u8,
     ) -> Vec<usize> {
         let mut found = Vec::new();
-        kernel.compare(column, &kernel.prepare(query), budget, |i| found.push(i));
+        kernel.compare(planes, &kernel.prepare(query), budget, |i| found.push(i));
         found
     }
 
@@ -265,14 +72,14 @@ mod tests {
         let column = &buffer[offset..end];
         for first in 1..=planes.len() {
             let expected = expected(&planes[..first], query, budget);
-            for kernel in Kernel::all() {
+            for level in Level::all() {
                 let found = match first {
-                    1 => near::<1>(kernel, column, count, query, budget),
-                    2 => near::<2>(kernel, column, count, query, budget),
-                    3 => near::<3>(kernel, column, count, query, budget),
-                    _ => near::<4>(kernel, column, count, query, budget),
+                    1 => near::<1>(level, column, count, query, budget),
+                    2 => near::<2>(level, column, count, query, budget),
+                    3 => near::<3>(level, column, count, query, budget),
+                    _ => near::<4>(level, column, count, query, budget),
                 };
-                assert_eq!(found, expected, "{kernel:?}, {count} entries, {first} planes");
+                assert_eq!(found, expected, "{level:?}, {count} entries, {first} planes");
             }
         }
     }

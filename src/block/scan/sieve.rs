@@ -1,10 +1,12 @@
 //! Sifts the keys of blocks: what may be near a query, by what is compared first.
 
 use super::super::candidate::Candidate;
-use super::{Column, Compare, Reading};
+use super::compare::{Compare, Planes};
+use super::reading::Reading;
 use crate::error::Corruption;
 use crate::format::Geometry;
 use crate::mapped;
+use crate::simd::{Level, by_level};
 
 /// A query for the blocks of one table.
 pub(in crate::block) struct Sieve<'a> {
@@ -18,12 +20,34 @@ pub(in crate::block) struct Sieve<'a> {
     pub(in crate::block) reading: Reading,
 }
 
+/// Sifts with the instructions of one level.
+pub(super) trait Sift: Compare {
+    /// [`Sieve::run`], compiled for these instructions.
+    fn sift(
+        self,
+        sieve: &Sieve<'_>,
+        ahead: impl FnMut(),
+        survived: impl FnMut(usize, u32),
+    ) -> Result<(), Corruption>;
+}
+
 impl Sieve<'_> {
+    /// As [`Self::run`], with the instructions of this level.
+    #[inline]
+    pub(in crate::block) fn sift(
+        &self,
+        level: Level,
+        ahead: impl FnMut(),
+        survived: impl FnMut(usize, u32),
+    ) -> Result<(), Corruption> {
+        by_level!(level, kernel => kernel.sift(self, ahead, survived))
+    }
+
     /// For each candidate, calls `survived` with its place and the numbers of the keys of the block
     /// that may be within k of the query, ascending: of the first key, if it is; of the others, if
     /// the low bits in the first planes of the column differ in at most the budget. With L = 0
     /// these are all of them. Asks for the bytes that
-    /// [`refine`](super::super::BlockReader::refine) reads. Calls `ahead` before each block.
+    /// `BlockReader::refine` reads. Calls `ahead` before each block.
     ///
     /// The budget is k less the flips on the way to the block, which none of its low bits may have
     /// counted.
@@ -64,10 +88,10 @@ impl Sieve<'_> {
             let budget = budget.min(64) as u8;
             match compared {
                 0 => (0..others).for_each(near),
-                1 => compare.compare(Column::<1>::new(column, others), &prepared, budget, near),
-                2 => compare.compare(Column::<2>::new(column, others), &prepared, budget, near),
-                3 => compare.compare(Column::<3>::new(column, others), &prepared, budget, near),
-                _ => compare.compare(Column::<4>::new(column, others), &prepared, budget, near),
+                1 => compare.compare(Planes::<1>::new(column, others), &prepared, budget, near),
+                2 => compare.compare(Planes::<2>::new(column, others), &prepared, budget, near),
+                3 => compare.compare(Planes::<3>::new(column, others), &prepared, budget, near),
+                _ => compare.compare(Planes::<4>::new(column, others), &prepared, budget, near),
             }
         }
         Ok(())

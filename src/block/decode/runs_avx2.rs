@@ -1,32 +1,107 @@
-//! Decodes by runs with vector instructions of x86-64.
+//! Decodes by runs with AVX2.
 //!
-//! A look-up of 11 bits gives the classes of up to 4 keys, and one load their raw bits. Each 64-bit
-//! lane of a vector shifts these to where those of its key lie, and a prefix sum (codec `gap`) or a
-//! prefix of replaced bits (codec `xor`) makes the middles of them. All that waits for the look-up
-//! before is a shift and the look-up.
+//! A look-up of 11 bits gives the classes of up to 4 keys, and one load their raw bits. Each word of a
+//! register shifts these to where those of its key lie, and a prefix sum (codec `gap`) or a prefix of
+//! replaced bits (codec `xor`) makes the middles of them. All that waits for the look-up before is a
+//! shift and the look-up.
+//!
+//! ```text
+//! raw bits        | r0 r1 r2 r3 ... |                       one load, the first key's most significant
+//! in all words    | r0 r1 .. | r0 r1 .. | r0 r1 .. | r0 r1 .. |
+//! deltas          |   1 r0   |   1 r1   |   1 r2   |   1 r3   |   shifted by what the run says
+//! + one word on   |    d0    |  d0+d1   |    d2    |  d2+d3   |
+//! + word 1        |    d0    |  d0+d1   | d0+d1+d2 | d0+...+d3|
+//! + the middle before, which is in all words: 4 middles, stored together
+//! ```
+//!
+//! Loads of bits are those of [`bits`](super::bits), safe at any place; a store takes an array of 4 keys
+//! out of those of the lane, and is left out where these are fewer.
 
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
 
-use super::join::{JOINED, Join};
-use super::lanes::{
-    self, LANES, LOADED_CODES, Lane, Place, Step, Streams, by_shape, load_back, used, window,
-};
-use super::plain::{Plain, PlainState};
+use super::bits::{LOADED_CODES, load_back, used, window};
+use super::decoder::Decode;
+use super::plain::{PlainState, PlainStep};
 use super::runs::{RUN_KEYS, Run, RunTable, Runs};
-use super::scan::Avx2;
-use crate::format::Codec;
-use crate::simd::avx2::{load_half, load_words, store_words};
+use super::steps::{self, Step};
+use super::stream::{LANES, Lane, Place, Streams};
+use super::unpack::Unpack;
+use crate::simd::avx2::{Avx2, store_words};
+
+/// The decoder by runs.
+#[derive(Clone, Debug)]
+pub(super) struct ByRuns<const XOR: bool, const LONG: bool> {
+    avx2: Avx2,
+    runs: Runs,
+}
+
+impl<const XOR: bool, const LONG: bool> ByRuns<XOR, LONG> {
+    pub(super) fn new(avx2: Avx2, runs: Runs) -> Self {
+        Self { avx2, runs }
+    }
+
+    #[inline(always)]
+    fn step<'a>(&'a self, streams: &Streams<'a>) -> RunStep<'a, XOR, LONG> {
+        let (runs, plain) = (self.runs.table(), PlainStep::new(streams));
+        RunStep { _avx2: self.avx2, bytes: streams.bytes, runs, plain }
+    }
+}
+
+impl<const XOR: bool, const LONG: bool> Decode for ByRuns<XOR, LONG> {
+    fn decode(&self, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
+        // SAFETY: a value of `Avx2` exists only where the CPU has AVX2, BMI1, BMI2 and LZCNT.
+        unsafe { decode(self, streams, lanes) }
+    }
+
+    fn decode_one(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
+        // SAFETY: as above.
+        unsafe { decode_one(self, streams, lane) }
+    }
+
+    fn skip(&self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
+        // SAFETY: as above.
+        unsafe { skip(self, streams, place, keys) }
+    }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn decode<const XOR: bool, const LONG: bool>(
+    by_runs: &ByRuns<XOR, LONG>,
+    streams: &Streams<'_>,
+    lanes: &mut [Lane<'_>; LANES],
+) -> bool {
+    steps::decode(&by_runs.step(streams), Unpack(by_runs.avx2), streams, lanes)
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn decode_one<const XOR: bool, const LONG: bool>(
+    by_runs: &ByRuns<XOR, LONG>,
+    streams: &Streams<'_>,
+    lane: &mut Lane<'_>,
+) -> bool {
+    steps::decode_one(&by_runs.step(streams), Unpack(by_runs.avx2), streams, lane)
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn skip<const XOR: bool, const LONG: bool>(
+    by_runs: &ByRuns<XOR, LONG>,
+    streams: &Streams<'_>,
+    place: &mut Place,
+    keys: usize,
+) -> bool {
+    steps::skip(&by_runs.step(streams), streams, place, keys)
+}
 
 /// Run by run.
 #[derive(Clone, Copy)]
-struct ByRuns<'a, const XOR: bool, const LONG: bool> {
+struct RunStep<'a, const XOR: bool, const LONG: bool> {
     /// The proof that the CPU has AVX2.
     _avx2: Avx2,
     bytes: &'a [u8],
     runs: RunTable<'a>,
-    plain: Plain<'a, XOR, LONG>,
+    plain: PlainStep<'a, XOR, LONG>,
 }
 
 /// A [`Place`] in registers.
@@ -42,48 +117,7 @@ struct State {
     contradictions: __m256i,
 }
 
-/// [`lanes::decode`], by runs where there are some.
-#[inline(always)]
-pub(super) fn decode(avx2: Avx2, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
-    match streams.runs {
-        Some(runs) => by_shape!(streams, XOR, LONG => {
-            let step = ByRuns::<XOR, LONG>::new(avx2, streams, runs);
-            lanes::decode_by(&step, Unpack(avx2), streams, lanes)
-        }),
-        None => lanes::decode(streams, Unpack(avx2), lanes),
-    }
-}
-
-/// [`lanes::decode_one`], by runs where there are some.
-#[inline(always)]
-pub(super) fn decode_one(avx2: Avx2, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
-    match streams.runs {
-        Some(runs) => by_shape!(streams, XOR, LONG => {
-            let step = ByRuns::<XOR, LONG>::new(avx2, streams, runs);
-            lanes::decode_one_by(&step, Unpack(avx2), streams, lane)
-        }),
-        None => lanes::decode_one(streams, Unpack(avx2), lane),
-    }
-}
-
-/// [`lanes::skip`], by runs where there are some.
-#[inline(always)]
-pub(super) fn skip(avx2: Avx2, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
-    match streams.runs {
-        Some(runs) => by_shape!(streams, XOR, LONG => {
-            let step = ByRuns::<XOR, LONG>::new(avx2, streams, runs);
-            lanes::skip_by(&step, streams, place, keys)
-        }),
-        None => lanes::skip(streams, place, keys),
-    }
-}
-
-impl<'a, const XOR: bool, const LONG: bool> ByRuns<'a, XOR, LONG> {
-    #[inline(always)]
-    fn new(avx2: Avx2, streams: &Streams<'a>, runs: &'a Runs) -> Self {
-        Self { _avx2: avx2, bytes: streams.bytes, runs: runs.table(), plain: Plain::new(streams) }
-    }
-
+impl<const XOR: bool, const LONG: bool> RunStep<'_, XOR, LONG> {
     /// Moves on by one key, whose code starts the window.
     #[inline(always)]
     fn next(&self, state: &mut State) -> u64 {
@@ -101,7 +135,7 @@ impl<'a, const XOR: bool, const LONG: bool> ByRuns<'a, XOR, LONG> {
     }
 }
 
-impl<const XOR: bool, const LONG: bool> Step for ByRuns<'_, XOR, LONG> {
+impl<const XOR: bool, const LONG: bool> Step for RunStep<'_, XOR, LONG> {
     const LOOK_UPS: usize = LOADED_CODES;
     const KEYS: usize = RUN_KEYS;
 
@@ -185,47 +219,6 @@ impl<const XOR: bool, const LONG: bool> Step for ByRuns<'_, XOR, LONG> {
                 _mm256_movemask_pd(_mm256_castsi256_pd(state.contradictions)) != 0
             }
         }
-    }
-}
-
-/// Joins 16 keys at a time, by interleaving the planes.
-#[derive(Clone, Copy)]
-struct Unpack(Avx2);
-
-impl Join for Unpack {
-    #[inline(always)]
-    fn join<const PLANES: usize>(
-        self,
-        planes: &[&[u8]; PLANES],
-        at: usize,
-        keys: &mut [u64; JOINED],
-    ) {
-        // SAFETY: a value of `Avx2` exists only where the CPU has AVX2.
-        unsafe { unpack(planes, at, keys) }
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn unpack<const PLANES: usize>(planes: &[&[u8]; PLANES], at: usize, keys: &mut [u64; JOINED]) {
-    let plane = |plane: usize| match planes.get(plane) {
-        Some(bytes) => bytes[at..].first_chunk().map_or(_mm_setzero_si128(), |b| load_half(b)),
-        None => _mm_setzero_si128(),
-    };
-    // The bytes of planes 0 and 1, and of 2 and 3, side by side; then all four.
-    let (a, b, c, d) = (plane(0), plane(1), plane(2), plane(3));
-    let (ab, cd) = (_mm_unpacklo_epi8(a, b), _mm_unpacklo_epi8(c, d));
-    let (ab_high, cd_high) = (_mm_unpackhi_epi8(a, b), _mm_unpackhi_epi8(c, d));
-    let shift = _mm_cvtsi32_si128(8 * PLANES as i32);
-    let lows = [
-        _mm_unpacklo_epi16(ab, cd),
-        _mm_unpackhi_epi16(ab, cd),
-        _mm_unpacklo_epi16(ab_high, cd_high),
-        _mm_unpackhi_epi16(ab_high, cd_high),
-    ];
-    for (keys, low) in keys.as_chunks_mut().0.iter_mut().zip(lows) {
-        let middles = _mm256_sll_epi64(load_words(keys), shift);
-        store_words(keys, _mm256_or_si256(middles, _mm256_cvtepu32_epi64(low)));
     }
 }
 

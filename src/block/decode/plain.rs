@@ -1,16 +1,39 @@
 //! Decodes key by key, with any CPU.
 
-use super::lanes::{LOAD_BITS, LOADED_CODES, Place, Step, Streams, load_back, used, window};
+use super::bits::{LOAD_BITS, LOADED_CODES, load_back, used, window};
+use super::decoder::Decode;
+use super::join::Bytewise;
+use super::steps::{self, Step};
+use super::stream::{LANES, Lane, Place, Streams};
 use super::symbols::{Symbol, SymbolTable};
+
+/// The decoder for any CPU, and the oracle of the others. `LONG`: some raw bits are more than one load
+/// is sure to bring.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plain<const XOR: bool, const LONG: bool>;
+
+impl<const XOR: bool, const LONG: bool> Decode for Plain<XOR, LONG> {
+    fn decode(&self, streams: &Streams<'_>, lanes: &mut [Lane<'_>; LANES]) -> bool {
+        steps::decode(&PlainStep::<XOR, LONG>::new(streams), Bytewise, streams, lanes)
+    }
+
+    fn decode_one(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
+        steps::decode_one(&PlainStep::<XOR, LONG>::new(streams), Bytewise, streams, lane)
+    }
+
+    fn skip(&self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
+        steps::skip(&PlainStep::<XOR, LONG>::new(streams), streams, place, keys)
+    }
+}
 
 /// Key by key: a load for the raw bits of each.
 #[derive(Clone, Copy)]
-pub(super) struct Plain<'a, const XOR: bool, const LONG: bool> {
+pub(super) struct PlainStep<'a, const XOR: bool, const LONG: bool> {
     bytes: &'a [u8],
     symbols: SymbolTable<'a>,
 }
 
-/// A place in the steps of [`Plain`].
+/// A place in the steps of [`PlainStep`].
 #[derive(Clone, Copy)]
 pub(super) struct PlainState {
     pub(super) window: u64,
@@ -20,10 +43,10 @@ pub(super) struct PlainState {
     pub(super) contradictions: u64,
 }
 
-impl<'a, const XOR: bool, const LONG: bool> Plain<'a, XOR, LONG> {
+impl<'a, const XOR: bool, const LONG: bool> PlainStep<'a, XOR, LONG> {
     #[inline(always)]
     pub(super) fn new(streams: &Streams<'a>) -> Self {
-        Self { bytes: streams.bytes, symbols: streams.symbols.table() }
+        Self { bytes: streams.bytes, symbols: streams.code.symbols.table() }
     }
 
     /// Moves on by one key, whose code starts the window.
@@ -48,7 +71,7 @@ impl<'a, const XOR: bool, const LONG: bool> Plain<'a, XOR, LONG> {
     }
 }
 
-impl<const XOR: bool, const LONG: bool> Step for Plain<'_, XOR, LONG> {
+impl<const XOR: bool, const LONG: bool> Step for PlainStep<'_, XOR, LONG> {
     const LOOK_UPS: usize = 1;
     const KEYS: usize = LOADED_CODES;
 
@@ -102,7 +125,7 @@ impl<const XOR: bool, const LONG: bool> Step for Plain<'_, XOR, LONG> {
 
 /// The raw bits of a symbol, which end where `raws` says.
 #[inline(always)]
-pub(super) fn raw<const LONG: bool>(bytes: &[u8], raws: usize, symbol: Symbol) -> u64 {
+pub(in crate::block) fn raw<const LONG: bool>(bytes: &[u8], raws: usize, symbol: Symbol) -> u64 {
     let window = load_back(bytes, raws);
     if LONG && symbol.raw_bits() > LOAD_BITS {
         return long_raw(bytes, raws, symbol);

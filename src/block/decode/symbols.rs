@@ -1,7 +1,7 @@
 //! What the codes of a stream mean: the class that a code stands for, and how many raw bits belong
 //! to it.
 
-use super::lanes::LOAD_BITS;
+use super::bits::LOAD_BITS;
 use crate::codec::huffman;
 use crate::format::MAX_CODE_BITS;
 
@@ -10,7 +10,7 @@ pub(super) const ENTRIES: usize = 1 << MAX_CODE_BITS;
 
 /// Finds the symbol at the start of a bit string, by one look-up of its first 11 bits.
 #[derive(Clone, Debug)]
-pub(super) struct Symbols {
+pub(in crate::block) struct Symbols {
     entries: Box<[Symbol; ENTRIES]>,
     is_complete: bool,
     are_long: bool,
@@ -38,11 +38,11 @@ impl SymbolTable<'_> {
 /// A shift takes its distance from the least significant bits of a register, so the first byte,
 /// which is all that the next look-up waits for, need not be cut out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Symbol(u32);
+pub(in crate::block) struct Symbol(u32);
 
 impl Symbols {
     /// The symbols of a table whose middles have `middle_bits` bits.
-    pub(super) fn new(code_lengths: &[u8], middle_bits: u32) -> Self {
+    pub(in crate::block) fn new(code_lengths: &[u8], middle_bits: u32) -> Self {
         let mut entries = Box::new([Symbol::default(); ENTRIES]);
         let codes = huffman::codes(code_lengths).into_iter().enumerate();
         for (class, code) in codes.filter(|(_, code)| code.length > 0) {
@@ -65,7 +65,7 @@ impl Symbols {
 
     /// The symbol whose code starts at the least significant bit of `window`.
     #[inline(always)]
-    pub(super) fn find(&self, window: u64) -> Symbol {
+    pub(in crate::block) fn find(&self, window: u64) -> Symbol {
         self.table().find(window)
     }
 
@@ -75,18 +75,18 @@ impl Symbols {
     }
 
     /// Whether there is no code at all.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::block) fn is_empty(&self) -> bool {
         self.entries.iter().all(|symbol| symbol.code_bits() == 0)
     }
 
     /// Whether every bit string starts with a code.
-    pub(super) fn is_complete(&self) -> bool {
+    pub(in crate::block) fn is_complete(&self) -> bool {
         self.is_complete
     }
 
     /// The share of the codes in the bits of the stream, in 256ths. A symbol has the share of the
     /// entries that its code length gives it, which is about how often it occurs.
-    pub(super) fn code_share(&self) -> usize {
+    pub(in crate::block) fn code_share(&self) -> usize {
         let sum = |bits: fn(Symbol) -> usize| self.entries.iter().map(|&s| bits(s)).sum::<usize>();
         let (codes, raw) = (sum(Symbol::code_bits), sum(Symbol::raw_bits));
         (256 * codes).checked_div(codes + raw).unwrap_or(0)
@@ -96,7 +96,7 @@ impl Symbols {
 impl Symbol {
     /// Bits of the code; 0 where there is no code.
     #[inline(always)]
-    pub(super) fn code_bits(self) -> usize {
+    pub(in crate::block) fn code_bits(self) -> usize {
         self.0 as usize & 0xFF
     }
 
@@ -108,7 +108,7 @@ impl Symbol {
 
     /// Bits that belong to the code.
     #[inline(always)]
-    pub(super) fn raw_bits(self) -> usize {
+    pub(in crate::block) fn raw_bits(self) -> usize {
         (self.0 >> 8) as usize & 0xFF
     }
 
@@ -125,20 +125,20 @@ impl Symbol {
 
     /// The middle that follows `u`, by the codec `gap`.
     #[inline(always)]
-    pub(super) fn after_gap(self, u: u64, raw: u64) -> u64 {
+    pub(in crate::block) fn after_gap(self, u: u64, raw: u64) -> u64 {
         u.wrapping_add(self.differs() << self.raw_bits() | raw)
     }
 
     /// The middle that follows `u`, by the codec `xor`.
     #[inline(always)]
-    pub(super) fn after_xor(self, u: u64, raw: u64) -> u64 {
+    pub(in crate::block) fn after_xor(self, u: u64, raw: u64) -> u64 {
         u & (u64::MAX << self.raw_bits()) | (self.differs() << self.raw_bits() | raw)
     }
 
     /// Other than 0 if the bit of `u` in which the codec `xor` says that the next middle differs is
     /// 1, which cannot be [BLK-5].
     #[inline(always)]
-    pub(super) fn contradiction(self, u: u64) -> u64 {
+    pub(in crate::block) fn contradiction(self, u: u64) -> u64 {
         u >> self.raw_bits() & self.differs()
     }
 }

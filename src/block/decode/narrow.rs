@@ -1,6 +1,6 @@
 //! Several codes of few raw bits by one look-up.
 
-use super::lanes::LOAD_BITS;
+use super::bits::LOAD_BITS;
 use super::runs::RUN_KEYS;
 use super::symbols::{ENTRIES, Symbols};
 use crate::format::MAX_CODE_BITS;

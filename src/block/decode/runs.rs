@@ -1,6 +1,6 @@
 //! Several codes by one look-up.
 
-use super::lanes::LOAD_BITS;
+use super::bits::LOAD_BITS;
 use super::symbols::{ENTRIES, Symbols};
 use crate::format::MAX_CODE_BITS;
 

@@ -4,79 +4,42 @@
 //! of a mapped file may be evicted and come back changed.
 
 use super::candidate::Candidate;
-use super::lanes::{self, LANES, Lane, Place, Streams};
-use super::narrow::NarrowRuns;
-use super::plain;
-use super::runs::Runs;
-use super::scan::{self, Kernel, Reading};
-use super::symbols::{Symbol, Symbols};
+use super::decode::{Code, Decoder, LANES, Lane, Place, Streams, decoder};
+use super::scan::{Reading, Sieve};
+use super::view::{BlockView, Column, OVERHANG, low};
+use super::walk::Walk;
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry};
 use crate::mapped;
-
-/// Bytes behind a block that a [`BlockReader`] may load (and ignore). The footer of a table file is
-/// longer.
-pub(crate) const OVERHANG: usize = 8;
+use crate::simd::Level;
 
 /// Reads the blocks of one table.
 #[derive(Debug)]
 pub(crate) struct BlockReader {
-    pub(super) codec: Codec,
     pub(super) geometry: Geometry,
-    pub(super) symbols: Symbols,
-    /// Where the kernel can decode by them, and they are worth it.
-    pub(super) runs: Option<Runs>,
-    pub(super) narrow_runs: Option<NarrowRuns>,
+    code: Code,
+    /// `None` if the code is not complete: no block has a second key.
+    pub(super) decoder: Option<Decoder>,
     /// The share of the codes in the bits of a stream, in 256ths.
     code_share: usize,
-    pub(super) kernel: Kernel,
-}
-
-/// A block whose key count has been checked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BlockView<'a> {
-    number: u64,
-    /// The block and its overhang.
-    bytes: &'a [u8],
-    pub(crate) keys: u32,
-    first: u64,
-}
-
-/// The low parts of the keys of a block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Column<'a> {
-    /// Number of keys.
-    pub(crate) keys: u32,
-    /// The first key, whose low part is not in the planes.
-    pub(crate) first: u64,
-    /// The planes, one after the other, and what stands behind them.
-    bytes: &'a [u8],
-}
-
-impl<'a> Column<'a> {
-    /// The bytes of a plane, one for each key but the first, and what stands behind them.
-    #[inline]
-    pub(crate) fn plane(&self, plane: usize) -> &'a [u8] {
-        self.bytes.get(plane * (self.keys as usize - 1)..).unwrap_or_default()
-    }
+    level: Level,
 }
 
 impl BlockReader {
     pub(crate) fn new(codec: Codec, geometry: Geometry, code_lengths: &[u8]) -> Self {
-        let symbols = Symbols::new(code_lengths, geometry.middle_bits());
-        let code_share = symbols.code_share();
-        let kernel = Kernel::Scalar;
-        Self { codec, geometry, symbols, runs: None, narrow_runs: None, code_share, kernel }
-            .with(Kernel::best())
+        Self::with(codec, geometry, code_lengths, Level::best())
     }
 
-    /// The reader with another kernel.
-    pub(super) fn with(self, kernel: Kernel) -> Self {
-        let runs = if kernel.has_runs() { Runs::new(&self.symbols) } else { None };
-        let narrow_runs = (kernel.has_narrow_runs() && self.codec == Codec::Gap)
-            .then(|| NarrowRuns::new(&self.symbols))
-            .flatten();
-        Self { runs, narrow_runs, kernel, ..self }
+    /// A reader with these instructions.
+    pub(super) fn with(
+        codec: Codec,
+        geometry: Geometry,
+        code_lengths: &[u8],
+        level: Level,
+    ) -> Self {
+        let code = Code::new(codec, &geometry, code_lengths);
+        let (decoder, code_share) = (decoder(&code, level), code.symbols.code_share());
+        Self { geometry, code, decoder, code_share, level }
     }
 
     /// Reads the header of block `number`; `bytes` holds the block and [`OVERHANG`] bytes more.
@@ -103,7 +66,7 @@ impl BlockReader {
     }
 
     /// Compares a query with the keys of blocks of a table, whose file is `file`, as far as rejects
-    /// nearly all of them; see [`Sieve::run`](scan::Sieve).
+    /// nearly all of them; see [`Sieve`].
     ///
     /// # Errors
     ///
@@ -118,8 +81,8 @@ impl BlockReader {
         ahead: impl FnMut(),
         survived: impl FnMut(usize, u32),
     ) -> Result<(), Corruption> {
-        let sieve = scan::Sieve { geometry: &self.geometry, file, query, k, candidates, reading };
-        self.kernel.sift(&sieve, ahead, survived)
+        let sieve = Sieve { geometry: &self.geometry, file, query, k, candidates, reading };
+        sieve.sift(self.level, ahead, survived)
     }
 
     /// Whether key `number`, which [`Self::sift`] has let through, may be within the budget by its
@@ -210,10 +173,10 @@ impl BlockReader {
                 return Ok(());
             }
         }
-        let mut stream = self.stream(block);
+        let mut walk = self.walk(block);
         for &number in survivors {
-            stream.advance_to(number)?;
-            let key = if number == 0 { block.first } else { stream.key() };
+            walk.advance_to(number)?;
+            let key = if number == 0 { block.first } else { walk.key() };
             if (key ^ query).count_ones() <= k {
                 found(number, key);
             }
@@ -251,18 +214,12 @@ impl BlockReader {
             let behind = group[LANES - 1].0 + self.geometry.block_bytes as usize;
             let next = &bytes[behind.min(bytes.len())..];
             let next = &next[..next.len().min(LANES * self.geometry.block_bytes as usize)];
-            let streams = self.streams(bytes, next);
-            if !self.symbols.is_complete() || !self.kernel.decode(&streams, &mut lanes) {
+            let streams = Streams { code: &self.code, bytes, next };
+            if !self.decoder.as_ref().is_some_and(|decoder| decoder.decode(&streams, &mut lanes)) {
                 return self.decode_one_by_one(blocks, keys);
             }
         }
         self.decode_one_by_one(groups.remainder(), rest)
-    }
-
-    fn streams<'a>(&'a self, bytes: &'a [u8], next: &'a [u8]) -> Streams<'a> {
-        let Self { codec, ref geometry, ref symbols, ref runs, ref narrow_runs, .. } = *self;
-        let (runs, narrow_runs) = (runs.as_ref(), narrow_runs.as_ref());
-        Streams { codec, geometry, symbols, runs, narrow_runs, bytes, next }
     }
 
     /// Decodes blocks one after the other.
@@ -290,18 +247,18 @@ impl BlockReader {
         keys: &mut [u64],
     ) -> Result<Place, (usize, Corruption)> {
         keys[0] = block.first;
-        let mut stream = self.stream(block);
-        let mut lane = Lane { column: stream.column, keys, place: stream.place };
-        let streams = self.streams(block.bytes, &[]);
-        if self.symbols.is_complete() && self.kernel.decode_one(&streams, &mut lane) {
+        let mut walk = self.walk(block);
+        let mut lane = Lane { column: walk.column, keys, place: walk.place };
+        let streams = Streams { code: &self.code, bytes: block.bytes, next: &[] };
+        if self.decoder.as_ref().is_some_and(|decoder| decoder.decode_one(&streams, &mut lane)) {
             return Ok(lane.place);
         }
         // Key by key, to find the first that is broken.
         for (number, key) in keys.iter_mut().enumerate().skip(1) {
-            stream.advance().map_err(|corruption| (number, corruption))?;
-            *key = stream.key();
+            walk.advance().map_err(|corruption| (number, corruption))?;
+            *key = walk.key();
         }
-        Ok(stream.place)
+        Ok(walk.place)
     }
 
     /// Decodes a whole block and checks what a query need not: the order of its keys [BLK-6], and
@@ -365,104 +322,18 @@ impl BlockReader {
         &block.bytes[self.geometry.column_at()..self.geometry.stream_at(block.keys)]
     }
 
-    fn stream<'a>(&'a self, block: &BlockView<'a>) -> Stream<'a> {
+    /// From the first key of a block on.
+    fn walk<'a>(&'a self, block: &BlockView<'a>) -> Walk<'a> {
         let start = 8 * self.geometry.stream_at(block.keys);
         let end = 8 * self.geometry.block_bytes as usize;
-        Stream {
-            reader: self,
+        Walk {
+            code: &self.code,
+            decoder: self.decoder.as_deref(),
             bytes: block.bytes,
-            block: block.number,
             column: self.column(block),
-            key: 0,
+            block: block.number,
+            number: 0,
             place: Place::new(start, end, self.middle(block.first)),
-        }
-    }
-}
-
-/// The low bits of key `number` of a block, which is not the first, from its column.
-#[inline]
-fn low(column: &[u8], planes: usize, number: u32) -> u64 {
-    let others = column.len().checked_div(planes).unwrap_or(0);
-    (0..planes).fold(0, |low, plane| {
-        // A number that the block does not have comes from a page that has changed since.
-        let byte = column.get(plane * others + number as usize - 1).copied().unwrap_or(0);
-        low | u64::from(byte) << (8 * plane)
-    })
-}
-
-/// A place in the stream of a block, behind one of its keys.
-struct Stream<'a> {
-    reader: &'a BlockReader,
-    bytes: &'a [u8],
-    block: u64,
-    column: &'a [u8],
-    /// Number of the key in the block.
-    key: u32,
-    /// In bits from the start of the block.
-    place: Place,
-}
-
-impl Stream<'_> {
-    /// The key at this place, which is not the first.
-    fn key(&self) -> u64 {
-        let geometry = &self.reader.geometry;
-        self.place.middle << geometry.low_bits | low(self.column, geometry.planes(), self.key)
-    }
-
-    /// Moves on to key number `key`, which is not before this one.
-    fn advance_to(&mut self, key: u32) -> Result<(), Corruption> {
-        let reader = self.reader;
-        if reader.symbols.is_complete() && self.key < key {
-            let mut place = self.place;
-            let keys = (key - self.key) as usize;
-            if reader.kernel.skip(&reader.streams(self.bytes, &[]), &mut place, keys) {
-                (self.place, self.key) = (place, key);
-                return Ok(());
-            }
-        }
-        // Key by key, to find the first that is broken.
-        while self.key < key {
-            self.advance()?;
-        }
-        Ok(())
-    }
-
-    /// Moves on by one key.
-    fn advance(&mut self) -> Result<(), Corruption> {
-        let BlockReader { codec, ref geometry, ref symbols, .. } = *self.reader;
-        let Place { codes, raws, middle: u } = self.place;
-        let symbol = symbols.find(lanes::load(self.bytes, codes));
-        let codes_end = codes + symbol.code_bits();
-        // Codes and raw bits so far lie inside the block.
-        let room = self.place.raws_end() - codes;
-        if symbol.code_bits() == 0 || symbol.code_bits() + symbol.raw_bits() > room {
-            return Err(self.broken(symbol, room));
-        }
-        let raw = plain::raw::<true>(self.bytes, raws, symbol);
-        let (middle, fits) = match codec {
-            Codec::Xor => (symbol.after_xor(u, raw), symbol.contradiction(u) == 0),
-            Codec::Gap => {
-                let v = symbol.after_gap(u, raw);
-                (v, v >= u && v >> (geometry.middle_bits() - 1) <= 1)
-            }
-        };
-        if !fits {
-            return Err(Corruption::ImpossibleClass { block: self.block, key: self.key + 1 });
-        }
-        let raws = raws.wrapping_sub(symbol.raw_bits());
-        self.place = Place { codes: codes_end, raws, middle };
-        self.key += 1;
-        Ok(())
-    }
-
-    /// Why the bits at this place, with `room` of them up to the raw bits, are no key.
-    #[cold]
-    fn broken(&self, symbol: Symbol, room: usize) -> Corruption {
-        let (block, key) = (self.block, self.key + 1);
-        if symbol.code_bits() == 0 && (room > 0 || self.reader.symbols.is_empty()) {
-            Corruption::InvalidCode { block, key }
-        } else {
-            Corruption::StreamOverrun { block, key }
         }
     }
 }

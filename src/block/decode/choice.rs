@@ -1,0 +1,53 @@
+//! The choice of a decoder.
+
+use super::code::Code;
+use super::decoder::Decode;
+#[cfg(target_arch = "x86_64")]
+use super::deposit::Deposit;
+#[cfg(target_arch = "x86_64")]
+use super::narrow::NarrowRuns;
+use super::plain::Plain;
+#[cfg(target_arch = "x86_64")]
+use super::plain_avx2::PlainAvx2;
+#[cfg(target_arch = "x86_64")]
+use super::runs::Runs;
+#[cfg(target_arch = "x86_64")]
+use super::runs_avx2::ByRuns;
+use crate::format::Codec;
+use crate::simd::Level;
+
+/// A decoder for what has been coded so.
+pub(in crate::block) type Decoder = Box<dyn Decode>;
+
+/// The fastest decoder with these instructions; `None` if there is nothing to decode, since the code is
+/// not complete.
+pub(in crate::block) fn decoder(code: &Code, level: Level) -> Option<Decoder> {
+    let choose = match (code.codec, code.symbols.are_long()) {
+        (Codec::Xor, true) => choose::<true, true>,
+        (Codec::Xor, false) => choose::<true, false>,
+        (Codec::Gap, true) => choose::<false, true>,
+        (Codec::Gap, false) => choose::<false, false>,
+    };
+    code.symbols.is_complete().then(|| choose(code, level))
+}
+
+fn choose<const XOR: bool, const LONG: bool>(code: &Code, level: Level) -> Decoder {
+    match level {
+        Level::Scalar(_) => Box::new(Plain::<XOR, LONG>),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2(avx2) => match Runs::new(&code.symbols) {
+            Some(runs) => Box::new(ByRuns::<XOR, LONG>::new(avx2, runs)),
+            None => Box::new(PlainAvx2::<XOR, LONG>(avx2)),
+        },
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512(avx512) => {
+            let narrow = if XOR { None } else { NarrowRuns::new(&code.symbols) };
+            match narrow.zip(Runs::new(&code.symbols)) {
+                Some((narrow, runs)) => {
+                    Box::new(Deposit::new(avx512, narrow, ByRuns::new(avx512.avx2(), runs)))
+                }
+                None => choose::<XOR, LONG>(code, Level::Avx2(avx512.avx2())),
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The scan with AVX-512: 64 keys at a time.
+//!
+//! ```text
+//! key            1    2    3   ...   64
+//! plane 0      | a0 | b0 | c0 | ... |    |     one load; the next group starts 64 bytes on
+//!     ^ byte 0 of the query, in all lanes: VPOPCNTB, and added up
+//! plane 1      | a1 | b1 | c1 | ... |    |     the same with byte 1, and so on
+//! distances    | d  | d  | d  | ... |    |     at most 32, in a byte each
+//! mask           a bit for each distance within the budget: nearly always 0
+//! ```
+//!
+//! All planes have the same number of bytes. Loads take whole arrays of 64 out of each, and of the keys
+//! that are left those that there are, by a mask: what stands behind a plane is not touched.
+
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::*;
+
+use super::compare::{Compare, MAX_PLANES, Planes, bytes_of};
+use super::sieve::{Sieve, Sift};
+use crate::error::Corruption;
+use crate::simd::avx512::{Avx512, load, load_some};
+use crate::simd::ones;
+
+impl Sift for Avx512 {
+    fn sift(
+        self,
+        sieve: &Sieve<'_>,
+        ahead: impl FnMut(),
+        survived: impl FnMut(usize, u32),
+    ) -> Result<(), Corruption> {
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 BW and BITALG, and what Avx2 proves.
+        unsafe { sift(self, sieve, ahead, survived) }
+    }
+}
+
+#[target_feature(enable = "avx512bw,avx512bitalg,avx2,bmi1,bmi2,popcnt")]
+fn sift(
+    kernel: Avx512,
+    sieve: &Sieve<'_>,
+    ahead: impl FnMut(),
+    survived: impl FnMut(usize, u32),
+) -> Result<(), Corruption> {
+    sieve.run(kernel, ahead, survived)
+}
+
+impl Compare for Avx512 {
+    type Query = [__m512i; MAX_PLANES];
+
+    #[inline(always)]
+    fn prepare(self, query: u64) -> Self::Query {
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 F.
+        bytes_of(query).map(|byte| unsafe { _mm512_set1_epi8(byte as i8) })
+    }
+
+    #[inline(always)]
+    fn compare<const PLANES: usize>(
+        self,
+        planes: Planes<'_, PLANES>,
+        query: &Self::Query,
+        budget: u8,
+        near: impl FnMut(usize),
+    ) {
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 BW and BITALG.
+        unsafe { compare(planes, query, budget, near) }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512bitalg")]
+fn compare<const PLANES: usize>(
+    planes: Planes<'_, PLANES>,
+    query: &[__m512i; MAX_PLANES],
+    budget: u8,
+    mut near: impl FnMut(usize),
+) {
+    const LANES: usize = 64;
+    let limit = _mm512_set1_epi8(budget as i8);
+    let groups = planes.count / LANES;
+    for group in 0..groups {
+        let mut distance = _mm512_setzero_si512();
+        for (plane, byte) in planes.planes.iter().zip(query) {
+            let differs = _mm512_xor_si512(load(&plane.as_chunks().0[group]), *byte);
+            distance = _mm512_add_epi8(distance, _mm512_popcnt_epi8(differs));
+        }
+        let within = _mm512_cmple_epu8_mask(distance, limit);
+        ones(within).for_each(|lane| near(group * LANES + lane));
+    }
+    let mut mask = 0;
+    let mut distance = _mm512_setzero_si512();
+    for (plane, byte) in planes.planes.iter().zip(query) {
+        let entries;
+        (mask, entries) = load_some(plane.as_chunks::<LANES>().1);
+        let differs = _mm512_xor_si512(entries, *byte);
+        distance = _mm512_add_epi8(distance, _mm512_popcnt_epi8(differs));
+    }
+    let within = _mm512_mask_cmple_epu8_mask(mask, distance, limit);
+    ones(within).for_each(|lane| near(groups * LANES + lane));
+}
