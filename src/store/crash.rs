@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::intake::Intake;
-use super::pack::Packer;
+use super::options::Packer;
 use super::{OpenOptions, Store};
 use crate::design::Design;
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! What a pack will need, before it starts.
 
 use super::budget;
-use super::pack::Packer;
+use super::options::Packer;
 use crate::design::Design;
 use crate::error::Result;
 use crate::format::{IdsHeader, digits};

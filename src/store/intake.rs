@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::budget::capacity;
 use super::commit::Commit;
 use super::edit::Edit;
-use super::pack::Packer;
+use super::options::Packer;
 use super::prepared::Prepared;
 use super::records::{Records, SortedRecords};
 use super::standing::Standing;

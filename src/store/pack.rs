@@ -5,132 +5,16 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::options::Packer;
 use super::session::PackSession;
 use super::summary::PackSummary;
 use super::target;
-use crate::codec::profile::Profile;
-use crate::design::Design;
 use crate::error::{Error, Result};
-use crate::execution::{Execution, budget};
-use crate::format::{self, Codec};
-use crate::plan::{Objective, Planner};
 
 /// Fingerprints that are taken from an iterator together.
 const PIECE: usize = 1 << 13;
 
-/// Writes a set of fingerprints as a compressed store.
-///
-/// Memory: 16 bytes per fingerprint, 8 bytes per block of a table, and some MiB; or what
-/// [`Execution::memory`] allows, with up to 16 bytes per fingerprint in temporary files. The files
-/// are the same, byte for byte, whatever the order of the input, its duplicates, the memory and the
-/// number of threads.
-///
-/// # Examples
-///
-/// ```
-/// use fpstore::{Codec, Design, Packer};
-///
-/// let directory = tempfile::tempdir()?;
-/// let summary = Packer::new()
-///     .design(Design::named("quarters").unwrap())
-///     .block_bytes(512)
-///     .codec(Some(Codec::Gap))
-///     .pack(directory.path().join("store"), (0..10_000u64).map(|i| i * i * i))?;
-/// assert_eq!((summary.distinct, summary.tables.len()), (10_000, 4));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Packer {
-    pub(super) design: Option<Design>,
-    pub(super) radius: u32,
-    pub(super) objective: Objective,
-    pub(super) block_bytes: Option<u32>,
-    pub(super) codec: Option<Codec>,
-    pub(super) low_bits: Option<u32>,
-    pub(super) replace: bool,
-    pub(super) execution: Execution,
-}
-
-impl Default for Packer {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Packer {
-    /// A packer with the design and the size of blocks that a [`Planner`] recommends for the set,
-    /// codec and column chosen by size, for a radius of 3, with all cores, that refuses to replace
-    /// a store.
-    pub fn new() -> Self {
-        Self {
-            design: None,
-            radius: 3,
-            objective: Objective::default(),
-            block_bytes: None,
-            codec: None,
-            low_bits: None,
-            replace: false,
-            execution: Execution::new(),
-        }
-    }
-
-    /// The tables to write. Where none are given a [`Planner`] chooses one to four for the set and
-    /// the radius, with the shipped constants: the same on every machine.
-    pub fn design(mut self, design: Design) -> Self {
-        self.design = Some(design);
-        self
-    }
-
-    /// The Hamming radius, in bits, that queries will mostly ask for; 0 to 64. It is remembered,
-    /// the planner chooses for it, and it limits nothing.
-    pub fn radius(mut self, radius: u32) -> Self {
-        self.radius = radius;
-        self
-    }
-
-    /// Bytes per block: a power of two from 256 to 65536. Smaller blocks answer faster and take
-    /// more space. Where none are given a [`Planner`] chooses from 256 to 4096.
-    pub fn block_bytes(mut self, block_bytes: u32) -> Self {
-        self.block_bytes = Some(block_bytes);
-        self
-    }
-
-    /// The codec; `None` takes the smaller one for each table.
-    pub fn codec(mut self, codec: Option<Codec>) -> Self {
-        self.codec = codec;
-        self
-    }
-
-    /// Width of the low column in bits: 0, 8, 16, 24 or 32. `None` takes, for each table, the
-    /// largest whose payload is at most 1% larger than that of 0.
-    pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
-        self.low_bits = low_bits;
-        self
-    }
-
-    /// What to choose for, where design or size of blocks are not given. By default the store takes no
-    /// more than the fingerprints themselves, 8 bytes each, and is as fast as that allows.
-    pub fn objective(mut self, objective: Objective) -> Self {
-        self.objective = objective;
-        self
-    }
-
-    /// How it runs. Held to an amount of memory, it sorts in temporary files of 8 bytes per fingerprint, at
-    /// most 16 for a time; of pairs with ids, at most 33. The files of the store stay the same.
-    pub fn execution(mut self, execution: Execution) -> Self {
-        self.execution = execution;
-        self
-    }
-
-    /// Whether a store that exists at the output is replaced. (A directory that holds table files
-    /// or temporaries of fpstore, and no manifest, is what a stopped pack left: its files are
-    /// removed in any case.) Until the new one is durable the old one stays; something that is not
-    /// a store is never replaced.
-    pub fn replace(mut self, replace: bool) -> Self {
-        self.replace = replace;
-        self
-    }
-
     /// Checks options and output without writing anything, so that a long input need not be read in
     /// vain.
     ///
@@ -225,60 +109,5 @@ impl Packer {
     pub fn start(&self, path: impl AsRef<Path>) -> Result<PackSession> {
         self.check_target(path.as_ref())?;
         PackSession::new(self.clone(), path.as_ref())
-    }
-
-    pub(super) fn check_options(&self) -> Result<()> {
-        let invalid = |option, value: u64, expected: &str| {
-            Err(Error::InvalidOption {
-                option,
-                value: value.to_string(),
-                expected: expected.to_string(),
-            })
-        };
-        if self.radius > 64 {
-            return invalid("radius", self.radius.into(), "it is 0 to 64 bits");
-        }
-        if let Some(block_bytes) = self.block_bytes.filter(|&size| !format::is_block_bytes(size)) {
-            return invalid(
-                "block bytes",
-                block_bytes.into(),
-                "they are a power of two from 256 to 65536",
-            );
-        }
-        budget::check(self.execution.memory_limit(), "a pack needs")?;
-        self.execution.check_threads()?;
-        Profile::new(&[]).choose(self.codec, self.low_bits).map(|_| ())
-    }
-
-    /// Design and size of blocks: as given, and what is not given as planned for a set of which
-    /// `sample` tells the planner, who is given as well.
-    pub(super) fn layout(
-        &self,
-        count: u64,
-        sample: impl FnOnce(Planner) -> Result<Planner>,
-    ) -> Result<(Design, u32, Planner)> {
-        // More copies than four take more than three times the space of the fingerprints themselves, for
-        // little time, and long to predict.
-        let small = Design::NAMES.iter().filter_map(|name| Design::named(name));
-        let small = small.filter(|design| design.table_count() <= 4);
-        let planner = Planner::new(count)
-            .radius(self.radius)
-            .objective(self.objective)
-            .designs(self.design.clone().map_or_else(|| small.collect(), |design| vec![design]))
-            .block_bytes(self.block_bytes)
-            .codec(self.codec)
-            .low_bits(self.low_bits)
-            .costs(*self.execution.cost());
-        if let (Some(design), Some(block_bytes)) = (&self.design, self.block_bytes) {
-            return Ok((design.clone(), block_bytes, planner));
-        }
-        let planner = sample(planner)?;
-        match planner.best()? {
-            Some(plan) => Ok((plan.design, plan.block_bytes, planner)),
-            None => {
-                let block_bytes = self.block_bytes.unwrap_or(4096);
-                Err(Error::TooManyBlocks { count, block_bytes })
-            }
-        }
     }
 }

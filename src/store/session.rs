@@ -8,7 +8,7 @@ use rayon::ThreadPool;
 
 use super::budget::capacity;
 use super::intake::Intake;
-use super::pack::Packer;
+use super::options::Packer;
 use super::prepared::PreparedPack;
 use super::standing::Standing;
 use super::summary::PackSummary;

@@ -7,7 +7,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::intake::Intake;
-use super::pack::Packer;
+use super::options::Packer;
 use super::summary::PackSummary;
 use crate::design::Design;
 use crate::error::Result;

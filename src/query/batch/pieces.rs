@@ -3,12 +3,13 @@
 use std::iter;
 use std::ops::RangeInclusive;
 
-use super::run::Query;
-
 /// Leading bits by which queries that are near each other come into one piece.
 const BITS: u32 = 12;
 /// Ranges that the queries are divided into, each of which takes a pass over all.
 const RANGES: usize = 64;
+
+/// A query and its number among all.
+pub(super) type Query = [u64; 2];
 
 /// The queries with their numbers, in pieces of up to `size`, in their order.
 pub(super) fn in_order(queries: &[u64], size: usize) -> impl Iterator<Item = Vec<Query>> {

@@ -8,7 +8,8 @@ use rayon::ThreadPool;
 
 use super::answer::{Answer, BatchPlan, BatchSummary};
 use super::options::Batch;
-use super::{pieces, probe};
+use super::pieces::{self, Query};
+use super::probe;
 use crate::error::Result;
 use crate::execution::budget::{self, PROCESS_BYTES, THREAD_BYTES};
 use crate::execution::{Phase, Progress};
@@ -84,9 +85,6 @@ pub(super) struct Run<'a> {
     pub(super) summary: BatchSummary,
     sink: &'a mut dyn FnMut(Answer<'_>) -> ControlFlow<()>,
 }
-
-/// A query and its number among all.
-pub(super) type Query = [u64; 2];
 
 /// For each of some queries, in ascending order, its number and which matches it has.
 struct ByQuery<'a> {

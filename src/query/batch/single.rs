@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::run::{Query, Run};
+use super::pieces::Query;
+use super::run::Run;
 use crate::error::{Error, Result};
 use crate::snapshot::union::Match;
 

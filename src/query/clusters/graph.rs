@@ -1,9 +1,6 @@
 //! The graph whose edges are the pairs of a join: which fingerprints hang together, and with how
 //! many others each is paired.
 
-use petgraph::graph::IndexType;
-use petgraph::unionfind::UnionFind;
-
 /// Fingerprints per entry of the directory.
 const PER_ENTRY: usize = 16;
 
@@ -79,25 +76,25 @@ fn is_narrow(bound: usize) -> bool {
 
 /// Sets of fingerprints, named by their ranks.
 pub(super) enum Components {
-    Narrow(UnionFind<u32>),
-    Wide(UnionFind<usize>),
+    Narrow(Forest<u32>),
+    Wide(Forest<usize>),
 }
 
 impl Components {
     /// Every fingerprint for itself.
     pub(super) fn new(count: usize) -> Self {
         match is_narrow(count) {
-            true => Self::Narrow(UnionFind::new(count)),
-            false => Self::Wide(UnionFind::new(count)),
+            true => Self::Narrow(Forest::new(count)),
+            false => Self::Wide(Forest::new(count)),
         }
     }
 
     /// Unites the sets of two fingerprints.
     pub(super) fn unite(&mut self, one: usize, other: usize) {
         match self {
-            Self::Narrow(sets) => sets.union(one as u32, other as u32),
-            Self::Wide(sets) => sets.union(one, other),
-        };
+            Self::Narrow(sets) => sets.unite(one, other),
+            Self::Wide(sets) => sets.unite(one, other),
+        }
     }
 
     /// For each fingerprint the number of its set, and the number of sets. Sets are numbered from 0
@@ -105,41 +102,89 @@ impl Components {
     pub(super) fn numbered(self) -> (Numbers, usize) {
         match self {
             Self::Narrow(sets) => {
-                let (numbers, count) = number(sets);
+                let (numbers, count) = sets.numbered();
                 (Numbers::Narrow(numbers), count)
             }
             Self::Wide(sets) => {
-                let (numbers, count) = number(sets);
+                let (numbers, count) = sets.numbered();
                 (Numbers::Wide(numbers), count)
             }
         }
     }
 }
 
-fn number<K: IndexType>(sets: UnionFind<K>) -> (Vec<K>, usize) {
-    let mut labels = sets.into_labeling();
-    // A set is known by any of its members: first by its least one.
-    let mut least: Vec<K> = vec![<K as IndexType>::max(); labels.len()];
-    for (rank, label) in labels.iter_mut().enumerate() {
-        let least = &mut least[label.index()];
-        if *least == <K as IndexType>::max() {
-            *least = K::new(rank);
-        }
-        *label = *least;
+/// A rank in as few bytes as all need.
+pub(super) trait Rank: Copy + PartialEq {
+    fn new(rank: usize) -> Self;
+    fn get(self) -> usize;
+}
+
+impl Rank for u32 {
+    fn new(rank: usize) -> Self {
+        rank as u32
     }
-    drop(least);
-    let mut count = 0;
-    for rank in 0..labels.len() {
-        let least = labels[rank].index();
-        if least == rank {
-            labels[rank] = K::new(count);
-            count += 1;
-        } else {
-            // That one has its number already.
-            labels[rank] = labels[least];
+
+    fn get(self) -> usize {
+        self as usize
+    }
+}
+
+impl Rank for usize {
+    fn new(rank: usize) -> Self {
+        rank
+    }
+
+    fn get(self) -> usize {
+        self
+    }
+}
+
+/// Sets as trees, each with its least member at the root: a parent is never greater than its child, so
+/// one pass in ascending order finds the root of everything.
+pub(super) struct Forest<R> {
+    parents: Vec<R>,
+}
+
+impl<R: Rank> Forest<R> {
+    fn new(count: usize) -> Self {
+        Self { parents: (0..count).map(R::new).collect() }
+    }
+
+    /// The least member of the set that `rank` is in. Halves the way for who comes next, so that all ways
+    /// together stay nearly linear.
+    fn root(&mut self, mut rank: usize) -> usize {
+        loop {
+            let parent = self.parents[rank].get();
+            if parent == rank {
+                return rank;
+            }
+            let grandparent = self.parents[parent];
+            self.parents[rank] = grandparent;
+            rank = grandparent.get();
         }
     }
-    (labels, count)
+
+    fn unite(&mut self, one: usize, other: usize) {
+        let (one, other) = (self.root(one), self.root(other));
+        self.parents[one.max(other)] = R::new(one.min(other));
+    }
+
+    /// For each member the number of its set, in the order of the least members; and how many there are.
+    fn numbered(self) -> (Vec<R>, usize) {
+        let mut numbers = self.parents;
+        let mut count = 0;
+        for rank in 0..numbers.len() {
+            let parent = numbers[rank].get();
+            numbers[rank] = if parent == rank {
+                count += 1;
+                R::new(count - 1)
+            } else {
+                // That one has its number already.
+                numbers[parent]
+            };
+        }
+        (numbers, count)
+    }
 }
 
 #[cfg(test)]
@@ -172,8 +217,8 @@ mod tests {
         fn sets_are_numbered_by_their_least_members(
             count in 1usize..60, pairs in prop::collection::vec((0usize..60, 0usize..60), 0..60),
         ) {
-            let mut narrow = Components::Narrow(UnionFind::new(count));
-            let mut wide = Components::Wide(UnionFind::new(count));
+            let mut narrow = Components::Narrow(Forest::new(count));
+            let mut wide = Components::Wide(Forest::new(count));
             // By painting: the colour of one becomes that of the other.
             let mut colours: Vec<usize> = (0..count).collect();
             for (one, other) in pairs.into_iter().map(|(a, b)| (a % count, b % count)) {

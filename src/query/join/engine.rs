@@ -6,19 +6,14 @@
 //! other, and groups of groups use the place that is free. So a join takes 16 bytes per
 //! fingerprint, however the set is distributed.
 
-use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, SyncSender};
 
-use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::compare;
 use super::digit::Digit;
-use super::pair::Pair;
+use super::output::{Found, Output};
 use super::plan::{Part, Plan, Prices, Scope, Size, flips, plan};
-use crate::error::Result;
-use crate::execution::Stop;
 use crate::simd::Level;
 use crate::sort;
 
@@ -35,10 +30,6 @@ const PARALLEL_PAIRS: f64 = 1e8;
 const ROWS: usize = 1 << 10;
 /// Groups whose neighbours one task visits.
 const VISITED: usize = 1 << 8;
-/// Messages on their way to the caller.
-const QUEUED: usize = 16;
-/// Pairs that are handed on together.
-const BATCH: usize = 1 << 12;
 
 /// The fingerprints of the sides of a group, and as much room.
 pub(super) struct Group<'a, const SIDES: usize> {
@@ -49,92 +40,6 @@ pub(super) struct Group<'a, const SIDES: usize> {
 impl<const SIDES: usize> Group<'_, SIDES> {
     fn lengths(&self) -> [usize; SIDES] {
         self.data.each_ref().map(|side| side.len())
-    }
-}
-
-/// What goes to the caller of a join.
-pub(crate) enum Message {
-    /// Pairs that were found.
-    Pairs(Vec<Pair>),
-    /// All pairs of this range were sent; it has so many fingerprints.
-    Range { range: RangeInclusive<u64>, fingerprints: u64 },
-}
-
-/// Where pairs go, and what stops a join.
-pub(crate) struct Output {
-    messages: SyncSender<Message>,
-    /// Whether nobody takes messages any more.
-    stop: AtomicBool,
-    due: Stop,
-}
-
-impl Output {
-    /// Runs `work` with all threads of `pool`, and hands its messages to `take` on this thread
-    /// until `take` breaks or the work has ended.
-    ///
-    /// # Errors
-    ///
-    /// Those of the work; that of `due`, if the work was to stop.
-    pub(crate) fn run<T: Send>(
-        pool: &ThreadPool,
-        due: &Stop,
-        work: impl FnOnce(&Output) -> Result<T> + Send,
-        mut take: impl FnMut(Message) -> ControlFlow<()>,
-    ) -> Result<T> {
-        let (messages, receiver) = mpsc::sync_channel(QUEUED);
-        let output = Self { messages, stop: AtomicBool::new(false), due: due.clone() };
-        let done = std::thread::scope(|scope| {
-            // The output goes when the work has ended: then the receiver ends as well.
-            let work = scope.spawn(move || pool.install(|| work(&output)));
-            let _ = receiver.into_iter().try_for_each(&mut take);
-            work.join()
-        });
-        let done = done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        due.check().map(|()| done)
-    }
-
-    /// Sends a message, unless the join is to stop.
-    pub(super) fn send(&self, message: Message) {
-        if !self.stopped() && self.messages.send(message).is_err() {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Whether the join is to stop.
-    pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.due.is_due()
-    }
-}
-
-/// The pairs that a task has found and not handed on.
-pub(crate) struct Found<'a> {
-    output: &'a Output,
-    pairs: Vec<Pair>,
-}
-
-impl<'a> Found<'a> {
-    pub(crate) fn new(output: &'a Output) -> Self {
-        Self { output, pairs: Vec::new() }
-    }
-
-    #[inline]
-    pub(crate) fn push(&mut self, a: u64, b: u64) {
-        if self.pairs.len() == BATCH {
-            self.flush();
-        }
-        self.pairs.push(Pair { a, b, distance: (a ^ b).count_ones() });
-    }
-
-    fn flush(&mut self) {
-        if !self.pairs.is_empty() {
-            self.output.send(Message::Pairs(std::mem::take(&mut self.pairs)));
-        }
-    }
-}
-
-impl Drop for Found<'_> {
-    fn drop(&mut self) {
-        self.flush();
     }
 }
 

@@ -15,6 +15,7 @@ mod digit;
 mod engine;
 mod needs;
 mod options;
+mod output;
 mod pair;
 mod pairs;
 mod plan;
@@ -26,8 +27,8 @@ mod tests;
 mod work;
 
 pub(crate) use compare::between;
-pub(crate) use engine::{Found, Message, Output};
 pub use options::Join;
+pub(crate) use output::{Found, Message, Output};
 pub use pair::{JoinEvent, JoinSummary, Pair};
 pub use pairs::Pairs;
 pub(crate) use plan::flips;

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use super::engine::{Message, Output};
 use super::options::Join;
+use super::output::{Message, Output};
 use super::pair::{JoinEvent, JoinSummary};
 use super::work::Work;
 use crate::error::Result;

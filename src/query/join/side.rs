@@ -1,6 +1,6 @@
 //! Fingerprints of one side of a join, in memory.
 
-use super::engine::Output;
+use super::output::Output;
 use crate::error::Result;
 use crate::memory;
 use crate::snapshot::cursor::Cursor;

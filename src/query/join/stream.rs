@@ -1,6 +1,7 @@
 //! A batch of queries, joined with all that a store holds.
 
-use super::engine::{Engine, Group, Output};
+use super::engine::{Engine, Group};
+use super::output::Output;
 use super::plan::{self, Prices};
 use super::side::Side;
 use crate::costs::JoinCosts;

@@ -3,9 +3,10 @@
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::engine::{Engine, Group, Message, Output};
+use super::engine::{Engine, Group};
 use super::needs::{FINGERPRINT_BYTES, bytes_of};
 use super::options::Join;
+use super::output::{Message, Output};
 use super::plan::Prices;
 use super::side::Side;
 use crate::error::Result;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::descended::Descended;
 use super::prefetch;
 use crate::block::{Candidate, Reading};
 use crate::router::Probe;
@@ -15,17 +16,6 @@ pub(super) struct Descent {
     /// Blocks, table by table.
     pub(super) candidates: Vec<Candidate>,
     pub(super) reading: Reading,
-}
-
-/// A table that a search descends.
-pub(super) struct Descended {
-    pub(super) number: usize,
-    /// The query in the order of the table.
-    pub(super) query: u64,
-    threshold: u32,
-    /// The end of its probes and of its candidates among those of all tables.
-    probes_end: usize,
-    pub(super) candidates_end: usize,
 }
 
 impl Descent {

@@ -1,5 +1,6 @@
 //! Online search: all fingerprints within Hamming distance k of one (section 3 of the paper).
 
+mod descended;
 mod descent;
 mod prefetch;
 mod segment;

@@ -1,6 +1,6 @@
 //! Asks for the bytes of candidate blocks before they are needed.
 
-use super::descent::Descended;
+use super::descended::Descended;
 use crate::block::Candidate;
 use crate::segment::Segment;
 use crate::table::Table;

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::descent::{Descended, Descent};
+use super::descended::Descended;
+use super::descent::Descent;
 use super::prefetch::{self, Ahead, PAGES_AHEAD};
 use super::work::SearchWork;
 use crate::block::{Candidate, Reading};

@@ -8,7 +8,7 @@ use crate::simd::Level;
 use crate::snapshot::Snapshot;
 
 use super::super::low;
-use super::Probed;
+use super::probed::Probed;
 
 /// Bytes of a page.
 const PAGE_BYTES: f64 = 4096.0;
