@@ -19,7 +19,7 @@ macro_rules! group {
             pub(super) const SHIPPED: Self = Self { $($name: $shipped,)* };
         }
 
-        impl super::text::Group for $group {
+        impl super::text::CostGroup for $group {
             const TEXTS: &'static [(&'static str, &'static str)] =
                 &[$((stringify!($name), $text)),*];
 

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::error::{Error, Result};
 
 /// A group of constants.
-pub(super) trait Group {
+pub(super) trait CostGroup {
     /// The name of each constant, and what it means.
     const TEXTS: &'static [(&'static str, &'static str)];
 
@@ -14,7 +14,7 @@ pub(super) trait Group {
 }
 
 /// Writes the lines of a group, with what each constant means.
-pub(super) fn write<G: Group + Copy>(
+pub(super) fn write<G: CostGroup + Copy>(
     f: &mut fmt::Formatter<'_>,
     name: &str,
     mut group: G,
@@ -27,7 +27,7 @@ pub(super) fn write<G: Group + Copy>(
 }
 
 /// The constants of a group with their names.
-pub(super) fn named<'a, G: Group>(
+pub(super) fn named<'a, G: CostGroup>(
     name: &'static str,
     group: &'a mut G,
 ) -> impl Iterator<Item = (String, &'a mut f64)> {

@@ -13,7 +13,7 @@ use crate::store::{Store, with_unfinished_id_map};
 
 /// A map that is being written, as a temporary file beside its place.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct MapPlace {
     names: Names,
     temporary: Temporary,
 }
@@ -34,7 +34,7 @@ struct Names {
     replace: bool,
 }
 
-impl Place {
+impl MapPlace {
     /// Checks that the map of the store at `store` may be written to `path`, and gets ready for it.
     /// Nothing at `path` is changed before [`Announced::commit`], except that what a killed pack of
     /// this store left is brought into place.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::place::Place;
+use super::place::MapPlace;
 use super::text;
 use crate::error::{Error, IdMapProblem, Result};
 use crate::format::{
@@ -24,7 +24,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// [`commit`](Self::commit) leaves what was there before. See [`IdMap`](crate::IdMap) for an example.
 #[derive(Debug)]
 pub struct IdMapWriter {
-    place: Place,
+    place: MapPlace,
     strings: StringWriter,
 }
 
@@ -42,7 +42,7 @@ impl IdMapWriter {
     /// refuses.
     pub fn create(path: impl AsRef<Path>, store: impl AsRef<Path>, replace: bool) -> Result<Self> {
         let path = path.as_ref();
-        let place = Place::claim(path, store.as_ref(), replace)?;
+        let place = MapPlace::claim(path, store.as_ref(), replace)?;
         let file = place.file().try_clone().map_err(Error::io(path, "create the id map"))?;
         Ok(Self { strings: StringWriter::new(file, path)?, place })
     }

@@ -12,21 +12,21 @@ use crate::error::Result;
 /// Reads as it goes, so that ten million ids take no more memory than one.
 #[derive(Default)]
 pub struct Ids {
-    runs: Runs,
+    runs: IdRuns,
 }
 
 /// The ids in each segment that has some.
 #[derive(Default)]
-enum Runs {
+enum IdRuns {
     #[default]
     None,
     /// Without an allocation.
-    One(Run),
-    Several(Vec<Run>),
+    One(IdRun),
+    Several(Vec<IdRun>),
 }
 
 /// The ids of a fingerprint in one segment.
-struct Run {
+struct IdRun {
     column: Arc<IdColumn>,
     /// Numbers of ids that were not read.
     left: Range<u64>,
@@ -34,8 +34,8 @@ struct Run {
     head: Option<u64>,
 }
 
-impl Runs {
-    fn as_mut_slice(&mut self) -> &mut [Run] {
+impl IdRuns {
+    fn as_mut_slice(&mut self) -> &mut [IdRun] {
         match self {
             Self::None => &mut [],
             Self::One(only) => std::slice::from_mut(only),
@@ -43,7 +43,7 @@ impl Runs {
         }
     }
 
-    fn as_slice(&self) -> &[Run] {
+    fn as_slice(&self) -> &[IdRun] {
         match self {
             Self::None => &[],
             Self::One(only) => std::slice::from_ref(only),
@@ -55,13 +55,13 @@ impl Runs {
 impl Ids {
     /// Adds those ids of a column whose numbers are given.
     pub(crate) fn add(&mut self, column: &Arc<IdColumn>, numbers: Range<u64>) {
-        let run = Run { column: Arc::clone(column), left: numbers, head: None };
+        let run = IdRun { column: Arc::clone(column), left: numbers, head: None };
         self.runs = match std::mem::take(&mut self.runs) {
-            Runs::None => Runs::One(run),
-            Runs::One(first) => Runs::Several(vec![first, run]),
-            Runs::Several(mut runs) => {
+            IdRuns::None => IdRuns::One(run),
+            IdRuns::One(first) => IdRuns::Several(vec![first, run]),
+            IdRuns::Several(mut runs) => {
                 runs.push(run);
-                Runs::Several(runs)
+                IdRuns::Several(runs)
             }
         };
     }
@@ -69,7 +69,7 @@ impl Ids {
     /// Number of ids that are left, in constant time. A store that [`Packer`](crate::Packer) wrote has
     /// one segment; an id that stands in several counts in each.
     pub fn len(&self) -> u64 {
-        let left = |run: &Run| run.left.end - run.left.start + u64::from(run.head.is_some());
+        let left = |run: &IdRun| run.left.end - run.left.start + u64::from(run.head.is_some());
         self.runs.as_slice().iter().map(left).sum()
     }
 
@@ -79,14 +79,14 @@ impl Ids {
     }
 }
 
-impl Run {
+impl IdRun {
     fn read(&mut self) -> Result<Option<u64>> {
         self.left.next().map(|number| self.column.id(number)).transpose()
     }
 }
 
 /// The least of the next ids of all runs; takes it from each.
-fn merge(runs: &mut [Run]) -> Result<Option<u64>> {
+fn merge(runs: &mut [IdRun]) -> Result<Option<u64>> {
     let mut least = None;
     for run in runs.iter_mut() {
         if run.head.is_none() {
@@ -108,7 +108,7 @@ impl Iterator for Ids {
             several => merge(several),
         };
         if next.is_err() {
-            self.runs = Runs::None;
+            self.runs = IdRuns::None;
         }
         next.transpose()
     }

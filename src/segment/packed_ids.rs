@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::ids::IdSource;
-use crate::sort::{self, Create, Extent, Runs, Spill};
+use crate::sort::{self, Create, Extent, SortedRuns, Spill};
 
 /// Ids that are handed on together.
 const PIECE: usize = 1 << 13;
@@ -35,7 +35,7 @@ impl<F: Spill> PackedIds<F> {
     /// Merges runs of pairs: the ids go to temporary files, the fingerprints to `sink`, in pieces.
     /// Gives also the number of bytes of these files.
     pub(crate) fn merge(
-        runs: Runs<[u64; 2], F>,
+        runs: SortedRuns<[u64; 2], F>,
         create: Create<'_, F>,
         sink: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<(Self, u64)> {

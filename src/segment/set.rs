@@ -10,7 +10,7 @@ use crate::permute::Permutation;
 use crate::plan::Planner;
 use crate::segment::source::KeySource;
 use crate::set_sum;
-use crate::sort::{self, Buffers, Counts, Create, Extent, Parts, Spill};
+use crate::sort::{self, Buffers, Counts, Create, Extent, Spill, TableParts};
 
 /// A sorted set without repeats.
 pub(crate) enum Set<F> {
@@ -32,7 +32,7 @@ pub(crate) struct Spilled<F> {
     pub(crate) profile: Profile,
     buffers: Buffers,
     /// The table in work, unless it is in the order of the set.
-    parts: Option<Parts<F>>,
+    parts: Option<TableParts<F>>,
     /// Of the next table.
     counts: Option<Counts>,
     /// Most bytes of temporary files at any time.
@@ -226,7 +226,7 @@ impl<F: Spill> Spilled<F> {
         };
         let set = (&self.file, self.extent);
         self.parts =
-            Some(Parts::new(set, permutation, &counts, &mut self.buffers, create, &mut seen)?);
+            Some(TableParts::new(set, permutation, &counts, &mut self.buffers, create, &mut seen)?);
         self.counts = count_next.map(|count| count.counts);
         self.temporary_bytes = self.temporary_bytes.max(16 * self.extent.len);
         Ok(())

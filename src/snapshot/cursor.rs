@@ -47,11 +47,11 @@ pub(crate) enum Decode {
 /// Memory: of each segment the keys of 16 blocks, or 512 KiB per thread of the current pool; or 8 bytes for
 /// each key of the block with most keys, whatever the headers of the tables claim.
 pub(crate) struct Cursor {
-    places: Vec<Place>,
+    places: Vec<SegmentCursor>,
 }
 
 /// A place in the identity table of a segment, whose keys are the fingerprints.
-struct Place {
+struct SegmentCursor {
     segment: Arc<Segment>,
     decode: Decode,
     start: u64,
@@ -70,7 +70,7 @@ struct Place {
 impl Cursor {
     /// The fingerprints from `start` on.
     pub(crate) fn new(snapshot: &Snapshot, start: u64, decode: Decode) -> Self {
-        let place = |segment: &Arc<Segment>| Place::new(segment, start, decode);
+        let place = |segment: &Arc<Segment>| SegmentCursor::new(segment, start, decode);
         Self { places: snapshot.segments().iter().map(place).collect() }
     }
 
@@ -185,7 +185,7 @@ impl Cursor {
     }
 }
 
-impl Place {
+impl SegmentCursor {
     fn new(segment: &Arc<Segment>, start: u64, decode: Decode) -> Self {
         Self {
             segment: Arc::clone(segment),

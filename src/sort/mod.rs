@@ -10,6 +10,6 @@ mod spill;
 mod tests;
 
 pub(crate) use memory::{partition_keys, scratch_records, sort_lists, sort_permuted};
-pub(crate) use parts::{Buffers, Counts, Parts};
-pub(crate) use runs::{Runs, Sorted, Sorter};
+pub(crate) use parts::{Buffers, Counts, TableParts};
+pub(crate) use runs::{Sorted, SortedRuns, Sorter};
 pub(crate) use spill::{Create, Extent, Spill, pieces, read, write};

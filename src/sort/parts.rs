@@ -68,17 +68,22 @@ impl Counts {
 
     /// Groups digits into parts of at most `capacity` keys, or of one digit; and not too many.
     /// Gives for each digit the number of its part.
-    fn parts(&self, capacity: usize, high: u64) -> (Vec<Part>, Vec<u16>) {
+    fn parts(&self, capacity: usize, high: u64) -> (Vec<TablePart>, Vec<u16>) {
         let total: u64 = self.counts.iter().sum();
         let most = (capacity as u64).max(total.div_ceil(MAX_PARTS));
-        let mut parts: Vec<Part> = Vec::new();
+        let mut parts: Vec<TablePart> = Vec::new();
         let mut of_digit = Vec::with_capacity(self.counts.len());
         let mut at = 0;
         for (digit, &count) in self.counts.iter().enumerate() {
             let low = self.base + ((digit as u64) << self.shift);
             match parts.last_mut() {
                 Some(part) if part.extent.len + count <= most => part.extent.len += count,
-                _ => parts.push(Part { extent: Extent { at, len: count }, low, high, done: false }),
+                _ => parts.push(TablePart {
+                    extent: Extent { at, len: count },
+                    low,
+                    high,
+                    done: false,
+                }),
             }
             of_digit.push(parts.len() as u16 - 1);
             at += count;
@@ -91,7 +96,7 @@ impl Counts {
 }
 
 /// The keys of a range.
-struct Part {
+struct TablePart {
     extent: Extent,
     low: u64,
     high: u64,
@@ -100,14 +105,14 @@ struct Part {
 }
 
 /// A permuted table: keys in a temporary file, distributed over parts that ascend.
-pub(crate) struct Parts<F> {
+pub(crate) struct TableParts<F> {
     file: F,
-    parts: Vec<Part>,
+    parts: Vec<TablePart>,
     /// Low bits of keys that need no sorting.
     ordered: u32,
 }
 
-impl<F: Spill> Parts<F> {
+impl<F: Spill> TableParts<F> {
     /// Distributes the keys of the set in `set`, which `counts` has counted, and shows each piece of
     /// the set to `seen`.
     pub(crate) fn new(

@@ -12,7 +12,7 @@ use crate::error::Result;
 
 /// Records of a run that are loaded at once, at least, so that reads are not too short.
 const LEAST_WINDOW: usize = 1 << 12;
-/// Runs that are not merged yet, however short their windows are.
+/// SortedRuns that are not merged yet, however short their windows are.
 const FEW_RUNS: usize = 4;
 /// Windows of these runs and of one more hold a record.
 const LEAST_CAPACITY: usize = 2 * FEW_RUNS;
@@ -35,11 +35,11 @@ pub(crate) enum Sorted<R, F> {
     /// They are few: the records, and a buffer that can be used again.
     Memory(Vec<R>, Vec<R>),
     /// They are in runs.
-    Runs(Runs<R, F>),
+    Runs(SortedRuns<R, F>),
 }
 
 /// Sorted runs in a temporary file.
-pub(crate) struct Runs<R, F> {
+pub(crate) struct SortedRuns<R, F> {
     file: F,
     runs: Vec<Extent>,
     windows: Vec<R>,
@@ -126,7 +126,7 @@ impl<R: Record, F: Spill> Sorter<R, F> {
             let (mut windows, mut out) = (self.records, self.spare);
             windows.resize(self.capacity, R::zeroed());
             out.resize(self.capacity, R::zeroed());
-            return Ok(Sorted::Runs(Runs { file, runs, windows, out, peak_bytes }));
+            return Ok(Sorted::Runs(SortedRuns { file, runs, windows, out, peak_bytes }));
         }
         let mut set = self.spare;
         set.resize(self.records.len(), R::zeroed());
@@ -136,7 +136,7 @@ impl<R: Record, F: Spill> Sorter<R, F> {
     }
 }
 
-impl<R: Record, F: Spill> Runs<R, F> {
+impl<R: Record, F: Spill> SortedRuns<R, F> {
     /// Number of records in all runs.
     pub(crate) fn len(&self) -> u64 {
         self.runs.iter().map(|run| run.len).sum()

@@ -72,12 +72,18 @@ fn permuted_in_parts(set: &[u64], top: &[crate::format::BitRange], capacity: usi
     counts.add(set, |fp| permutation.key(fp));
     let mut buffers = Buffers { keys: vec![0; capacity], sorted: vec![0; capacity] };
     let mut seen = Vec::new();
-    let mut parts =
-        Parts::new((&file, extent), &permutation, &counts, &mut buffers, &create, &mut |piece| {
+    let mut parts = TableParts::new(
+        (&file, extent),
+        &permutation,
+        &counts,
+        &mut buffers,
+        &create,
+        &mut |piece| {
             seen.extend_from_slice(piece);
             Ok(())
-        })
-        .unwrap();
+        },
+    )
+    .unwrap();
     assert!(seen == set);
     let visits = [(); 2].map(|()| {
         let mut all = Vec::new();

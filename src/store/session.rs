@@ -53,24 +53,24 @@ struct Open {
     // Goes first: the directory goes only if it is empty.
     intake: Intake<Directory>,
     /// Since something was written there.
-    place: Option<Place>,
+    output: Option<Output>,
 }
 
 /// The output, locked and cleared of what a stopped pack left.
-struct Place {
+struct Output {
     standing: Standing,
     target: Target,
 }
 
 impl Open {
     /// Locks and clears the output, unless that is done.
-    fn take_place(&mut self) -> Result<&Place> {
-        if self.place.is_none() {
+    fn take_output(&mut self) -> Result<&Output> {
+        if self.output.is_none() {
             let pack = &self.intake.pack;
             let target = Target::lock(&pack.path, pack.packer.replace)?;
-            self.place = Some(Place { standing: pack.clear()?, target });
+            self.output = Some(Output { standing: pack.clear()?, target });
         }
-        self.place.as_ref().ok_or(Error::Ended)
+        self.output.as_ref().ok_or(Error::Ended)
     }
 }
 
@@ -81,7 +81,7 @@ impl PackSession {
         let storage = Directory::new(path, packer.execution.scratch());
         let capacity = capacity(packer.execution.memory_limit(), pool.current_num_threads(), 0);
         let intake = Intake::new(packer, path, storage, capacity);
-        Ok(Self { state: State::Open(Box::new(Open { intake, place: None })), pool })
+        Ok(Self { state: State::Open(Box::new(Open { intake, output: None })), pool })
     }
 
     /// Takes fingerprints, in any order and with any duplicates.
@@ -153,9 +153,9 @@ impl PackSession {
             if fill(&mut open.intake) {
                 break;
             }
-            open.take_place()?;
-            let Open { intake, place } = &mut *open;
-            if let Some(Place { standing, .. }) = place {
+            open.take_output()?;
+            let Open { intake, output } = &mut *open;
+            if let Some(Output { standing, .. }) = output {
                 self.pool.install(|| intake.spill(standing))?;
             }
         }
@@ -181,19 +181,19 @@ impl PackSession {
     pub fn prepare(self) -> Result<PreparedPack> {
         let Self { state, pool } = self;
         let State::Open(open) = state else { return Err(Error::Ended) };
-        let Open { intake, place } = *open;
+        let Open { intake, output } = *open;
         pool.install(|| {
             // Sorted first: until it must, a pack does not touch the output.
-            let (sorted, place) = match place {
-                Some(place) => (intake.sort(), place),
+            let (sorted, output) = match output {
+                Some(output) => (intake.sort(), output),
                 None => {
                     let sorted = intake.sort()?;
                     let target = Target::lock(&sorted.pack.path, sorted.pack.packer.replace)?;
                     let standing = sorted.pack.clear()?;
-                    (Ok(sorted), Place { standing, target })
+                    (Ok(sorted), Output { standing, target })
                 }
             };
-            let Place { standing, target } = place;
+            let Output { standing, target } = output;
             // The target goes last, in any case.
             let prepared = sorted.and_then(|sorted| sorted.write(standing))?;
             Ok(PreparedPack::new(prepared, target))

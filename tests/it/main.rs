@@ -11,6 +11,7 @@ mod batch;
 mod damage;
 mod exactness;
 mod forge;
+mod house;
 mod ids;
 mod join;
 mod map_vectors;

@@ -10,7 +10,7 @@ use super::plain::Plain;
 #[cfg(target_arch = "x86_64")]
 use super::plain_avx2::PlainAvx2;
 #[cfg(target_arch = "x86_64")]
-use super::runs::Runs;
+use super::runs::SymbolRuns;
 #[cfg(target_arch = "x86_64")]
 use super::runs_avx2::ByRuns;
 use crate::format::Codec;
@@ -35,14 +35,14 @@ fn choose<const XOR: bool, const LONG: bool>(code: &Code, level: Level) -> Decod
     match level {
         Level::Scalar(_) => Box::new(Plain::<XOR, LONG>),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2(avx2) => match Runs::new(&code.symbols) {
+        Level::Avx2(avx2) => match SymbolRuns::new(&code.symbols) {
             Some(runs) => Box::new(ByRuns::<XOR, LONG>::new(avx2, runs)),
             None => Box::new(PlainAvx2::<XOR, LONG>(avx2)),
         },
         #[cfg(target_arch = "x86_64")]
         Level::Avx512(avx512) => {
             let narrow = if XOR { None } else { NarrowRuns::new(&code.symbols) };
-            match narrow.zip(Runs::new(&code.symbols)) {
+            match narrow.zip(SymbolRuns::new(&code.symbols)) {
                 Some((narrow, runs)) => {
                     Box::new(Deposit::new(avx512, narrow, ByRuns::new(avx512.avx2(), runs)))
                 }

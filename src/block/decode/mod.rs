@@ -2,16 +2,16 @@
 //!
 //! From below: loads of bits ([`bits`]), what a code means ([`symbols`]) and what several at once mean
 //! ([`runs`], [`narrow`]); places in a stream ([`stream`]); the loops over look-ups of some blocks
-//! ([`steps`]) and joining middles with their low parts ([`join`]); and complete decoders made of
+//! ([`steps`]) and joining middles with their low parts ([`assemble`]); and complete decoders made of
 //! these, of which [`choice`] takes one when a table is opened.
 
+mod assemble;
 mod bits;
 mod choice;
 mod code;
 mod decoder;
 #[cfg(target_arch = "x86_64")]
 mod deposit;
-mod join;
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 mod narrow;
 mod plain;

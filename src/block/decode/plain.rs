@@ -1,8 +1,8 @@
 //! Decodes key by key, with any CPU.
 
+use super::assemble::Bytewise;
 use super::bits::{LOAD_BITS, LOADED_CODES, load_back, used, window};
 use super::decoder::Decode;
-use super::join::Bytewise;
 use super::steps::{self, Step};
 use super::stream::{LANES, Lane, Place, Streams};
 use super::symbols::{Symbol, SymbolTable};

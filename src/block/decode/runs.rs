@@ -4,21 +4,21 @@ use super::bits::LOAD_BITS;
 use super::symbols::{ENTRIES, Symbols};
 use crate::format::MAX_CODE_BITS;
 
-/// Keys of a [`Run`] at most.
+/// Keys of a [`SymbolRun`] at most.
 pub(super) const RUN_KEYS: usize = 4;
 
 /// Finds all symbols, up to [`RUN_KEYS`], whose codes lie in 11 bits, by one look-up.
 #[derive(Clone, Debug)]
-pub(super) struct Runs(Box<[Run; ENTRIES]>);
+pub(super) struct SymbolRuns(Box<[SymbolRun; ENTRIES]>);
 
-/// [`Runs`] in a loop.
+/// [`SymbolRuns`] in a loop.
 #[derive(Clone, Copy)]
-pub(super) struct RunTable<'a>(&'a [Run; ENTRIES]);
+pub(super) struct RunTable<'a>(&'a [SymbolRun; ENTRIES]);
 
 impl RunTable<'_> {
     /// The run whose first code starts at the least significant bit of `window`.
     #[inline(always)]
-    pub(super) fn find(self, window: u64) -> Run {
+    pub(super) fn find(self, window: u64) -> SymbolRun {
         self.0[window as usize % ENTRIES]
     }
 }
@@ -27,25 +27,25 @@ impl RunTable<'_> {
 /// significant bit on
 ///
 /// * 8 bits: bits of all codes;
-/// * 8 bits: raw bits of all keys; [`Run::NONE`] where one load does not bring those of the first;
+/// * 8 bits: raw bits of all keys; [`SymbolRun::NONE`] where one load does not bring those of the first;
 /// * 6 bits for each key but the first: raw bits of the keys before it;
 /// * 7 bits for each key: 63 less its raw bits; 64 for the class *equal*, and where there is no key;
 /// * 2 bits: keys, less 1.
 ///
 /// 8 bytes leave room for other things in the first-level cache, of which all runs take a half.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Run(pub(super) u64);
+pub(super) struct SymbolRun(pub(super) u64);
 
-impl Runs {
+impl SymbolRuns {
     /// The runs of complete `symbols`, if they have 2 keys or more on average: else it is not worth
     /// the while to look for runs.
     pub(super) fn new(symbols: &Symbols) -> Option<Self> {
         if !symbols.is_complete() {
             return None;
         }
-        let mut runs = Box::new([Run::default(); ENTRIES]);
+        let mut runs = Box::new([SymbolRun::default(); ENTRIES]);
         for (window, run) in runs.iter_mut().enumerate() {
-            *run = Run::new(symbols, window);
+            *run = SymbolRun::new(symbols, window);
         }
         let keys: usize = runs.iter().map(|run| run.keys()).sum();
         (keys >= 2 * ENTRIES).then_some(Self(runs))
@@ -56,7 +56,7 @@ impl Runs {
     }
 }
 
-impl Run {
+impl SymbolRun {
     /// Raw bits of a run that has none.
     const NONE: u64 = 0xFF;
     /// Where the raw bits before each key stand, in 6 bits each; there are none before the first.
@@ -137,7 +137,7 @@ mod tests {
         let profile = crate::codec::profile::Profile::uniform(1 << 24);
         let coding = profile.choose(Some(crate::format::Codec::Gap), None).unwrap();
         let symbols = Symbols::new(&coding.code_lengths, 64 - coding.low_bits);
-        let runs = Runs::new(&symbols).unwrap();
+        let runs = SymbolRuns::new(&symbols).unwrap();
         let keys: usize = runs.0.iter().map(|run| run.keys()).sum();
         let mean = keys as f64 / ENTRIES as f64;
         println!("{mean:.2} keys per look-up");
@@ -150,7 +150,7 @@ mod tests {
             let symbols = Symbols::new(&code_lengths(first), 64);
             assert!(symbols.is_complete());
             for window in 0..ENTRIES {
-                let run = Run::new(&symbols, window);
+                let run = SymbolRun::new(&symbols, window);
                 let (mut rest, mut raw_bits) = (window as u64, 0);
                 if run.is_none() {
                     assert!(symbols.find(rest).raw_bits() > LOAD_BITS);
@@ -160,7 +160,7 @@ mod tests {
                     let field = |at: [i64; RUN_KEYS], bits: u32| {
                         run.0.checked_shr(at[key] as u32).unwrap_or(0) % (1 << bits)
                     };
-                    let (before, shift) = (field(Run::BEFORE, 6), field(Run::SHIFT, 7));
+                    let (before, shift) = (field(SymbolRun::BEFORE, 6), field(SymbolRun::SHIFT, 7));
                     if key >= run.keys() {
                         assert_eq!(shift, 64);
                         continue;
@@ -182,13 +182,14 @@ mod tests {
 
     #[test]
     fn runs_are_looked_for_where_raw_bits_are_few() {
-        let found = |first: usize| Runs::new(&Symbols::new(&code_lengths(first), 64)).is_some();
+        let found =
+            |first: usize| SymbolRuns::new(&Symbols::new(&code_lengths(first), 64)).is_some();
         assert!(found(50));
         assert!(!found(10));
         // The raw bits of the rarest class are more than one load brings.
         let mut lengths = code_lengths(50);
         lengths.swap(61, 0);
         let symbols = Symbols::new(&lengths, 64);
-        assert!(symbols.are_long() && Runs::new(&symbols).is_some());
+        assert!(symbols.are_long() && SymbolRuns::new(&symbols).is_some());
     }
 }

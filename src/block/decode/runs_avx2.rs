@@ -24,7 +24,7 @@ use std::arch::x86_64::*;
 use super::bits::{LOADED_CODES, load_back, used, window};
 use super::decoder::Decode;
 use super::plain::{PlainState, PlainStep};
-use super::runs::{RUN_KEYS, Run, RunTable, Runs};
+use super::runs::{RUN_KEYS, RunTable, SymbolRun, SymbolRuns};
 use super::steps::{self, Step};
 use super::stream::{LANES, Lane, Place, Streams};
 use super::unpack::Unpack;
@@ -34,11 +34,11 @@ use crate::simd::avx2::{Avx2, store_words};
 #[derive(Clone, Debug)]
 pub(super) struct ByRuns<const XOR: bool, const LONG: bool> {
     avx2: Avx2,
-    runs: Runs,
+    runs: SymbolRuns,
 }
 
 impl<const XOR: bool, const LONG: bool> ByRuns<XOR, LONG> {
-    pub(super) fn new(avx2: Avx2, runs: Runs) -> Self {
+    pub(super) fn new(avx2: Avx2, runs: SymbolRuns) -> Self {
         Self { avx2, runs }
     }
 
@@ -94,7 +94,7 @@ fn skip<const XOR: bool, const LONG: bool>(
     steps::skip(&by_runs.step(streams), streams, place, keys)
 }
 
-/// Run by run.
+/// SymbolRun by run.
 #[derive(Clone, Copy)]
 struct RunStep<'a, const XOR: bool, const LONG: bool> {
     /// The proof that the CPU has AVX2.
@@ -226,13 +226,13 @@ impl<const XOR: bool, const LONG: bool> Step for RunStep<'_, XOR, LONG> {
 /// is no key. The raw bits of the run start at the most significant bit of `raws`.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn deltas(raws: u64, run: Run) -> (__m256i, __m256i) {
+fn deltas(raws: u64, run: SymbolRun) -> (__m256i, __m256i) {
     let run = _mm256_set1_epi64x(run.0 as i64);
     let fields = |at: [i64; RUN_KEYS], mask| {
         let at = _mm256_setr_epi64x(at[0], at[1], at[2], at[3]);
         _mm256_and_si256(_mm256_srlv_epi64(run, at), _mm256_set1_epi64x(mask))
     };
-    let (before, shifts) = (fields(Run::BEFORE, 63), fields(Run::SHIFT, 127));
+    let (before, shifts) = (fields(SymbolRun::BEFORE, 63), fields(SymbolRun::SHIFT, 127));
     let raws = _mm256_sllv_epi64(_mm256_set1_epi64x(raws as i64), before);
     let raws = _mm256_or_si256(_mm256_srli_epi64::<1>(raws), _mm256_set1_epi64x(i64::MIN));
     (_mm256_srlv_epi64(raws, shifts), shifts)

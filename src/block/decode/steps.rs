@@ -8,7 +8,7 @@
 
 use std::slice::Chunks;
 
-use super::join::Join;
+use super::assemble::Assemble;
 use super::stream::{LANES, Lane, Place, Streams};
 use crate::mapped;
 
@@ -51,7 +51,7 @@ pub(super) trait Step {
 #[inline(always)]
 pub(super) fn decode<S: Step>(
     step: &S,
-    join: impl Join,
+    assemble: impl Assemble,
     streams: &Streams<'_>,
     lanes: &mut [Lane<'_>; LANES],
 ) -> bool {
@@ -61,7 +61,7 @@ pub(super) fn decode<S: Step>(
     let mut next = streams.next.chunks(streams.next.len() / refills + 1);
     let mut sound = true;
     for pair in lanes.as_chunks_mut::<PAIR>().0 {
-        sound &= decode_pair(step, join, streams, pair, &mut next);
+        sound &= decode_pair(step, assemble, streams, pair, &mut next);
     }
     sound
 }
@@ -70,7 +70,7 @@ pub(super) fn decode<S: Step>(
 #[inline(always)]
 fn decode_pair<S: Step>(
     step: &S,
-    join: impl Join,
+    assemble: impl Assemble,
     streams: &Streams<'_>,
     lanes: &mut [Lane<'_>; PAIR],
     next: &mut Chunks<'_, u8>,
@@ -107,7 +107,7 @@ fn decode_pair<S: Step>(
     }
     let mut sound = true;
     for (lane, from) in from.into_iter().enumerate() {
-        sound &= finish(step, join, streams, states[lane], &mut lanes[lane], from);
+        sound &= finish(step, assemble, streams, states[lane], &mut lanes[lane], from);
     }
     sound
 }
@@ -116,18 +116,18 @@ fn decode_pair<S: Step>(
 #[inline(always)]
 pub(super) fn decode_one<S: Step>(
     step: &S,
-    join: impl Join,
+    assemble: impl Assemble,
     streams: &Streams<'_>,
     lane: &mut Lane<'_>,
 ) -> bool {
-    finish(step, join, streams, step.state(lane.place), lane, 1)
+    finish(step, assemble, streams, step.state(lane.place), lane, 1)
 }
 
 /// Decodes the keys of a lane from number `from` on.
 #[inline(always)]
 fn finish<S: Step>(
     step: &S,
-    join: impl Join,
+    assemble: impl Assemble,
     streams: &Streams<'_>,
     mut state: S::State,
     lane: &mut Lane<'_>,
@@ -149,7 +149,7 @@ fn finish<S: Step>(
     for middle in &mut keys[from..] {
         *middle = step.one(&mut state);
     }
-    join.join(lane, streams.code.planes());
+    assemble.assemble(lane, streams.code.planes());
     lane.place = step.place(&state);
     !step.is_contradictory(&state) && lane.place.is_sound(streams.code)
 }

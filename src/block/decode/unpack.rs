@@ -14,7 +14,7 @@
 
 use std::arch::x86_64::*;
 
-use super::join::Join;
+use super::assemble::Assemble;
 use super::stream::Lane;
 use crate::simd::avx2::{Avx2, load_half, load_words, store_words};
 
@@ -27,9 +27,9 @@ const JOINED: usize = 16;
 #[derive(Clone, Copy)]
 pub(super) struct Unpack(pub(super) Avx2);
 
-impl Join for Unpack {
+impl Assemble for Unpack {
     #[inline(always)]
-    fn join(self, lane: &mut Lane<'_>, planes: usize) {
+    fn assemble(self, lane: &mut Lane<'_>, planes: usize) {
         let (keys, column) = (&mut lane.keys[1..], lane.column);
         match planes {
             0 => (),

@@ -29,7 +29,7 @@ impl Batch {
         let queries = queries.into();
         let work = Background::start(move |pieces| {
             self.execution = self.execution.cancelled_also_by(Arc::clone(&pieces.dropped));
-            let mut piece = Piece { pieces, answers: Vec::new(), matches: 0 };
+            let mut piece = AnswerPiece { pieces, answers: Vec::new(), matches: 0 };
             self.run(&queries, |answer| piece.push(answer))?;
             // Nobody may be there any more: then the batch was stopped, and well.
             let _ = piece.hand_on();
@@ -40,13 +40,13 @@ impl Batch {
 }
 
 /// Answers that are handed on together.
-struct Piece {
+struct AnswerPiece {
     pieces: Pieces<OwnedAnswer>,
     answers: Vec<OwnedAnswer>,
     matches: usize,
 }
 
-impl Piece {
+impl AnswerPiece {
     fn push(&mut self, answer: Answer<'_>) -> ControlFlow<()> {
         self.matches += answer.matches.len();
         self.answers.push(answer.into());

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::answer::Answer;
-use super::run::Run;
+use super::run::RunningBatch;
 use crate::error::Result;
 use crate::query::join::{self, Output};
 use crate::snapshot::union::Match;
@@ -13,7 +13,7 @@ const MATCH_BYTES: u64 = 2 * size_of::<Match>() as u64;
 /// Fingerprints that are read together.
 const PIECE: usize = 1 << 16;
 
-impl Run<'_> {
+impl RunningBatch<'_> {
     /// Answers a single query. Reads all fingerprints once for each part, whatever the tables: where
     /// matches are so many, most blocks hold one.
     pub(super) fn answer_in_parts(&mut self, number: u64, query: u64) -> Result<ControlFlow<()>> {
@@ -24,7 +24,7 @@ impl Run<'_> {
         self.summary.pieces += 1;
         loop {
             let wanted = (batch.limit as u64).min(all).saturating_sub(handed_on).min(most) as usize;
-            let mut part = Part::new(query, batch.k, after, wanted);
+            let mut part = AnswerPart::new(query, batch.k, after, wanted);
             let work = |output: &Output| {
                 join::read_all(output, &batch.snapshot, PIECE, |fingerprints| {
                     fingerprints.iter().for_each(|&fingerprint| part.offer(fingerprint));
@@ -46,7 +46,7 @@ impl Run<'_> {
 }
 
 /// The matches of a query that come next, and the number of all.
-struct Part {
+struct AnswerPart {
     query: u64,
     k: u32,
     /// The last one of the part before.
@@ -59,7 +59,7 @@ struct Part {
     count: u64,
 }
 
-impl Part {
+impl AnswerPart {
     fn new(query: u64, k: u32, after: Option<Match>, wanted: usize) -> Self {
         Self { query, k, after, wanted, matches: Vec::new(), last: None, count: 0 }
     }

@@ -61,7 +61,7 @@ impl Batch {
         self.execution.check_threads()?;
         let all = queries.len() as u64;
         let summary = BatchSummary::default();
-        let mut run = Run { batch: self, all, pool: OnceCell::new(), summary, sink };
+        let mut run = RunningBatch { batch: self, all, pool: OnceCell::new(), summary, sink };
         // Whole pieces are planned by their size, which their plan decides.
         let plan = run.choose(queries.len());
         let size = run.piece_queries(plan);
@@ -76,7 +76,7 @@ impl Batch {
 }
 
 /// A batch that runs.
-pub(super) struct Run<'a> {
+pub(super) struct RunningBatch<'a> {
     pub(super) batch: &'a Batch,
     /// Number of all queries.
     all: u64,
@@ -111,7 +111,7 @@ impl Iterator for ByQuery<'_> {
     }
 }
 
-impl Run<'_> {
+impl RunningBatch<'_> {
     /// The plan for so many queries.
     fn choose(&self, queries: usize) -> BatchPlan {
         let batch = self.batch;

@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::pieces::Query;
-use super::run::Run;
+use super::run::RunningBatch;
 use crate::error::{Error, Result};
 use crate::snapshot::union::Match;
 
@@ -35,7 +35,7 @@ struct TaskAnswers {
     fault: Option<Error>,
 }
 
-impl Run<'_> {
+impl RunningBatch<'_> {
     /// Searches one query after the other.
     pub(super) fn search(&mut self, queries: &[Query]) -> Result<ControlFlow<()>> {
         let time = || queries.len() as f64 * self.batch.search_ns();

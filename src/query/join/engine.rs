@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::compare;
 use super::digit::Digit;
 use super::output::{Found, Output};
-use super::plan::{Part, Plan, Prices, Scope, Size, flips, plan};
+use super::plan::{JoinStep, Prices, Scope, Size, SplitPart, flips, plan};
 use crate::simd::Level;
 use crate::sort;
 
@@ -32,12 +32,12 @@ const ROWS: usize = 1 << 10;
 const VISITED: usize = 1 << 8;
 
 /// The fingerprints of the sides of a group, and as much room.
-pub(super) struct Group<'a, const SIDES: usize> {
+pub(super) struct JoinGroup<'a, const SIDES: usize> {
     pub(super) data: [&'a mut [u64]; SIDES],
     pub(super) room: [&'a mut [u64]; SIDES],
 }
 
-impl<const SIDES: usize> Group<'_, SIDES> {
+impl<const SIDES: usize> JoinGroup<'_, SIDES> {
     fn lengths(&self) -> [usize; SIDES] {
         self.data.each_ref().map(|side| side.len())
     }
@@ -58,7 +58,7 @@ pub(super) struct Engine<'a> {
 impl Engine<'_> {
     /// Hands on all pairs of a group within k: of its side, or of its two sides. Runs in the
     /// current pool of threads. The fingerprints of each side are left in `data`, in another order.
-    pub(super) fn join<const SIDES: usize>(&self, mut group: Group<'_, SIDES>) {
+    pub(super) fn join<const SIDES: usize>(&self, mut group: JoinGroup<'_, SIDES>) {
         let scope = Scope { weight: 1.0, ..Scope::default() };
         self.visit(&scope, 0, &mut group, &mut Found::new(self.output));
     }
@@ -75,7 +75,7 @@ impl Engine<'_> {
         &self,
         scope: &Scope,
         pending: u64,
-        group: &mut Group<'_, SIDES>,
+        group: &mut JoinGroup<'_, SIDES>,
         found: &mut Found<'_>,
     ) -> bool {
         let size = Size::new(group.lengths());
@@ -87,7 +87,7 @@ impl Engine<'_> {
             return false;
         }
         if pending != 0 {
-            let Group { data, room } = group;
+            let JoinGroup { data, room } = group;
             if self.split(scope, pending, data, room, found) {
                 copy(room, data);
             }
@@ -95,16 +95,16 @@ impl Engine<'_> {
         }
         let varying = varying(&group.data);
         match plan(scope, self.k, varying, size, &self.prices) {
-            Plan::Nothing => {
+            JoinStep::Nothing => {
                 self.done(scope, size.keys as usize);
                 false
             }
-            Plan::Compare => {
+            JoinStep::Compare => {
                 self.compare(scope, group, found);
                 self.done(scope, size.keys as usize);
                 false
             }
-            Plan::Split(parts) => {
+            JoinStep::Split(parts) => {
                 self.split_by_parts(scope, &parts, group, found);
                 true
             }
@@ -114,11 +114,11 @@ impl Engine<'_> {
     fn split_by_parts<const SIDES: usize>(
         &self,
         scope: &Scope,
-        parts: &[Part],
-        group: &mut Group<'_, SIDES>,
+        parts: &[SplitPart],
+        group: &mut JoinGroup<'_, SIDES>,
         found: &mut Found<'_>,
     ) {
-        let Group { data, room } = group;
+        let JoinGroup { data, room } = group;
         let mut in_room = false;
         for (number, part) in parts.iter().enumerate() {
             let mut inner = scope.under(parts, number);
@@ -166,7 +166,8 @@ impl Engine<'_> {
             let ends = ends.each_ref().map(|ends| ends[number]);
             let starts = std::mem::replace(&mut starts, ends);
             let lengths = std::array::from_fn(|side| (ends[side] - starts[side]) as usize);
-            let mut group = Group { data: take(&mut to, lengths), room: take(&mut from, lengths) };
+            let mut group =
+                JoinGroup { data: take(&mut to, lengths), room: take(&mut from, lengths) };
             if has_pairs(lengths) {
                 written |= self.visit(scope, pending, &mut group, found);
             }
@@ -191,12 +192,12 @@ impl Engine<'_> {
         let (mut from, mut to) = (reborrow(from), reborrow(to));
         let groups = (0..1usize << digit.bits()).map(|number| {
             let lengths = std::array::from_fn(|side| lengths[side][number]);
-            Group { data: take(&mut to, lengths), room: take(&mut from, lengths) }
+            JoinGroup { data: take(&mut to, lengths), room: take(&mut from, lengths) }
         });
         let groups: Vec<_> = groups.collect();
         let inner = Scope { weight: 0.0, ..scope.clone() };
         let written = AtomicBool::new(false);
-        let join = |found: &mut Found<'_>, mut group: Group<'_, SIDES>| {
+        let join = |found: &mut Found<'_>, mut group: JoinGroup<'_, SIDES>| {
             let lengths = group.lengths();
             if has_pairs(lengths) && self.visit(&inner, pending, &mut group, found) {
                 written.store(true, Ordering::Relaxed);
@@ -213,7 +214,7 @@ impl Engine<'_> {
     fn join_neighbours<const SIDES: usize>(
         &self,
         scope: &Scope,
-        part: Part,
+        part: SplitPart,
         from: &mut [&mut [u64]; SIDES],
         to: &mut [&mut [u64]; SIDES],
     ) {
@@ -257,7 +258,7 @@ impl Engine<'_> {
     fn compare<const SIDES: usize>(
         &self,
         scope: &Scope,
-        group: &Group<'_, SIDES>,
+        group: &JoinGroup<'_, SIDES>,
         found: &mut Found<'_>,
     ) {
         let sides = group.data.each_ref().map(|side| &**side);

@@ -66,8 +66,8 @@ impl Scope {
     }
 
     /// What is known of pairs under part number `number` of `parts`.
-    pub(super) fn under(&self, parts: &[Part], number: usize) -> Self {
-        let Part { mask, most } = parts[number];
+    pub(super) fn under(&self, parts: &[SplitPart], number: usize) -> Self {
+        let SplitPart { mask, most } = parts[number];
         let equal = if most == 0 { self.equal | mask } else { self.equal };
         let earlier = parts[..number].iter().map(|part| (part.mask, part.most + 1));
         let differ = self.differ.iter().copied().chain(earlier).collect();
@@ -94,20 +94,20 @@ impl Scope {
 
 /// A part: some bits, and how many of them may differ, τ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct SplitPart {
     pub(super) mask: u64,
     pub(super) most: u32,
 }
 
 /// How to join a group.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Plan {
+pub(super) enum JoinStep {
     /// There can be no pair.
     Nothing,
     /// Compare all.
     Compare,
     /// Split by each of these parts.
-    Split(Vec<Part>),
+    Split(Vec<SplitPart>),
 }
 
 /// The size of a group.
@@ -140,7 +140,7 @@ impl Size {
 
 /// The plan with the least predicted work for a group in which the bits `varying` are not the same
 /// everywhere.
-pub(super) fn plan(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> Plan {
+pub(super) fn plan(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> JoinStep {
     best(scope, k, varying, size, prices).1
 }
 
@@ -149,24 +149,24 @@ pub(super) fn predict(scope: &Scope, k: u32, varying: u64, size: Size, prices: &
     best(scope, k, varying, size, prices).0
 }
 
-fn best(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> (f64, Plan) {
+fn best(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> (f64, JoinStep) {
     let free = varying & !scope.equal;
     if scope.budget(k, free, 0).is_none() {
-        return (0.0, Plan::Nothing);
+        return (0.0, JoinStep::Nothing);
     }
     let constrained = scope.differ.iter().fold(0, |all, &(mask, _)| all | mask);
-    let mut best = (size.pairs * prices.pair_ns, Plan::Compare);
+    let mut best = (size.pairs * prices.pair_ns, JoinStep::Compare);
     let single = scope.differ.iter().map(|&(mask, _)| mask & free);
     for bits in [free & !constrained, free].into_iter().chain(single) {
         let Some(budget) = scope.budget(k, free, bits) else {
-            return (0.0, Plan::Nothing);
+            return (0.0, JoinStep::Nothing);
         };
         let width = bits.count_ones();
         for parts in 1..=(budget + 1).min(width) {
             let parts = cut(bits, parts, budget, size);
             let work = parts.iter().map(|part| part_work(*part, size, prices)).sum::<f64>();
             if work < best.0 {
-                best = (work, Plan::Split(parts));
+                best = (work, JoinStep::Split(parts));
             }
         }
     }
@@ -175,7 +175,7 @@ fn best(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> (f6
 
 /// Cuts `bits` into `parts` parts with thresholds that cover `budget`, those with more bits for
 /// more.
-fn cut(bits: u64, parts: u32, budget: u32, size: Size) -> Vec<Part> {
+fn cut(bits: u64, parts: u32, budget: u32, size: Size) -> Vec<SplitPart> {
     let (width, sum) = (bits.count_ones(), budget + 1);
     let mut rest = bits;
     let part = |number: u32| {
@@ -185,13 +185,13 @@ fn cut(bits: u64, parts: u32, budget: u32, size: Size) -> Vec<Part> {
         rest &= !mask;
         // Groups of some keys: smaller ones only take longer to visit.
         let enough = (size.keys.log2() as u32).saturating_sub(3).clamp(1, MAX_NEIGHBOUR_BITS);
-        Part { mask: if most == 0 { mask } else { first_bits(mask, enough) }, most }
+        SplitPart { mask: if most == 0 { mask } else { first_bits(mask, enough) }, most }
     };
     (0..parts).map(part).collect()
 }
 
 /// The predicted work of one part, in nanoseconds, for fingerprints that are uniform in it.
-fn part_work(part: Part, size: Size, prices: &Prices) -> f64 {
+fn part_work(part: SplitPart, size: Size, prices: &Prices) -> f64 {
     let Prices { pair_ns, pass_ns, steps } = prices;
     let bits = part.mask.count_ones();
     let groups = f64::from(bits).exp2();
@@ -268,7 +268,8 @@ mod tests {
 
     #[test]
     fn the_paper_s_four_tables_are_chosen_at_three() {
-        let Plan::Split(parts) = plan(&Scope::default(), 3, u64::MAX, size(4e6), &PRICES) else {
+        let JoinStep::Split(parts) = plan(&Scope::default(), 3, u64::MAX, size(4e6), &PRICES)
+        else {
             panic!("four million are not compared one by one");
         };
         assert_eq!(parts.iter().map(|part| part.most).collect::<Vec<_>>(), [0; 4]);
@@ -284,10 +285,10 @@ mod tests {
 
     #[test]
     fn few_fingerprints_are_compared_and_large_radii_too() {
-        assert_eq!(plan(&Scope::default(), 3, u64::MAX, size(60.0), &PRICES), Plan::Compare);
-        assert_eq!(plan(&Scope::default(), 60, u64::MAX, size(1e5), &PRICES), Plan::Compare);
+        assert_eq!(plan(&Scope::default(), 3, u64::MAX, size(60.0), &PRICES), JoinStep::Compare);
+        assert_eq!(plan(&Scope::default(), 60, u64::MAX, size(1e5), &PRICES), JoinStep::Compare);
         // More flips than fit into what varies.
         let scope = Scope { differ: vec![(0xFF, 2)], ..Scope::default() };
-        assert_eq!(plan(&scope, 3, 0xFF01, size(1e5), &PRICES), Plan::Nothing);
+        assert_eq!(plan(&scope, 3, 0xFF01, size(1e5), &PRICES), JoinStep::Nothing);
     }
 }

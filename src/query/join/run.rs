@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::options::Join;
 use super::output::{Message, Output};
 use super::pair::{JoinEvent, JoinSummary};
-use super::work::Work;
+use super::work::RunningJoin;
 use crate::error::Result;
 use crate::query::flow::{self, Flow};
 
@@ -39,7 +39,7 @@ impl Join {
         let pool = self.execution.start_pool()?;
         let mut summary = JoinSummary::default();
         let work = |output: &Output| {
-            let work = Work::new(self, output);
+            let work = RunningJoin::new(self, output);
             if let Some(range) = range {
                 work.run(*range.start(), *range.end())?;
             }

@@ -1,6 +1,6 @@
 //! A batch of queries, joined with all that a store holds.
 
-use super::engine::{Engine, Group};
+use super::engine::{Engine, JoinGroup};
 use super::output::Output;
 use super::plan::{self, Prices};
 use super::side::Side;
@@ -30,7 +30,7 @@ pub(crate) fn stream(
     loop {
         let more = pieces.read(&mut cursor, u64::MAX, piece, snapshot.len(), output)?;
         let data: [&mut [u64]; 2] = [&mut side.data, &mut pieces.data];
-        engine.join(Group { data, room: [&mut side.room, &mut pieces.room] });
+        engine.join(JoinGroup { data, room: [&mut side.room, &mut pieces.room] });
         if !more || output.stopped() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::engine::{Engine, Group};
+use super::engine::{Engine, JoinGroup};
 use super::needs::{FINGERPRINT_BYTES, bytes_of};
 use super::options::Join;
 use super::output::{Message, Output};
@@ -19,14 +19,14 @@ use crate::snapshot::cursor::{Cursor, Decode};
 const LEAST_CAPACITY: usize = 1 << 14;
 
 /// A join that runs, in a pool of threads.
-pub(super) struct Work<'a> {
+pub(super) struct RunningJoin<'a> {
     join: &'a Join,
     output: &'a Output,
     /// Fingerprints that were read so far.
     reading: AtomicU64,
 }
 
-impl<'a> Work<'a> {
+impl<'a> RunningJoin<'a> {
     pub(super) fn new(join: &'a Join, output: &'a Output) -> Self {
         Self { join, output, reading: AtomicU64::new(0) }
     }
@@ -127,14 +127,14 @@ impl<'a> Work<'a> {
     fn join_within(&self, side: &mut Side, steps: &mut Steps<'_>) {
         let fingerprints = side.len();
         steps.run(fingerprints, |engine| {
-            engine.join(Group { data: [&mut side.data], room: [&mut side.room] });
+            engine.join(JoinGroup { data: [&mut side.data], room: [&mut side.room] });
         });
     }
 
     fn join_between(&self, side: &mut Side, other: &mut Side, steps: &mut Steps<'_>) {
         steps.run(side.len() + other.len(), |engine| {
             let data: [&mut [u64]; 2] = [&mut side.data, &mut other.data];
-            engine.join(Group { data, room: [&mut side.room, &mut other.room] });
+            engine.join(JoinGroup { data, room: [&mut side.room, &mut other.room] });
         });
     }
 
@@ -152,7 +152,7 @@ impl<'a> Work<'a> {
 
 /// What is done of a range, for progress.
 struct Steps<'a> {
-    work: &'a Work<'a>,
+    work: &'a RunningJoin<'a>,
     /// Fingerprints of earlier ranges, of this one, and of all.
     before: u64,
     fingerprints: u64,

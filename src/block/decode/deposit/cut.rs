@@ -27,7 +27,7 @@ use crate::simd::avx512::{Avx512, load, load_words, store_shorts};
 
 /// Keys of a lane whose gaps are found before they are added up, at most.
 pub(super) const CHUNK: usize = 512;
-/// Runs whose gaps are cut out at a time.
+/// SymbolRuns whose gaps are cut out at a time.
 const CUT: usize = 8;
 
 /// The gaps of a chunk, and room to write some more.

@@ -9,7 +9,7 @@ use super::super::symbols::SymbolTable;
 /// first-level cache.
 pub(super) const REFILLS: usize = 8;
 
-/// Runs of a lane, in groups that one load of codes serves.
+/// SymbolRuns of a lane, in groups that one load of codes serves.
 pub(super) struct Found {
     pub(super) runs: [[NarrowRun; LOADED_CODES]; REFILLS],
     /// The bits where the raw bits of each run start.

@@ -37,7 +37,7 @@ pub(super) struct Sight {
 }
 
 /// The low parts of the keys of some adjacent blocks of a table, plane by plane.
-pub(super) struct Window<'a> {
+pub(super) struct LowWindow<'a> {
     table: &'a Table,
     level: Level,
     shape: Shape,
@@ -62,7 +62,7 @@ struct Block {
     shared: u64,
 }
 
-impl<'a> Window<'a> {
+impl<'a> LowWindow<'a> {
     /// A window on a table with L > 0, whose entries are compared as `shape` says.
     pub(super) fn new(table: &'a Table, level: Level, shape: Shape) -> Self {
         Self {

@@ -14,7 +14,7 @@ use super::probed::Probed;
 const PAGE_BYTES: f64 = 4096.0;
 
 /// Predicted nanoseconds of one thread.
-pub(super) struct Times {
+pub(super) struct ProbeTimes {
     /// Bringing the queries into order, and visiting prefixes.
     visits: f64,
     /// Comparing whole keys.
@@ -23,7 +23,7 @@ pub(super) struct Times {
     low: f64,
 }
 
-impl Times {
+impl ProbeTimes {
     /// Of so many queries in one of the `tables` of a segment.
     pub(super) fn new(
         segment: &Segment,
@@ -36,7 +36,7 @@ impl Times {
         let c = &costs.batch;
         let count = segment.count() as f64;
         let blocks = (probed.table.block_count() as f64).max(1.0);
-        let work = Work {
+        let work = ProbeWork {
             visits: probed.visits() * queries,
             per_visit: count * f64::from(probed.prefix_bits).exp2().recip(),
             blocks,
@@ -63,7 +63,7 @@ impl Times {
 }
 
 /// What queries have to do with a table.
-struct Work {
+struct ProbeWork {
     visits: f64,
     /// Keys with the prefix that is visited.
     per_visit: f64,
@@ -73,7 +73,7 @@ struct Work {
     matches: f64,
 }
 
-impl Work {
+impl ProbeWork {
     /// Blocks that are visited.
     fn touched(&self) -> f64 {
         self.blocks.min(self.visits * self.blocks_per_visit())
@@ -150,7 +150,7 @@ pub(in crate::query::batch) fn of_segment_ns(
 ) -> Option<f64> {
     let tables = Probed::of(segment, k)?;
     let of_table = |probed: &Probed<'_>| {
-        let times = Times::new(segment, probed, tables.len(), queries as f64, k, costs);
+        let times = ProbeTimes::new(segment, probed, tables.len(), queries as f64, k, costs);
         times.visits + times.whole.min(times.low)
     };
     Some(tables.iter().map(of_table).sum())

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::error::Result;
 use crate::query::join::Found;
 
-use super::super::low::{Shape, Sight, Window};
+use super::super::low::{LowWindow, Shape, Sight};
 use super::{Sweep, Visit, seek};
 
 /// Visits that are compared together, which bounds the memory for what is seen.
@@ -23,7 +23,7 @@ pub(super) fn visit(
     let mut reader = Reader {
         sweep,
         found,
-        window: Window::new(table, sweep.level, shape),
+        window: LowWindow::new(table, sweep.level, shape),
         lows: Vec::new(),
         seen: Vec::new(),
         numbers: Vec::new(),
@@ -52,7 +52,7 @@ pub(super) fn visit(
 struct Reader<'a, 'f> {
     sweep: &'a Sweep<'a>,
     found: &'a mut Found<'f>,
-    window: Window<'a>,
+    window: LowWindow<'a>,
     /// The low bits of queries.
     lows: Vec<u32>,
     seen: Vec<Sight>,

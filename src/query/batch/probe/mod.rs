@@ -31,7 +31,7 @@ use crate::table::Table;
 
 use super::low::{self as batch_low, Shape};
 
-use cost::Times;
+use cost::ProbeTimes;
 #[cfg(test)]
 pub(super) use cost::of_segment_ns;
 pub(super) use cost::predicted_ns;
@@ -72,7 +72,7 @@ pub(super) fn probe(
 ) -> Result<()> {
     for segment in snapshot.segments() {
         let by_low_parts = |probed: &Probed<'_>, tables| {
-            Times::new(segment, probed, tables, queries.len() as f64, k, costs).by_low_parts()
+            ProbeTimes::new(segment, probed, tables, queries.len() as f64, k, costs).by_low_parts()
         };
         probe_segment(output, queries, segment, k, by_low_parts)?;
     }

@@ -15,7 +15,7 @@ pub(super) const MOST_KEYS: u64 = 1 << 16;
 /// Memory: 8 bytes for each key of some blocks, [`MOST_KEYS`] or those of a single one, however many
 /// begin alike.
 pub(super) fn visit(sweep: &Sweep<'_>, visits: &[impl Visit], found: &mut Found<'_>) -> Result<()> {
-    let mut window = Window::new(sweep.probed.table);
+    let mut window = KeyWindow::new(sweep.probed.table);
     let mut keys = Vec::new();
     for group in sweep.by_prefix(visits) {
         let (first, last) = sweep.range(group[0].visited());
@@ -37,7 +37,7 @@ pub(super) fn visit(sweep: &Sweep<'_>, visits: &[impl Visit], found: &mut Found<
 }
 
 /// The decoded keys of some blocks that follow each other.
-struct Window<'a> {
+struct KeyWindow<'a> {
     table: &'a Table,
     /// The blocks behind the keys.
     next_block: u64,
@@ -46,7 +46,7 @@ struct Window<'a> {
     used: usize,
 }
 
-impl<'a> Window<'a> {
+impl<'a> KeyWindow<'a> {
     fn new(table: &'a Table) -> Self {
         Self { table, next_block: 0, keys: Vec::new(), used: 0 }
     }

@@ -3,19 +3,19 @@
 use super::stream::Lane;
 
 /// Joins middles with their low parts.
-pub(super) trait Join: Copy {
+pub(super) trait Assemble: Copy {
     /// Joins the middles of all keys of a lane but the first, which stand in their places, with their
     /// low parts from so many planes.
-    fn join(self, lane: &mut Lane<'_>, planes: usize);
+    fn assemble(self, lane: &mut Lane<'_>, planes: usize);
 }
 
 /// Joins plane by plane.
 #[derive(Clone, Copy)]
 pub(super) struct Bytewise;
 
-impl Join for Bytewise {
+impl Assemble for Bytewise {
     #[inline]
-    fn join(self, lane: &mut Lane<'_>, planes: usize) {
+    fn assemble(self, lane: &mut Lane<'_>, planes: usize) {
         let keys = &mut lane.keys[1..];
         if planes == 0 || keys.is_empty() {
             return;
