@@ -28,7 +28,7 @@ pub struct Options<'a> {
 }
 
 /// How a store is asked.
-type Ask = for<'a, 's> fn(&'a mut Searcher<'s>, u64, u32) -> fpstore::Result<&'a [Match]>;
+type Ask = for<'a> fn(&'a mut Searcher, u64, u32) -> fpstore::Result<&'a [Match]>;
 
 /// The mean work of a query.
 #[derive(Default)]
