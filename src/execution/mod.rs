@@ -44,7 +44,7 @@ const MAX_THREADS: usize = 1024;
 /// let store = Store::open(&path)?;
 /// let soon = two.timeout(Duration::from_secs(60));
 /// assert_eq!(store.self_join(1).execution(soon).run(|_| {})?.pairs, 1);
-/// # Ok::<(), fpstore::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub struct Execution {

@@ -21,6 +21,7 @@ mod plan;
 mod planted;
 mod prefix;
 mod sets;
+mod sharing;
 #[allow(dead_code)]
 mod spec;
 mod store;
