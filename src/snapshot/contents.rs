@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::union;
 use crate::error::Result;
 use crate::format::{IdMapTag, MANIFEST_NAME, Manifest, SkippedSection};
 use crate::ids::Ids;
@@ -139,13 +140,7 @@ impl Snapshot {
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if that block is damaged.
     pub fn contains(&self, fingerprint: u64) -> Result<bool> {
-        for segment in self.segments() {
-            let table = segment.identity();
-            if table.contains(table.permutation().key(fingerprint))? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        union::holds(self.segments(), fingerprint)
     }
 
     /// The ids of `fingerprint`, ascending and each once; none if it is not stored, or stored without
@@ -173,13 +168,7 @@ impl Snapshot {
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the block, or what tells the number of ids, is damaged. The iterator gives
     /// that error where the ids themselves are.
     pub fn ids(&self, fingerprint: u64) -> Result<Ids> {
-        let mut ids = Ids::default();
-        for segment in self.segments() {
-            if let Some((column, numbers)) = segment.ids(fingerprint)? {
-                ids.add(column, numbers);
-            }
-        }
-        Ok(ids)
+        union::ids_of(self.segments(), fingerprint)
     }
 }
 

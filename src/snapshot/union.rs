@@ -4,8 +4,13 @@
 //! Here and in the [cursor](super::cursor) it is decided which stored fingerprints a query sees: who
 //! searches segments hands on nothing that has not come through one of the two.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
+use crate::error::Result;
+use crate::ids::Ids;
+use crate::segment::Segment;
 use crate::sort;
 
 /// A stored fingerprint near a query.
@@ -23,6 +28,28 @@ impl Match {
     pub(crate) fn order(&self) -> (u32, u64) {
         (self.distance, self.fingerprint)
     }
+}
+
+/// Whether some segment holds a fingerprint.
+pub(crate) fn holds(segments: &[Arc<Segment>], fingerprint: u64) -> Result<bool> {
+    for segment in segments {
+        let table = segment.identity();
+        if table.contains(table.permutation().key(fingerprint))? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The ids that a fingerprint has in all segments.
+pub(crate) fn ids_of(segments: &[Arc<Segment>], fingerprint: u64) -> Result<Ids> {
+    let mut ids = Ids::default();
+    for segment in segments {
+        if let Some((column, numbers)) = segment.ids(fingerprint)? {
+            ids.add(column, numbers);
+        }
+    }
+    Ok(ids)
 }
 
 /// The matches of one query, each once, by distance, then by value.

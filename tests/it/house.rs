@@ -84,8 +84,11 @@ impl House {
             let relative = path.strip_prefix(&root).unwrap().with_extension("");
             let parts = relative.iter().map(|part| part.to_str().unwrap().to_string());
             let mut module: Module = parts.collect();
-            if matches!(module.last().map(String::as_str), Some("mod" | "lib")) {
-                module.pop();
+            match module.last().map(String::as_str) {
+                Some("mod" | "lib") => drop(module.pop()),
+                // Only tests have these.
+                Some("tests" | "crash") => continue,
+                _ => {}
             }
             files.insert(module, code(&fs::read_to_string(path).unwrap()));
         }
@@ -252,6 +255,27 @@ fn a_ring_is_found_behind_what_a_folder_passes_on() {
     // Without the import that closes it there is none.
     house.files.insert(vec!["b".to_string()], "pub struct B;".to_string());
     assert_eq!(ring(&house.imports()), None);
+}
+
+#[test]
+fn what_folders_import_is_what_the_design_says() {
+    let house = House::read();
+    let mut folders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (module, others) in house.imports() {
+        let Some(folder) = module.first() else { continue };
+        let of_folder = folders.entry(folder.clone()).or_default();
+        let others = others.iter().filter_map(|other| other.first());
+        of_folder.extend(others.filter(|other| *other != folder).cloned());
+    }
+    let row = |(folder, others): (&String, &BTreeSet<String>)| {
+        let others: Vec<String> = others.iter().map(|other| format!("`{other}`")).collect();
+        format!("| `{folder}` | {} |\n", others.join(", "))
+    };
+    let rows: String = folders.iter().map(row).collect();
+    let expected = format!("<!-- imports -->\n| folder or file | imports |\n| --- | --- |\n{rows}");
+    let design = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/DESIGN.md");
+    let text = fs::read_to_string(design).unwrap();
+    assert!(text.contains(&expected), "src/DESIGN.md should have\n{expected}");
 }
 
 #[test]

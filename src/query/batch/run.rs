@@ -174,7 +174,7 @@ impl RunningBatch<'_> {
         usize::try_from(items).unwrap_or(usize::MAX).max(1)
     }
 
-    /// ByQuery pieces, up to where the caller stops.
+    /// Answers pieces, up to where the caller stops.
     fn answer_all(
         &mut self,
         plan: BatchPlan,
@@ -188,7 +188,7 @@ impl RunningBatch<'_> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// ByQuery a piece.
+    /// Answers a piece.
     fn answer(&mut self, plan: BatchPlan, queries: Vec<Query>) -> Result<ControlFlow<()>> {
         self.summary.plan = Some(plan);
         if plan == BatchPlan::Search {

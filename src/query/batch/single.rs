@@ -1,4 +1,4 @@
-//! TaskAnswers the queries of a batch one by one.
+//! Answers the queries of a batch one by one.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -80,7 +80,7 @@ impl RunningBatch<'_> {
         let searchers: Vec<_> = searchers.map(Mutex::new).collect();
         let found = AtomicUsize::new(0);
         let most_of_query = (self.most_matches() / threads).max(1);
-        // TaskAnswers queries from the first on, with the number of matches of each; not all where these
+        // Answers queries from the first on, with the number of matches of each; not all where these
         // are too many.
         let search = |queries: &[Query]| {
             let thread = rayon::current_thread_index().unwrap_or_default();

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, SyncSender};
 use rayon::ThreadPool;
 
 use super::pair::Pair;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::execution::Stop;
 
 /// Messages on their way to the caller.
@@ -29,6 +29,8 @@ pub(crate) struct Output {
     /// Whether nobody takes messages any more.
     stop: AtomicBool,
     due: Stop,
+    /// Whether the work was told to stop because it was due: then it has not done all.
+    was_due: AtomicBool,
 }
 
 impl Output {
@@ -37,7 +39,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// Those of the work; that of `due`, if the work was to stop.
+    /// Those of the work; that of `due`, if the work has stopped for it before it was done.
     pub(crate) fn run<T: Send>(
         pool: &ThreadPool,
         due: &Stop,
@@ -45,15 +47,25 @@ impl Output {
         mut take: impl FnMut(Message) -> ControlFlow<()>,
     ) -> Result<T> {
         let (messages, receiver) = mpsc::sync_channel(QUEUED);
-        let output = Self { messages, stop: AtomicBool::new(false), due: due.clone() };
-        let done = std::thread::scope(|scope| {
+        let (stop, was_due) = (AtomicBool::new(false), AtomicBool::new(false));
+        let output = Self { messages, stop, due: due.clone(), was_due };
+        let ended = std::thread::scope(|scope| {
             // The output goes when the work has ended: then the receiver ends as well.
-            let work = scope.spawn(move || pool.install(|| work(&output)));
+            let work = scope.spawn(move || {
+                let done = pool.install(|| work(&output));
+                (done, output.was_due.into_inner())
+            });
             let _ = receiver.into_iter().try_for_each(&mut take);
             work.join()
         });
-        let done = done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        due.check().map(|()| done)
+        let (done, was_due) = ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let done = done?;
+        if was_due {
+            due.check()?;
+            // Whoever set the flag has taken it back.
+            return Err(Error::Cancelled);
+        }
+        Ok(done)
     }
 
     /// Sends a message, unless the join is to stop.
@@ -65,7 +77,14 @@ impl Output {
 
     /// Whether the join is to stop.
     pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.due.is_due()
+        if self.stop.load(Ordering::Relaxed) {
+            return true;
+        }
+        let is_due = self.due.is_due();
+        if is_due {
+            self.was_due.store(true, Ordering::Relaxed);
+        }
+        is_due
     }
 }
 

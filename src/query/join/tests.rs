@@ -147,6 +147,19 @@ fn a_join_stops_when_its_caller_does() {
 }
 
 #[test]
+fn a_join_that_has_ended_is_not_cancelled() {
+    let temporary = tempfile::tempdir().unwrap();
+    let store = store_of_segments(&temporary.path().join("store"), &[&set(3000, 1, 2)]);
+    let cancel = Arc::new(AtomicBool::new(false));
+    let execution = Execution::new().cancel(cancel.clone());
+    let summary = store.self_join(3).execution(execution).run(|event| {
+        // The last event.
+        cancel.store(matches!(event, JoinEvent::Range(_)), Ordering::Relaxed);
+    });
+    assert_eq!(summary.unwrap().ranges, 1);
+}
+
+#[test]
 fn options_that_cannot_be_are_refused() {
     let temporary = tempfile::tempdir().unwrap();
     let store = store_of_segments(&temporary.path().join("store"), &[&[1]]);
