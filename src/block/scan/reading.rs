@@ -19,17 +19,20 @@ pub(crate) enum Reading {
     /// Some of them.
     Parts,
     /// All of them, in order. The CPU brings what lies ahead by itself, as long as little of it is
-    /// skipped, and loses track where two planes are read and two are not.
+    /// skipped, and loses track where two planes are read and two are not. So nothing is asked for
+    /// ahead.
     ///
-    /// Milliseconds of a scan of 2^24 uniform fingerprints with L = 32, least of 8, by bytes of a
-    /// block, k = 1 and k = 3; brute force at one POPCNT per fingerprint takes 10.7:
+    /// Milliseconds of a scan of 2^24 uniform fingerprints with L = 32, least of 16, by bytes of a
+    /// block, k = 1 and k = 3:
     ///
-    /// | | 256 | 512 | 1024 | 2048 | 4096 |
-    /// | --- | --- | --- | --- | --- | --- |
-    /// | as for some blocks | 6.9, 6.6 | 6.6, 4.9 | 6.9, 4.8 | 4.8, 7.6 | 5.0, 6.9 |
-    /// | three planes or more | 6.6, 6.9 | 5.0, 5.1 | 5.2, 4.8 | 6.7, 7.2 | 5.6, 6.1 |
-    /// | and not asked for ahead | 5.1, 5.4 | 3.5, 3.8 | 3.0, 3.5 | 9.0, 9.8 | 6.8, 6.8 |
-    /// | four planes, not asked for ahead | 7.1, 7.1 | 4.4, 4.5 | 3.7, 3.7 | 4.8, 4.8 | 7.5, 7.6 |
+    /// | | 256 | 512 | 1024 | 2048 | 4096 | 16384 | 65536 |
+    /// | --- | --- | --- | --- | --- | --- | --- | --- |
+    /// | as for some blocks | 6.1, 5.8 | 5.2, 4.2 | 7.3, 5.1 | 5.6, 8.1 | 5.0, 6.1 | 4.3, 5.3 | 3.4, 4.0 |
+    /// | three planes or more | 5.8, 5.9 | 4.4, 4.2 | 5.4, 5.1 | 6.7, 8.0 | 5.8, 6.1 | 5.1, 5.4 | 3.2, 4.0 |
+    /// | and not asked for ahead | 3.8, 4.1 | 3.4, 3.6 | 3.8, 4.0 | 7.5, 7.9 | 5.4, 5.9 | 3.9, 4.6 | 2.8, 3.5 |
+    /// | four planes, not asked for ahead | 5.6, 5.5 | 4.0, 4.0 | 3.4, 3.4 | 5.1, 5.0 | 8.2, 8.2 | 4.8, 4.9 | 3.3, 3.4 |
+    ///
+    /// The same at 2048 bytes on another machine: 4.8 with four planes, 9.0 and 9.8 with three.
     Whole,
 }
 
@@ -43,10 +46,5 @@ impl Reading {
             (Self::Whole, 2048) => MAX_PLANES,
             (Self::Whole, _) => first_planes(budget).max(3),
         }
-    }
-
-    /// Whether to ask for blocks of this size ahead.
-    pub(crate) fn asks_ahead(self, block_bytes: u32) -> bool {
-        self == Self::Parts || block_bytes > 2048
     }
 }

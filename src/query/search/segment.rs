@@ -187,7 +187,7 @@ impl SegmentSearch {
         ahead: &mut Ahead,
     ) -> Result<()> {
         let Descent { candidates: all, tables, reading, .. } = &self.descent;
-        let asks = reading.asks_ahead(table.header().block_bytes);
+        let asks = *reading == Reading::Parts;
         let start = candidates.start;
         let survivors = &mut self.survivors;
         let survived = |place, number| {
