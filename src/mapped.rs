@@ -11,6 +11,7 @@ use std::ops::{Deref, Range};
 use memmap2::Mmap;
 
 /// Bytes of a line of the cache.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 const LINE_BYTES: usize = 64;
 
 /// What [`prefetch`] asks for at most.

@@ -1,6 +1,7 @@
 //! The bits of a mask, as vector comparisons give them: one for each lane.
 
 /// The numbers of the bits that are set in `mask`, ascending.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 #[inline(always)]
 pub(crate) fn ones(mut mask: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

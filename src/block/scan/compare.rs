@@ -12,7 +12,8 @@ pub(super) trait Compare: Copy {
     fn prepare(self, query: u64) -> Self::Query;
 
     /// Calls `near` with the number, from 0 on, of each entry that differs from the low bits of
-    /// the query in at most `budget` bits.
+    /// the query in at most `budget` bits. With a number of planes that is not a constant, scans that find
+    /// little take 1.5 to 1.8 times as long.
     fn compare<const PLANES: usize>(
         self,
         planes: Planes<'_, PLANES>,

@@ -71,7 +71,8 @@ impl Decode for Deposit {
     }
 }
 
-/// [`Decode::decode`], by narrow runs.
+/// [`Decode::decode`], by narrow runs. With a number of planes that is not a constant it takes 23% to 35% more
+/// time.
 #[target_feature(enable = "avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn decode<const PLANES: usize>(
     avx512: Avx512,

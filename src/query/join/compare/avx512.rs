@@ -30,7 +30,8 @@ const LANES: usize = 8;
 const FOLDED_LANES: usize = 16;
 /// The largest radius at which folded fingerprints are compared first: few pairs get through.
 const MAX_FOLDED_K: u32 = 7;
-/// Fingerprints of a short tile.
+/// Fingerprints of a short tile. Room for a long one has to be cleared as well: with that alone a self-join of
+/// 2^20 takes 65 ms instead of 61, the least of 130 runs each; others differ by more.
 const SHORT: usize = 256;
 /// Fingerprints for which folding them is worth while.
 const MIN_FOLDED: usize = 64;

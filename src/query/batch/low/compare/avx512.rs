@@ -48,6 +48,7 @@ fn compare<const PLANES: usize, const SUMS: usize, const DIFFERS: bool>(
                 task.shape.budget,
                 near,
             ),
+            // Filled up to 4 instead, they make a batch 2% to 12% slower.
             None => {
                 for (number, row) in (first..).zip(rows) {
                     let row = std::array::from_ref(row);
