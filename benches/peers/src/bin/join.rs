@@ -12,7 +12,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use all_pairs_hamming::ChunkedJoiner;
-use fpstore::{Execution, Design, JoinEvent, Packer, Store};
+use fpstore::{Design, Execution, JoinEvent, Packer, Store};
 
 const RADIUS: u32 = 3;
 
