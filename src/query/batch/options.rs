@@ -117,7 +117,8 @@ impl Batch {
 
     /// A searcher for a thread of the batch.
     pub(super) fn searcher(&self) -> Searcher {
-        Searcher::new(self.snapshot.clone(), &self.execution.cost().disk)
+        let searcher = Searcher::new(self.snapshot.clone(), &self.execution.cost().disk);
+        searcher.stopped_by(self.execution.stop().clone())
     }
 
     /// Fingerprints of the store that a stream holds.

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use super::options::Batch;
 use super::pieces::Query;
 use super::run::RunningBatch;
 use crate::error::{Error, Result};
+use crate::query::search::Searcher;
 use crate::snapshot::union::Match;
 
 /// Most queries that one task searches.
@@ -55,7 +57,6 @@ impl RunningBatch<'_> {
         let mut searcher = self.batch.searcher();
         let most = self.most_matches();
         for &[query, number] in queries {
-            self.batch.execution.stop().check()?;
             let flow = match searcher.search_up_to(query, self.batch.k, most)? {
                 Some(matches) => self.deliver(number, matches, matches.len()),
                 None => self.answer_in_parts(number, query)?,
@@ -73,42 +74,16 @@ impl RunningBatch<'_> {
         mut queries: &[Query],
         pool: &ThreadPool,
     ) -> Result<ControlFlow<()>> {
-        let (batch, most) = (self.batch, self.most_matches().min(MANY_MATCHES));
+        let batch = self.batch;
         let threads = pool.current_num_threads();
         // Where these are fewer than threads, some threads wait.
-        let searchers = (0..self.searchers(threads)).map(|_| batch.searcher());
-        let searchers: Vec<_> = searchers.map(Mutex::new).collect();
-        let found = AtomicUsize::new(0);
-        let most_of_query = (self.most_matches() / threads).max(1);
-        // Answers queries from the first on, with the number of matches of each; not all where these
-        // are too many.
-        let search = |queries: &[Query]| {
-            let thread = rayon::current_thread_index().unwrap_or_default();
-            let searcher = &searchers[thread % searchers.len()];
-            let mut searcher = searcher.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut answers = TaskAnswers::default();
-            for &[query, _] in queries {
-                let near = batch
-                    .execution
-                    .stop()
-                    .check()
-                    .and_then(|()| searcher.search_up_to(query, batch.k, most_of_query));
-                let near = match near {
-                    Ok(Some(near)) => near,
-                    Ok(None) => break,
-                    Err(error) => {
-                        answers.fault = Some(error);
-                        break;
-                    }
-                };
-                answers.counts.push(near.len());
-                let near = &near[..near.len().min(batch.limit)];
-                answers.matches.extend_from_slice(near);
-                if found.fetch_add(near.len(), Ordering::Relaxed) + near.len() > most {
-                    break;
-                }
-            }
-            answers
+        let searchers = (0..self.searchers(threads)).map(|_| Mutex::new(batch.searcher()));
+        let tasks = Tasks {
+            batch,
+            searchers: searchers.collect(),
+            found: AtomicUsize::new(0),
+            most: self.most_matches().min(MANY_MATCHES),
+            most_of_query: (self.most_matches() / threads).max(1),
         };
         let search_ns = batch.search_ns().max(1.0);
         let threads_ns = batch.execution.cost().batch.threads_ns;
@@ -116,31 +91,16 @@ impl RunningBatch<'_> {
         let mut length = threads * expected as usize;
         while !queries.is_empty() {
             let start = Instant::now();
-            found.store(0, Ordering::Relaxed);
+            tasks.found.store(0, Ordering::Relaxed);
             let round = &queries[..queries.len().min(length)];
             let task = length.div_ceil(threads * TASKS).min(TASK);
-            let answers: Vec<TaskAnswers> =
-                pool.install(|| round.par_chunks(task).map(search).collect());
+            let search = |queries: &[Query]| tasks.search(queries);
+            let answers = pool.install(|| round.par_chunks(task).map(search).collect());
             let time = start.elapsed();
-            let mut answered = 0;
-            for (asked, answers) in round.chunks(task).zip(answers) {
-                let mut rest = &answers.matches[..];
-                for (&count, &[_, number]) in answers.counts.iter().zip(asked) {
-                    let (near, behind) = rest.split_at(count.min(batch.limit));
-                    rest = behind;
-                    let flow = self.deliver(number, near, count);
-                    if flow.is_break() {
-                        return Ok(flow);
-                    }
-                }
-                // What stands before a fault is handed on.
-                answers.fault.map_or(Ok(()), Err)?;
-                answered += answers.counts.len();
-                if answers.counts.len() < asked.len() {
-                    // The next round goes on here.
-                    break;
-                }
-            }
+            let ControlFlow::Continue(mut answered) = self.hand_on_round(round, task, answers)?
+            else {
+                return Ok(ControlFlow::Break(()));
+            };
             if let (0, &[[query, number], ..]) = (answered, round) {
                 // The first query has too many matches.
                 answered = 1;
@@ -157,5 +117,73 @@ impl RunningBatch<'_> {
             }
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Hands on the answers of a round whose tasks had `task` queries each; gives the number of queries
+    /// that were answered, from the first on.
+    fn hand_on_round(
+        &mut self,
+        round: &[Query],
+        task: usize,
+        answers: Vec<TaskAnswers>,
+    ) -> Result<ControlFlow<(), usize>> {
+        let mut answered = 0;
+        for (asked, answers) in round.chunks(task).zip(answers) {
+            let mut rest = &answers.matches[..];
+            for (&count, &[_, number]) in answers.counts.iter().zip(asked) {
+                let (near, behind) = rest.split_at(count.min(self.batch.limit));
+                rest = behind;
+                if self.deliver(number, near, count).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            // What stands before a fault is handed on.
+            answers.fault.map_or(Ok(()), Err)?;
+            answered += answers.counts.len();
+            if answers.counts.len() < asked.len() {
+                // The next round goes on here.
+                break;
+            }
+        }
+        Ok(ControlFlow::Continue(answered))
+    }
+}
+
+/// What the tasks of a round share.
+struct Tasks<'a> {
+    batch: &'a Batch,
+    searchers: Vec<Mutex<Searcher>>,
+    /// Matches of the round so far, and after how many no task goes on.
+    found: AtomicUsize,
+    most: usize,
+    /// Matches of a single query for which there is room.
+    most_of_query: usize,
+}
+
+impl Tasks<'_> {
+    /// Answers queries from the first on, with the number of matches of each; not all where these
+    /// are too many.
+    fn search(&self, queries: &[Query]) -> TaskAnswers {
+        let thread = rayon::current_thread_index().unwrap_or_default();
+        let searcher = &self.searchers[thread % self.searchers.len()];
+        let mut searcher = searcher.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = TaskAnswers::default();
+        for &[query, _] in queries {
+            let near = match searcher.search_up_to(query, self.batch.k, self.most_of_query) {
+                Ok(Some(near)) => near,
+                Ok(None) => break,
+                Err(error) => {
+                    answers.fault = Some(error);
+                    break;
+                }
+            };
+            answers.counts.push(near.len());
+            let near = &near[..near.len().min(self.batch.limit)];
+            answers.matches.extend_from_slice(near);
+            if self.found.fetch_add(near.len(), Ordering::Relaxed) + near.len() > self.most {
+                break;
+            }
+        }
+        answers
     }
 }

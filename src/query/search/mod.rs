@@ -46,6 +46,11 @@ impl Searcher {
         Self { snapshot, search, stop, costs: *costs, cold: false, untimed: 0 }
     }
 
+    /// Stops, as work does of which it is a part.
+    pub(crate) fn stopped_by(self, stop: Stop) -> Self {
+        Self { stop, ..self }
+    }
+
     /// All stored fingerprints within `k` of `fingerprint`, by distance, then by value. `k` over 64
     /// is 64.
     ///
