@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 /// Writes all rows.
 fn write(store: &Store, ids: bool, mut rows: Rows<'_>, progress: &Progress) -> Result<(), Failure> {
     let (mut done, total) = (0u64, store.len());
-    let mut push = |fingerprint, ids: Option<Ids>| {
+    let mut push = |fingerprint, ids: Option<&mut Ids>| {
         done += 1;
         if done.is_multiple_of(TOLD) || done == total {
             progress.found(0, rows.written());
@@ -117,8 +117,8 @@ fn write(store: &Store, ids: bool, mut rows: Rows<'_>, progress: &Progress) -> R
     };
     if ids {
         for next in store.iter_with_ids() {
-            let (fingerprint, ids) = next?;
-            push(fingerprint, Some(ids))?;
+            let (fingerprint, mut ids) = next?;
+            push(fingerprint, Some(&mut ids))?;
         }
     } else {
         for fingerprint in store.iter() {
@@ -187,7 +187,7 @@ impl<'a> Rows<'a> {
         Ok(Self { args, printer, to })
     }
 
-    fn push(&mut self, fingerprint: u64, ids: Option<Ids>) -> Result<(), Failure> {
+    fn push(&mut self, fingerprint: u64, ids: Option<&mut Ids>) -> Result<(), Failure> {
         let ids = self.printer.as_mut().zip(ids);
         match &mut self.to {
             To::Text(output, text) => {

@@ -104,7 +104,7 @@ impl<'a> IdPrinter<'a> {
     #[cfg(feature = "parquet")]
     pub fn each(
         &mut self,
-        ids: Ids,
+        ids: &mut Ids,
         mut take: impl FnMut(u64, Option<&str>),
     ) -> Result<(), Failure> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
@@ -123,14 +123,14 @@ impl<'a> IdPrinter<'a> {
         to: &mut Vec<u8>,
         pass_on: PassOn<'_>,
     ) -> Result<(), Failure> {
-        let ids = self.store.ids(fingerprint)?;
-        self.print_ids(ids, shape, to, pass_on)
+        let mut ids = self.store.ids(fingerprint)?;
+        self.print_ids(&mut ids, shape, to, pass_on)
     }
 
     /// Writes these ids, which are those of one fingerprint.
     pub fn print_ids(
         &mut self,
-        mut ids: Ids,
+        ids: &mut Ids,
         shape: IdShape,
         to: &mut Vec<u8>,
         pass_on: PassOn<'_>,

@@ -128,14 +128,14 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn fingerprint(&mut self, at: Clustered, ids: Ids) -> Result<(), Failure> {
+    fn fingerprint(&mut self, at: Clustered, mut ids: Ids) -> Result<(), Failure> {
         let printer = &mut self.printer;
         match &mut self.to {
             To::Text(rows) => {
                 rows.start(at.fingerprint);
                 if rows.shape == IdShape::Json || !ids.is_empty() {
                     let (text, output) = (&mut rows.text, &mut rows.output);
-                    printer.print_ids(ids, rows.shape, text, &mut |text| output.take(text))?;
+                    printer.print_ids(&mut ids, rows.shape, text, &mut |text| output.take(text))?;
                 }
                 let mut representative = Vec::new();
                 let quote: &[u8] = if rows.shape == IdShape::Json { b"\"" } else { b"" };
@@ -148,7 +148,7 @@ impl Writer<'_> {
             To::Parquet(table, has_ids) => {
                 table.fingerprint(at.fingerprint)?;
                 if *has_ids {
-                    table.ids(printer, ids)?;
+                    table.ids(printer, &mut ids)?;
                 }
                 table.number(at.cluster)?;
                 table.fingerprint(at.representative)?;

@@ -135,8 +135,8 @@ impl<'a> Rows<'a> {
             Rows::Parquet(table, printers) => pairs.iter().try_for_each(|pair| {
                 pairs::push_pair(table, pair.a, pair.b)?;
                 for (printer, fingerprint) in printers.iter_mut().zip([pair.a, pair.b]) {
-                    let ids = printer.ids_of(fingerprint)?;
-                    table.ids(printer, ids)?;
+                    let mut ids = printer.ids_of(fingerprint)?;
+                    table.ids(printer, &mut ids)?;
                 }
                 table.end_row()
             }),

@@ -182,8 +182,8 @@ impl<'a> Printer<'a> {
                         table.fingerprint(found.fingerprint)?;
                         table.distance(found.distance)?;
                         if let Some(printer) = &mut printer {
-                            let ids = printer.ids_of(found.fingerprint)?;
-                            table.ids(printer, ids)?;
+                            let mut ids = printer.ids_of(found.fingerprint)?;
+                            table.ids(printer, &mut ids)?;
                         }
                         table.end_row()?;
                     }

@@ -178,7 +178,7 @@ impl ParquetTable {
     }
 
     /// Writes the ids of one fingerprint.
-    pub fn ids(&mut self, printer: &mut IdPrinter<'_>, ids: Ids) -> Result<(), Failure> {
+    pub fn ids(&mut self, printer: &mut IdPrinter<'_>, ids: &mut Ids) -> Result<(), Failure> {
         let mut count = 0;
         match self.next()? {
             Cells::Numbers(lists) => {
