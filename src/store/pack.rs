@@ -44,7 +44,7 @@ impl Packer {
     /// [`Error::InvalidOption`] before anything else; [`Error::Exists`] and [`Error::Foreign`]
     /// where the output is taken; [`Error::Busy`] while another process writes there; [`Error::Io`]
     /// where the file system refuses, for instance on a full disk; [`Error::Cancelled`] if it was
-    /// [asked to stop](Self::cancel). What was written is removed again.
+    /// [asked to stop](crate::Execution::cancel). What was written is removed again.
     pub fn pack(
         &self,
         path: impl AsRef<Path>,
@@ -65,7 +65,7 @@ impl Packer {
 
     /// As [`Self::pack`], of pairs of a fingerprint and an id. A fingerprint may have any number of ids;
     /// it is stored once, and each of its distinct ids once. Takes 32 bytes of memory per pair, or what
-    /// [`Execution::memory`] allows, with up to 33 bytes per pair in temporary files.
+    /// [`Execution::memory`](crate::Execution::memory) allows, with up to 33 bytes per pair in temporary files.
     ///
     /// # Errors
     ///

@@ -59,7 +59,7 @@ impl Batch {
     }
 
     /// How it runs. Where not all fits into the memory, the queries are answered in several pieces; where
-    /// not even the matches of a single query do, these come in several [answers](Answer::more), for each of
+    /// not even the matches of a single query do, these come in several [answers](crate::Answer::more), for each of
     /// which the store is read once. The queries themselves do not count.
     pub fn execution(mut self, execution: Execution) -> Self {
         self.execution = execution;
@@ -74,7 +74,7 @@ impl Batch {
     }
 
     /// Whether answers come in the order of the queries; that is so by default. Else they come in
-    /// any order, and where not all queries fit into the [memory](Self::memory), pieces hold those
+    /// any order, and where not all queries fit into the [memory](Execution::memory), pieces hold those
     /// with like leading bits, which read fewer blocks.
     pub fn ordered(mut self, ordered: bool) -> Self {
         self.ordered = ordered;
@@ -82,7 +82,7 @@ impl Batch {
     }
 
     /// The most matches that are handed on for a query: the nearest ones. With 0 a batch only
-    /// [counts](Answer::count).
+    /// [counts](crate::Answer::count).
     pub fn limit(mut self, matches: usize) -> Self {
         self.limit = matches;
         self

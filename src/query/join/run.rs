@@ -19,9 +19,9 @@ impl Join {
     ///
     /// # Errors
     ///
-    /// Those of the sink; [`Error::InvalidOption`], [`Error::MemoryLimit`] and [`Error::Threads`] before
-    /// anything else; [`Error::Corrupt`] if a block of an identity table is damaged; [`Error::Cancelled`] and
-    /// [`Error::DeadlineExceeded`] if it was to stop.
+    /// Those of the sink; [`Error::InvalidOption`](crate::Error::InvalidOption), [`Error::MemoryLimit`](crate::Error::MemoryLimit) and [`Error::Threads`](crate::Error::Threads) before
+    /// anything else; [`Error::Corrupt`](crate::Error::Corrupt) if a block of an identity table is damaged; [`Error::Cancelled`](crate::Error::Cancelled) and
+    /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded) if it was to stop.
     pub fn run<R: Flow>(
         &self,
         mut sink: impl FnMut(JoinEvent<'_>) -> R,
