@@ -77,6 +77,11 @@ impl Snapshot {
         Ok(Self { contents: Arc::new(contents) })
     }
 
+    /// Whether this is the other one, or a clone of it.
+    pub(crate) fn is_same(&self, other: &Snapshot) -> bool {
+        Arc::ptr_eq(&self.contents, &other.contents)
+    }
+
     /// The segments.
     pub(crate) fn segments(&self) -> &[Arc<Segment>] {
         &self.contents.segments

@@ -158,8 +158,10 @@ impl Store {
         }
         let now = open_current(self.path(), self.shared.access, Some(&before))?;
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have been faster.
-        if now.id() != current.id() || now.generation() >= current.generation() {
+        // Another thread may have been faster, and have seen a later state. Else what stands there counts, also
+        // if it is an earlier state that was restored.
+        let is_later = now.id() != current.id() || now.generation() >= current.generation();
+        if current.is_same(&before) || is_later {
             *current = now;
         }
         Ok(true)

@@ -87,6 +87,20 @@ fn a_store_sees_what_was_packed_when_it_is_refreshed_and_snapshots_do_not() {
     assert_eq!(before.generation(), 1);
     assert_eq!(before.iter().collect::<Result<Vec<_>, _>>().unwrap(), set);
     assert_eq!(before.id(), store.id());
+    // An earlier state that is restored is what the store holds again.
+    let path = directory.path().join("store");
+    let copy = directory.path().join("copy");
+    std::fs::create_dir(&copy).unwrap();
+    for file in std::fs::read_dir(&path).unwrap().map(|file| file.unwrap()) {
+        std::fs::copy(file.path(), copy.join(file.file_name())).unwrap();
+    }
+    Packer::new().replace(true).pack(&path, &set).unwrap();
+    assert!(store.refresh().unwrap() && store.generation() == 3);
+    std::fs::rename(&path, directory.path().join("gone")).unwrap();
+    std::fs::rename(&copy, &path).unwrap();
+    assert!(store.refresh().unwrap());
+    assert_eq!((store.generation(), store.len() as usize), (2, new.len()));
+    assert!(!store.refresh().unwrap());
     // What cannot be read leaves the store as it was.
     std::fs::write(directory.path().join("store/manifest.fps"), b"torn").unwrap();
     assert_eq!(store.refresh().unwrap_err().kind(), ErrorKind::Corrupt);
