@@ -8,6 +8,7 @@ use crate::costs::PackCosts;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::Execution;
+use crate::execution::budget::LEAST_MEMORY;
 use crate::store::Packer;
 
 /// Repetitions of which the fastest counts.
@@ -17,7 +18,7 @@ const COUNT: u64 = 1 << 21;
 const DESIGN: &str = "halves";
 const TABLES: f64 = 2.0;
 /// Memory of which they take several times as much.
-const LITTLE: u64 = 16 << 20;
+const LITTLE: u64 = LEAST_MEMORY;
 
 impl PackCosts {
     /// Measures all but what threads do, with stores in `directory`, which are removed again.

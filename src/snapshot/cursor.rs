@@ -216,7 +216,8 @@ impl SegmentCursor {
     /// Puts the next chunk in place of `chunk`, whose room is used for others.
     fn next_chunk(&mut self, chunk: &mut Vec<u64>) -> Result<()> {
         if self.decode == Decode::Alone && self.decoded > 0 && self.chunks.is_empty() {
-            // Straight into its place: queueing it would take a twentieth of the time of decoding it.
+            // Straight into its place. Queued in between it took 5% longer on real fingerprints in one
+            // measurement, and no longer on uniform ones.
             return self.decode_alone(chunk);
         }
         self.spare.push(std::mem::take(chunk));
