@@ -12,6 +12,9 @@
 //!   [`Snapshot`], which answers [`search`](Snapshot::search), [`contains`](Snapshot::contains),
 //!   [`iter`](Snapshot::iter), [`stats`](Snapshot::stats) and [`verify`](Snapshot::verify) from any number
 //!   of threads, also after the store was replaced;
+//! * [`Writer`] inserts, deletes and merges while the store is searched ([`StoreOptions::create`], [`Store::open_writer`]); its
+//!   [`check_and_insert`](Writer::check_and_insert) gives the near duplicates or inserts, and [`Durability`] says what is kept in a
+//!   crash;
 //! * [`Searcher`] is for many queries from one thread: it keeps its buffers;
 //! * [`Batch`] is for many queries at once;
 //! * [`Join`] gives all pairs of near fingerprints of a store, or of two, and [`Clustering`] the
@@ -53,6 +56,9 @@
 //! matches, compares the columns of these blocks with the query, decodes the few blocks in which
 //! something is near enough, and unites what the tables found.
 //!
+//! What a [`Writer`] inserts goes to a log and to memory, where it is searched at once; half a million of them become a
+//! *segment*, which is a packed set of its own, and segments are merged. A search looks into all of them.
+//!
 //! The files are specified in `format-spec/FORMAT.md`.
 //!
 //! # Memory
@@ -66,7 +72,7 @@
 //! # Limits
 //!
 //! * Fingerprints have 64 bits.
-//! * A store is written once; replacing it is atomic.
+//! * A store has one [`Writer`] at a time, over all processes, and any number of readers.
 //! * Mapped files must not be changed while they are open; see [`Store`].
 //! * Needs a 64-bit machine.
 
@@ -75,6 +81,7 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target");
 
+mod access;
 mod block;
 mod calibrate;
 mod codec;
@@ -90,11 +97,14 @@ mod ids;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals;
+mod log;
 mod mapped;
 mod memory;
+mod merge;
 mod permute;
 mod plan;
 mod query;
+mod repair;
 mod router;
 mod segment;
 mod set_sum;
@@ -104,7 +114,9 @@ mod sort;
 mod storage;
 mod store;
 mod table;
+mod tail;
 mod thresholds;
+mod writer;
 
 pub use calibrate::CalibrationGap;
 pub use costs::{BatchCosts, Costs, DiskCosts, JoinCosts, PackCosts, SearchCosts};
@@ -122,9 +134,12 @@ pub use query::batch::{Answer, Answers, Batch, BatchPlan, BatchSummary, OwnedAns
 pub use query::clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
 pub use query::join::{Join, JoinEvent, JoinSummary, Pair, Pairs};
 pub use query::search::{SearchWork, Searcher};
+pub use repair::{Repair, RepairReport, SegmentLoss};
 pub use segment::PackTimes;
 pub use simd::simd_level;
 pub use snapshot::union::Match;
-pub use snapshot::{Iter, IterWithIds, SegmentStats, Snapshot, Stats, VerifyReport};
+pub use snapshot::{Iter, IterWithIds, LivingStats, SegmentStats, Snapshot, Stats, VerifyReport};
+pub use store::{Backup, BackupSummary};
 pub use store::{OpenOptions, PackEstimate, PackSession, PackSummary, Packer, PreparedPack, Store};
 pub use table::{TableStats, information_bound_bits};
+pub use writer::{Durability, FullMerge, Slowing, StoreOptions, Verdict, Writer, WriterOptions};

@@ -2,16 +2,18 @@
 //! a crash would leave.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crate::access::{Access, InDirectory, ReadFiles};
 use crate::error::{Error, Result};
 use crate::files::{self, Temporary, Visible};
 use crate::format::MAX_MANIFEST_BYTES;
+use crate::mapped::Bytes;
 use crate::sort::Spill;
 
 /// A directory in which a writer works. Names are those of files directly in it.
-pub(crate) trait Storage {
+pub(crate) trait Storage: ReadFiles + Send + Sync {
     /// A file being written.
     type File: Write + Send;
     /// A temporary file.
@@ -23,6 +25,8 @@ pub(crate) trait Storage {
     fn read(&self, name: &str) -> io::Result<Vec<u8>>;
     /// Creates a file that must not exist.
     fn create(&self, name: &str) -> io::Result<Self::File>;
+    /// Opens a file that exists, cuts it to `len` bytes, and goes on behind them.
+    fn reopen(&self, name: &str, len: u64) -> io::Result<Self::File>;
     /// Makes the bytes of a file durable.
     fn sync(&self, file: &mut Self::File) -> io::Result<()>;
     /// Renames a file, in place of another if there is one.
@@ -51,6 +55,26 @@ impl Directory {
     }
 }
 
+impl Directory {
+    fn files(&self) -> InDirectory<'_> {
+        InDirectory { path: &self.path, access: Access::Mapped }
+    }
+}
+
+impl ReadFiles for Directory {
+    fn bytes(&self, name: &str) -> io::Result<Bytes> {
+        self.files().bytes(name)
+    }
+
+    fn bytes_from(&self, name: &str, start: u64) -> io::Result<Vec<u8>> {
+        self.files().bytes_from(name, start)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.files().path(name)
+    }
+}
+
 impl Storage for Directory {
     type File = File;
     type Spill = SpillFile;
@@ -67,6 +91,13 @@ impl Storage for Directory {
 
     fn create(&self, name: &str) -> io::Result<File> {
         OpenOptions::new().write(true).create_new(true).open(self.path.join(name))
+    }
+
+    fn reopen(&self, name: &str, len: u64) -> io::Result<File> {
+        let mut file = OpenOptions::new().write(true).open(self.path.join(name))?;
+        file.set_len(len)?;
+        file.seek(SeekFrom::End(0))?;
+        Ok(file)
     }
 
     fn sync(&self, file: &mut File) -> io::Result<()> {

@@ -42,7 +42,9 @@ impl Error {
             Self::NotAStore { .. } => ErrorKind::NotFound,
             Self::Corrupt { .. } => ErrorKind::Corrupt,
             Self::Unsupported { .. } => ErrorKind::Unsupported,
-            Self::Exists { .. } | Self::Foreign { .. } => ErrorKind::AlreadyExists,
+            Self::Exists { .. } | Self::Foreign { .. } | Self::OtherStore { .. } => {
+                ErrorKind::AlreadyExists
+            }
             Self::IdMap { problem, .. } => match problem {
                 IdMapProblem::Foreign
                 | IdMapProblem::Exists
@@ -50,7 +52,7 @@ impl Error {
                 | IdMapProblem::Pending => ErrorKind::AlreadyExists,
                 _ => ErrorKind::InvalidInput,
             },
-            Self::Busy { .. } => ErrorKind::Busy,
+            Self::Busy { .. } | Self::Unflushed { .. } => ErrorKind::Busy,
             Self::InvalidOption { .. }
             | Self::MixedIds
             | Self::NotStored { .. }

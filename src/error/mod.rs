@@ -94,6 +94,21 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// What stands at the output of an incremental backup is no earlier state of the store.
+    #[non_exhaustive]
+    OtherStore {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A segment cannot be appended to a store while its log holds something: deletions there came before, and
+    /// would hide some of it.
+    #[non_exhaustive]
+    Unflushed {
+        /// The directory.
+        path: PathBuf,
+        /// Insertions and deletions in the log.
+        operations: u64,
+    },
     /// The manifest of the store to be replaced says that all segment numbers or all generations are
     /// used up.
     #[non_exhaustive]
@@ -195,6 +210,16 @@ impl fmt::Display for Error {
             Self::Busy { path } => write!(
                 f,
                 "{}: another process is writing here; wait until it ends",
+                path.display()
+            ),
+            Self::OtherStore { path } => write!(
+                f,
+                "{}: holds another store, or this one in a later or changed state; choose another output",
+                path.display()
+            ),
+            Self::Unflushed { path, operations } => write!(
+                f,
+                "{}: its log holds {operations} insertions and deletions; flush the store, then append to it",
                 path.display()
             ),
             Self::NoSegmentNumber { path } => write!(

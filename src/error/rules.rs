@@ -57,6 +57,10 @@ rules! {
     TableMissing = "DIR-2", "this table file is missing";
     /// An ids file that the manifest names is missing.
     IdsMissing = "DIR-2", "this ids file is missing";
+    /// A deletions file that the manifest names is missing.
+    DeletionsMissing = "DIR-2", "this deletions file is missing";
+    /// The log that the manifest names is missing.
+    LogMissing = "DIR-2", "this log is missing";
     /// A file is shorter than any header.
     NoHeader { file: &'static str, found: u64 } = "PRE-1", "the {file} has {found} bytes, the shortest header has 24";
     /// A file does not start with its magic.
@@ -109,6 +113,52 @@ rules! {
     IdMapTwice = "MAP-2", "a second ID_MAP section";
     /// An id is no number of a string of the id map.
     IdBeyondMap { number: u64, id: u64, strings: u64 } = "MAP-3", "id number {number} is {id}, the id map has {strings} strings";
+    /// A LOG payload has the wrong length.
+    LogSectionLength { found: u64, expected: u64 } = "LGS-1", "the LOG section has {found} bytes, the least is {expected}";
+    /// There is more than one LOG section.
+    LogTwice = "LGS-2", "a second LOG section";
+    /// The number of the first log, or the sequence, is impossible.
+    LogNumbers { first_log: u64, sequence: u64 } = "LGS-3", "the first log is {first_log}, the sequence {sequence}: they are less than 2^62, and the former is not 0";
+    /// A segment has ids in a store without, or the other way round.
+    LogIds { segment: u64, ids: bool } = "LGS-5", "segment {segment} differs from the LOG section, which says of ids: {ids}";
+    /// The entries of a section do not fit into it.
+    EntriesLength { section: &'static str, found: u64, expected: u64 } = "DLS-1", "the {section} section has {found} bytes, the least is {expected}";
+    /// The entries of a section are too short.
+    EntriesBytes { section: &'static str, found: u16, least: u16 } = "DLS-2", "an entry of the {section} section has {found} bytes, not a multiple of 8 from {least} on";
+    /// A second DELETIONS section, or one of a store without a log.
+    DeletionsSection = "DLS-3", "a DELETIONS section without a LOG section, or a second one";
+    /// An entry of DELETIONS belongs to no segment, does not ascend, or knows the future.
+    DeletionsEntry { segment: u64, after: u64, sequence: u64 } = "DLS-5", "the deletions entry of segment {segment}, sequence {sequence}: there is no such segment, it is not above {after}, or the sequence is above that of the log";
+    /// A second WINDOWS section, or windows without length.
+    WindowsSection { seconds: u64 } = "WNS-1", "a second WINDOWS section, or one of windows of {seconds} seconds";
+    /// The entries of WINDOWS are not those of the segments.
+    WindowsOfSegments = "WNS-3", "the WINDOWS section does not have the segments of the store in their order";
+    /// A second LAYOUT section, or one that is no text.
+    LayoutSection = "LAY-1", "a second LAYOUT section, or one that is no UTF-8";
+    /// A deletions file has another length than the manifest says.
+    DeletionsLength { found: u64, expected: u64 } = "DEL-1", "the deletions file has {found} bytes, the manifest says {expected}";
+    /// The deletions file is not the one that the manifest means.
+    DeletionsNotInManifest { found: u32, expected: u32 } = "DEL-2", "header CRC of the deletions file is {found:08x}, the manifest means {expected:08x}";
+    /// The deletions are those of another segment.
+    DeletionsSegment { found: u64, expected: u64 } = "DEL-4", "the deletions are those of segment {found}, not {expected}";
+    /// The number of deletions contradicts the length of the file.
+    DeletionCount { count: u64, file_bytes: u64 } = "DEL-5", "{count} deletions contradict a file of {file_bytes} bytes";
+    /// The CRC of the deletions is wrong.
+    DeletionsChecksum { found: u32, computed: u32 } = "DEL-6", "CRC of the deletions is {found:08x}, computed {computed:08x}";
+    /// The deletions are not those that the manifest means.
+    DeletionsFooterNotInManifest { found: u32, expected: u32 } = "DEL-7", "CRC of the deletions is {found:08x}, the manifest means {expected:08x}";
+    /// Deletions do not ascend, or have an impossible sequence.
+    DeletionOrder { deletion: u64 } = "DEL-8", "deletion {deletion} is not above the one before it, or its sequence is not of this store";
+    /// The log is another one than expected.
+    OtherLog { found: u64, sequence: u64, expected: u64, expected_sequence: u64 } = "LOG-1", "this is log {found} from sequence {sequence} on, of this store or another, or with other records, in the place of log {expected} from {expected_sequence} on";
+    /// A part of the log that was durable is damaged.
+    LogBroken { sequence: u64 } = "LOG-3", "the log is damaged where operation {sequence} stands, which was durable";
+    /// A log goes on behind its end.
+    LogAfterSeal = "LOG-4", "the log goes on behind the record that ends it";
+    /// A log follows one that has no end.
+    LogUnsealed { next: u64 } = "LOG-5", "log {next} holds operations, but this one before it does not end";
+    /// A whole record makes no sense.
+    LogOperations { sequence: u64 } = "LOG-6", "the record of operation {sequence} does not hold the operations that it states";
     /// A table file has another length than the manifest says.
     TableLength { found: u64, expected: u64 } = "TAB-1", "the table has {found} bytes, the manifest says {expected}";
     /// The header reaches into the blocks, or the file is too short for a table.
@@ -236,6 +286,19 @@ impl Corruption {
         }
     }
 
+    /// Whether a file is missing, which another process may have removed since the manifest was read.
+    pub(crate) fn may_be_a_file_that_went(&self) -> bool {
+        matches!(
+            self,
+            Self::TableMissing | Self::IdsMissing | Self::DeletionsMissing | Self::LogMissing
+        )
+    }
+
+    /// Whether a log is wrong in a way in which it may look to who reads it while a writer begins.
+    pub(crate) fn may_be_a_log_that_changed(&self) -> bool {
+        matches!(self, Self::LogBroken { .. } | Self::LogUnsealed { .. } | Self::LogAfterSeal)
+    }
+
     /// The number of the block that is broken, where it is one.
     pub(crate) fn block(&self) -> Option<u64> {
         match *self {
@@ -262,8 +325,10 @@ rules! {
     HeaderTail { file: &'static str } = "PRE-7", "the header of the {file} has more fields than version 1 defines";
     /// Reserved flags of a section are in use.
     SectionFlags { section: u32, flags: u32 } = "MAN-4", "section {section} has reserved flags {flags:08x}";
-    /// A critical section of unknown kind, or one of deletions or of a log.
+    /// A critical section of unknown kind.
     CriticalSection { section: u32, kind: u32 } = "MAN-7", "section {section}, of kind {kind}, must be understood, and is not";
+    /// A section of unknown kind that a program must understand before it writes the store.
+    WritersSection { kind: u32 } = "MAN-7", "a section of kind {kind} must be understood to write here, and is not";
     /// A payload has fields that this version does not define.
     PayloadTail { section: &'static str } = "MAN-10", "the {section} section has more fields than version 1 defines";
     /// Fingerprints that do not have 64 bits.
@@ -278,6 +343,18 @@ rules! {
     LowBits { found: u8 } = "TAB-7", "a low column of {found} bits is unknown";
     /// Reserved bytes of the table header are in use.
     TableReserved = "TAB-4", "reserved bytes of the table header are in use";
+    /// Flags of the LOG section that this version does not define.
+    LogSectionFlags { flags: u32 } = "LGS-4", "the LOG section has flags {flags:08x}, or reserved bytes, that are unknown";
+    /// Reserved bytes of the DELETIONS section are in use.
+    DeletionsSectionReserved = "DLS-4", "reserved bytes of the DELETIONS section are in use";
+    /// Reserved bytes of the WINDOWS section are in use.
+    WindowsReserved = "WNS-2", "reserved bytes of the WINDOWS section are in use";
+    /// Reserved bytes of the header of a deletions file are in use.
+    DeletionsReserved = "DEL-3", "reserved bytes of the header of the deletions file are in use";
+    /// Flags of a log that this version does not define.
+    LogFlags { flags: u32 } = "LOG-2", "the log has flags {flags:08x}, which are unknown";
+    /// A record of a kind that this version does not define.
+    LogRecordKind { found: u8 } = "LOG-7", "a record of kind {found}, or with reserved bytes in use";
     /// Reserved bytes of the header of an ids file are in use.
     IdsReserved = "IDS-5", "reserved bytes of the header of the ids file are in use";
 }

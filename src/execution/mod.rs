@@ -187,6 +187,15 @@ impl Execution {
         }
     }
 
+    /// Runs work that waits for nothing but its own tasks, with the threads of the pool: where this is one of
+    /// them, at once.
+    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T> {
+        match self.pool.get().filter(|pool| pool.current_thread_index().is_some()) {
+            Some(_) => self.check_threads().map(|()| work()),
+            None => Ok(self.start_pool()?.install(work)),
+        }
+    }
+
     /// How many threads there are.
     pub(crate) fn thread_count(&self) -> usize {
         match self.threads {

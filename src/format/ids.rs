@@ -74,6 +74,15 @@ impl IdsGeometry {
     }
 }
 
+impl IdsEntry {
+    /// What a manifest would say of an ids file, by what it says of itself.
+    pub(crate) fn describe(file: &[u8]) -> Option<Self> {
+        let (_, header_crc) = FILE.header(file).ok()?;
+        let directory_crc = LE::read_u32(file.last_chunk::<4>()?);
+        Some(Self { file_bytes: file.len() as u64, header_crc, directory_crc })
+    }
+}
+
 impl IdsHeader {
     /// Whether some fingerprint has several ids, so that there are marks.
     pub(crate) fn has_marks(&self) -> bool {

@@ -2,10 +2,14 @@
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-use super::{
-    Defect, FileKind, IdMapTag, id_map_section, ids_section, manifest_header, pad8, section_header,
-    segment_section, store_section, table_entry,
+use super::living::{DeletionsEntry, LogSection, WindowsSection};
+use super::section::{
+    KIND_DELETIONS, KIND_ID_MAP, KIND_IDS, KIND_LAYOUT, KIND_LOG, KIND_SEGMENT, KIND_STORE,
+    KIND_WINDOWS, Section, UnknownSection, decode_section, flags_of, push_section,
+    push_section_with,
 };
+use super::segment_entry::{IdsEntry, SegmentEntry};
+use super::{Defect, FileKind, IdMapTag, id_map_section, manifest_header, store_section};
 use crate::error::{Corruption, Unsupported};
 
 const FILE: FileKind = FileKind {
@@ -14,28 +18,6 @@ const FILE: FileKind = FileKind {
     header_bytes: manifest_header::END,
     fields_end: Some(manifest_header::SECTION_COUNT.end),
 };
-/// Flag of a section that a reader must understand.
-const CRITICAL: u32 = 1;
-/// Flag of a section that a writer must understand before it edits the store.
-const FOR_WRITERS: u32 = 2;
-const RESERVED_FLAGS: u32 = 0xFFFC;
-const KIND_STORE: u32 = 1;
-const KIND_SEGMENT: u32 = 2;
-const KIND_IDS: u32 = 3;
-/// Set aside; a store that has either is not read.
-const KIND_DELETIONS: u32 = 4;
-const KIND_LOG: u32 = 5;
-const KIND_ID_MAP: u32 = 6;
-
-/// The flags of a section of known kind, without the unused ones.
-fn flags_of(kind: u32) -> Option<u32> {
-    match kind {
-        KIND_STORE | KIND_SEGMENT => Some(CRITICAL | FOR_WRITERS),
-        KIND_IDS | KIND_ID_MAP => Some(FOR_WRITERS),
-        _ => None,
-    }
-}
-
 /// A decoded manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Manifest {
@@ -51,49 +33,17 @@ pub(crate) struct Manifest {
     pub(crate) segments: Vec<SegmentEntry>,
     /// The map of the ids, where they are the numbers of strings.
     pub(crate) id_map: Option<IdMapTag>,
-    /// Sections that were skipped. They are not encoded.
-    pub(crate) skipped: Vec<SkippedSection>,
-}
-
-/// A part of a store that this version of fpstore does not know and does not need: a section of the
-/// manifest that a newer version wrote, told by [`Store::skipped_sections`].
-///
-/// [`Store::skipped_sections`]: crate::Store::skipped_sections
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SkippedSection {
-    /// What it is, by a number of the format. Those from 2^31 on are for private use.
-    pub kind: u32,
-    /// Whether a program must know the kind before it edits the store: what it writes could contradict
-    /// the section.
-    pub writers_must_know: bool,
-}
-
-/// A segment as the manifest describes it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct SegmentEntry {
-    pub(crate) number: u64,
-    pub(crate) count: u64,
-    pub(crate) set_sum: u128,
-    pub(crate) tables: Vec<TableEntry>,
-    /// The ids, of a segment that has them.
-    pub(crate) ids: Option<IdsEntry>,
-}
-
-/// An ids file as the manifest describes it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct IdsEntry {
-    pub(crate) file_bytes: u64,
-    pub(crate) header_crc: u32,
-    pub(crate) directory_crc: u32,
-}
-
-/// A table file as the manifest describes it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct TableEntry {
-    pub(crate) file_bytes: u64,
-    pub(crate) header_crc: u32,
-    pub(crate) footer_crc: u32,
+    /// The log, of a store that is written to.
+    pub(crate) log: Option<LogSection>,
+    /// Of segments up to which sequence deletions were applied, and their deletions files; others
+    /// have neither.
+    pub(crate) deletions: Vec<DeletionsEntry>,
+    /// The windows of time, of a store that has them.
+    pub(crate) windows: Option<WindowsSection>,
+    /// What writers are to make of new segments.
+    pub(crate) layout: Option<String>,
+    /// Sections of unknown kind, as they are.
+    pub(crate) unknown: Vec<UnknownSection>,
 }
 
 impl Manifest {
@@ -121,6 +71,23 @@ impl Manifest {
         }
         if let Some(id_map) = &self.id_map {
             push_section(&mut bytes, KIND_ID_MAP, &id_map.encode());
+            sections += 1;
+        }
+        if let Some(log) = &self.log {
+            push_section(&mut bytes, KIND_LOG, &log.encode());
+            push_section(&mut bytes, KIND_DELETIONS, &DeletionsEntry::encode_all(&self.deletions));
+            sections += 2;
+        }
+        if let Some(windows) = &self.windows {
+            push_section(&mut bytes, KIND_WINDOWS, &windows.encode(&self.segments));
+            sections += 1;
+        }
+        if let Some(layout) = &self.layout {
+            push_section(&mut bytes, KIND_LAYOUT, layout.as_bytes());
+            sections += 1;
+        }
+        for UnknownSection { kind, flags, payload } in &self.unknown {
+            push_section_with(&mut bytes, (*kind, *flags), payload);
             sections += 1;
         }
         let file_bytes = bytes.len() as u64;
@@ -168,10 +135,12 @@ impl Manifest {
             }
             section.check_tail(id_map_section::END, "ID_MAP")?;
         }
-        let skipped = rest.iter().filter(|section| flags_of(section.kind).is_none());
-        let skipped = skipped.map(|section| SkippedSection {
+        let living = Living::decode(rest, &entries)?;
+        let unknown = rest.iter().filter(|section| flags_of(section.kind).is_none());
+        let unknown = unknown.map(|section| UnknownSection {
             kind: section.kind,
-            writers_must_know: section.flags & FOR_WRITERS != 0,
+            flags: section.flags,
+            payload: section.payload.to_vec(),
         });
         Ok(Self {
             radius: store.radius,
@@ -180,144 +149,48 @@ impl Manifest {
             generation: store.generation,
             segments: entries,
             id_map,
-            skipped: skipped.collect(),
+            log: living.log,
+            deletions: living.deletions.unwrap_or_default(),
+            windows: living.windows,
+            layout: living.layout,
+            unknown: unknown.collect(),
         })
     }
 }
 
-/// A section whose checksums are right.
-struct Section<'a> {
-    kind: u32,
-    flags: u32,
-    payload: &'a [u8],
-    /// Offset of the payload.
-    at: usize,
+/// The sections of a store that is written to.
+#[derive(Default)]
+struct Living {
+    log: Option<LogSection>,
+    deletions: Option<Vec<DeletionsEntry>>,
+    windows: Option<WindowsSection>,
+    layout: Option<String>,
 }
 
-impl Section<'_> {
-    /// Checks the tail of the payload, behind its fields [MAN-10].
-    fn check_tail(&self, from: usize, name: &'static str) -> Result<(), Defect> {
-        match self.payload.iter().skip(from).position(|&byte| byte != 0) {
-            Some(place) => {
-                let feature = Unsupported::PayloadTail { section: name };
-                Err(Defect::unsupported(self.at + from + place, feature))
-            }
-            None => Ok(()),
+impl Living {
+    fn decode(sections: &[Section<'_>], segments: &[SegmentEntry]) -> Result<Self, Defect> {
+        let of_kind = |kind| sections.iter().filter(move |section| section.kind == kind);
+        let mut living = Self::default();
+        for section in of_kind(KIND_LOG) {
+            living.log = Some(LogSection::decode(section, living.log.as_ref(), segments)?);
         }
-    }
-}
-
-impl SegmentEntry {
-    fn encode(&self) -> Vec<u8> {
-        let mut payload = vec![0; segment_section::END + table_entry::END * self.tables.len()];
-        LE::write_u64(&mut payload[segment_section::SEGMENT_NUMBER], self.number);
-        LE::write_u64(&mut payload[segment_section::COUNT], self.count);
-        LE::write_u128(&mut payload[segment_section::SET_SUM], self.set_sum);
-        LE::write_u16(&mut payload[segment_section::TABLE_COUNT], self.tables.len() as u16);
-        LE::write_u16(&mut payload[segment_section::ENTRY_BYTES], table_entry::END as u16);
-        let entries = payload[segment_section::END..].chunks_exact_mut(table_entry::END);
-        for (entry, table) in entries.zip(&self.tables) {
-            LE::write_u64(&mut entry[table_entry::FILE_BYTES], table.file_bytes);
-            LE::write_u32(&mut entry[table_entry::HEADER_CRC], table.header_crc);
-            LE::write_u32(&mut entry[table_entry::FOOTER_CRC], table.footer_crc);
+        for section in of_kind(KIND_DELETIONS) {
+            let (before, log) = (living.deletions.as_deref(), living.log.as_ref());
+            let decoded = DeletionsEntry::decode_all(section, before, log, segments)?;
+            living.deletions = Some(decoded);
         }
-        payload
-    }
-
-    /// Decodes a segment that stands behind segment `after`.
-    fn decode(section: &Section<'_>, after: u64, next_segment: u64) -> Result<Self, Defect> {
-        let Section { payload, at, .. } = *section;
-        let short = |expected: usize| {
-            let corruption = Corruption::SegmentLength {
-                found: payload.len() as u64,
-                expected: expected as u64,
+        for section in of_kind(KIND_WINDOWS) {
+            let before = living.windows.as_ref();
+            living.windows = Some(WindowsSection::decode(section, before, segments)?);
+        }
+        for section in of_kind(KIND_LAYOUT) {
+            let text = std::str::from_utf8(section.payload).ok();
+            let Some(text) = text.filter(|_| living.layout.is_none()) else {
+                return Err(Defect::corrupt(section.at, Corruption::LayoutSection));
             };
-            Defect::corrupt(at, corruption)
-        };
-        if payload.len() < segment_section::END {
-            return Err(short(segment_section::END));
+            living.layout = Some(text.to_string());
         }
-        let found = LE::read_u16(&payload[segment_section::TABLE_COUNT]);
-        let entry_bytes = LE::read_u16(&payload[segment_section::ENTRY_BYTES]);
-        let end = segment_section::END + usize::from(entry_bytes) * usize::from(found);
-        if payload.len() < end {
-            return Err(short(end));
-        }
-        if !(1..=256).contains(&found) {
-            let offset = at + segment_section::TABLE_COUNT.start;
-            return Err(Defect::corrupt(offset, Corruption::TableCount { found }));
-        }
-        if payload[segment_section::RESERVED].iter().any(|&b| b != 0) {
-            let offset = at + segment_section::RESERVED.start;
-            return Err(Defect::unsupported(offset, Unsupported::SegmentReserved));
-        }
-        let number = LE::read_u64(&payload[segment_section::SEGMENT_NUMBER]);
-        if number <= after || number >= next_segment {
-            let corruption =
-                Corruption::SegmentNumber { found: number, after, below: next_segment };
-            return Err(Defect::corrupt(at, corruption));
-        }
-        if usize::from(entry_bytes) < table_entry::END || entry_bytes % 8 != 0 {
-            let offset = at + segment_section::ENTRY_BYTES.start;
-            return Err(Defect::corrupt(offset, Corruption::EntryBytes { found: entry_bytes }));
-        }
-        let entries = payload[segment_section::END..end].chunks_exact(entry_bytes.into());
-        if entries.clone().any(|entry| entry[table_entry::END..].iter().any(|&byte| byte != 0)) {
-            let feature = Unsupported::PayloadTail { section: "SEGMENT" };
-            return Err(Defect::unsupported(at + segment_section::END, feature));
-        }
-        section.check_tail(end, "SEGMENT")?;
-        let tables = entries
-            .map(|entry| TableEntry {
-                file_bytes: LE::read_u64(&entry[table_entry::FILE_BYTES]),
-                header_crc: LE::read_u32(&entry[table_entry::HEADER_CRC]),
-                footer_crc: LE::read_u32(&entry[table_entry::FOOTER_CRC]),
-            })
-            .collect();
-        Ok(Self {
-            number,
-            count: LE::read_u64(&payload[segment_section::COUNT]),
-            set_sum: LE::read_u128(&payload[segment_section::SET_SUM]),
-            tables,
-            ids: None,
-        })
-    }
-}
-
-impl IdsEntry {
-    fn encode(&self, segment: u64) -> [u8; ids_section::END] {
-        let mut payload = [0; ids_section::END];
-        LE::write_u64(&mut payload[ids_section::SEGMENT_NUMBER], segment);
-        LE::write_u64(&mut payload[ids_section::FILE_BYTES], self.file_bytes);
-        LE::write_u32(&mut payload[ids_section::HEADER_CRC], self.header_crc);
-        LE::write_u32(&mut payload[ids_section::DIRECTORY_CRC], self.directory_crc);
-        payload
-    }
-
-    /// Decodes the ids of a segment behind segment `after`, and gives them to it. Gives its number.
-    fn decode(
-        section: &Section<'_>,
-        after: u64,
-        segments: &mut [SegmentEntry],
-    ) -> Result<u64, Defect> {
-        let Section { payload, at, .. } = *section;
-        if payload.len() < ids_section::END {
-            let (found, expected) = (payload.len() as u64, ids_section::END as u64);
-            return Err(Defect::corrupt(at, Corruption::IdsSectionLength { found, expected }));
-        }
-        let found = LE::read_u64(&payload[ids_section::SEGMENT_NUMBER]);
-        // [SEG-4]: they ascend.
-        let segment = segments.binary_search_by_key(&found, |segment| segment.number);
-        let Some(segment) = segment.ok().filter(|_| found > after) else {
-            return Err(Defect::corrupt(at, Corruption::IdsSegment { found, after }));
-        };
-        section.check_tail(ids_section::END, "IDS")?;
-        segments[segment].ids = Some(Self {
-            file_bytes: LE::read_u64(&payload[ids_section::FILE_BYTES]),
-            header_crc: LE::read_u32(&payload[ids_section::HEADER_CRC]),
-            directory_crc: LE::read_u32(&payload[ids_section::DIRECTORY_CRC]),
-        });
-        Ok(found)
+        Ok(living)
     }
 }
 
@@ -366,63 +239,6 @@ fn decode_sections(bytes: &[u8]) -> Result<Vec<Section<'_>>, Defect> {
     Ok(sections)
 }
 
-/// Decodes the section at `at` and moves `at` behind it.
-fn decode_section<'a>(
-    bytes: &'a [u8],
-    section: u32,
-    at: &mut usize,
-) -> Result<Section<'a>, Defect> {
-    let start = *at;
-    let rest = &bytes[start..];
-    let bounds = |needed: u64| {
-        let corruption = Corruption::SectionBounds { section, needed, left: rest.len() as u64 };
-        Defect::corrupt(start, corruption)
-    };
-    let header =
-        rest.get(..section_header::END).ok_or_else(|| bounds(section_header::END as u64))?;
-    let found = LE::read_u32(&header[section_header::HEADER_CRC]);
-    let computed = crc32fast::hash(&header[..section_header::HEADER_CRC.start]);
-    if found != computed {
-        let corruption = Corruption::SectionHeaderChecksum { section, found, computed };
-        return Err(Defect::corrupt(start + section_header::HEADER_CRC.start, corruption));
-    }
-    let stated = LE::read_u64(&header[section_header::PAYLOAD_BYTES]);
-    let payload_bytes = usize::try_from(stated)
-        .ok()
-        .filter(|&n| n <= rest.len() && section_header::END + pad8(n) <= rest.len())
-        .ok_or_else(|| bounds(stated.saturating_add(section_header::END as u64)))?;
-    let flags = LE::read_u32(&header[section_header::FLAGS]);
-    if flags & RESERVED_FLAGS != 0 {
-        let offset = start + section_header::FLAGS.start;
-        return Err(Defect::unsupported(offset, Unsupported::SectionFlags { section, flags }));
-    }
-    let (payload, tail) = rest[section_header::END..].split_at(payload_bytes);
-    let found = LE::read_u32(&header[section_header::PAYLOAD_CRC]);
-    let computed = crc32fast::hash(payload);
-    if found != computed {
-        let corruption = Corruption::SectionChecksum { section, found, computed };
-        return Err(Defect::corrupt(start + section_header::END, corruption));
-    }
-    let padding = pad8(payload_bytes) - payload_bytes;
-    *at = start + section_header::END + payload_bytes + padding;
-    if tail[..padding].iter().any(|&b| b != 0) {
-        return Err(Defect::corrupt(*at - padding, Corruption::SectionPadding { section }));
-    }
-    let kind = LE::read_u32(&header[section_header::KIND]);
-    let set_aside = [KIND_DELETIONS, KIND_LOG].contains(&kind);
-    let must_be = flags_of(kind);
-    if set_aside || (must_be.is_none() && flags & CRITICAL != 0) {
-        let feature = Unsupported::CriticalSection { section, kind };
-        return Err(Defect::unsupported(start, feature));
-    }
-    let found = flags & (CRITICAL | FOR_WRITERS);
-    if let Some(expected) = must_be.filter(|&expected| expected != found) {
-        let corruption = Corruption::SectionFlags { section, kind, found, expected };
-        return Err(Defect::corrupt(start, corruption));
-    }
-    Ok(Section { kind, flags, payload, at: start + section_header::END })
-}
-
 /// The STORE payload.
 struct StoreFields {
     radius: u16,
@@ -469,18 +285,4 @@ impl StoreFields {
         let store_id = LE::read_u128(&payload[store_section::STORE_ID]);
         Ok(Self { radius, next_segment, store_id, generation })
     }
-}
-
-/// Appends a section: header, payload, padding.
-fn push_section(bytes: &mut Vec<u8>, kind: u32, payload: &[u8]) {
-    let mut header = [0; section_header::END];
-    LE::write_u32(&mut header[section_header::KIND], kind);
-    LE::write_u32(&mut header[section_header::FLAGS], flags_of(kind).unwrap_or(0));
-    LE::write_u64(&mut header[section_header::PAYLOAD_BYTES], payload.len() as u64);
-    LE::write_u32(&mut header[section_header::PAYLOAD_CRC], crc32fast::hash(payload));
-    let crc = crc32fast::hash(&header[..section_header::HEADER_CRC.start]);
-    LE::write_u32(&mut header[section_header::HEADER_CRC], crc);
-    bytes.extend_from_slice(&header);
-    bytes.extend_from_slice(payload);
-    bytes.resize(pad8(bytes.len()), 0);
 }

@@ -4,16 +4,22 @@
 //! with the constants here. Decoding is pure: bytes in, a value or a [`Defect`] out. Nothing here
 //! reads files, and nothing trusts a number before its rule was checked.
 
+mod deletions;
 mod footer;
 mod id_map;
 mod id_map_tag;
 mod ids;
+mod living;
+mod log;
 mod manifest;
 mod prefix;
+mod section;
+mod segment_entry;
 mod table;
 
 use std::path::Path;
 
+pub(crate) use deletions::{Deletion, Scope, decode_deletions, encode_deletions};
 pub(crate) use footer::Footer;
 pub(crate) use id_map::{
     ENTRY_BYTES, GROUP_STRINGS, ID_MAP_FILE, IdMapFooter, PAGE_GROUPS, PAGE_STRINGS, entries,
@@ -23,9 +29,14 @@ pub use id_map_tag::IdMapTag;
 pub(crate) use ids::{
     CHUNK_BYTES, GROUP_MARKS, IdsGeometry, IdsHeader, chunk_crc, digits, directory_crc,
 };
-pub use manifest::SkippedSection;
-pub(crate) use manifest::{IdsEntry, Manifest, SegmentEntry, TableEntry};
+pub(crate) use living::{DeletionsEntry, LogSection, WindowsSection};
+pub(crate) use log::{
+    Change, LogHeader, LogRecord, LogTag, Operation, RecordShape, promises, push_record, push_seal,
+};
+pub(crate) use manifest::Manifest;
 pub(crate) use prefix::{CRC_BYTES, FileKind, MOST_HEADER_BYTES};
+pub use section::SkippedSection;
+pub(crate) use segment_entry::{IdsEntry, SegmentEntry, TableEntry};
 pub use table::{BitRange, Codec};
 pub(crate) use table::{Geometry, TableHeader, check_padding, is_block_bytes, is_identity, is_top};
 
@@ -57,20 +68,41 @@ pub(crate) fn ids_name(segment: u64) -> String {
     format!("segment-{segment:016x}-ids.fpi")
 }
 
-/// The segment number in the name of a table or ids file; `None` for any other name.
+/// Name of the file of the deletions of segment `segment`.
+pub(crate) fn deletions_name(segment: u64) -> String {
+    format!("segment-{segment:016x}-deletions.fpd")
+}
+
+/// Name of the log with this number.
+pub(crate) fn log_name(number: u64) -> String {
+    format!("log-{number:016x}.fpl")
+}
+
+/// The number in the name of a log; `None` for any other name.
+pub(crate) fn log_number(name: &str) -> Option<u64> {
+    let number = name.strip_prefix("log-")?.strip_suffix(".fpl")?;
+    let number = u64::from_str_radix(number, 16).ok()?;
+    (log_name(number) == name).then_some(number)
+}
+
+/// The segment number in the name of a file of a segment; `None` for any other name.
 pub(crate) fn segment_number(name: &str) -> Option<u64> {
     let (segment, file) = name.strip_prefix("segment-")?.split_once('-')?;
     let number = u64::from_str_radix(segment, 16).ok()?;
     let expected = match file.strip_prefix("table-").and_then(|file| file.strip_suffix(".fpt")) {
         Some(table) => table_name(number, table.parse().ok()?),
-        None => ids_name(number),
+        None if file == "ids.fpi" => ids_name(number),
+        None => deletions_name(number),
     };
     (expected == name).then_some(number)
 }
 
 /// Whether `name` is one that a writer gives to the files it creates in a store.
 pub(crate) fn is_writers_name(name: &str) -> bool {
-    name == MANIFEST_TEMPORARY || is_temporary_name(name) || segment_number(name).is_some()
+    name == MANIFEST_TEMPORARY
+        || is_temporary_name(name)
+        || segment_number(name).is_some()
+        || log_number(name).is_some()
 }
 
 /// Rounds up to a multiple of 8.
@@ -100,6 +132,21 @@ impl Defect {
     /// The bytes at `offset` use something unknown.
     pub(crate) fn unsupported(offset: usize, feature: Unsupported) -> Self {
         Self { offset: offset as u64, what: What::Unsupported(feature) }
+    }
+
+    /// The same, of bytes that stand so far behind the start of their file.
+    pub(crate) fn moved(self, by: u64) -> Self {
+        Self { offset: self.offset + by, ..self }
+    }
+
+    /// Whether the bytes are not what a writer wrote.
+    pub(crate) fn is_corrupt(&self) -> bool {
+        matches!(self.what, What::Corrupt(_))
+    }
+
+    /// Whether a header is too short for its fields, though its CRC is right.
+    pub(crate) fn is_short_header(&self) -> bool {
+        matches!(self.what, What::Corrupt(Corruption::HeaderTooShort { .. }))
     }
 
     /// The error that names the file.
@@ -172,6 +219,33 @@ layout!(
     STRING_COUNT = 0 + 8, FILE_BYTES = 8 + 8, FOOTER_CRC = 16 + 4; 20
 );
 layout!(
+    /// Section 3.7.
+    log_section:
+    FIRST_LOG = 0 + 8, SEQUENCE = 8 + 8, FLAGS = 16 + 4, RESERVED = 20 + 4, WRITTEN_BYTES = 24 + 8,
+    INSERTED_BYTES = 32 + 8; 40
+);
+layout!(
+    /// Section 3.8; the entries follow.
+    deletions_section:
+    ENTRY_COUNT = 0 + 4, ENTRY_BYTES = 4 + 2, RESERVED = 6 + 2; 8
+);
+layout!(
+    /// Section 3.8.
+    deletions_entry:
+    SEGMENT_NUMBER = 0 + 8, SEQUENCE = 8 + 8, FILE_BYTES = 16 + 8, HEADER_CRC = 24 + 4,
+    FOOTER_CRC = 28 + 4; 32
+);
+layout!(
+    /// Section 3.9; the entries follow.
+    windows_section:
+    WINDOW_SECONDS = 0 + 8, ENTRY_COUNT = 8 + 4, ENTRY_BYTES = 12 + 2, RESERVED = 14 + 2; 16
+);
+layout!(
+    /// Section 3.9.
+    window_entry:
+    SEGMENT_NUMBER = 0 + 8, WINDOW = 8 + 8; 16
+);
+layout!(
     /// Section 4.1; the bit ranges follow.
     table_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
@@ -204,6 +278,29 @@ layout!(
     RESERVED = 45 + 7, HEADER_CRC = 52 + 4; 56
 );
 
+layout!(
+    /// Section 9; the deletions follow.
+    deletions_header:
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
+    COUNT = 16 + 8, SEGMENT_NUMBER = 24 + 8, RESERVED = 32 + 4, HEADER_CRC = 36 + 4; 40
+);
+layout!(
+    /// Section 9.
+    deletion:
+    FINGERPRINT = 0 + 8, ID = 8 + 8, SEQUENCE_AND_SCOPE = 16 + 8; 24
+);
+layout!(
+    /// Section 10; the records follow.
+    log_header:
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
+    STORE_ID = 16 + 16, LOG_NUMBER = 32 + 8, SEQUENCE = 40 + 8, FLAGS = 48 + 4, HEADER_CRC = 52 + 4; 56
+);
+layout!(
+    /// Section 10; the payload follows, then padding and a CRC.
+    log_record:
+    HEADER_CRC = 0 + 4, PAYLOAD_BYTES = 4 + 4, FIRST_SEQUENCE = 8 + 8, DURABLE_SEQUENCE = 16 + 8,
+    OPERATION_COUNT = 24 + 4, KIND = 28 + 1, RESERVED = 29 + 3; 32
+);
 layout!(
     /// Section 1.1 of `ID-MAP.md`.
     id_map_header:
@@ -247,6 +344,15 @@ mod tests {
             ("table-entry", table_entry::FIELDS, table_entry::END),
             ("ids-section", ids_section::FIELDS, ids_section::END),
             ("id-map-section", id_map_section::FIELDS, id_map_section::END),
+            ("log-section", log_section::FIELDS, log_section::END),
+            ("deletions-section", deletions_section::FIELDS, deletions_section::END),
+            ("deletions-entry", deletions_entry::FIELDS, deletions_entry::END),
+            ("windows-section", windows_section::FIELDS, windows_section::END),
+            ("window-entry", window_entry::FIELDS, window_entry::END),
+            ("deletions-header", deletions_header::FIELDS, deletions_header::END),
+            ("deletion", deletion::FIELDS, deletion::END),
+            ("log-header", log_header::FIELDS, log_header::END),
+            ("log-record", log_record::FIELDS, log_record::END),
             ("ids-header", ids_header::FIELDS, ids_header::END),
             ("id-map-header", id_map_header::FIELDS, id_map_header::END),
             ("id-map-footer", id_map_footer::FIELDS, id_map_footer::END),
@@ -284,6 +390,10 @@ mod tests {
     fn only_names_that_a_writer_gives_are_recognised_as_such() {
         assert!(is_writers_name(&table_name(0xab, 7)));
         assert!(is_writers_name(&ids_name(0xab)));
+        assert!(is_writers_name(&deletions_name(0xab)));
+        assert!(is_writers_name(&log_name(0xab)));
+        assert_eq!(log_number(&log_name(u64::MAX)), Some(u64::MAX));
+        assert_eq!(segment_number(&deletions_name(7)), Some(7));
         assert!(is_writers_name(MANIFEST_TEMPORARY));
         assert!(is_writers_name(".tmp-fpstore-0aZ9bY"));
         for foreign in [
@@ -301,6 +411,12 @@ mod tests {
             "segment-0000000000000001-ids.fpt",
             "segment-0000000000000001-ids.fpi.bak",
             "segment-1-ids.fpi",
+            "segment-0000000000000001-deletions.fpi",
+            "segment-0000000000000001-deletions.fpd.bak",
+            "log-0000000000000001.fpl.bak",
+            "log-00000000000000AB.fpl",
+            "log-+000000000000001.fpl",
+            "log-1.fpl",
             "photos",
             MANIFEST_NAME,
         ] {

@@ -8,8 +8,8 @@ use std::str::FromStr;
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{
-    CRC_BYTES, Defect, FileKind, LOW_BITS, SegmentEntry, block, block_wide, pad8, table_footer,
-    table_header,
+    CRC_BYTES, Defect, FileKind, LOW_BITS, SegmentEntry, TableEntry, block, block_wide, pad8,
+    table_footer, table_header,
 };
 use crate::error::{Corruption, Error, Unsupported};
 
@@ -155,6 +155,19 @@ impl TableHeader {
         }
         FILE.check_tail(&header, table_header::END + 2 * decoded.top.len())?;
         Ok((decoded, header_crc))
+    }
+
+    /// What a manifest would say of a table file, by what it says of itself: its number of fingerprints, their sum, and
+    /// its entry.
+    pub(crate) fn describe(file: &[u8]) -> Option<(u64, u128, TableEntry)> {
+        let (header, header_crc) = FILE.header(file).ok()?;
+        let fields = (header.len() >= table_header::END).then(|| Self::decode_fields(&header));
+        let Self { count, set_sum, .. } = fields?.ok()?;
+        let footer_crc = LE::read_u32(
+            file.last_chunk::<{ table_footer::END }>()?.get(table_footer::FOOTER_CRC)?,
+        );
+        let file_bytes = file.len() as u64;
+        Some((count, set_sum, TableEntry { file_bytes, header_crc, footer_crc }))
     }
 
     /// The fields of fixed width, without the top.
@@ -315,7 +328,7 @@ impl Geometry {
         }
     }
 
-    /// Writes key count and first key of a block. The count fits, as section 10 of the specification
+    /// Writes key count and first key of a block. The count fits, as section 12 of the specification
     /// shows.
     pub(crate) fn write_block_header(&self, bytes: &mut [u8], count: u32, first: u64) {
         if self.is_wide() {

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::vec;
 
 use super::reader::IdColumn;
 use crate::error::Result;
@@ -25,13 +26,22 @@ enum IdRuns {
     Several(Vec<IdRun>),
 }
 
-/// The ids of a fingerprint in one segment.
+/// The ids of a fingerprint in one segment, or in memory.
 struct IdRun {
-    column: Arc<IdColumn>,
-    /// Numbers of ids that were not read.
-    left: Range<u64>,
+    from: IdSource,
     /// The id that was read last and not given yet; only where there are several runs.
     head: Option<u64>,
+}
+
+enum IdSource {
+    Column {
+        column: Arc<IdColumn>,
+        /// Numbers of ids that were not read.
+        left: Range<u64>,
+        /// Those of them that are hidden, the last first.
+        hidden: Vec<u64>,
+    },
+    Memory(vec::IntoIter<u64>),
 }
 
 impl IdRuns {
@@ -53,9 +63,29 @@ impl IdRuns {
 }
 
 impl Ids {
-    /// Adds those ids of a column whose numbers are given.
-    pub(crate) fn add(&mut self, column: &Arc<IdColumn>, numbers: Range<u64>) {
-        let run = IdRun { column: Arc::clone(column), left: numbers, head: None };
+    /// Adds those ids of a column whose numbers are given, but for some that are hidden. Both ascend.
+    pub(crate) fn add(
+        &mut self,
+        column: &Arc<IdColumn>,
+        numbers: Range<u64>,
+        mut hidden: Vec<u64>,
+    ) {
+        hidden.reverse();
+        let column = Arc::clone(column);
+        self.add_run(IdSource::Column { column, left: numbers, hidden });
+    }
+
+    /// Adds ids in any order.
+    pub(crate) fn add_list(&mut self, mut ids: Vec<u64>) {
+        if !ids.is_empty() {
+            ids.sort_unstable();
+            ids.dedup();
+            self.add_run(IdSource::Memory(ids.into_iter()));
+        }
+    }
+
+    fn add_run(&mut self, from: IdSource) {
+        let run = IdRun { from, head: None };
         self.runs = match std::mem::take(&mut self.runs) {
             IdRuns::None => IdRuns::One(run),
             IdRuns::One(first) => IdRuns::Several(vec![first, run]),
@@ -67,9 +97,9 @@ impl Ids {
     }
 
     /// Number of ids that are left, in constant time. A store that [`Packer`](crate::Packer) wrote has
-    /// one segment; an id that stands in several counts in each.
+    /// one segment; an id that stands in several, or was inserted again, counts in each.
     pub fn len(&self) -> u64 {
-        let left = |run: &IdRun| run.left.end - run.left.start + u64::from(run.head.is_some());
+        let left = |run: &IdRun| run.from.len() + u64::from(run.head.is_some());
         self.runs.as_slice().iter().map(left).sum()
     }
 
@@ -79,9 +109,28 @@ impl Ids {
     }
 }
 
+impl IdSource {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Column { left, hidden, .. } => left.end - left.start - hidden.len() as u64,
+            Self::Memory(ids) => ids.len() as u64,
+        }
+    }
+}
+
 impl IdRun {
+    #[inline]
     fn read(&mut self) -> Result<Option<u64>> {
-        self.left.next().map(|number| self.column.id(number)).transpose()
+        match &mut self.from {
+            IdSource::Column { column, left, hidden } => {
+                while hidden.last().is_some_and(|&number| number == left.start) {
+                    hidden.pop();
+                    left.start += 1;
+                }
+                left.next().map(|number| column.id(number)).transpose()
+            }
+            IdSource::Memory(ids) => Ok(ids.next()),
+        }
     }
 }
 

@@ -2,17 +2,17 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
+use crate::access::ReadFiles;
 use crate::error::{Corruption, Error, Result};
-use crate::files::open_regular;
 use crate::format::{
     self, CHUNK_BYTES, Defect, GROUP_MARKS, IdsEntry, IdsGeometry, IdsHeader, SegmentEntry,
 };
 use crate::mapped::Bytes;
-use crate::table::{Access, Table, Verified};
+use crate::table::Verified;
 
 /// The open ids of a segment. Any number of threads may use it.
 pub(crate) struct IdColumn {
@@ -26,25 +26,22 @@ pub(crate) struct IdColumn {
 }
 
 impl IdColumn {
-    /// Opens the ids of a segment in `directory`, whose identity table is `table`. Reads and checks
+    /// Opens the ids of a segment, whose identity table has so many blocks. Reads and checks
     /// the header and the directory; chunks are read when they are needed.
     pub(crate) fn open(
-        directory: &Path,
+        files: &dyn ReadFiles,
         segment: &SegmentEntry,
         entry: &IdsEntry,
-        table: &Table,
-        access: Access,
+        block_count: u64,
     ) -> Result<Self> {
-        let path = directory.join(format::ids_name(segment.number));
-        let file = open_regular(&path).map_err(|source| match source.kind() {
+        let name = format::ids_name(segment.number);
+        let path = files.path(&name);
+        let bytes = files.bytes(&name).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => Defect::corrupt(0, Corruption::IdsMissing).in_file(&path),
             _ => Error::io(&path, "open the ids")(source),
         })?;
-        let bytes = match access {
-            Access::Mapped => Bytes::map(&file).map_err(Error::io(&path, "map the ids"))?,
-            Access::InMemory => Bytes::read(&file).map_err(Error::io(&path, "read the ids"))?,
-        };
-        let of_table = (table.header_crc, segment.count, table.block_count());
+        let table_crc = segment.tables.first().map_or(0, |table| table.header_crc);
+        let of_table = (table_crc, segment.count, block_count);
         let header = IdsHeader::decode(&bytes, entry, of_table)
             .and_then(|header| header.check_directory(&bytes, entry).map(|()| header))
             .map_err(|defect| defect.in_file(&path))?;
@@ -76,6 +73,12 @@ impl IdColumn {
             let corruption = Corruption::BlockRank { block, found: first, expected: count };
             return Err(self.error(self.geometry.ranks.start, corruption));
         };
+        self.of_rank(rank)
+    }
+
+    /// The numbers of the ids of the fingerprint with so many less ones in the segment.
+    pub(crate) fn of_rank(&self, rank: u64) -> Result<Range<u64>> {
+        let count = self.header.count;
         if !self.header.has_marks() {
             return Ok(rank..rank + 1);
         }
@@ -86,6 +89,22 @@ impl IdColumn {
             return Err(self.error(self.geometry.marks.start, Corruption::Marks { group }));
         }
         Ok(start..end)
+    }
+
+    /// The numbers, among those of one fingerprint, of the ids in a list; ids and list ascend.
+    pub(crate) fn find(&self, numbers: Range<u64>, ids: &[u64]) -> Result<Vec<u64>> {
+        let mut found = Vec::new();
+        for &id in ids {
+            let (mut start, mut end) = (numbers.start, numbers.end);
+            while start < end {
+                let middle = start + (end - start) / 2;
+                if self.id(middle)? < id { start = middle + 1 } else { end = middle }
+            }
+            if start < numbers.end && self.id(start)? == id {
+                found.push(start);
+            }
+        }
+        Ok(found)
     }
 
     /// The number behind the ids of the fingerprint whose first id has number `start`.
@@ -114,7 +133,7 @@ impl IdColumn {
     }
 
     /// The rank of the first fingerprint of a block of the identity table.
-    pub(super) fn rank(&self, block: u64) -> Result<u64> {
+    pub(crate) fn rank(&self, block: u64) -> Result<u64> {
         self.entry(&self.geometry.ranks, self.geometry.rank_bits, block)
     }
 

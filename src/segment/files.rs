@@ -34,6 +34,11 @@ impl<S: Storage> NewFiles<S> {
         Ok(file)
     }
 
+    /// Removes unless [kept](Self::keep) also a file that somebody else has created.
+    pub(crate) fn add(&mut self, name: &str) {
+        self.created.push(name.to_string());
+    }
+
     /// Makes the bytes of a file durable.
     pub(crate) fn sync(&self, file: &mut S::File, name: &str, action: &'static str) -> Result<()> {
         self.storage.sync(file).map_err(self.error(name, action))

@@ -1,16 +1,16 @@
 //! Reads segments.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use crate::access::ReadFiles;
 use crate::costs::SearchCosts;
 use crate::design::Design;
 use crate::error::Result;
 use crate::format::SegmentEntry;
 use crate::ids::IdColumn;
 use crate::plan::{self, Touched};
-use crate::table::{Access, Table};
+use crate::table::Table;
 use crate::thresholds::shared::Solved;
 use crate::thresholds::solver::Thresholds;
 
@@ -27,13 +27,13 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Opens the tables and the ids of `entry` in `directory`.
-    pub(crate) fn open(directory: &Path, entry: &SegmentEntry, access: Access) -> Result<Self> {
+    /// Opens the tables and the ids of `entry`.
+    pub(crate) fn open(files: &dyn ReadFiles, entry: &SegmentEntry) -> Result<Self> {
         let tables = (0..entry.tables.len())
-            .map(|number| Table::open(directory, entry, number, access))
+            .map(|number| Table::open(files, entry, number))
             .collect::<Result<Vec<_>>>()?;
         let ids = entry.ids.as_ref();
-        let open_ids = |ids| IdColumn::open(directory, entry, ids, &tables[0], access);
+        let open_ids = |ids| IdColumn::open(files, entry, ids, tables[0].block_count());
         let ids = ids.map(open_ids).transpose()?;
         let tops = tables.iter().map(|table| table.header().top.clone()).collect();
         let design = Design::from_tops(tops)?;
@@ -76,6 +76,12 @@ impl Segment {
     pub(crate) fn identity(&self) -> &Table {
         // The manifest rule [SEG-2] gives every segment a table.
         &self.tables[0]
+    }
+
+    /// Bytes of all files.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        let ids = self.ids.as_ref().map_or(0, |ids| ids.file_bytes());
+        ids + self.tables.iter().map(Table::file_bytes).sum::<u64>()
     }
 
     /// The ids, if it has some.

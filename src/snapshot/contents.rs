@@ -1,15 +1,18 @@
 //! The segments of one moment.
 
 use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::parts::{Base, Parts};
+use super::settle::settle;
 use super::union;
-use crate::error::Result;
-use crate::format::{IdMapTag, MANIFEST_NAME, Manifest, SkippedSection};
+use crate::error::{Error, Result};
+use crate::format::{IdMapTag, SkippedSection};
 use crate::ids::Ids;
 use crate::segment::Segment;
-use crate::table::Access;
+use crate::tail::TailView;
 
 /// The fingerprints of a store at one moment, open for reading.
 ///
@@ -32,94 +35,82 @@ use crate::table::Access;
 /// ```
 #[derive(Clone)]
 pub struct Snapshot {
-    contents: Arc<Contents>,
-}
-
-struct Contents {
-    radius: u32,
-    manifest: Vec<u8>,
-    segments: Vec<Arc<Segment>>,
-    id_map: Option<IdMapTag>,
-    store_id: u128,
-    generation: u64,
-    skipped: Vec<SkippedSection>,
+    parts: Arc<Parts>,
+    /// The same without tails, once that was asked for.
+    settled: Arc<OnceLock<Snapshot>>,
 }
 
 impl Snapshot {
-    /// Opens what a manifest names in the directory `path`. Segments that are open already are taken
-    /// from the `earlier` snapshot, if it has them.
-    pub(crate) fn open(
-        path: &Path,
-        manifest: &[u8],
-        access: Access,
-        earlier: Option<&Snapshot>,
-    ) -> Result<Self> {
-        let decoded = Manifest::decode(manifest);
-        let decoded = decoded.map_err(|defect| defect.in_file(&path.join(MANIFEST_NAME)))?;
-        let earlier = earlier.filter(|earlier| earlier.id() == decoded.store_id);
-        let open = |entry| {
-            let known = earlier.into_iter().flat_map(Snapshot::segments);
-            match known.into_iter().find(|segment| segment.entry() == entry) {
-                Some(segment) => Ok(Arc::clone(segment)),
-                None => Segment::open(path, entry, access).map(Arc::new),
-            }
-        };
-        let segments = decoded.segments.iter().map(open).collect::<Result<_>>()?;
-        let contents = Contents {
-            radius: u32::from(decoded.radius),
-            manifest: manifest.to_vec(),
-            segments,
-            id_map: decoded.id_map,
-            store_id: decoded.store_id,
-            generation: decoded.generation,
-            skipped: decoded.skipped,
-        };
-        Ok(Self { contents: Arc::new(contents) })
+    /// What these parts are.
+    pub(crate) fn new(base: Arc<Base>, tails: Vec<TailView>) -> Self {
+        Self { parts: Arc::new(Parts { base, tails }), settled: Arc::default() }
     }
 
-    /// Whether this is the other one, or a clone of it.
-    pub(crate) fn is_same(&self, other: &Snapshot) -> bool {
-        Arc::ptr_eq(&self.contents, &other.contents)
+    /// What it is made of.
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    /// The same fingerprints in segments alone, for whoever reads these: what was written last becomes one
+    /// in memory, the first time.
+    pub(crate) fn settled(&self) -> Result<Snapshot> {
+        if self.parts.tails.is_empty() {
+            return Ok(self.clone());
+        }
+        if let Some(settled) = self.settled.get() {
+            return Ok(settled.clone());
+        }
+        let parts = settle(&self.parts)?;
+        let settled = Snapshot { parts: Arc::new(parts), settled: Arc::default() };
+        Ok(self.settled.get_or_init(|| settled).clone())
+    }
+
+    /// Whether it is about the same manifest as another one, and as much of the logs.
+    pub(crate) fn sees_the_same_as(&self, other: &Snapshot) -> bool {
+        let end = |snapshot: &Snapshot| snapshot.parts.tails.last().map(TailView::next_sequence);
+        Arc::ptr_eq(&self.parts.base, &other.parts.base) && end(self) == end(other)
     }
 
     /// The segments.
     pub(crate) fn segments(&self) -> &[Arc<Segment>] {
-        &self.contents.segments
+        &self.parts.base.segments
     }
 
     /// The manifest, as it stands in its file.
     pub(crate) fn manifest(&self) -> &[u8] {
-        &self.contents.manifest
+        &self.parts.base.bytes
     }
 
     /// The Hamming radius that the store was planned for. Any other may be asked as well.
     pub fn radius(&self) -> u32 {
-        self.contents.radius
+        u32::from(self.parts.base.manifest.radius)
     }
 
     /// Which store this is: the same in all its generations, and in copies of its directory. A first
     /// pack of the same fingerprints with the same options gives the same id.
     pub fn id(&self) -> u128 {
-        self.contents.store_id
+        self.parts.base.manifest.store_id
     }
 
     /// How often the store was written: 1 after the first pack, one more after each that replaced it.
     /// Of two copies with the same [`Self::id`], that with the lower generation is out of date.
     pub fn generation(&self) -> u64 {
-        self.contents.generation
+        self.parts.base.manifest.generation
     }
 
     /// Parts of the store that this version of fpstore does not know, and does not need for any answer
     /// that it gives.
-    pub fn skipped_sections(&self) -> &[SkippedSection] {
-        &self.contents.skipped
+    pub fn skipped_sections(&self) -> Vec<SkippedSection> {
+        let unknown = self.parts.base.manifest.unknown.iter();
+        unknown.map(|section| section.skipped()).collect()
     }
 
-    /// The number of fingerprints in all segments. A store that [`Packer`](crate::Packer) wrote has one segment,
-    /// so this is the size of the set; a fingerprint that stands in several segments counts in
-    /// each.
+    /// The number of fingerprints in all segments, and of insertions that no segment holds yet. A store that
+    /// [`Packer`](crate::Packer) wrote has one segment, so this is the size of the set; a fingerprint that
+    /// stands in several segments counts in each, and one that was deleted counts until segments are merged.
     pub fn len(&self) -> u64 {
-        self.segments().iter().fold(0, |sum, segment| sum.saturating_add(segment.count()))
+        let tails = self.parts.tails.iter().map(TailView::len).fold(0, u64::saturating_add);
+        self.segments().iter().fold(tails, |sum, segment| sum.saturating_add(segment.count()))
     }
 
     /// Whether it holds no fingerprint.
@@ -129,14 +120,60 @@ impl Snapshot {
 
     /// Whether ids are stored with the fingerprints, in some segment.
     pub fn has_ids(&self) -> bool {
-        self.segments().iter().any(|segment| segment.id_column().is_some())
+        let log = self.parts.base.manifest.log;
+        log.is_some_and(|log| log.shape.ids)
+            || self.segments().iter().any(|segment| segment.id_column().is_some())
     }
 
     /// Which id map belongs to the store; `None` where ids are just numbers, or there are none.
     ///
     /// The map is a file of its own, which the store neither reads nor checks.
     pub fn id_map(&self) -> Option<IdMapTag> {
-        self.contents.id_map
+        self.parts.base.manifest.id_map
+    }
+
+    /// What was inserted at these times: of a store that has windows of time all those windows that lie in the
+    /// range or partly so, since of a record no more is known than its window. Reads only segments of these windows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] if the store has no windows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::{Duration, SystemTime};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let day = Duration::from_secs(24 * 60 * 60);
+    /// let options = fpstore::StoreOptions::new().window(Some(day));
+    /// let writer = options.create(directory.path().join("news"))?;
+    /// let now = SystemTime::now();
+    /// writer.insert_at(0b1011, 1, now - 30 * day)?;
+    /// writer.insert_at(0b1111, 2, now)?;
+    ///
+    /// let this_week = writer.snapshot().between(now - 7 * day..now + day)?;
+    /// assert_eq!(this_week.search(0b1011, 3)?.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn between(&self, times: Range<SystemTime>) -> Result<Snapshot> {
+        let Some(windows) = &self.parts.base.manifest.windows else {
+            return Err(Error::InvalidOption {
+                option: "time",
+                value: format!("{times:?}"),
+                expected: "the store has no windows of time".to_string(),
+            });
+        };
+        let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let first = since(times.start).as_secs() / windows.seconds;
+        // The end is no part of the range.
+        let end = since(times.end).as_nanos().div_ceil(u128::from(windows.seconds) * 1_000_000_000);
+        let wanted = first..u64::try_from(end).unwrap_or(u64::MAX);
+        let is_wanted =
+            |place: usize| windows.windows.get(place).is_some_and(|at| wanted.contains(at));
+        let base = self.parts.base.restricted(is_wanted);
+        let tails = self.parts.tails.iter().map(|tail| tail.within(wanted.clone())).collect();
+        Ok(Self::new(Arc::new(base), tails))
     }
 
     /// Whether `fingerprint` is stored. Reads at most one block per segment.
@@ -145,7 +182,7 @@ impl Snapshot {
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if that block is damaged.
     pub fn contains(&self, fingerprint: u64) -> Result<bool> {
-        union::holds(self.segments(), fingerprint)
+        union::holds(&self.parts, fingerprint)
     }
 
     /// The ids of `fingerprint`, ascending and each once; none if it is not stored, or stored without
@@ -173,7 +210,7 @@ impl Snapshot {
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the block, or what tells the number of ids, is damaged. The iterator gives
     /// that error where the ids themselves are.
     pub fn ids(&self, fingerprint: u64) -> Result<Ids> {
-        union::ids_of(self.segments(), fingerprint)
+        union::ids_of(&self.parts, fingerprint)
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::contents::Snapshot;
 use super::cursor::{Cursor, Decode};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::Ids;
 
 /// The fingerprints of a [`Snapshot`], ascending and each once; ends after the first error.
 pub struct Iter {
-    cursor: Cursor,
+    cursor: Result<Cursor, Option<Error>>,
     /// Fingerprints that come next, from `at` on.
     ready: Vec<u64>,
     at: usize,
@@ -15,7 +15,7 @@ pub struct Iter {
 
 impl Iter {
     pub(super) fn new(snapshot: &Snapshot, start: u64) -> Self {
-        let cursor = Cursor::new(snapshot, start, Decode::Alone);
+        let cursor = Cursor::new(snapshot, start, Decode::Alone).map_err(Some);
         Self { cursor, ready: Vec::new(), at: 0 }
     }
 
@@ -23,8 +23,12 @@ impl Iter {
     #[cold]
     fn refill(&mut self) -> Option<Result<u64>> {
         self.at = 0;
-        if let Err(error) = self.cursor.next_piece(&mut self.ready) {
-            self.cursor.end();
+        let filled = match &mut self.cursor {
+            Ok(cursor) => cursor.next_piece(&mut self.ready),
+            Err(error) => error.take().map_or(Ok(()), Err),
+        };
+        if let Err(error) = filled {
+            self.cursor = Err(None);
             self.ready.clear();
             return Some(Err(error));
         }
@@ -72,12 +76,12 @@ impl std::iter::FusedIterator for Iter {}
 ///
 /// Reads the blocks and the ids in the order of the files, and looks nothing up.
 pub struct IterWithIds {
-    cursor: Cursor,
+    cursor: Result<Cursor, Option<Error>>,
 }
 
 impl IterWithIds {
     pub(super) fn new(snapshot: &Snapshot) -> Self {
-        Self { cursor: Cursor::with_ids(snapshot) }
+        Self { cursor: Cursor::with_ids(snapshot).map_err(Some) }
     }
 }
 
@@ -85,9 +89,12 @@ impl Iterator for IterWithIds {
     type Item = Result<(u64, Ids)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.cursor.next_with_ids().transpose();
+        let next = match &mut self.cursor {
+            Ok(cursor) => cursor.next_with_ids().transpose(),
+            Err(error) => error.take().map(Err),
+        };
         if !matches!(next, Some(Ok(_))) {
-            self.cursor.end();
+            self.cursor = Err(None);
         }
         next
     }

@@ -7,7 +7,10 @@
 
 mod contents;
 pub(crate) mod cursor;
+mod hiding;
 mod iter;
+pub(crate) mod parts;
+mod settle;
 mod shards;
 mod stats;
 pub(crate) mod union;
@@ -15,5 +18,5 @@ mod verify;
 
 pub use contents::Snapshot;
 pub use iter::{Iter, IterWithIds};
-pub use stats::{SegmentStats, Stats};
+pub use stats::{LivingStats, SegmentStats, Stats};
 pub use verify::VerifyReport;

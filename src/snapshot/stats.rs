@@ -1,8 +1,11 @@
 //! What a snapshot is made of, and what it takes.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use super::contents::Snapshot;
 use crate::design::Design;
 use crate::error::Result;
+use crate::format::LogSection;
 use crate::ids::IdStats;
 use crate::table::TableStats;
 
@@ -14,10 +17,41 @@ pub struct Stats {
     pub radius: u32,
     /// The number of fingerprints, as [`Snapshot::len`] gives it.
     pub fingerprints: u64,
-    /// Bytes of all files.
+    /// Bytes of all files but logs.
     pub bytes: u64,
     /// The segments.
     pub segments: Vec<SegmentStats>,
+    /// Of a store that is written to.
+    pub living: Option<LivingStats>,
+}
+
+/// What a store that is written to is made of besides its segments.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LivingStats {
+    /// Whether every fingerprint has ids; else none has.
+    pub ids: bool,
+    /// The length of a window of time, if it has windows.
+    pub window: Option<Duration>,
+    /// The number of the last operation that is seen. Insertions and deletions are counted from 1 on.
+    pub sequence: u64,
+    /// Operations that stand in the log and in no segment yet.
+    pub log_operations: u64,
+    /// Of these the insertions.
+    pub log_insertions: u64,
+    /// Deletions of segments that other segments may need to know.
+    pub deletions: u64,
+    /// Bytes that were written to the store, with its logs and manifests, up to the last segment.
+    pub written_bytes: u64,
+    /// Bytes of the records that were inserted until then: 8 for each fingerprint, and 8 for each id.
+    pub inserted_bytes: u64,
+}
+
+impl LivingStats {
+    /// How often each byte that was inserted was written; `None` if nothing was.
+    pub fn write_amplification(&self) -> Option<f64> {
+        (self.inserted_bytes > 0).then(|| self.written_bytes as f64 / self.inserted_bytes as f64)
+    }
 }
 
 /// The size of a segment and what it is made of.
@@ -34,6 +68,10 @@ pub struct SegmentStats {
     pub tables: Vec<TableStats>,
     /// The ids, if it has some.
     pub ids: Option<IdStats>,
+    /// When its window of time begins, if the store has windows.
+    pub since: Option<SystemTime>,
+    /// Deletions of records that were written before it.
+    pub deletions: u64,
 }
 
 impl Snapshot {
@@ -43,10 +81,22 @@ impl Snapshot {
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if a histogram is damaged.
     pub fn stats(&self) -> Result<Stats> {
+        let base = &self.parts().base;
+        let windows = base.manifest.windows.as_ref();
+        let since = |place: usize| {
+            let windows = windows?;
+            let seconds = windows.windows.get(place)?.checked_mul(windows.seconds)?;
+            UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+        };
+        let deletions = |number: u64| {
+            let of_segment = base.lists().filter(|(entry, _)| entry.segment == number);
+            of_segment.map(|(_, list)| list.len() as u64).sum()
+        };
         let segments = self
             .segments()
             .iter()
-            .map(|segment| {
+            .enumerate()
+            .map(|(place, segment)| {
                 let tables = segment.tables().iter().map(|table| table.stats());
                 Ok(SegmentStats {
                     number: segment.number(),
@@ -54,26 +104,48 @@ impl Snapshot {
                     count: segment.count(),
                     tables: tables.collect::<Result<_>>()?,
                     ids: segment.id_column().map(|ids| ids.stats()),
+                    since: since(place),
+                    deletions: deletions(segment.number()),
                 })
             })
             .collect::<Result<Vec<_>>>()?;
         let tables = segments.iter().flat_map(|segment| &segment.tables);
         let tables = tables.map(|table| table.file_bytes);
+        let lists = base.manifest.deletions.iter().map(|entry| entry.file_bytes);
         let ids = segments.iter().filter_map(|segment| segment.ids).map(|ids| ids.file_bytes);
         Ok(Stats {
             radius: self.radius(),
             fingerprints: self.len(),
-            bytes: self.manifest().len() as u64 + tables.chain(ids).sum::<u64>(),
+            bytes: self.manifest().len() as u64 + tables.chain(ids).chain(lists).sum::<u64>(),
             segments,
+            living: base.manifest.log.map(|log| self.living_stats(&log)),
         })
     }
 
+    fn living_stats(&self, log: &LogSection) -> LivingStats {
+        let tails = &self.parts().tails;
+        let last = tails.last().map_or(log.sequence, |tail| tail.next_sequence() - 1);
+        let base = &self.parts().base;
+        LivingStats {
+            ids: log.shape.ids,
+            window: base.manifest.windows.as_ref().map(|at| Duration::from_secs(at.seconds)),
+            sequence: last,
+            log_operations: last.saturating_sub(log.sequence),
+            log_insertions: tails.iter().map(|tail| tail.len()).sum(),
+            deletions: base.lists().map(|(_, list)| list.len() as u64).sum(),
+            written_bytes: log.written_bytes,
+            inserted_bytes: log.inserted_bytes,
+        }
+    }
+
     /// Bytes of heap that the open files take (router directories and the bitmaps of checked
-    /// blocks), besides the files themselves where they are in memory, and some 45 KiB per table for
+    /// blocks), what stands in no segment yet, and deletions, besides the files themselves where they are in memory, and some 45 KiB per table for
     /// its codes.
     pub fn heap_bytes(&self) -> u64 {
         let tables = self.segments().iter().flat_map(|segment| segment.tables());
         let ids = self.segments().iter().filter_map(|segment| segment.id_column());
-        tables.map(|table| table.heap_bytes()).chain(ids.map(|ids| ids.heap_bytes())).sum()
+        let opened = tables.map(|table| table.heap_bytes()).chain(ids.map(|ids| ids.heap_bytes()));
+        let tails = self.parts().tails.iter().map(|tail| tail.heap_bytes());
+        opened.chain(tails).sum::<u64>() + self.parts().base.hiding.heap_bytes()
     }
 }

@@ -4,14 +4,16 @@
 //! Here and in the [cursor](super::cursor) it is decided which stored fingerprints a query sees: who
 //! searches segments hands on nothing that has not come through one of the two.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::parts::Parts;
 use crate::error::Result;
-use crate::ids::Ids;
-use crate::segment::Segment;
+use crate::ids::{IdColumn, Ids};
 use crate::sort;
+use crate::tail::Hidden;
 
 /// A stored fingerprint near a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,44 +32,117 @@ impl Match {
     }
 }
 
-/// Whether some segment holds a fingerprint.
-pub(crate) fn holds(segments: &[Arc<Segment>], fingerprint: u64) -> Result<bool> {
-    for segment in segments {
+/// Whether a snapshot holds a fingerprint.
+pub(crate) fn holds(parts: &Parts, fingerprint: u64) -> Result<bool> {
+    let mut is_in_tail = false;
+    parts.search_tails(fingerprint, 0, |_| is_in_tail = true);
+    if is_in_tail {
+        return Ok(true);
+    }
+    for (place, segment) in parts.base.segments.iter().enumerate() {
         let table = segment.identity();
-        if table.contains(table.permutation().key(fingerprint))? {
+        if !table.contains(table.permutation().key(fingerprint))? {
+            continue;
+        }
+        if visible_in(parts, place, fingerprint)? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// The ids that a fingerprint has in all segments.
-pub(crate) fn ids_of(segments: &[Arc<Segment>], fingerprint: u64) -> Result<Ids> {
+/// Whether a fingerprint that a segment holds is visible there.
+pub(crate) fn visible_in(parts: &Parts, segment: usize, fingerprint: u64) -> Result<bool> {
+    match parts.hidden(segment, fingerprint) {
+        Hidden::Nothing => Ok(true),
+        Hidden::Whole => Ok(false),
+        Hidden::Ids(hidden) => match parts.base.segments[segment].ids(fingerprint)? {
+            Some((column, numbers)) => {
+                Ok(column.find(numbers.clone(), &hidden)?.len() < len(&numbers))
+            }
+            None => Ok(true),
+        },
+    }
+}
+
+fn len(numbers: &Range<u64>) -> usize {
+    usize::try_from(numbers.end - numbers.start).unwrap_or(usize::MAX)
+}
+
+/// The ids that a fingerprint has in all segments and tails.
+pub(crate) fn ids_of(parts: &Parts, fingerprint: u64) -> Result<Ids> {
     let mut ids = Ids::default();
-    for segment in segments {
+    for (place, segment) in parts.base.segments.iter().enumerate() {
         if let Some((column, numbers)) = segment.ids(fingerprint)? {
-            ids.add(column, numbers);
+            add_ids(&mut ids, parts, place, fingerprint, (column, numbers))?;
         }
     }
+    let mut of_tails = Vec::new();
+    if parts.base.manifest.log.is_some_and(|log| log.shape.ids) {
+        parts.search_tails(fingerprint, 0, |record| of_tails.push(record.id));
+    }
+    ids.add_list(of_tails);
     Ok(ids)
 }
 
-/// The matches of one query, each once, by distance, then by value.
-#[inline]
-pub(crate) fn of_matches(matches: &mut Vec<Match>) {
-    matches.sort_unstable_by_key(Match::order);
-    matches.dedup();
+/// Adds those ids that `fingerprint` has in a segment and that are not hidden.
+pub(crate) fn add_ids(
+    ids: &mut Ids,
+    parts: &Parts,
+    segment: usize,
+    fingerprint: u64,
+    (column, numbers): (&Arc<IdColumn>, Range<u64>),
+) -> Result<()> {
+    let hidden = match parts.hidden(segment, fingerprint) {
+        Hidden::Nothing => Vec::new(),
+        Hidden::Whole => return Ok(()),
+        Hidden::Ids(hidden) => column.find(numbers.clone(), &hidden)?,
+    };
+    ids.add(column, numbers, hidden);
+    Ok(())
 }
 
-/// The matches of many queries, pairs of a query and a match: each once, by query, then by distance,
+/// The matches of one query that are visible, each once, by distance, then by value.
+#[inline]
+pub(crate) fn of_matches(parts: &Parts, matches: &mut Vec<Match>) -> Result<()> {
+    matches.sort_unstable_by_key(Match::order);
+    matches.dedup();
+    if parts.hides() { drop_hidden(parts, matches) } else { Ok(()) }
+}
+
+#[cold]
+fn drop_hidden(parts: &Parts, matches: &mut Vec<Match>) -> Result<()> {
+    let mut fault = None;
+    matches.retain(|found| match is_visible(parts, found.fingerprint) {
+        Ok(visible) => visible,
+        Err(error) => {
+            fault = Some(error);
+            false
+        }
+    });
+    fault.map_or(Ok(()), Err)
+}
+
+/// Whether a fingerprint that some segment holds is visible.
+fn is_visible(parts: &Parts, fingerprint: u64) -> Result<bool> {
+    if parts.touches(fingerprint) { holds(parts, fingerprint) } else { Ok(true) }
+}
+
+/// The matches of many queries that are visible, pairs of a query and a match: each once, by query, then by distance,
 /// then by value. Sorts with all threads of the current pool.
-pub(crate) fn of_pairs(pairs: &[[u64; 2]]) -> Vec<[u64; 2]> {
+pub(crate) fn of_pairs(parts: &Parts, pairs: &[[u64; 2]]) -> Result<Vec<[u64; 2]>> {
     let mut all = vec![[0; 2]; pairs.len()];
     let distinct = sort::sort_lists(&[pairs], &mut all);
     all.truncate(distinct);
+    if parts.hides() {
+        let visible = |pair: [u64; 2]| is_visible(parts, pair[1]).map(|visible| (pair, visible));
+        let all_visible: Result<Vec<_>> = all.into_par_iter().map(visible).collect();
+        let kept = all_visible?.into_iter().filter(|(_, visible)| *visible);
+        all = kept.map(|(pair, _)| pair).collect();
+    }
     let of_queries = all.par_chunk_by_mut(|one, other| one[0] == other[0]);
     of_queries.for_each(|pairs| {
         pairs.sort_unstable_by_key(|&[query, found]| ((query ^ found).count_ones(), found));
     });
-    all
+    Ok(all)
 }

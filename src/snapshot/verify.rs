@@ -20,7 +20,11 @@ pub struct VerifyReport {
     pub fingerprints: u64,
     /// Number of ids of all segments.
     pub ids: u64,
-    /// Bytes of all files.
+    /// Number of deletions. These were checked when the store was opened.
+    pub deletions: u64,
+    /// Number of insertions and deletions in the logs, which were checked as far as they were seen.
+    pub log_operations: u64,
+    /// Bytes of all files but logs.
     pub bytes: u64,
 }
 
@@ -53,8 +57,16 @@ impl Snapshot {
             execution.stop().check()
         };
         let check = || {
-            let bytes = self.manifest().len() as u64;
-            let mut report = VerifyReport { bytes, ..VerifyReport::default() };
+            let base = &self.parts().base;
+            let lists = base.manifest.deletions.iter().map(|entry| entry.file_bytes);
+            let seen = self.parts().tails.last().map_or(0, |tail| tail.next_sequence() - 1);
+            let in_segments = base.manifest.log.map_or(0, |log| log.sequence);
+            let mut report = VerifyReport {
+                bytes: lists.fold(self.manifest().len() as u64, u64::saturating_add),
+                deletions: base.lists().map(|(_, list)| list.len() as u64).sum(),
+                log_operations: seen.saturating_sub(in_segments),
+                ..VerifyReport::default()
+            };
             for segment in self.segments() {
                 for table in segment.tables() {
                     table.verify(&done)?;
@@ -73,7 +85,7 @@ impl Snapshot {
             }
             Ok(report)
         };
-        execution.start_pool()?.install(check)
+        execution.install(check)?
     }
 
     /// As [`Self::verify_with`], with all cores.

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::edit;
-use super::standing::Standing;
 use crate::error::Result;
 use crate::files::{self, Lock, Owner};
 use crate::format::{
@@ -15,20 +14,20 @@ use crate::segment::{NewFiles, PackTimes};
 use crate::storage::Storage;
 
 /// A manifest that is written, durable, and not visible yet. Dropping it leaves what was there before.
-pub(super) struct Commit<S: Storage> {
+pub(crate) struct Commit<S: Storage> {
     files: NewFiles<S>,
     /// Files of the store that stands there, and not of the new one.
     dropped: Vec<String>,
     /// Bytes of the manifest.
-    pub(super) manifest_bytes: u64,
+    pub(crate) manifest_bytes: u64,
 }
 
 impl<S: Storage> Commit<S> {
     /// Makes the names of `files` durable, and the manifest under its temporary name, which takes the place
-    /// of what is `standing`.
-    pub(super) fn prepare(
+    /// of that which has the files `in_use`.
+    pub(crate) fn prepare(
         mut files: NewFiles<S>,
-        standing: Standing,
+        in_use: Vec<String>,
         manifest: &Manifest,
         times: &mut PackTimes,
     ) -> Result<Self> {
@@ -40,16 +39,27 @@ impl<S: Storage> Commit<S> {
         file.write_all(&bytes).map_err(files.error(name, "write the manifest"))?;
         files.sync(&mut file, name, "sync the manifest")?;
         times.sync += start.elapsed();
-        let dropped = edit::dropped(standing, manifest);
+        let dropped = edit::dropped(in_use, manifest);
         Ok(Self { files, dropped, manifest_bytes: bytes.len() as u64 })
     }
 
     /// Makes the store visible, and that durable. What is not needed any more is removed, as far as the file
     /// system lets it; the rest goes with the next commit.
-    pub(super) fn publish(mut self) -> Result<()> {
+    pub(crate) fn publish(mut self) -> Result<()> {
+        self.show()?;
+        self.finish()
+    }
+
+    /// Makes the store visible. After an error it is not.
+    pub(crate) fn show(&mut self) -> Result<()> {
         let renamed = self.files.storage().rename(MANIFEST_TEMPORARY, MANIFEST_NAME);
         renamed.map_err(self.files.error(MANIFEST_TEMPORARY, "rename the manifest"))?;
         self.files.keep();
+        Ok(())
+    }
+
+    /// Makes it durable that the store is visible, and removes what it does not need.
+    pub(crate) fn finish(self) -> Result<()> {
         self.files.sync_names()?;
         self.files.remove(&self.dropped);
         Ok(())

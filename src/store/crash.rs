@@ -1,243 +1,47 @@
-//! Stops a pack at every one of its file operations, and rebuilds what a crash there can leave.
-//!
-//! [`Simulated`] is a directory in memory that logs its operations. From a prefix of the log,
-//! [`after_crash`] makes the directory that a file system may show after a power failure: what was
-//! not synced may be lost or kept, separately for the bytes of files and for names.
+//! Stops a pack at every one of its file operations, and opens what a crash there can leave.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use super::intake::Intake;
 use super::options::Packer;
+use super::simulated::{Fault, Files, Kept, Simulated, State, Step, Survives};
 use super::{OpenOptions, Store};
 use crate::design::Design;
 use crate::error::Error;
-use crate::sort::Spill;
-use crate::storage::Storage;
 
-type Files = BTreeMap<String, Vec<u8>>;
-
-#[derive(Clone, Debug, PartialEq)]
-enum Operation {
-    Create(String),
-    Write(String, Vec<u8>),
-    WriteAt(String, u64, Vec<u8>),
-    Sync(String),
-    Rename(String, String),
-    SyncDirectory,
-    Remove(String),
+/// A directory with these files.
+fn directory(files: &Files) -> Simulated {
+    Simulated::new(State::of(files))
 }
 
-/// A directory in memory, which fails from one of its operations on.
-#[derive(Clone, Default)]
-struct Simulated {
-    before: Files,
-    log: Arc<Mutex<Vec<Operation>>>,
-    /// Number of operations that still succeed.
-    left: Arc<AtomicUsize>,
-    /// Whether the operations after the one that fails fail as well, as after a kill.
-    stays_down: bool,
-    failed: Arc<AtomicBool>,
-    spills: Arc<AtomicUsize>,
-}
-
-struct SimulatedFile {
-    directory: Simulated,
-    name: String,
-    is_temporary: bool,
-}
-
-impl Simulated {
-    fn new(before: &Files, operations: usize, stays_down: bool) -> Self {
-        let left = Arc::new(AtomicUsize::new(operations));
-        Self { before: before.clone(), left, stays_down, ..Self::default() }
-    }
-
-    fn perform(&self, operation: Operation) -> io::Result<()> {
-        let mut log = self.log.lock().unwrap();
-        if self.failed.load(Ordering::Relaxed) {
-            if self.stays_down {
-                return Err(io::Error::other("down"));
-            }
-        } else if self.left.load(Ordering::Relaxed) == 0 {
-            self.failed.store(true, Ordering::Relaxed);
-            return Err(io::Error::from(io::ErrorKind::StorageFull));
-        } else {
-            self.left.fetch_sub(1, Ordering::Relaxed);
+/// One whose operation `stop` fails, and all later ones as well if it `stays_down`, as after a kill.
+fn failing(files: &Files, stop: usize, stays_down: bool) -> Simulated {
+    let mut left = stop + 1;
+    directory(files).with_plan(move |step| {
+        if matches!(step, Step::Read(_)) || left == 0 {
+            return Fault::None;
         }
-        log.push(operation);
-        Ok(())
-    }
-
-    /// The files as a program sees them.
-    fn files(&self) -> Files {
-        after_crash(
-            &self.before,
-            &self.log.lock().unwrap(),
-            Survives { data: Data::All, names: true, renames: true },
-        )
-    }
-}
-
-impl Write for SimulatedFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.directory.perform(Operation::Write(self.name.clone(), bytes.to_vec()))?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Spill for SimulatedFile {
-    fn write_at(&self, bytes: &[u8], at: u64) -> Result<(), Error> {
-        let operation = Operation::WriteAt(self.name.clone(), at, bytes.to_vec());
-        self.directory.perform(operation).map_err(Error::io(&self.name, "write"))
-    }
-
-    fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<(), Error> {
-        let file = self.directory.read(&self.name).map_err(Error::io(&self.name, "read"))?;
-        bytes.copy_from_slice(&file[at as usize..][..bytes.len()]);
-        Ok(())
-    }
-}
-
-impl Drop for SimulatedFile {
-    fn drop(&mut self) {
-        if self.is_temporary {
-            let _ = self.directory.remove(&self.name);
+        left -= 1;
+        match (left, stays_down) {
+            (0, true) => Fault::Down,
+            (0, false) => Fault::Full,
+            _ => Fault::None,
         }
-    }
+    })
 }
 
-impl Storage for Simulated {
-    type File = SimulatedFile;
-    type Spill = SimulatedFile;
-
-    fn names(&self) -> io::Result<Vec<String>> {
-        Ok(self.files().into_keys().collect())
-    }
-
-    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        self.files().remove(name).ok_or_else(|| io::ErrorKind::NotFound.into())
-    }
-
-    fn create(&self, name: &str) -> io::Result<SimulatedFile> {
-        if self.files().contains_key(name) {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        self.perform(Operation::Create(name.to_string()))?;
-        Ok(SimulatedFile { directory: self.clone(), name: name.to_string(), is_temporary: false })
-    }
-
-    fn spill(&self) -> Result<SimulatedFile, Error> {
-        let name = format!(".tmp-fpstore-{:06}", self.spills.fetch_add(1, Ordering::Relaxed));
-        let file = self.create(&name).map_err(Error::io(&name, "create"))?;
-        Ok(SimulatedFile { is_temporary: true, directory: file.directory.clone(), name })
-    }
-
-    fn sync(&self, file: &mut SimulatedFile) -> io::Result<()> {
-        self.perform(Operation::Sync(file.name.clone()))
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.perform(Operation::Rename(from.to_string(), to.to_string()))
-    }
-
-    fn sync_directory(&self) -> io::Result<()> {
-        self.perform(Operation::SyncDirectory)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.perform(Operation::Remove(name.to_string()))
-    }
-
-    fn remove_leftover(&self, name: &str) -> io::Result<()> {
-        self.remove(name)
-    }
-}
-
-/// What a crash keeps of the bytes that were not synced.
-#[derive(Clone, Copy, Debug)]
-enum Data {
-    None,
-    Half,
-    All,
-}
-
-/// What a crash keeps of that which was not synced.
-#[derive(Clone, Copy, Debug)]
-struct Survives {
-    /// The bytes of files.
-    data: Data,
-    /// Names that were created or removed.
-    names: bool,
-    /// Renames.
-    renames: bool,
-}
-
-/// The files after `log` and a crash.
-fn after_crash(before: &Files, log: &[Operation], survives: Survives) -> Files {
-    // Files by the number of their creation: what was written, and how much of it is synced.
-    let mut contents: Vec<(Vec<u8>, usize)> =
-        before.values().map(|bytes| (bytes.clone(), bytes.len())).collect();
-    let mut visible: BTreeMap<String, usize> =
-        before.keys().enumerate().map(|(number, name)| (name.clone(), number)).collect();
-    let mut durable = visible.clone();
-    for operation in log {
-        match operation {
-            Operation::Create(name) => {
-                visible.insert(name.clone(), contents.len());
-                if survives.names {
-                    durable.insert(name.clone(), contents.len());
-                }
-                contents.push((Vec::new(), 0));
-            }
-            Operation::Write(name, bytes) => contents[visible[name]].0.extend(bytes),
-            Operation::WriteAt(name, at, written) => {
-                let (bytes, _) = &mut contents[visible[name]];
-                let end = *at as usize + written.len();
-                if bytes.len() < end {
-                    bytes.resize(end, 0);
-                }
-                bytes[*at as usize..end].copy_from_slice(written);
-            }
-            Operation::Sync(name) => {
-                let (bytes, synced) = &mut contents[visible[name]];
-                *synced = bytes.len();
-            }
-            Operation::Rename(from, to) => {
-                let number = visible.remove(from).unwrap();
-                visible.insert(to.clone(), number);
-                if survives.renames {
-                    durable.remove(from);
-                    durable.insert(to.clone(), number);
-                }
-            }
-            Operation::SyncDirectory => durable = visible.clone(),
-            Operation::Remove(name) => {
-                visible.remove(name);
-                if survives.names {
-                    durable.remove(name);
-                }
-            }
-        }
-    }
-    let bytes_of = |number: usize| {
-        let (bytes, synced) = &contents[number];
-        let kept = match survives.data {
-            Data::None => *synced,
-            Data::Half => synced + (bytes.len() - synced) / 2,
-            Data::All => bytes.len(),
-        };
-        bytes[..kept].to_vec()
-    };
-    durable.into_iter().map(|(name, number)| (name, bytes_of(number))).collect()
+/// The operations of a pack, and what there was before each of them and at the end.
+fn moments(
+    before: &Files,
+    pack: impl Fn(&Simulated) -> Result<(), Error>,
+) -> (Vec<Step>, Vec<State>) {
+    let storage = directory(before).with_memory();
+    pack(&storage).unwrap();
+    let (mut states, steps): (Vec<State>, Vec<Step>) = storage.take_moments().into_iter().unzip();
+    states.push(storage.state());
+    (steps, states)
 }
 
 /// What stands in a directory with these files.
@@ -303,7 +107,7 @@ fn new_set() -> Vec<u64> {
 
 /// The directory before: nothing, or an older store with what a stopped pack left beside it.
 fn befores() -> [(&'static str, Files, Option<Vec<u64>>); 2] {
-    let directory = Simulated::new(&Files::new(), usize::MAX, false);
+    let directory = Simulated::default();
     pack(&directory, &OLD).unwrap();
     let mut files = directory.files();
     files.insert(".tmp-fpstore-manifest".to_string(), vec![1, 2, 3]);
@@ -333,19 +137,17 @@ fn stop_packs_at_any_operation(pack: Pack, capacity: usize) {
     let pack = |storage: &Simulated, set: &[u64]| pack(storage, set, capacity);
     let spills = capacity < usize::MAX;
     for (place, before, old) in befores() {
-        let whole = Simulated::new(&before, usize::MAX, false);
-        pack(&whole, &new_set()).unwrap();
-        let log = whole.log.lock().unwrap().clone();
-        let kinds: HashSet<_> = log.iter().map(std::mem::discriminant).collect();
+        let (steps, states) = moments(&before, |storage| pack(storage, &new_set()));
+        let kinds: HashSet<_> = steps.iter().map(std::mem::discriminant).collect();
         // Create, write, sync, rename, sync of the directory; remove where there is an older store
         // or a temporary file, and write to that.
         let removes = usize::from(old.is_some() || spills);
         assert_eq!(kinds.len(), 5 + removes + usize::from(spills));
         let mut seen = [0, 0];
-        for stop in 0..=log.len() {
+        for (stop, state) in states.iter().enumerate() {
             // An error at this operation: the pack cleans up as far as it can.
             for stays_down in [false, true] {
-                let storage = Simulated::new(&before, stop, stays_down);
+                let storage = failing(&before, stop, stays_down);
                 let result = pack(&storage, &new_set());
                 let found = open(&storage.files());
                 let is_new = found.as_deref() == Some(&new_set()[..]);
@@ -365,9 +167,11 @@ fn stop_packs_at_any_operation(pack: Pack, capacity: usize) {
             }
             // A power failure after it.
             for bits in 0..12 {
-                let data = [Data::None, Data::Half, Data::All][bits / 4];
-                let survives = Survives { data, names: bits & 1 > 0, renames: bits & 2 > 0 };
-                let found = open(&after_crash(&before, &log[..stop], survives));
+                let data = [Kept::Nothing, Kept::Half, Kept::All][bits / 4];
+                let [names, renames] =
+                    [1, 2].map(|bit| if bits & bit > 0 { Kept::All } else { Kept::Nothing });
+                let survives = Survives { data, names, renames, seed: 0 };
+                let found = open(&state.after_crash(survives).files());
                 let is_new = found.as_deref() == Some(&new_set()[..]);
                 assert!(
                     is_new || found == old,
@@ -376,7 +180,7 @@ fn stop_packs_at_any_operation(pack: Pack, capacity: usize) {
                 seen[usize::from(is_new)] += 1;
             }
         }
-        println!("{place}: {} operations, crashes that left old and new: {seen:?}", log.len());
+        println!("{place}: {} operations, crashes that left old and new: {seen:?}", steps.len());
         assert!(seen.iter().all(|&count| count > 0));
     }
 }
@@ -387,24 +191,22 @@ fn every_rename_stands_behind_the_syncs_that_it_needs() {
         .into_iter()
         .flat_map(|before| [pack_within, pack_with_ids].map(|p| (before.clone(), p as Pack)))
     {
-        let storage = Simulated::new(&before, usize::MAX, false);
-        pack(&storage, &new_set(), usize::MAX).unwrap();
-        let log = storage.log.lock().unwrap();
+        let (log, _) = moments(&before, |storage| pack(storage, &new_set(), usize::MAX));
         let renames: Vec<_> =
-            (0..log.len()).filter(|&at| matches!(log[at], Operation::Rename(..))).collect();
+            (0..log.len()).filter(|&at| matches!(log[at], Step::Rename(..))).collect();
         assert_eq!(renames.len(), 1, "{place}: one rename makes the store visible");
         let (earlier, later) = log.split_at(renames[0]);
-        let last = |wanted: &Operation| earlier.iter().rposition(|operation| operation == wanted);
-        let directory_synced = last(&Operation::SyncDirectory).unwrap();
+        let last = |wanted: &Step| earlier.iter().rposition(|step| step == wanted);
+        let directory_synced = last(&Step::SyncDirectory).unwrap();
         for operation in earlier {
-            if let Operation::Write(name, _) = operation {
-                let synced = last(&Operation::Sync(name.clone())).unwrap();
+            if let Step::Write(name) = operation {
+                let synced = last(&Step::Sync(name.clone())).unwrap();
                 assert!(
                     last(operation).unwrap() < synced,
                     "{place}: {name} is written after its sync"
                 );
                 if name.ends_with(".fpt") || name.ends_with(".fpi") {
-                    let created = last(&Operation::Create(name.clone())).unwrap();
+                    let created = last(&Step::Create(name.clone())).unwrap();
                     assert!(
                         created < directory_synced,
                         "{place}: the name of {name} is not durable"
@@ -412,12 +214,8 @@ fn every_rename_stands_behind_the_syncs_that_it_needs() {
                 }
             }
         }
-        assert_eq!(
-            later[1],
-            Operation::SyncDirectory,
-            "{place}: the rename is made durable at once"
-        );
-        let removed = later[2..].iter().all(|operation| matches!(operation, Operation::Remove(_)));
+        assert_eq!(later[1], Step::SyncDirectory, "{place}: the rename is made durable at once");
+        let removed = later[2..].iter().all(|operation| matches!(operation, Step::Remove(_)));
         assert!(removed, "{place}: old files go last: {later:?}");
     }
 }
@@ -433,13 +231,9 @@ fn a_pack_after_a_crash_leaves_nothing_behind() {
     for ((whole_pack, capacity), (place, before, _)) in
         packs.into_iter().flat_map(|packed| befores().map(|before| (packed, before)))
     {
-        let whole = Simulated::new(&before, usize::MAX, false);
-        whole_pack(&whole, &new_set(), capacity).unwrap();
-        let log = whole.log.lock().unwrap().clone();
-        for stop in 0..=log.len() {
-            let survives = Survives { data: Data::All, names: true, renames: true };
-            let crashed = after_crash(&before, &log[..stop], survives);
-            let storage = Simulated::new(&crashed, usize::MAX, false);
+        let (_, states) = moments(&before, |storage| whole_pack(storage, &new_set(), capacity));
+        for (stop, state) in states.into_iter().enumerate() {
+            let storage = Simulated::new(state.after_crash(Survives::all(Kept::All)));
             pack(&storage, &[7, 8]).unwrap();
             let files = storage.files();
             assert_eq!(open(&files), Some(vec![7, 8]), "{place}, after a crash at {stop}");
@@ -451,30 +245,20 @@ fn a_pack_after_a_crash_leaves_nothing_behind() {
 /// The check above can fail: without its sync, a table is found cut short.
 #[test]
 fn the_simulation_notices_a_missing_sync() {
-    let storage = Simulated::new(&Files::new(), usize::MAX, false);
-    pack(&storage, &new_set()).unwrap();
-    let without = |unwanted: fn(&Operation) -> bool| -> Vec<Operation> {
-        storage
-            .log
-            .lock()
-            .unwrap()
-            .iter()
-            .filter(|operation| !unwanted(operation))
-            .cloned()
-            .collect()
-    };
-    let opens = |log: &[Operation], survives| {
+    let without = |unwanted: fn(&Step) -> bool, survives: Survives| {
+        let plan = move |step: &Step| if unwanted(step) { Fault::Lies } else { Fault::None };
+        let storage = Simulated::default().with_plan(plan);
+        pack(&storage, &new_set()).unwrap();
         let temporary = tempfile::tempdir().unwrap();
-        for (name, bytes) in after_crash(&Files::new(), log, survives) {
+        for (name, bytes) in storage.state().after_crash(survives).files() {
             fs::write(temporary.path().join(name), bytes).unwrap();
         }
         Store::open(temporary.path()).is_ok()
     };
-    let lost_data = Survives { data: Data::None, names: true, renames: true };
-    assert!(opens(&without(|_| false), lost_data));
-    let table_sync = |op: &Operation| matches!(op, Operation::Sync(name) if name.ends_with(".fpt"));
-    assert!(!opens(&without(table_sync), lost_data));
-    let lost_names = Survives { data: Data::All, names: false, renames: true };
-    let renamed = |op: &Operation| matches!(op, Operation::SyncDirectory);
-    assert!(!opens(&without(renamed), lost_names));
+    let lost_data = Survives { data: Kept::Nothing, ..Survives::all(Kept::All) };
+    assert!(without(|_| false, lost_data));
+    let table_sync = |step: &Step| matches!(step, Step::Sync(name) if name.ends_with(".fpt"));
+    assert!(!without(table_sync, lost_data));
+    let lost_names = Survives { names: Kept::Nothing, ..Survives::all(Kept::All) };
+    assert!(!without(|step| matches!(step, Step::SyncDirectory), lost_names));
 }

@@ -1,10 +1,11 @@
 //! What a commit changes in a manifest.
 
+use std::collections::HashSet;
 use std::path::Path;
 
-use super::standing::{Standing, files_of};
+use super::standing::{Standing, is_open_log, named};
 use crate::error::{Error, Result};
-use crate::format::{IdMapTag, Manifest, SegmentEntry};
+use crate::format::{self, IdMapTag, Manifest, SegmentEntry};
 use crate::set_sum;
 
 /// A change of the segments of a store.
@@ -55,17 +56,22 @@ impl Edit {
             generation,
             segments,
             id_map: self.id_map,
-            skipped: Vec::new(),
+            log: None,
+            deletions: Vec::new(),
+            windows: None,
+            layout: None,
+            unknown: Vec::new(),
         })
     }
 }
 
 /// Those files of what stood there that a manifest does not need.
-pub(super) fn dropped(standing: Standing, by: &Manifest) -> Vec<String> {
-    let needed: Vec<String> = by.segments.iter().flat_map(files_of).collect();
-    let mut dropped = standing.in_use;
-    dropped.retain(|name| name != crate::format::MANIFEST_NAME && !needed.contains(name));
-    dropped
+pub(crate) fn dropped(in_use: Vec<String>, by: &Manifest) -> Vec<String> {
+    let needed: HashSet<String> = named(by).collect();
+    let is_needed = |name: &String| {
+        name == format::MANIFEST_NAME || needed.contains(name) || is_open_log(name, by)
+    };
+    in_use.into_iter().filter(|name| !is_needed(name)).collect()
 }
 
 /// The id of a new store. It comes from what is written, so that packing again gives the same files.

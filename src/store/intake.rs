@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::append::{Addition, Appending};
 use super::budget::capacity;
 use super::commit::Commit;
 use super::edit::Edit;
@@ -138,7 +139,8 @@ impl<S: Storage> Intake<S> {
 impl<S: Storage> SortedIntake<S> {
     /// Writes all files of the store that takes the place of what is `standing`.
     pub(super) fn write(self, standing: Standing) -> Result<Prepared<S>> {
-        let Self { pack, sorted } = self;
+        let Self { mut pack, sorted } = self;
+        let appending = pack.appending(&standing, &sorted)?;
         let Pack { mut times, id_map, read, .. } = pack;
         let packer = &pack.packer;
         // [SEG-4] leaves the last number unused.
@@ -151,6 +153,7 @@ impl<S: Storage> SortedIntake<S> {
         let (design, block_bytes, planner) = packer.layout(count, |planner| set.sample(planner))?;
         pack.reserve(&mut set, block_bytes, ids.is_some())?;
         let id_count = ids.as_ref().map(|ids| ids.count);
+        let all_ids = ids.as_ref().map(|ids| (ids.count, ids.greatest));
         pack.plan_phases(&set, design.table_count() as u64, id_count);
         let (codec, low_bits) = (packer.codec, packer.low_bits);
         let layout = Layout { design, block_bytes, codec, low_bits };
@@ -178,9 +181,16 @@ impl<S: Storage> SortedIntake<S> {
         let WrittenSegment { entry, tables } = written;
         let id_map = id_map.filter(|_| entry.ids.is_some());
         let radius = packer.radius as u16;
-        let edit = Edit { radius, id_map, ..Edit::replace_all(&standing, entry) };
-        let manifest = edit.apply(&standing, &pack.path)?;
-        let commit = Commit::prepare(files, standing, &manifest, &mut times)?;
+        let manifest = match appending {
+            Some(appending) => {
+                appending.with(Addition { entry, bytes, ids: all_ids }, &pack.path)?
+            }
+            None => {
+                let edit = Edit { radius, id_map, ..Edit::replace_all(&standing, entry) };
+                edit.apply(&standing, &pack.path)?
+            }
+        };
+        let commit = Commit::prepare(files, standing.in_use, &manifest, &mut times)?;
         let summary = PackSummary {
             read,
             distinct: count,
@@ -199,6 +209,25 @@ impl<S: Storage> SortedIntake<S> {
 }
 
 impl<S: Storage> Pack<S> {
+    /// What the set is to be added to, if it does not replace it.
+    fn appending(
+        &mut self,
+        standing: &Standing,
+        sorted: &SortedRecords<S::Spill>,
+    ) -> Result<Option<Appending>> {
+        if !self.packer.append {
+            return Ok(None);
+        }
+        let time = self.packer.append_at;
+        let appending = Appending::new(&self.path, &*self.storage, standing, time)?;
+        let with_ids = matches!(sorted, SortedRecords::Pairs(_));
+        if appending.with_ids().is_some_and(|wanted| wanted != with_ids) {
+            return Err(Error::MixedIds);
+        }
+        self.packer.radius = appending.radius();
+        Ok(Some(appending))
+    }
+
     /// Says what the phases that are to come will do.
     fn plan_phases(&self, set: &Set<S::Spill>, tables: u64, ids: Option<u64>) {
         let count = set.count();

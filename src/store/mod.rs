@@ -1,10 +1,12 @@
 //! Stores: a directory with a manifest and segments.
 
+mod append;
+mod backup;
 mod budget;
-mod commit;
+pub(crate) mod commit;
 #[cfg(test)]
 mod crash;
-mod edit;
+pub(crate) mod edit;
 mod estimate;
 mod intake;
 mod open;
@@ -13,12 +15,15 @@ mod pack;
 mod prepared;
 mod records;
 mod session;
-mod standing;
+#[cfg(test)]
+pub(crate) mod simulated;
+pub(crate) mod standing;
 mod summary;
-mod target;
+pub(crate) mod target;
 #[cfg(test)]
 mod tests;
 
+pub use backup::{Backup, BackupSummary};
 pub(crate) use commit::with_unfinished_id_map;
 pub use estimate::PackEstimate;
 pub use open::{OpenOptions, Store};

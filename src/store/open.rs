@@ -4,20 +4,22 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use crate::access::{Access, InDirectory};
 use crate::error::{Corruption, Error, Result};
 use crate::execution::Execution;
 use crate::files;
 use crate::format::{Defect, IdMapTag, MANIFEST_NAME, MAX_MANIFEST_BYTES, SkippedSection};
 use crate::ids::Ids;
+use crate::log::Follower;
 use crate::query::batch::Batch;
 use crate::query::clusters::Clustering;
 use crate::query::join::Join;
 use crate::query::search::Searcher;
+use crate::snapshot::parts::Base;
 use crate::snapshot::union::Match;
 use crate::snapshot::{Iter, IterWithIds, Snapshot, Stats, VerifyReport};
-use crate::table::Access;
 
 /// How often opening starts again because the store was replaced meanwhile.
 const OPEN_ATTEMPTS: usize = 10;
@@ -58,6 +60,8 @@ struct Shared {
     path: PathBuf,
     access: Access,
     current: RwLock<Snapshot>,
+    /// What was read of the logs. Held while the store is looked at anew.
+    logs: Mutex<Option<Follower>>,
 }
 
 /// How to open a [`Store`].
@@ -95,30 +99,86 @@ impl OpenOptions {
     pub fn open(self, path: impl AsRef<Path>) -> Result<Store> {
         let path = path.as_ref();
         let access = if self.in_memory { Access::InMemory } else { Access::Mapped };
-        let current = open_current(path, access, None)?;
-        let shared = Shared { path: path.to_path_buf(), access, current: RwLock::new(current) };
+        let mut logs = None;
+        let current = open_current(path, access, None, &mut logs)?;
+        let shared = Shared {
+            path: path.to_path_buf(),
+            access,
+            current: RwLock::new(current),
+            logs: Mutex::new(logs),
+        };
         Ok(Store { shared: Arc::new(shared) })
     }
 }
 
-/// Opens what stands at `path` now, with what is open of an `earlier` snapshot.
-fn open_current(path: &Path, access: Access, earlier: Option<&Snapshot>) -> Result<Snapshot> {
+/// Opens what stands at `path` now, with what is open of an `earlier` snapshot, and what was read of the
+/// logs before.
+fn open_current(
+    path: &Path,
+    access: Access,
+    earlier: Option<&Snapshot>,
+    logs: &mut Option<Follower>,
+) -> Result<Snapshot> {
     let mut bytes = read_manifest(path)?;
-    let mut attempts = 1;
-    loop {
-        match Snapshot::open(path, &bytes, access, earlier) {
-            // A writer may have replaced the store between two reads: then the manifest is
-            // another.
-            Err(Error::Corrupt {
-                corruption: Corruption::TableMissing | Corruption::IdsMissing,
-                ..
-            }) if attempts < OPEN_ATTEMPTS && read_manifest(path)? != bytes => {
-                bytes = read_manifest(path)?;
-                attempts += 1;
+    for _ in 1..OPEN_ATTEMPTS {
+        let result = open_manifest(path, access, &bytes, earlier, logs);
+        let may_be_late = match &result {
+            // What follows a log that has its end may have become a segment meanwhile.
+            Ok(_) => logs.as_ref().is_some_and(Follower::ends_with_seal),
+            Err(Error::Corrupt { corruption, .. }) => {
+                if corruption.may_be_a_log_that_changed() {
+                    // A writer that began may have cut it, and gone on.
+                    *logs = None;
+                    let again = open_manifest(path, access, &bytes, earlier, logs);
+                    if again.is_ok() && read_manifest(path)? == bytes {
+                        return again;
+                    }
+                }
+                corruption.may_be_a_file_that_went() || corruption.may_be_a_log_that_changed()
             }
-            result => return result,
+            Err(_) => false,
+        };
+        if !may_be_late {
+            return result;
         }
+        let now = read_manifest(path)?;
+        if now == bytes {
+            return result;
+        }
+        // A writer has replaced or changed the store between two reads.
+        bytes = now;
     }
+    open_manifest(path, access, &bytes, earlier, logs)
+}
+
+/// Opens what a manifest names.
+fn open_manifest(
+    path: &Path,
+    access: Access,
+    bytes: &[u8],
+    earlier: Option<&Snapshot>,
+    logs: &mut Option<Follower>,
+) -> Result<Snapshot> {
+    let files = &InDirectory { path, access };
+    let earlier = earlier.map(|snapshot| &snapshot.parts().base);
+    let base = match earlier.filter(|base| base.bytes == bytes) {
+        Some(same) => Arc::clone(same),
+        None => Arc::new(Base::open(files, bytes, earlier.map(|base| &**base))?),
+    };
+    let (section, store_id) = (base.manifest.log, base.manifest.store_id);
+    let Some(section) = section else {
+        *logs = None;
+        return Ok(Snapshot::new(base, Vec::new()));
+    };
+    match logs.as_mut().filter(|logs| logs.goes_on(&section, store_id)) {
+        Some(follower) => {
+            follower.forget_before(section.first_log);
+            follower.advance(files)?;
+        }
+        None => *logs = Some(Follower::open(files, &section, store_id)?),
+    }
+    let tails = logs.as_ref().map(Follower::views).unwrap_or_default();
+    Ok(Snapshot::new(base, tails))
 }
 
 impl Store {
@@ -146,24 +206,26 @@ impl Store {
     /// all its clones; tells whether. Snapshots that were taken before stay as they are, and so do the
     /// queries that were made from them.
     ///
-    /// Reads the manifest; opens those segments only that it has not open already.
+    /// Reads the manifest, and what has come into the log; opens those segments only that it has not open
+    /// already.
     ///
     /// # Errors
     ///
     /// As [`OpenOptions::open`]; the store is as it was then.
     pub fn refresh(&self) -> Result<bool> {
+        // Threads that refresh together wait for each other, so none brings back what another has replaced.
+        let mut logs = self.shared.logs.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.snapshot();
-        if read_manifest(self.path())? == before.manifest() {
+        let now = open_current(self.path(), self.shared.access, Some(&before), &mut logs);
+        if now.is_err() {
+            // What was read of the logs may not fit the snapshot that stays.
+            *logs = None;
+        }
+        let now = now?;
+        if now.sees_the_same_as(&before) {
             return Ok(false);
         }
-        let now = open_current(self.path(), self.shared.access, Some(&before))?;
-        let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
-        // Another thread may have been faster, and have seen a later state. Else what stands there counts, also
-        // if it is an earlier state that was restored.
-        let is_later = now.id() != current.id() || now.generation() >= current.generation();
-        if current.is_same(&before) || is_later {
-            *current = now;
-        }
+        *self.shared.current.write().unwrap_or_else(PoisonError::into_inner) = now;
         Ok(true)
     }
 
@@ -184,7 +246,7 @@ impl Store {
 
     /// As [`Snapshot::skipped_sections`].
     pub fn skipped_sections(&self) -> Vec<SkippedSection> {
-        self.snapshot().skipped_sections().to_vec()
+        self.snapshot().skipped_sections()
     }
 
     /// As [`Snapshot::len`].
@@ -339,7 +401,7 @@ impl IntoIterator for &Store {
 }
 
 /// Reads the manifest in the directory `path`.
-fn read_manifest(path: &Path) -> Result<Vec<u8>> {
+pub(super) fn read_manifest(path: &Path) -> Result<Vec<u8>> {
     let manifest = path.join(MANIFEST_NAME);
     let read = files::read_at_most(&manifest, MAX_MANIFEST_BYTES);
     let bytes = read.map_err(|source| {

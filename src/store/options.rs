@@ -1,5 +1,7 @@
 //! What a pack is to write.
 
+use std::time::SystemTime;
+
 use crate::codec::profile::Profile;
 use crate::design::Design;
 use crate::error::{Error, Result};
@@ -37,6 +39,8 @@ pub struct Packer {
     pub(super) codec: Option<Codec>,
     pub(super) low_bits: Option<u32>,
     pub(super) replace: bool,
+    pub(super) append: bool,
+    pub(super) append_at: Option<SystemTime>,
     pub(super) execution: Execution,
 }
 
@@ -59,6 +63,8 @@ impl Packer {
             codec: None,
             low_bits: None,
             replace: false,
+            append: false,
+            append_at: None,
             execution: Execution::new(),
         }
     }
@@ -117,6 +123,20 @@ impl Packer {
     /// a store is never replaced.
     pub fn replace(mut self, replace: bool) -> Self {
         self.replace = replace;
+        self
+    }
+
+    /// Whether what is packed becomes one more segment of the store that stands at the output, all of which stays: its
+    /// other segments, deletions, windows of time, radius. It must have ids where that has, and none where that has none.
+    /// What stands in the log of that store has to be [flushed](crate::Writer::flush) before.
+    pub fn append(mut self, append: bool) -> Self {
+        self.append = append;
+        self
+    }
+
+    /// The time of what is [appended](Self::append) to a store with windows of time: now, if it is left open.
+    pub fn append_at(mut self, time: Option<SystemTime>) -> Self {
+        self.append_at = time;
         self
     }
 

@@ -5,10 +5,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::open::Store;
 use super::options::Packer;
 use super::session::PackSession;
 use super::summary::PackSummary;
-use super::target;
+use super::target::{self, Target};
 use crate::error::{Error, Result};
 
 /// Fingerprints that are taken from an iterator together.
@@ -30,7 +31,16 @@ impl Packer {
                 return Err(Error::io(directory, action)(io::ErrorKind::NotADirectory.into()));
             }
         }
-        target::check(path.as_ref(), self.replace)
+        if self.append {
+            // What is no store is not locked, and nothing is created there.
+            drop(Store::open(path.as_ref())?);
+        }
+        target::check(path.as_ref(), self.replace || self.append)
+    }
+
+    /// Locks the output.
+    pub(super) fn lock(&self, path: &Path) -> Result<Target> {
+        Target::lock(path, self.replace || self.append)
     }
 
     /// Packs `fingerprints`, an iterator or a slice, in any order and with any duplicates, into a store in the directory
@@ -42,7 +52,8 @@ impl Packer {
     /// # Errors
     ///
     /// [`Error::InvalidOption`] before anything else; [`Error::Exists`] and [`Error::Foreign`]
-    /// where the output is taken; [`Error::Busy`] while another process writes there; [`Error::Io`]
+    /// where the output is taken; where it is [appended](Packer::append) to a store those of [`Store::open`],
+    /// [`Error::Unflushed`] and [`Error::MixedIds`]; [`Error::Busy`] while another process writes there; [`Error::Io`]
     /// where the file system refuses, for instance on a full disk; [`Error::Cancelled`] if it was
     /// [asked to stop](crate::Execution::cancel). What was written is removed again.
     pub fn pack(

@@ -67,7 +67,7 @@ impl Open {
     fn take_output(&mut self) -> Result<&Output> {
         if self.output.is_none() {
             let pack = &self.intake.pack;
-            let target = Target::lock(&pack.path, pack.packer.replace)?;
+            let target = pack.packer.lock(&pack.path)?;
             self.output = Some(Output { standing: pack.clear()?, target });
         }
         self.output.as_ref().ok_or(Error::Ended)
@@ -188,7 +188,7 @@ impl PackSession {
                 Some(output) => (intake.sort(), output),
                 None => {
                     let sorted = intake.sort()?;
-                    let target = Target::lock(&sorted.pack.path, sorted.pack.packer.replace)?;
+                    let target = sorted.pack.packer.lock(&sorted.pack.path)?;
                     let standing = sorted.pack.clear()?;
                     (Ok(sorted), Output { standing, target })
                 }

@@ -1,5 +1,6 @@
 //! What stands in a directory before a commit.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -7,27 +8,27 @@ use crate::format::{self, LOCK_NAME, MANIFEST_NAME, Manifest};
 use crate::storage::Storage;
 
 /// The store that stands in a directory, if there is one, and what a stopped writer left there.
-pub(super) struct Standing {
+pub(crate) struct Standing {
     /// What it says of itself; `None` where there is none, or a damaged one.
-    pub(super) manifest: Option<Manifest>,
+    pub(crate) manifest: Option<Manifest>,
     /// The least number that a new segment can have.
-    pub(super) next_segment: u64,
+    pub(crate) next_segment: u64,
     /// Its files.
-    pub(super) in_use: Vec<String>,
+    pub(crate) in_use: Vec<String>,
     /// Files that a stopped writer left.
-    pub(super) leftovers: Vec<String>,
+    pub(crate) leftovers: Vec<String>,
 }
 
 impl Standing {
     /// Nothing.
     #[cfg(test)]
-    pub(super) fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         let (in_use, leftovers) = (Vec::new(), Vec::new());
         Self { manifest: None, next_segment: 1, in_use, leftovers }
     }
 
     /// Looks at a directory that is locked.
-    pub(super) fn read<S: Storage>(path: &Path, storage: &S) -> Result<Self> {
+    pub(crate) fn read<S: Storage>(path: &Path, storage: &S) -> Result<Self> {
         let names = storage.names().map_err(Error::io(path, "list the directory"))?;
         let manifest = if names.iter().any(|name| name == MANIFEST_NAME) {
             let bytes = storage.read(MANIFEST_NAME);
@@ -36,8 +37,9 @@ impl Standing {
         } else {
             None
         };
-        let named: Vec<String> =
-            manifest.iter().flat_map(|manifest| &manifest.segments).flat_map(files_of).collect();
+        let named: HashSet<String> = manifest.iter().flat_map(named).collect();
+        let is_open_log =
+            |name: &str| manifest.as_ref().is_some_and(|manifest| is_open_log(name, manifest));
         let damaged = manifest.is_none() && names.iter().any(|name| name == MANIFEST_NAME);
         let (mut in_use, mut leftovers) = (Vec::new(), Vec::new());
         let mut next_segment = manifest.as_ref().map_or(1, |manifest| manifest.next_segment.max(1));
@@ -47,7 +49,8 @@ impl Standing {
             }
             let is_writers = format::is_writers_name(&name);
             // The files of a damaged store stay until the new one stands.
-            if name == MANIFEST_NAME || named.contains(&name) || (damaged && is_writers) {
+            let is_named = name == MANIFEST_NAME || named.contains(&name) || is_open_log(&name);
+            if is_named || (damaged && is_writers) {
                 in_use.push(name);
             } else if is_writers {
                 leftovers.push(name);
@@ -57,7 +60,11 @@ impl Standing {
     }
 
     /// Removes what a stopped writer left.
-    pub(super) fn remove_leftovers<S: Storage>(&self, path: &Path, storage: &S) -> Result<()> {
+    pub(crate) fn remove_leftovers<S: Storage>(&self, path: &Path, storage: &S) -> Result<()> {
+        if !self.leftovers.is_empty() {
+            // Of a manifest that came in place of another this may not be durable yet, which may need them.
+            storage.sync_directory().map_err(Error::io(path, "sync the directory"))?;
+        }
         self.leftovers.iter().try_for_each(|name| {
             storage
                 .remove_leftover(name)
@@ -66,8 +73,21 @@ impl Standing {
     }
 }
 
+/// The names of the files that a manifest names, but for logs.
+pub(crate) fn named(manifest: &Manifest) -> impl Iterator<Item = String> {
+    let with_file = manifest.deletions.iter().filter(|entry| entry.file_bytes > 0);
+    let deletions = with_file.map(|entry| format::deletions_name(entry.segment));
+    manifest.segments.iter().flat_map(files_of).chain(deletions)
+}
+
+/// Whether this is the name of a log that may hold what the segments of a manifest do not.
+pub(crate) fn is_open_log(name: &str, manifest: &Manifest) -> bool {
+    let first = manifest.log.map(|log| log.first_log);
+    format::log_number(name).zip(first).is_some_and(|(number, first)| number >= first)
+}
+
 /// The names of the files of a segment.
-pub(super) fn files_of(segment: &format::SegmentEntry) -> Vec<String> {
+fn files_of(segment: &format::SegmentEntry) -> Vec<String> {
     let tables = (0..segment.tables.len()).map(|table| format::table_name(segment.number, table));
     tables.chain(segment.ids.as_ref().map(|_| format::ids_name(segment.number))).collect()
 }

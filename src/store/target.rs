@@ -10,7 +10,7 @@ use crate::format::{LOCK_NAME, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, is_w
 
 /// Checks that a store may be written to `path`: nothing is there, an empty directory, what a
 /// stopped pack left, or, with `replace`, a store.
-pub(super) fn check(path: &Path, replace: bool) -> Result<()> {
+pub(crate) fn check(path: &Path, replace: bool) -> Result<()> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return check_parent(path),
@@ -67,7 +67,7 @@ fn check_parent(path: &Path) -> Result<()> {
 
 /// A directory that is locked for writing. Dropping it removes the directory, if it was created for
 /// this and no store came to be in it: in whatever way the pack ends.
-pub(super) struct Target {
+pub(crate) struct Target {
     path: PathBuf,
     /// Held until the target is gone.
     _lock: Lock,
@@ -77,7 +77,7 @@ pub(super) struct Target {
 impl Target {
     /// Creates the directory `path` if it does not exist, locks it, and checks again, under the
     /// lock, that a store may be written there.
-    pub(super) fn lock(path: &Path, replace: bool) -> Result<Self> {
+    pub(crate) fn lock(path: &Path, replace: bool) -> Result<Self> {
         check(path, replace)?;
         let created = match fs::create_dir(path) {
             Ok(()) => true,

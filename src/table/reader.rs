@@ -6,23 +6,16 @@ use std::path::{Path, PathBuf};
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
+use crate::access::ReadFiles;
 use crate::block::{BlockReader, BlockView, Candidate, Column, OVERHANG, Reading};
 use crate::codec::huffman;
 use crate::error::{Corruption, Error, Result};
-use crate::files::open_regular;
 use crate::format::{self, Defect, Footer, Geometry, SegmentEntry, TableHeader};
 use crate::mapped::{self, Bytes};
 use crate::permute::Permutation;
 use crate::router::{Budget, Probe, Router};
 
 use super::verified::Verified;
-
-/// How the files of a store are accessed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    Mapped,
-    InMemory,
-}
 
 /// Blocks behind those that are decoded that the decoder may ask for.
 const READ_AHEAD: u64 = 4;
@@ -46,25 +39,43 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Opens table `number` of a segment in `directory`. Reads and checks the header, the footer,
+    /// Opens table `number` of a segment. Reads and checks the header, the footer,
     /// the code lengths and the router; blocks are read when they are needed.
     pub(crate) fn open(
-        directory: &Path,
+        files: &dyn ReadFiles,
         segment: &SegmentEntry,
         number: usize,
-        access: Access,
     ) -> Result<Self> {
-        let path = directory.join(format::table_name(segment.number, number));
-        let file = open_regular(&path).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => Defect::corrupt(0, Corruption::TableMissing).in_file(&path),
-            _ => Error::io(&path, "open the table")(source),
-        })?;
-        let bytes = match access {
-            Access::Mapped => Bytes::map(&file).map_err(Error::io(&path, "map the table"))?,
-            Access::InMemory => Bytes::read(&file).map_err(Error::io(&path, "read the table"))?,
-        };
+        let (path, bytes) = Self::read(files, segment.number, number)?;
         Self::from_bytes(path.clone(), bytes, segment, number)
             .map_err(|defect| defect.in_file(&path))
+    }
+
+    /// The file of table `number` of a segment.
+    pub(super) fn read(
+        files: &dyn ReadFiles,
+        segment: u64,
+        number: usize,
+    ) -> Result<(PathBuf, Bytes)> {
+        let name = format::table_name(segment, number);
+        let path = files.path(&name);
+        match files.bytes(&name) {
+            Ok(bytes) => Ok((path, bytes)),
+            Err(source) if source.kind() == io::ErrorKind::NotFound => {
+                Err(Defect::corrupt(0, Corruption::TableMissing).in_file(&path))
+            }
+            Err(source) => Err(Error::io(&path, "open the table")(source)),
+        }
+    }
+
+    /// Checks that codes can be decoded.
+    pub(super) fn check_codes(
+        code_lengths: &[u8],
+        header: &TableHeader,
+        geometry: &Geometry,
+    ) -> Result<(), Defect> {
+        huffman::check_complete(code_lengths, header.count)
+            .map_err(|corruption| Defect::corrupt(geometry.codes().start, corruption))
     }
 
     fn from_bytes(
@@ -77,8 +88,7 @@ impl Table {
         let footer = Footer::decode(&bytes, &header, header_crc, &segment.tables[number])?;
         let geometry = header.geometry(footer.block_count);
         let code_lengths = footer.code_lengths(&bytes, &geometry, header_crc)?;
-        huffman::check_complete(&code_lengths, header.count)
-            .map_err(|corruption| Defect::corrupt(geometry.codes().start, corruption))?;
+        Self::check_codes(&code_lengths, &header, &geometry)?;
         bytes.will_need(geometry.router());
         footer.check_router(&bytes, &geometry, header_crc)?;
         let keys_per_block = header.count.checked_div(footer.block_count).unwrap_or(0) as usize;

@@ -1,4 +1,4 @@
-//! The annotated files of the format document (section 11) against the vectors that they show.
+//! The annotated files of the format document (section 13) against the vectors that they show.
 //!
 //! `FPSTORE_BLESS=1 cargo test --test it annotated` writes it into the document.
 
@@ -11,6 +11,7 @@ use crate::spec;
 const VECTOR: &str = "format-spec/vectors/good-annotated-xor-l8-b256";
 const GAP_VECTOR: &str = "format-spec/vectors/good-annotated-gap-l0-b256";
 const IDS_VECTOR: &str = "format-spec/vectors/good-ids-several";
+const LOG_VECTOR: &str = "format-spec/vectors/good-living-log-ids";
 
 /// Lines of a dump: offset, bytes, meaning.
 struct Dump<'a> {
@@ -239,6 +240,49 @@ fn dump_ids() -> String {
     dump.text
 }
 
+/// A log of a store with ids and without windows.
+fn dump_log() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(LOG_VECTOR);
+    let file = fs::read(root.join("log-0000000000000001.fpl")).unwrap();
+    let number = |at: usize, bytes: usize| {
+        file[at..at + bytes].iter().rev().fold(0, |n, &byte| n << 8 | u64::from(byte))
+    };
+    let header = spec::offsets("log-record");
+    let field = |record: usize, name: &str| {
+        let (offset, bytes) = header[name];
+        number(record + offset, bytes.unwrap())
+    };
+    let mut dump = Dump { file: &file, at: 0, text: String::new() };
+    dump.fields("log-header");
+    for record in 1.. {
+        let start = dump.at;
+        if start == file.len() {
+            break;
+        }
+        dump.text += &format!("    record {record}\n");
+        dump.fields("log-record");
+        let end = dump.at + field(start, "payload_bytes") as usize;
+        let mut sequence = field(start, "first_sequence");
+        while dump.at < end {
+            let at = dump.at + 1;
+            let fingerprint = number(at, 8);
+            let (bytes, what) = match file[dump.at] {
+                1 => (17, format!("insert {fingerprint:#X} with id {:#X}", number(at + 8, 8))),
+                2 => (17, format!("delete id {:#X} of {fingerprint:#X}", number(at + 8, 8))),
+                _ => (9, format!("delete {fingerprint:#X} with all ids")),
+            };
+            dump.part(bytes, &format!("operation {sequence}: {what}"));
+            sequence += 1;
+        }
+        let padding = (end - start + 4).next_multiple_of(8) - 4 - (end - start);
+        if padding > 0 {
+            dump.part(padding, "padding");
+        }
+        dump.part(4, "payload_crc");
+    }
+    dump.text
+}
+
 /// The document with `dump` behind the marker, up to the next heading.
 fn replaced(document: &str, marker: &str, dump: &str) -> String {
     let marker = format!("<!-- {marker} -->\n");
@@ -257,6 +301,7 @@ fn the_annotated_files_of_the_document_are_the_vectors() {
         ("annotated blocks", dump_blocks()),
         ("annotated manifest", dump_manifest()),
         ("annotated ids", dump_ids()),
+        ("annotated log", dump_log()),
     ] {
         expected = replaced(&expected, marker, &dump);
     }

@@ -11,6 +11,10 @@ mod bases;
 mod block_cases;
 mod good_variants;
 mod ids_cases;
+mod living_bad;
+mod living_good;
+mod living_writer;
+mod log_bad;
 mod manifest_cases;
 mod maps;
 mod pairs_of_defects;
@@ -522,14 +526,16 @@ fn write(bytes: &mut [u8], value: u64) {
 fn every_rule_has_a_case_whose_name_gives_rule_and_kind() {
     let rules = spec::rules();
     let mut names = BTreeMap::new();
-    for case in cases() {
-        let rule = rules.get(case.rule).unwrap_or_else(|| panic!("no rule [{}]", case.rule));
-        let (kind, rest) = case.name.split_once('-').expect("a name starts with its kind");
-        assert!(kind == "bad" || kind == "unsupported" && rule.unsupported, "{}", case.name);
-        let (group, number) = case.rule.split_once('-').expect("a tag is GROUP-n");
+    let written = written().into_iter().filter(|vector| !vector.rule.is_empty());
+    let written = written.map(|vector| (vector.name, vector.rule));
+    for (name, tag) in cases().iter().map(|case| (case.name, case.rule)).chain(written) {
+        let rule = rules.get(tag).unwrap_or_else(|| panic!("no rule [{tag}]"));
+        let (kind, rest) = name.split_once('-').expect("a name starts with its kind");
+        assert!(kind == "bad" || kind == "unsupported" && rule.unsupported, "{name}");
+        let (group, number) = tag.split_once('-').expect("a tag is GROUP-n");
         let start = format!("{}-{number:0>2}-", group.to_lowercase());
-        assert!(rest.starts_with(&start), "{} breaks {}", case.name, case.rule);
-        assert!(names.insert(case.name, case.rule).is_none(), "{} stands twice", case.name);
+        assert!(rest.starts_with(&start), "{name} breaks {tag}");
+        assert!(names.insert(name, tag).is_none(), "{name} stands twice");
     }
     for rule in rules.keys() {
         assert!(names.values().any(|broken| broken == rule), "no case breaks [{rule}]");

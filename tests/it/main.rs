@@ -8,12 +8,14 @@
 mod annotated;
 mod answers;
 mod batch;
+mod beside;
 mod damage;
 mod exactness;
 mod forge;
 mod house;
 mod ids;
 mod join;
+mod living;
 mod map_vectors;
 mod mutants;
 mod oracle;

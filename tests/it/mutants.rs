@@ -27,10 +27,13 @@ const ALIKE: &[(Mutation, &str)] = &[
     (Mutation::Confuses("IDM-3"), "another map is neither corrupt nor unsupported"),
 ];
 
+type Listed = BTreeMap<u64, BTreeSet<u64>>;
+
 /// What a reader makes of a vector, as far as its users see it.
 #[derive(PartialEq, Eq, Debug)]
 enum Outcome {
-    Store(Vec<u64>, BTreeMap<u64, BTreeSet<u64>>),
+    /// Fingerprints, ids and windows.
+    Store(Vec<u64>, Listed, Listed),
     Strings(Vec<String>),
     /// The rule, and whether it means unsupported.
     Rejected(String, bool),
@@ -55,7 +58,7 @@ fn read(vector: &Vector) -> Outcome {
     let missing = || io::Error::from(io::ErrorKind::NotFound);
     let file = |name: &str| vector.files.get(name).cloned().ok_or_else(missing);
     match oracle::read_files(&file) {
-        Ok(store) => Outcome::Store(store.fingerprints(), store.ids()),
+        Ok(store) => Outcome::Store(store.fingerprints(), store.ids(), store.windows()),
         Err(rejection) => Outcome::rejected(&rejection),
     }
 }

@@ -5,21 +5,24 @@
 //! stores.
 
 pub mod block;
+mod deletions;
 pub mod id_map;
 mod ids;
+pub mod living;
+mod log;
 mod manifest;
 pub mod meaning;
 pub mod mutation;
 mod prefix;
 mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 use std::io;
 use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian};
 
+use living::{DeletionsEntry, PlainDeletion, PlainInsertion};
 use manifest::{IdMapEntry, SegmentEntry};
 use mutation::{Wrong, is, or};
 
@@ -54,34 +57,15 @@ pub struct PlainStore {
     pub generation: u64,
     pub segments: Vec<PlainSegment>,
     pub id_map: Option<IdMapEntry>,
+    /// What its logs insert.
+    pub insertions: Vec<PlainInsertion>,
+    /// What its logs delete.
+    pub deletions: Vec<PlainDeletion>,
+    /// Whether its last log is torn.
+    pub torn: bool,
     /// The kinds of sections that were skipped, and whether those who do not know them may edit the
     /// store.
     pub skipped: Vec<(u32, bool)>,
-}
-
-impl PlainStore {
-    /// The set of the store: the union of its segments, ascending.
-    pub fn fingerprints(&self) -> Vec<u64> {
-        let tables = self.segments.iter().filter_map(|segment| segment.tables.first());
-        let mut all: Vec<u64> = tables.flat_map(|table| table.fingerprints.clone()).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
-    /// The ids of each fingerprint that has some: the union over the segments.
-    pub fn ids(&self) -> BTreeMap<u64, BTreeSet<u64>> {
-        let mut all: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
-        for segment in &self.segments {
-            let fingerprints = segment.tables.iter().take(1).flat_map(|table| &table.fingerprints);
-            for (&fingerprint, ids) in fingerprints.zip(segment.ids.iter().flatten()) {
-                if !is(Wrong::FirstIdsOnly) || !all.contains_key(&fingerprint) {
-                    all.entry(fingerprint).or_default().extend(ids);
-                }
-            }
-        }
-        all
-    }
 }
 
 /// A segment, decoded.
@@ -89,6 +73,11 @@ impl PlainStore {
 pub struct PlainSegment {
     pub number: u64,
     pub count: u64,
+    /// Its sequence, 0 in a store that is not living.
+    pub sequence: u64,
+    /// Those that it brought along.
+    pub deletions: Vec<PlainDeletion>,
+    pub window: Option<u64>,
     pub tables: Vec<PlainTable>,
     /// Those of each fingerprint, of a segment that has ids.
     pub ids: Option<Vec<Vec<u64>>>,
@@ -216,7 +205,7 @@ pub fn read_store(dir: &Path) -> Checked<PlainStore> {
 ///
 /// # Errors
 ///
-/// The first rule broken. A manifest that cannot be read is [DIR-1], a table or ids file
+/// The first rule broken. A manifest that cannot be read is [DIR-1], another file that must exist
 /// [DIR-2].
 pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
     let file = read_file(files, "manifest.fps", "DIR-1")?;
@@ -224,17 +213,26 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
     let entries = &manifest.segments[..];
     let entries = or(entries, Wrong::FirstSegmentOnly, &entries[..entries.len().min(1)]);
     // Section 1.2: all is opened before the contents of anything are looked at.
-    let opened = entries.iter().map(|segment| open_segment(files, segment));
+    let listed = manifest.deletions.unwrap_or_default();
+    let opened = entries.iter().map(|segment| open_segment(files, segment, &listed));
     let opened = opened.collect::<Checked<Vec<_>>>()?;
+    let logs = manifest.log.map(|entry| log::read_logs(files, &entry, manifest.store_id));
+    let logs = logs.transpose()?.unwrap_or_default();
     let segments = entries.iter().zip(&opened);
     let segments = segments.map(|(entry, opened)| read_segment(entry, opened, manifest.id_map));
+    let mut segments = segments.collect::<Checked<Vec<_>>>()?;
+    let windows = manifest.windows.iter().flat_map(|entry| &entry.windows);
+    segments.iter_mut().zip(windows).for_each(|(segment, &window)| segment.window = Some(window));
     Ok(PlainStore {
         planned_radius: manifest.planned_radius,
         next_segment: manifest.next_segment,
         store_id: manifest.store_id,
         generation: manifest.generation,
-        segments: segments.collect::<Checked<_>>()?,
+        segments,
         id_map: manifest.id_map,
+        insertions: logs.insertions,
+        deletions: logs.deletions,
+        torn: logs.torn,
         skipped: manifest.skipped,
     })
 }
@@ -249,9 +247,15 @@ fn read_file(files: Files<'_>, name: &str, rule: &'static str) -> Checked<Vec<u8
 struct Opened {
     tables: Vec<(String, table::OpenTable)>,
     ids: Option<(String, ids::OpenIds)>,
+    sequence: u64,
+    deletions: Vec<PlainDeletion>,
 }
 
-fn open_segment(files: Files<'_>, segment: &SegmentEntry) -> Checked<Opened> {
+fn open_segment(
+    files: Files<'_>,
+    segment: &SegmentEntry,
+    listed: &[DeletionsEntry],
+) -> Checked<Opened> {
     let start = match segment.number {
         number if is(Wrong::SegmentsInDecimal) => format!("segment-{number:016}"),
         number if is(Wrong::SegmentsInCapitals) => format!("segment-{number:016X}"),
@@ -275,7 +279,17 @@ fn open_segment(files: Files<'_>, segment: &SegmentEntry) -> Checked<Opened> {
         let opened = ids::open_ids(read(&name)?, segment, entry, blocks);
         ids = Some((name.clone(), opened.map_err(in_file(&name))?));
     }
-    Ok(Opened { tables, ids })
+    let mut listed = listed.iter().filter(|entry| entry.segment == segment.number);
+    let entry = listed.next().filter(|entry| entry.file_bytes > 0 || !is(Wrong::NoFileNoEntry));
+    let unlisted = or(0, Wrong::UnlistedIsNew, u64::MAX);
+    let sequence = entry.map_or(unlisted, |entry| entry.sequence);
+    let mut deletions = Vec::new();
+    if let Some(entry) = entry.filter(|entry| entry.file_bytes > 0) {
+        let name = format!("{start}-deletions.fpd");
+        let read = deletions::read_deletions(&read(&name)?, entry);
+        deletions = read.map_err(in_file(&name))?;
+    }
+    Ok(Opened { tables, ids, sequence, deletions })
 }
 
 fn read_segment(
@@ -291,7 +305,15 @@ fn read_segment(
         ids.read(segment, &tables[0], id_map).map_err(in_file(name))
     };
     let ids = opened.ids.as_ref().map(read).transpose()?;
-    Ok(PlainSegment { number: segment.number, count: segment.count, tables, ids })
+    Ok(PlainSegment {
+        number: segment.number,
+        count: segment.count,
+        sequence: opened.sequence,
+        deletions: opened.deletions.clone(),
+        window: None,
+        tables,
+        ids,
+    })
 }
 
 fn in_file(name: &str) -> impl Fn(Rejection) -> Rejection {

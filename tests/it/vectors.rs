@@ -27,6 +27,8 @@ pub struct Vector {
     fingerprints: Vec<u64>,
     /// The ids of each of them, of a good one that has ids.
     ids: Option<Vec<Vec<u64>>>,
+    /// The windows of each of them, of a good one that has windows.
+    windows: Option<Vec<Vec<u64>>>,
 }
 
 fn root() -> PathBuf {
@@ -83,6 +85,7 @@ pub fn vectors() -> Vec<Vector> {
             files: read_files(&pack(&spec)),
             fingerprints: sorted(&spec.fingerprints),
             ids: ascending(spec.ids),
+            windows: None,
         });
     }
     let mut bases = BTreeMap::new();
@@ -98,12 +101,14 @@ pub fn vectors() -> Vec<Vector> {
             files: forge.files,
             fingerprints: if case.rule.is_empty() { sorted(&spec.fingerprints) } else { vec![] },
             ids: ascending(spec.ids).filter(|_| case.rule.is_empty()),
+            windows: None,
         });
     }
     for vector in forge::written() {
-        let forge::WrittenVector { name, rule, sentence, files, fingerprints, ids } = vector;
+        let forge::WrittenVector { name, rule, sentence, files, fingerprints, ids, windows } =
+            vector;
         let (name, rule, sentence) = (name.to_string(), rule.to_string(), sentence.to_string());
-        vectors.push(Vector { name, sentence, rule, files, fingerprints, ids });
+        vectors.push(Vector { name, sentence, rule, files, fingerprints, ids, windows });
     }
     vectors.sort_by(|a, b| a.name.cmp(&b.name));
     vectors
@@ -186,7 +191,7 @@ pub fn reason(error: &Error) -> (String, bool) {
 fn readme(vectors: &[Vector]) -> String {
     let mut text = String::from(
         "# Test vectors of format version 1\n\n\
-         One store per directory. `good-*` are read, and `good-NAME.hex` lists their fingerprints, `good-NAME.ids` their ids; `bad-*` are rejected\n\
+         One store per directory. `good-*` are read, and `good-NAME.hex` lists their fingerprints, `good-NAME.ids` their ids, `good-NAME.windows` their windows; `bad-*` are rejected\n\
          as corrupt and `unsupported-*` as unsupported, by a reader that checks every rule. The last column is what fpstore says of it, from\n\
          the tag of the rule on; the program puts the file and the byte before it. `-before-` in a name: of several defects, the one to report.\n\
          This file is written by the test that checks it.\n\n\
@@ -196,8 +201,11 @@ fn readme(vectors: &[Vector]) -> String {
         let message = if vector.rule.is_empty() {
             String::new()
         } else {
-            let error = library(&root().join(&vector.name)).unwrap_err();
-            format!("`{}`", reason(&error).0.replace('|', "\\|"))
+            // That there is one is for the test to say.
+            let error = library(&root().join(&vector.name)).err();
+            error.map_or_else(String::new, |error| {
+                format!("`{}`", reason(&error).0.replace('|', "\\|"))
+            })
         };
         text += &format!("| {} | {} | {} |\n", vector.name, vector.sentence, message);
     }
@@ -220,8 +228,48 @@ fn bless(vectors: &[Vector]) {
         if let Some(ids) = &vector.ids {
             fs::write(root.join(format!("{}.ids", vector.name)), id_lines(ids)).unwrap();
         }
+        if let Some(windows) = &vector.windows {
+            fs::write(root.join(format!("{}.windows", vector.name)), id_lines(windows)).unwrap();
+        }
     }
     fs::write(root.join("README.md"), readme(vectors)).unwrap();
+}
+
+/// The plain decoder by itself, which needs no file that is committed.
+#[test]
+fn the_plain_decoder_reads_what_the_vectors_hold_and_names_the_rules_that_they_break() {
+    let mut wrong = Vec::new();
+    for vector in vectors() {
+        let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        let file = |name: &str| vector.files.get(name).cloned().ok_or_else(missing);
+        let found = match oracle::read_files(&file) {
+            Ok(_) if !vector.rule.is_empty() => "is read".to_string(),
+            Ok(store) => {
+                let lists = |lists: &Option<Vec<Vec<u64>>>| {
+                    let all = vector.fingerprints.iter().zip(lists.iter().flatten());
+                    let all = all.filter(|(_, list)| !list.is_empty());
+                    all.map(|(&fp, list)| (fp, list.iter().copied().collect())).collect()
+                };
+                let held = (store.fingerprints(), store.ids(), store.windows());
+                let expected =
+                    (vector.fingerprints.clone(), lists(&vector.ids), lists(&vector.windows));
+                let is_torn = vector.name.starts_with("good-torn-");
+                if held == expected && store.torn == is_torn {
+                    continue;
+                }
+                format!("holds {held:x?}, not {expected:x?}")
+            }
+            Err(found) => {
+                let unsupported = vector.name.starts_with("unsupported-");
+                if found.rule == vector.rule && found.unsupported == unsupported {
+                    continue;
+                }
+                found.to_string()
+            }
+        };
+        wrong.push(format!("{}: {found}", vector.name));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
@@ -271,6 +319,7 @@ fn committed_vectors_are_what_the_library_packs_and_both_readers_agree_on_them()
     // Nothing else lies there.
     let lists = vectors.iter().filter(|v| v.rule.is_empty()).count();
     let ids = vectors.iter().filter(|v| v.ids.is_some()).count();
-    let expected = vectors.len() + lists + ids + 1;
+    let windows = vectors.iter().filter(|v| v.windows.is_some()).count();
+    let expected = vectors.len() + lists + ids + windows + 1;
     assert_eq!(fs::read_dir(&root).unwrap().count(), expected);
 }

@@ -131,7 +131,7 @@ mod tests {
         lengths
     }
 
-    /// As section 13 of the specification says.
+    /// As section 15 of the specification says.
     #[test]
     fn a_look_up_finds_more_than_three_keys_of_a_large_uniform_set() {
         let profile = crate::codec::profile::Profile::uniform(1 << 24);

@@ -215,7 +215,8 @@ impl RunningBatch<'_> {
             };
         };
         self.summary.pieces += 1;
-        let all = pool.install(|| union::of_pairs(&pairs));
+        let parts = self.batch.snapshot.parts();
+        let all = pool.install(|| union::of_pairs(parts, &pairs))?;
         drop(pairs);
         let of_numbers = ByQuery { queries: &sorted, pairs: &all, answer: 0..0 };
         let mut matches = Vec::new();
@@ -266,21 +267,15 @@ impl RunningBatch<'_> {
         let mut pairs = Vec::new();
         let mut too_many = false;
         let costs = batch.execution.cost();
+        let snapshot = &batch.snapshot.settled()?;
         let work = |output: &Output| {
             let probed = plan == BatchPlan::Probe
                 && has_room
-                && probe::can_probe(&batch.snapshot, batch.k)
-                && probe::probe(output, queries, &batch.snapshot, batch.k, costs).map(|()| true)?;
+                && probe::can_probe(snapshot, batch.k)
+                && probe::probe(output, queries, snapshot, batch.k, costs).map(|()| true)?;
             if !probed {
                 let piece = usize::try_from(batch.streamed()).unwrap_or(usize::MAX);
-                join::stream(
-                    output,
-                    queries.to_vec(),
-                    &batch.snapshot,
-                    batch.k,
-                    piece,
-                    &costs.join,
-                )?;
+                join::stream(output, queries.to_vec(), snapshot, batch.k, piece, &costs.join)?;
             }
             Ok(())
         };

@@ -91,9 +91,15 @@ impl Join {
     /// [`Error::InvalidOption`].
     pub fn range(&self) -> Result<Option<RangeInclusive<u64>>> {
         self.check_options()?;
-        let shard = self.a.shard(self.shard.0, self.shard.1);
+        let shard = self.a.settled()?.shard(self.shard.0, self.shard.1);
         let shard = shard.map(|(start, last)| (start.max(self.start), last));
         Ok(shard.filter(|(start, last)| start <= last).map(|(start, last)| start..=last))
+    }
+
+    /// The same join, of snapshots whose fingerprints are all in segments.
+    pub(super) fn settled(&self) -> Result<Self> {
+        let b = self.b.as_ref().map(Snapshot::settled).transpose()?;
+        Ok(Self { a: self.a.settled()?, b, ..self.clone() })
     }
 
     /// What this join takes at the least: less than [`LEAST_MEMORY`] where there are few fingerprints.

@@ -36,10 +36,11 @@ impl Join {
         sink: &mut dyn FnMut(JoinEvent<'_>) -> ControlFlow<()>,
     ) -> Result<JoinSummary> {
         let range = self.range()?;
+        let join = &self.settled()?;
         let pool = self.execution.start_pool()?;
         let mut summary = JoinSummary::default();
         let work = |output: &Output| {
-            let work = RunningJoin::new(self, output);
+            let work = RunningJoin::new(join, output);
             if let Some(range) = range {
                 work.run(*range.start(), *range.end())?;
             }

@@ -26,7 +26,7 @@ pub(crate) fn stream(
     let engine = Engine { k, level, prices, one_set: false, output, progress: &|_| {} };
     let mut side = Side { room: vec![0; queries.len()], data: queries };
     let mut pieces = Side::default();
-    let mut cursor = Cursor::new(snapshot, 0, Decode::Together);
+    let mut cursor = Cursor::new(snapshot, 0, Decode::Together)?;
     loop {
         let more = pieces.read(&mut cursor, u64::MAX, piece, snapshot.len(), output)?;
         let data: [&mut [u64]; 2] = [&mut side.data, &mut pieces.data];
@@ -45,7 +45,7 @@ pub(crate) fn read_all(
     piece: usize,
     mut take: impl FnMut(&[u64]),
 ) -> Result<()> {
-    let (mut fingerprints, mut cursor) = (Vec::new(), Cursor::new(snapshot, 0, Decode::Together));
+    let (mut fingerprints, mut cursor) = (Vec::new(), Cursor::new(snapshot, 0, Decode::Together)?);
     loop {
         fingerprints.clear();
         let more = cursor.read(u64::MAX, piece, &mut fingerprints, || output.stopped())?;

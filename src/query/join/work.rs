@@ -59,7 +59,7 @@ impl<'a> RunningJoin<'a> {
         let mut holds_all = false;
         let mut done = 0;
         loop {
-            let mut cursor = Cursor::new(a, start, Decode::Together);
+            let mut cursor = Cursor::new(a, start, Decode::Together)?;
             let more = side.read(&mut cursor, last, limit, most(a, start, last), self.output)?;
             drop(cursor);
             self.reading.fetch_add(side.len(), Ordering::Relaxed);
@@ -90,7 +90,7 @@ impl<'a> RunningJoin<'a> {
                 if holds_all {
                     self.join_between(&mut side, &mut pieces, &mut steps);
                 } else {
-                    let mut cursor = Cursor::new(other, behind, Decode::Together);
+                    let mut cursor = Cursor::new(other, behind, Decode::Together)?;
                     let mut first = true;
                     loop {
                         let expected = most(other, behind, u64::MAX);

@@ -46,6 +46,11 @@ impl Searcher {
         Self { snapshot, search, stop, costs: *costs, cold: false, untimed: 0 }
     }
 
+    /// Searches another snapshot from now on.
+    pub(crate) fn turn_to(&mut self, snapshot: Snapshot) {
+        self.snapshot = snapshot;
+    }
+
     /// Stops, as work does of which it is a part.
     pub(crate) fn stopped_by(self, stop: Stop) -> Self {
         Self { stop, ..self }
@@ -77,7 +82,7 @@ impl Searcher {
         if self.search.gives_up(ask) {
             return Ok(None);
         }
-        union::of_matches(&mut self.search.matches);
+        union::of_matches(self.snapshot.parts(), &mut self.search.matches)?;
         Ok(Some(&self.search.matches))
     }
 
@@ -88,7 +93,9 @@ impl Searcher {
     ///
     /// As [`Self::search`].
     pub fn any_within(&mut self, fingerprint: u64, k: u32) -> Result<bool> {
-        let found = self.ask(Ask { fingerprint, k: k.min(64), most: 0 }, false);
+        // Where something may be hidden, the first match may be.
+        let most = if self.snapshot.parts().hides() { usize::MAX } else { 0 };
+        let found = self.ask(Ask { fingerprint, k: k.min(64), most }, false);
         found.map(|matches| !matches.is_empty())
     }
 
@@ -127,7 +134,7 @@ impl Searcher {
     fn ask(&mut self, ask: Ask, by_scan: bool) -> Result<&[Match]> {
         self.search.clear();
         self.run(ask, by_scan)?;
-        union::of_matches(&mut self.search.matches);
+        union::of_matches(self.snapshot.parts(), &mut self.search.matches)?;
         Ok(&self.search.matches)
     }
 
@@ -145,6 +152,9 @@ impl Searcher {
             if search.gives_up(ask) {
                 break;
             }
+        }
+        if !search.gives_up(ask) {
+            search.search_tails(snapshot.parts(), ask);
         }
         *untimed = untimed.checked_sub(1).unwrap_or(TIMED - 1);
         if let Some(start) = start {

@@ -10,6 +10,7 @@ use crate::block::{Candidate, Reading};
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::segment::Segment;
+use crate::snapshot::parts::Parts;
 use crate::snapshot::union::Match;
 use crate::table::Table;
 
@@ -107,6 +108,15 @@ impl SegmentSearch {
         }
         self.of_segment = self.matches.len();
         self.search_candidates(segment, ask, stop)
+    }
+
+    /// Adds the matches of what was written last, some perhaps several times.
+    pub(super) fn search_tails(&mut self, parts: &Parts, ask: Ask) {
+        parts.search_tails(ask.fingerprint, ask.k, |record| {
+            let fingerprint = record.fingerprint;
+            let distance = (fingerprint ^ ask.fingerprint).count_ones();
+            self.matches.push(Match { fingerprint, distance });
+        });
     }
 
     /// As [`Self::search`], in all blocks of the identity table.

@@ -23,7 +23,11 @@ pub(crate) fn store_of_packed(path: &Path, segments: usize, pack: impl Fn(usize,
         generation: 1,
         segments: Vec::new(),
         id_map: None,
-        skipped: Vec::new(),
+        log: None,
+        deletions: Vec::new(),
+        windows: None,
+        layout: None,
+        unknown: Vec::new(),
     };
     fs::create_dir(path).unwrap();
     for set in 0..segments {

@@ -158,13 +158,9 @@ fn sections() -> Vec<Case> {
             f.insert_section(2, NEVER, 0, b"abc");
             *f.manifest().last_mut().expect("the manifest is not empty") = 1;
         }),
-        case("unsupported-man-07-deletions", "MAN-7", One, "There is a critical section of kind 4, DELETIONS.", |f| f.insert_section(2, 4, FLAGS, b"abc")),
-        case("unsupported-man-07-deletions-not-critical", "MAN-7", One, "There is a section of kind 4, DELETIONS, without any flag.", |f| f.insert_section(2, 4, 0, b"abc")),
-        case("unsupported-man-07-log", "MAN-7", One, "There is a critical section of kind 5, LOG.", |f| f.insert_section(2, 5, FLAGS, b"")),
-        case("unsupported-man-07-log-not-critical", "MAN-7", One, "There is a section of kind 5, LOG, which only writers must know.", |f| f.insert_section(2, 5, FLAGS & !CRITICAL, b"")),
+        case("unsupported-man-07-next-kind", "MAN-7", One, "There is a critical section of kind 9, the first that is unknown.", |f| f.insert_section(2, 9, FLAGS, b"")),
         case("unsupported-man-07-unknown", "MAN-7", One, "There is a critical section of kind 2^32 - 1, which is never assigned.", |f| f.insert_section(1, NEVER, FLAGS, b"abc")),
         case("unsupported-man-07-private", "MAN-7", One, "There is a critical section of kind 2^31 + 66, which is private.", |f| f.insert_section(2, PRIVATE, CRITICAL, b"abc")),
-        case("unsupported-man-07-spans", "MAN-7", One, "There is a critical section of kind 7, SPANS.", |f| f.insert_section(2, 7, FLAGS, b"")),
         case("bad-man-08-segment-not-for-writers", "MAN-8", One, "The SEGMENT section lacks the flag *writers*.", |f| set_section(f, 1, "flags", CRITICAL)),
         case("bad-man-08-store-not-critical", "MAN-8", One, "The STORE section is not critical.", |f| {
             set_section(f, 0, "flags", FLAGS & !CRITICAL);

@@ -49,14 +49,26 @@ pub struct StoreSpec {
     pub ids_descend: bool,
 }
 
+/// The store_id of all stores that are written.
+pub const STORE_ID: u128 = 0x0123_4567_89AB_CDEF << 64 | 7;
+
+/// A store whose manifest is not yet put together.
+#[derive(Clone)]
+pub struct Parts {
+    /// Kind, flags and payload of each section.
+    pub sections: Vec<(u32, u32, Vec<u8>)>,
+    /// All files but the manifest.
+    pub files: Files,
+}
+
 /// Sets a field of a structure of the document, which starts at the start of `bytes`.
-fn put(bytes: &mut [u8], table: &str, field: &str, value: u128) {
+pub fn put(bytes: &mut [u8], table: &str, field: &str, value: u128) {
     let (offset, length) = spec::offsets(table)[field];
     let length = length.expect("a field has a length");
     bytes[offset..offset + length].copy_from_slice(&value.to_le_bytes()[..length]);
 }
 
-fn start_header(bytes: &mut [u8], table: &str, kind: u8) {
+pub fn start_header(bytes: &mut [u8], table: &str, kind: u8) {
     bytes[..8].copy_from_slice(&[0x89, 0x46, 0x50, 0x53, kind, 0x0D, 0x0A, 0x1A]);
     put(bytes, table, "version_major", 1);
     put(bytes, table, "header_bytes", bytes.len() as u128);
@@ -64,34 +76,52 @@ fn start_header(bytes: &mut [u8], table: &str, kind: u8) {
 
 /// The files of a store.
 pub fn write_store(spec: &StoreSpec) -> Files {
-    let mut files = Files::new();
-    let mut store = vec![0; end("store-section")];
-    put(&mut store, "store-section", "fingerprint_bits", 64);
-    put(&mut store, "store-section", "planned_radius", 3);
-    put(&mut store, "store-section", "segment_count", spec.segments.len() as u128);
-    put(&mut store, "store-section", "next_segment", spec.next_segment.into());
-    put(&mut store, "store-section", "store_id", 0x0123_4567_89AB_CDEF << 64 | 7);
-    put(&mut store, "store-section", "generation", spec.generation.into());
-    let mut sections = vec![section(1, 3, &store)];
-    let mut ids_sections = Vec::new();
-    for segment in &spec.segments {
-        let (payload, ids) = write_segment(segment, &mut files);
-        sections.push(section(2, 3, &payload));
-        ids_sections.extend(ids.map(|payload| section(3, 2, &payload)));
+    Parts::of(spec).assemble()
+}
+
+impl Parts {
+    /// Sections and files of a store.
+    pub fn of(spec: &StoreSpec) -> Self {
+        let mut files = Files::new();
+        let mut store = vec![0; end("store-section")];
+        put(&mut store, "store-section", "fingerprint_bits", 64);
+        put(&mut store, "store-section", "planned_radius", 3);
+        put(&mut store, "store-section", "segment_count", spec.segments.len() as u128);
+        put(&mut store, "store-section", "next_segment", spec.next_segment.into());
+        put(&mut store, "store-section", "store_id", STORE_ID);
+        put(&mut store, "store-section", "generation", spec.generation.into());
+        let mut sections = vec![(1, 3, store)];
+        let mut ids_sections = Vec::new();
+        for segment in &spec.segments {
+            let (payload, ids) = write_segment(segment, &mut files);
+            sections.push((2, 3, payload));
+            ids_sections.extend(ids.map(|payload| (3, 2, payload)));
+        }
+        if spec.ids_descend {
+            ids_sections.reverse();
+        }
+        sections.extend(ids_sections);
+        Self { sections, files }
     }
-    if spec.ids_descend {
-        ids_sections.reverse();
+
+    /// The files, with the manifest.
+    pub fn assemble(mut self) -> Files {
+        let count = self.sections.len();
+        let sections = self
+            .sections
+            .iter()
+            .flat_map(|(kind, flags, payload)| section((*kind).into(), (*flags).into(), payload));
+        let sections: Vec<u8> = sections.collect();
+        let mut manifest = vec![0; end("manifest-header")];
+        start_header(&mut manifest, "manifest-header", b'M');
+        let bytes = manifest.len() + sections.len();
+        put(&mut manifest, "manifest-header", "file_bytes", bytes as u128);
+        put(&mut manifest, "manifest-header", "section_count", count as u128);
+        reseal_header(&mut manifest);
+        manifest.extend(sections);
+        self.files.insert(MANIFEST.to_owned(), manifest);
+        self.files
     }
-    sections.extend(ids_sections);
-    let mut manifest = vec![0; end("manifest-header")];
-    start_header(&mut manifest, "manifest-header", b'M');
-    let bytes = manifest.len() + sections.iter().map(Vec::len).sum::<usize>();
-    put(&mut manifest, "manifest-header", "file_bytes", bytes as u128);
-    put(&mut manifest, "manifest-header", "section_count", sections.len() as u128);
-    reseal_header(&mut manifest);
-    manifest.extend(sections.concat());
-    files.insert(MANIFEST.to_owned(), manifest);
-    files
 }
 
 fn section(kind: u128, flags: u128, payload: &[u8]) -> Vec<u8> {

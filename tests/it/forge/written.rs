@@ -14,21 +14,23 @@ pub struct WrittenVector {
     pub fingerprints: Vec<u64>,
     /// The ids of each of them, of a good one that has ids.
     pub ids: Option<Vec<Vec<u64>>>,
+    /// The windows of each of them, of a good one that has windows.
+    pub windows: Option<Vec<Vec<u64>>>,
 }
 
-const XOR: u8 = 1;
+pub const XOR: u8 = 1;
 const GAP: u8 = 2;
 
-fn table(codec: u8, low_bits: u32, block_bytes: usize, block_keys: usize) -> TableSpec {
+pub fn table(codec: u8, low_bits: u32, block_bytes: usize, block_keys: usize) -> TableSpec {
     let (ranges, lengths) = (vec![(0, 64)], Vec::new());
     TableSpec { codec, low_bits, block_bytes, ranges, block_keys, lengths }
 }
 
-fn segment(fingerprints: Vec<u64>, tables: Vec<TableSpec>) -> SegmentSpec {
+pub fn segment(fingerprints: Vec<u64>, tables: Vec<TableSpec>) -> SegmentSpec {
     SegmentSpec { number: 1, fingerprints, tables, ids: None }
 }
 
-fn store(segments: Vec<SegmentSpec>) -> StoreSpec {
+pub fn store(segments: Vec<SegmentSpec>) -> StoreSpec {
     let next_segment = segments.iter().map(|segment| segment.number).max().unwrap_or(0) + 1;
     StoreSpec { segments, next_segment, generation: 1, ids_descend: false }
 }
@@ -48,7 +50,8 @@ fn good(name: &'static str, sentence: &'static str, spec: StoreSpec) -> WrittenV
     let has_ids = spec.segments.iter().any(|segment| segment.ids.is_some());
     let ids = has_ids.then(|| all.values().cloned().collect());
     let fingerprints = all.into_keys().collect();
-    WrittenVector { name, rule: "", sentence, files: write_store(&spec), fingerprints, ids }
+    let files = write_store(&spec);
+    WrittenVector { name, rule: "", sentence, files, fingerprints, ids, windows: None }
 }
 
 fn bad(
@@ -57,8 +60,18 @@ fn bad(
     sentence: &'static str,
     spec: StoreSpec,
 ) -> WrittenVector {
-    let files = write_store(&spec);
-    WrittenVector { name, rule, sentence, files, fingerprints: Vec::new(), ids: None }
+    rejected(name, rule, sentence, write_store(&spec))
+}
+
+/// A vector of these files that is to be rejected.
+pub fn rejected(
+    name: &'static str,
+    rule: &'static str,
+    sentence: &'static str,
+    files: Files,
+) -> WrittenVector {
+    let (fingerprints, ids, windows) = (Vec::new(), None, None);
+    WrittenVector { name, rule, sentence, files, fingerprints, ids, windows }
 }
 
 /// All of them.
@@ -67,6 +80,9 @@ pub fn written() -> Vec<WrittenVector> {
     vectors.extend(codes());
     vectors.extend(segments());
     vectors.extend(whole_but_wrong());
+    vectors.extend(super::living_good::vectors());
+    vectors.extend(super::living_bad::vectors());
+    vectors.extend(super::log_bad::vectors());
     vectors
 }
 

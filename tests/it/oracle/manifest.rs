@@ -1,5 +1,6 @@
 //! The manifest (section 3).
 
+use super::living::{self, DeletionsEntry, LogEntry, WindowsEntry};
 use super::mutation::{Wrong, is, or};
 use super::prefix::{check_tail, read_header};
 use super::{Checked, Fields, all_zero, crc, require, require_crc, require_equal, support};
@@ -12,6 +13,11 @@ pub struct Manifest {
     pub generation: u64,
     pub segments: Vec<SegmentEntry>,
     pub id_map: Option<IdMapEntry>,
+    pub log: Option<LogEntry>,
+    pub deletions: Option<Vec<DeletionsEntry>>,
+    pub windows: Option<WindowsEntry>,
+    /// Whether there is a LAYOUT section.
+    pub layout: bool,
     /// Kind, and whether only those who know it may edit the store.
     pub skipped: Vec<(u32, bool)>,
 }
@@ -73,12 +79,26 @@ pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
         let (string_count, file_bytes, footer_crc) = (fields.u64(), fields.u64(), fields.u32());
         manifest.id_map = Some(IdMapEntry { string_count, file_bytes, footer_crc });
     }
+    for section in of_kind(LOG) {
+        manifest.log = Some(living::read_log_section(section.payload, &manifest)?);
+    }
+    for section in of_kind(DELETIONS) {
+        let deletions = living::read_deletions_section(section.payload, &manifest)?;
+        manifest.deletions = Some(deletions);
+    }
+    for section in of_kind(WINDOWS) {
+        manifest.windows = Some(living::read_windows(section.payload, &manifest)?);
+    }
+    for section in of_kind(LAYOUT) {
+        living::read_layout(section.payload, &manifest)?;
+        manifest.layout = true;
+    }
     let skipped = sections.iter().filter(|section| known_flags(section.kind).is_none());
     manifest.skipped = skipped.map(|section| (section.kind, section.flags & 2 == 0)).collect();
     Ok(manifest)
 }
 
-fn at_least(rule: &'static str, payload: &[u8], bytes: usize) -> Checked<()> {
+pub fn at_least(rule: &'static str, payload: &[u8], bytes: usize) -> Checked<()> {
     let longer = is(Wrong::KnownTailRefused) && payload.len() > bytes;
     require(payload.len() >= bytes && !longer, rule, || {
         format!("payload_bytes is {}, the least is {bytes}", payload.len())
@@ -86,7 +106,7 @@ fn at_least(rule: &'static str, payload: &[u8], bytes: usize) -> Checked<()> {
 }
 
 /// [MAN-10].
-fn payload_tail(payload: &[u8], from: usize) -> Checked<()> {
+pub fn payload_tail(payload: &[u8], from: usize) -> Checked<()> {
     let tail = &payload[from..];
     support(all_zero(tail), "MAN-10", || format!("the tail is {tail:x?}"))
 }
@@ -105,8 +125,19 @@ fn read_store(payload: &[u8], segments: usize) -> Checked<Manifest> {
     require(generation >= 1, "STO-5", || "generation is 0".to_owned())?;
     payload_tail(payload, 40)?;
     let next_segment = or(next_segment, Wrong::NextSegmentOf32Bits, u64::from(next_segment as u32));
-    let (segments, id_map, skipped) = (Vec::new(), None, Vec::new());
-    Ok(Manifest { planned_radius, next_segment, store_id, generation, segments, id_map, skipped })
+    Ok(Manifest {
+        planned_radius,
+        next_segment,
+        store_id,
+        generation,
+        segments: Vec::new(),
+        id_map: None,
+        log: None,
+        deletions: None,
+        windows: None,
+        layout: false,
+        skipped: Vec::new(),
+    })
 }
 
 /// Section 3.5. Gives the number of the segment.
@@ -145,12 +176,16 @@ const IDS: u32 = 3;
 const DELETIONS: u32 = 4;
 const LOG: u32 = 5;
 const ID_MAP: u32 = 6;
+const WINDOWS: u32 = 7;
+const LAYOUT: u32 = 8;
 
 /// The flags *critical* and *writers* of a known kind.
 fn known_flags(kind: u32) -> Option<u32> {
     match kind {
-        STORE | SEGMENT => Some(3),
-        IDS | ID_MAP => Some(2),
+        LOG | DELETIONS if is(Wrong::LivingSkipped) => None,
+        STORE | SEGMENT | LOG | DELETIONS => Some(3),
+        IDS | ID_MAP | WINDOWS => Some(2),
+        LAYOUT => Some(0),
         _ => None,
     }
 }
@@ -202,9 +237,9 @@ fn read_section(bytes: &[u8], number: u32) -> Checked<(Section<'_>, &[u8])> {
     }
     require(all_zero(padding), "MAN-6", || at(&format!("padding is {padding:x?}")))?;
     let critical = flags & 1 == 1;
-    let set_aside = (kind == DELETIONS || kind == LOG) && !is(Wrong::DeletionsSkipped);
+    let critical = critical && !(is(Wrong::LivingSkipped) && (kind == DELETIONS || kind == LOG));
     let refused = known.is_none() && (critical || is(Wrong::UnknownRefused));
-    support(!refused && !set_aside, "MAN-7", || at(&format!("kind {kind}, flags {flags:#x}")))?;
+    support(!refused, "MAN-7", || at(&format!("kind {kind}, flags {flags:#x}")))?;
     let mask = or(3, Wrong::WritersFlagIgnored, 1);
     require(known.is_none_or(|known| (flags ^ known) & mask == 0), "MAN-8", || {
         at(&format!("kind {kind}, flags {flags:#x}"))

@@ -1,0 +1,141 @@
+//! The deletions file of a segment (section 9 of the specification).
+
+use byteorder::{ByteOrder, LittleEndian as LE};
+
+use super::living::DeletionsEntry;
+use super::{CRC_BYTES, Defect, FileKind, deletion, deletions_header};
+use crate::error::{Corruption, Unsupported};
+
+const FILE: FileKind = FileKind {
+    name: "deletions file",
+    magic: *b"\x89FPSD\r\n\x1a",
+    header_bytes: deletions_header::END,
+    fields_end: Some(deletions_header::RESERVED.end),
+};
+/// The bit of `sequence_and_scope` that stands for all ids of a fingerprint.
+const WHOLE: u64 = 1 << 63;
+
+/// What is deleted of a fingerprint. In the order of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Scope {
+    /// All of it.
+    Whole,
+    /// One id.
+    Id(u64),
+}
+
+/// A deletion: it hides what was written before its sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Deletion {
+    pub(crate) fingerprint: u64,
+    pub(crate) scope: Scope,
+    pub(crate) sequence: u64,
+}
+
+impl Deletion {
+    fn encode(&self, out: &mut Vec<u8>) {
+        let (id, whole) = match self.scope {
+            Scope::Whole => (0, WHOLE),
+            Scope::Id(id) => (id, 0),
+        };
+        for word in [self.fingerprint, id, self.sequence | whole] {
+            out.extend(word.to_le_bytes());
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Self {
+        let sequence = LE::read_u64(&bytes[deletion::SEQUENCE_AND_SCOPE]);
+        let id = LE::read_u64(&bytes[deletion::ID]);
+        Self {
+            fingerprint: LE::read_u64(&bytes[deletion::FINGERPRINT]),
+            scope: if sequence & WHOLE != 0 { Scope::Whole } else { Scope::Id(id) },
+            sequence: sequence & !WHOLE,
+        }
+    }
+
+    /// What a list is ordered by; each comes once.
+    pub(crate) fn key(&self) -> (u64, Scope) {
+        (self.fingerprint, self.scope)
+    }
+}
+
+/// The bytes of the deletions file of a segment: deletions ascend by [`Deletion::key`]. Gives what the
+/// manifest says of the file: its length and its CRCs.
+pub(crate) fn encode_deletions(segment: u64, deletions: &[Deletion]) -> (Vec<u8>, (u64, u32, u32)) {
+    let mut header = [0; deletions_header::END];
+    LE::write_u64(&mut header[deletions_header::COUNT], deletions.len() as u64);
+    LE::write_u64(&mut header[deletions_header::SEGMENT_NUMBER], segment);
+    let header_crc = FILE.seal(&mut header);
+    let mut bytes = header.to_vec();
+    for deletion in deletions {
+        deletion.encode(&mut bytes);
+    }
+    let footer_crc = footer_crc(header_crc, &bytes[deletions_header::END..]);
+    bytes.extend(footer_crc.to_le_bytes());
+    let file_bytes = bytes.len() as u64;
+    (bytes, (file_bytes, header_crc, footer_crc))
+}
+
+/// Decodes and checks the deletions file of a segment.
+pub(crate) fn decode_deletions(
+    file: &[u8],
+    entry: &DeletionsEntry,
+) -> Result<Vec<Deletion>, Defect> {
+    let (found, expected) = (file.len() as u64, entry.file_bytes);
+    if found != expected {
+        return Err(Defect::corrupt(0, Corruption::DeletionsLength { found, expected }));
+    }
+    let (header, header_crc) = FILE.header(file)?;
+    if header_crc != entry.header_crc {
+        let (found, expected) = (header_crc, entry.header_crc);
+        let corruption = Corruption::DeletionsNotInManifest { found, expected };
+        return Err(Defect::corrupt(header.len() - CRC_BYTES, corruption));
+    }
+    if header[deletions_header::RESERVED].iter().any(|&b| b != 0) {
+        let at = deletions_header::RESERVED.start;
+        return Err(Defect::unsupported(at, Unsupported::DeletionsReserved));
+    }
+    let segment = LE::read_u64(&header[deletions_header::SEGMENT_NUMBER]);
+    if segment != entry.segment {
+        let corruption = Corruption::DeletionsSegment { found: segment, expected: entry.segment };
+        return Err(Defect::corrupt(deletions_header::SEGMENT_NUMBER.start, corruption));
+    }
+    let count = LE::read_u64(&header[deletions_header::COUNT]);
+    let body = (file.len() - header.len()).checked_sub(CRC_BYTES);
+    if body.map(|body| body as u128) != Some(u128::from(count) * deletion::END as u128) {
+        let corruption = Corruption::DeletionCount { count, file_bytes: entry.file_bytes };
+        return Err(Defect::corrupt(deletions_header::COUNT.start, corruption));
+    }
+    let footer_at = file.len() - CRC_BYTES;
+    let body = &file[header.len()..footer_at];
+    let (found, computed) = (LE::read_u32(&file[footer_at..]), footer_crc(header_crc, body));
+    if found != computed {
+        return Err(Defect::corrupt(footer_at, Corruption::DeletionsChecksum { found, computed }));
+    }
+    if found != entry.footer_crc {
+        let expected = entry.footer_crc;
+        let corruption = Corruption::DeletionsFooterNotInManifest { found, expected };
+        return Err(Defect::corrupt(footer_at, corruption));
+    }
+    let deletions: Vec<Deletion> = body.chunks_exact(deletion::END).map(Deletion::decode).collect();
+    let ascends = |place: usize| {
+        let before = place.checked_sub(1).map(|before| deletions[before].key());
+        before.is_none_or(|before| before < deletions[place].key())
+    };
+    let in_range = |deletion: &Deletion| (1..=entry.sequence).contains(&deletion.sequence);
+    let wrong = (0..deletions.len()).find(|&at| !ascends(at) || !in_range(&deletions[at]));
+    match wrong {
+        Some(place) => {
+            let at = header.len() + place * deletion::END;
+            Err(Defect::corrupt(at, Corruption::DeletionOrder { deletion: place as u64 }))
+        }
+        None => Ok(deletions),
+    }
+}
+
+fn footer_crc(header_crc: u32, body: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&header_crc.to_le_bytes());
+    crc.update(body);
+    crc.finalize()
+}

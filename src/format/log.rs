@@ -1,0 +1,434 @@
+//! The write-ahead log: header and records (section 10 of the specification).
+
+use byteorder::{ByteOrder, LittleEndian as LE};
+
+use super::{CRC_BYTES, Defect, FileKind, log_header, log_record, pad8};
+use crate::error::{Corruption, Unsupported};
+
+const FILE: FileKind = FileKind {
+    name: "log",
+    magic: *b"\x89FPSL\r\n\x1a",
+    header_bytes: log_header::END,
+    fields_end: Some(log_header::FLAGS.end),
+};
+/// Most bytes of the payload of a record.
+const MAX_PAYLOAD_BYTES: usize = 1 << 24;
+/// Records begin at multiples of so many bytes.
+const ALIGNMENT: usize = 8;
+const FLAG_IDS: u32 = 1;
+const FLAG_WINDOWS: u32 = 2;
+const KIND_OPERATIONS: u8 = 1;
+const KIND_SEAL: u8 = 2;
+const TAG_INSERT: u8 = 1;
+const TAG_DELETE: u8 = 2;
+const TAG_DELETE_FINGERPRINT: u8 = 3;
+
+/// What the records of a store hold besides a fingerprint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RecordShape {
+    /// Every fingerprint has ids.
+    pub(crate) ids: bool,
+    /// Every insertion has a window of time.
+    pub(crate) windows: bool,
+}
+
+impl RecordShape {
+    /// As flags of the LOG section and of a log.
+    pub(crate) fn flags(self) -> u32 {
+        (u32::from(self.ids) * FLAG_IDS) | (u32::from(self.windows) * FLAG_WINDOWS)
+    }
+
+    /// Of flags; `None` if some are unknown.
+    pub(crate) fn of_flags(flags: u32) -> Option<Self> {
+        let known = flags & !(FLAG_IDS | FLAG_WINDOWS) == 0;
+        known.then_some(Self { ids: flags & FLAG_IDS != 0, windows: flags & FLAG_WINDOWS != 0 })
+    }
+
+    /// Bytes of an operation in a record.
+    fn operation_bytes(self, tag: u8) -> Option<usize> {
+        let id = 8 * usize::from(self.ids);
+        match tag {
+            TAG_INSERT => Some(9 + id + 8 * usize::from(self.windows)),
+            TAG_DELETE if self.ids => Some(17),
+            TAG_DELETE_FINGERPRINT => Some(9),
+            _ => None,
+        }
+    }
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Adds a fingerprint, with its id and window where the store has them.
+    Insert,
+    /// Takes one id from a fingerprint.
+    Delete,
+    /// Takes a fingerprint away with all its ids.
+    DeleteFingerprint,
+}
+
+/// An operation of a log. What its store does not have is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Operation {
+    pub(crate) change: Change,
+    pub(crate) fingerprint: u64,
+    pub(crate) id: u64,
+    pub(crate) window: u64,
+}
+
+impl Operation {
+    /// Appends the bytes of the operation.
+    pub(crate) fn encode(&self, shape: RecordShape, out: &mut Vec<u8>) {
+        out.push(match self.change {
+            Change::Insert => TAG_INSERT,
+            Change::Delete => TAG_DELETE,
+            Change::DeleteFingerprint => TAG_DELETE_FINGERPRINT,
+        });
+        out.extend(self.fingerprint.to_le_bytes());
+        if shape.ids && self.change != Change::DeleteFingerprint {
+            out.extend(self.id.to_le_bytes());
+        }
+        if shape.windows && self.change == Change::Insert {
+            out.extend(self.window.to_le_bytes());
+        }
+    }
+
+    /// Decodes the first operation of `bytes`, and what follows it.
+    fn decode(bytes: &[u8], shape: RecordShape) -> Option<(Self, &[u8])> {
+        let tag = *bytes.first()?;
+        let (bytes, rest) = bytes.split_at_checked(shape.operation_bytes(tag)?)?;
+        let change = match tag {
+            TAG_INSERT => Change::Insert,
+            TAG_DELETE => Change::Delete,
+            _ => Change::DeleteFingerprint,
+        };
+        let mut words = bytes[1..].chunks_exact(8).map(LE::read_u64);
+        let fingerprint = words.next()?;
+        let has_id = shape.ids && change != Change::DeleteFingerprint;
+        let id = if has_id { words.next()? } else { 0 };
+        let window = words.next().unwrap_or(0);
+        Some((Self { change, fingerprint, id, window }, rest))
+    }
+}
+
+fn payload_bytes(record_header: &[u8]) -> usize {
+    LE::read_u32(&record_header[log_record::PAYLOAD_BYTES]) as usize
+}
+
+/// The CRC of what follows the header of a record, up to this CRC itself.
+fn payload_crc(record_header: &[u8], payload: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&record_header[log_record::HEADER_CRC]);
+    crc.update(payload);
+    crc.finalize()
+}
+
+/// Which log of which store this is: the CRC of every record covers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogTag {
+    pub(crate) store_id: u128,
+    pub(crate) number: u64,
+}
+
+impl LogTag {
+    /// The CRC of the header of a record of this log.
+    fn header_crc(self, header: &[u8]) -> u32 {
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&self.store_id.to_le_bytes());
+        crc.update(&self.number.to_le_bytes());
+        crc.update(&header[log_record::HEADER_CRC.end..]);
+        crc.finalize()
+    }
+
+    /// The header at `at`, if one of a record of this log stands there.
+    fn record_header(self, file: &[u8], at: usize) -> Option<&[u8]> {
+        let header = file.get(at..)?.get(..log_record::END)?;
+        let is_whole = LE::read_u32(&header[log_record::HEADER_CRC]) == self.header_crc(header);
+        (is_whole && payload_bytes(header) <= MAX_PAYLOAD_BYTES).then_some(header)
+    }
+}
+
+/// What the header of a log says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogHeader {
+    pub(crate) tag: LogTag,
+    /// The sequence of its first operation.
+    pub(crate) sequence: u64,
+    pub(crate) shape: RecordShape,
+}
+
+impl LogHeader {
+    /// Bytes of the header.
+    pub(crate) const BYTES: usize = log_header::END;
+
+    /// The bytes of the header.
+    pub(crate) fn encode(&self) -> [u8; log_header::END] {
+        let mut header = [0; log_header::END];
+        LE::write_u128(&mut header[log_header::STORE_ID], self.tag.store_id);
+        LE::write_u64(&mut header[log_header::LOG_NUMBER], self.tag.number);
+        LE::write_u64(&mut header[log_header::SEQUENCE], self.sequence);
+        LE::write_u32(&mut header[log_header::FLAGS], self.shape.flags());
+        FILE.seal(&mut header);
+        header
+    }
+
+    /// Checks that the header of `file` is this one; gives its length.
+    ///
+    /// # Errors
+    ///
+    /// With `Ok(None)` a header that a crash may have left.
+    pub(crate) fn check(&self, file: &[u8]) -> Result<Option<usize>, Defect> {
+        let header = match FILE.header(file) {
+            Ok((header, _)) => header,
+            // One whose CRC is right is what a writer wrote.
+            Err(defect) if defect.is_corrupt() && !defect.is_short_header() => return Ok(None),
+            Err(defect) => return Err(defect),
+        };
+        let flags = LE::read_u32(&header[log_header::FLAGS]);
+        let Some(shape) = RecordShape::of_flags(flags) else {
+            return Err(Defect::unsupported(
+                log_header::FLAGS.start,
+                Unsupported::LogFlags { flags },
+            ));
+        };
+        let found = Self {
+            tag: LogTag {
+                store_id: LE::read_u128(&header[log_header::STORE_ID]),
+                number: LE::read_u64(&header[log_header::LOG_NUMBER]),
+            },
+            sequence: LE::read_u64(&header[log_header::SEQUENCE]),
+            shape,
+        };
+        if found != *self {
+            let corruption = Corruption::OtherLog {
+                found: found.tag.number,
+                sequence: found.sequence,
+                expected: self.tag.number,
+                expected_sequence: self.sequence,
+            };
+            return Err(Defect::corrupt(log_header::STORE_ID.start, corruption));
+        }
+        Ok(Some(header.len()))
+    }
+}
+
+/// A whole record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogRecord<'a> {
+    /// The sequence of its first operation.
+    pub(crate) first_sequence: u64,
+    pub(crate) operation_count: u32,
+    /// Whether the log ends with it.
+    pub(crate) is_seal: bool,
+    payload: &'a [u8],
+    padding: &'a [u8],
+    at: usize,
+    /// Where the next one begins.
+    pub(crate) end: usize,
+}
+
+/// Appends a record to `out`, which ends where a record may begin. `payload` holds `operation_count`
+/// operations.
+pub(crate) fn push_record(
+    tag: LogTag,
+    (first_sequence, durable_sequence): (u64, u64),
+    operation_count: u32,
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) {
+    push(tag, (first_sequence, durable_sequence), operation_count, (KIND_OPERATIONS, payload), out);
+}
+
+/// Appends the record that a log ends with.
+pub(crate) fn push_seal(
+    tag: LogTag,
+    (next_sequence, durable_sequence): (u64, u64),
+    out: &mut Vec<u8>,
+) {
+    push(tag, (next_sequence, durable_sequence), 0, (KIND_SEAL, &[]), out);
+}
+
+fn push(
+    tag: LogTag,
+    (first_sequence, durable_sequence): (u64, u64),
+    operation_count: u32,
+    (kind, payload): (u8, &[u8]),
+    out: &mut Vec<u8>,
+) {
+    let mut header = [0; log_record::END];
+    LE::write_u32(&mut header[log_record::PAYLOAD_BYTES], payload.len() as u32);
+    LE::write_u64(&mut header[log_record::FIRST_SEQUENCE], first_sequence);
+    LE::write_u64(&mut header[log_record::DURABLE_SEQUENCE], durable_sequence);
+    LE::write_u32(&mut header[log_record::OPERATION_COUNT], operation_count);
+    header[log_record::KIND.start] = kind;
+    let crc = tag.header_crc(&header);
+    LE::write_u32(&mut header[log_record::HEADER_CRC], crc);
+    out.extend(header);
+    let start = out.len();
+    out.extend(payload);
+    out.resize(start + pad8(payload.len() + CRC_BYTES) - CRC_BYTES, 0);
+    let crc = payload_crc(&header, &out[start..]);
+    out.extend(crc.to_le_bytes());
+}
+
+impl<'a> LogRecord<'a> {
+    /// The record at `at`, if a whole one of this log stands there.
+    pub(crate) fn at(tag: LogTag, file: &'a [u8], at: usize) -> Option<Self> {
+        let header = tag.record_header(file, at)?;
+        let (start, payload_bytes) = (at + log_record::END, payload_bytes(header));
+        let body = file.get(start..)?.get(..pad8(payload_bytes + CRC_BYTES))?;
+        let (padded, crc) = body.split_at(body.len() - CRC_BYTES);
+        if LE::read_u32(crc) != payload_crc(header, padded) {
+            return None;
+        }
+        let (payload, padding) = padded.split_at(payload_bytes);
+        Some(Self {
+            first_sequence: LE::read_u64(&header[log_record::FIRST_SEQUENCE]),
+            operation_count: LE::read_u32(&header[log_record::OPERATION_COUNT]),
+            is_seal: header[log_record::KIND.start] == KIND_SEAL,
+            payload,
+            padding,
+            at,
+            end: start + body.len(),
+        })
+    }
+
+    /// Gives the operations to `sink`.
+    pub(crate) fn operations(
+        &self,
+        file: &[u8],
+        shape: RecordShape,
+        mut sink: impl FnMut(Operation),
+    ) -> Result<(), Defect> {
+        let kind = file[self.at + log_record::KIND.start];
+        let reserved = &file[self.at..][log_record::RESERVED];
+        if ![KIND_OPERATIONS, KIND_SEAL].contains(&kind) || reserved.iter().any(|&b| b != 0) {
+            let at = self.at + log_record::KIND.start;
+            return Err(Defect::unsupported(at, Unsupported::LogRecordKind { found: kind }));
+        }
+        let malformed = || {
+            let sequence = self.first_sequence;
+            Defect::corrupt(self.at, Corruption::LogOperations { sequence })
+        };
+        let mut rest = self.payload;
+        for _ in 0..self.operation_count {
+            let (operation, behind) = Operation::decode(rest, shape).ok_or_else(malformed)?;
+            rest = behind;
+            sink(operation);
+        }
+        let is_filled = rest.is_empty() && self.padding.iter().all(|&byte| byte == 0);
+        let fits_kind = self.is_seal == (self.operation_count == 0);
+        let durable = LE::read_u64(&file[self.at..][log_record::DURABLE_SEQUENCE]);
+        let is_sound = is_filled && fits_kind && durable < self.first_sequence;
+        if is_sound { Ok(()) } else { Err(malformed()) }
+    }
+}
+
+/// Whether, from `from` on, the header of some record says that the operation with this sequence was
+/// durable: then what is broken before it was promised. With sequence 0, whether there is any record. None
+/// begins before [`LogHeader::BYTES`].
+///
+/// The header is enough, and has a CRC of its own: to look for whole records would take time that grows with
+/// the square of the length of the file, since a payload may begin at every place.
+pub(crate) fn promises(tag: LogTag, file: &[u8], from: usize, sequence: u64) -> bool {
+    (from.next_multiple_of(ALIGNMENT)..file.len()).step_by(ALIGNMENT).any(|at| {
+        // Looked at first: few places need a CRC then, and none of them is right by chance.
+        let header = file.get(at..at + log_record::END);
+        let may = header.is_some_and(|header| {
+            let durable = LE::read_u64(&header[log_record::DURABLE_SEQUENCE]);
+            let first = LE::read_u64(&header[log_record::FIRST_SEQUENCE]);
+            let unreserved = header[log_record::RESERVED].iter().all(|&byte| byte == 0);
+            durable >= sequence && first > durable && unreserved
+        });
+        may && tag.record_header(file, at).is_some()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TAG: LogTag = LogTag { store_id: 7 << 100, number: 3 };
+    const SHAPE: RecordShape = RecordShape { ids: true, windows: true };
+
+    fn operation(change: Change, fingerprint: u64) -> Operation {
+        // What an operation does not have is 0.
+        let (id, window) = match change {
+            Change::Insert => (fingerprint ^ 5, 9),
+            Change::Delete => (6, 0),
+            Change::DeleteFingerprint => (0, 0),
+        };
+        Operation { change, fingerprint, id, window }
+    }
+
+    fn record(first: u64, durable: u64, operations: &[Operation]) -> Vec<u8> {
+        let (mut payload, mut bytes) = (Vec::new(), Vec::new());
+        operations.iter().for_each(|operation| operation.encode(SHAPE, &mut payload));
+        push_record(TAG, (first, durable), operations.len() as u32, &payload, &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn records_are_read_as_they_were_written_and_broken_by_every_flipped_bit() {
+        let changes = [Change::Insert, Change::Delete, Change::DeleteFingerprint];
+        let operations: Vec<_> =
+            (0..7).map(|i| operation(changes[i % 3], u64::MAX - i as u64)).collect();
+        for count in 1..=operations.len() {
+            let mut bytes = record(41, 39, &operations[..count]);
+            assert_eq!(bytes.len() % ALIGNMENT, 0);
+            let whole = LogRecord::at(TAG, &bytes, 0).unwrap();
+            assert_eq!((whole.first_sequence, whole.end), (41, bytes.len()));
+            assert!(!whole.is_seal && whole.operation_count as usize == count);
+            assert!(promises(TAG, &bytes, 0, 39) && !promises(TAG, &bytes, 0, 40));
+            let mut read = Vec::new();
+            whole.operations(&bytes, SHAPE, |operation| read.push(operation)).unwrap();
+            assert_eq!(read, operations[..count]);
+            let other = LogTag { number: 4, ..TAG };
+            assert!(LogRecord::at(other, &bytes, 0).is_none());
+            assert!(LogRecord::at(TAG, &bytes[..bytes.len() - 1], 0).is_none());
+            for bit in 0..8 * bytes.len() {
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                assert!(LogRecord::at(TAG, &bytes, 0).is_none(), "bit {bit} of {count}");
+                bytes[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    }
+
+    #[test]
+    fn a_seal_is_a_record_without_operations() {
+        let mut bytes = Vec::new();
+        push_seal(TAG, (8, 7), &mut bytes);
+        let seal = LogRecord::at(TAG, &bytes, 0).unwrap();
+        assert!(seal.is_seal && seal.operation_count == 0 && seal.end == bytes.len());
+        seal.operations(&bytes, SHAPE, |_| panic!("it has none")).unwrap();
+        assert!(promises(TAG, &bytes, 0, 7) && !promises(TAG, &bytes, 0, 8));
+    }
+
+    #[test]
+    fn a_promise_is_kept_by_the_header_of_a_record_alone() {
+        let mut file = vec![0xA5; 40];
+        file.extend(record(9, 6, &[operation(Change::Insert, 1)]));
+        file.truncate(40 + log_record::END);
+        assert!(promises(TAG, &file, 0, 6) && promises(TAG, &file, 40, 6));
+        assert!(!promises(TAG, &file, 0, 7) && !promises(TAG, &file, 41, 0));
+        assert!(!promises(LogTag { store_id: 7, ..TAG }, &file, 0, 0));
+        file.insert(0, 0);
+        assert!(!promises(TAG, &file, 0, 0), "at no multiple of 8");
+    }
+
+    /// Each place looks like the header of a record of 8 to 16 MiB; to read all of these would take hours.
+    #[test]
+    fn a_crafted_log_is_searched_in_one_pass() {
+        let words = (0..3u64 << 20).map(|i| ((1 << 24) - 1 - i) << 32);
+        let file: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+        let looks_right = |at: usize| {
+            let word = |at: usize| LE::read_u64(&file[at..at + 8]);
+            payload_bytes(&file[at..]) <= MAX_PAYLOAD_BYTES && word(at + 8) > word(at + 16)
+        };
+        assert!((0..file.len() - 32).step_by(8).take(1000).all(looks_right));
+        let started = std::time::Instant::now();
+        assert!(!promises(TAG, &file, 0, 1));
+        let seconds = started.elapsed().as_secs();
+        assert!(seconds < 60, "{seconds} s");
+    }
+}

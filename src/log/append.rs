@@ -1,0 +1,305 @@
+//! Writes logs.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::format::{LogHeader, LogTag, Operation, RecordShape, log_name, push_record, push_seal};
+use crate::storage::Storage;
+
+/// Operations on their way into a log, which become one record: after a crash all of them are there, or
+/// none.
+pub(crate) struct Pending {
+    first_sequence: u64,
+    operations: u32,
+    payload: Vec<u8>,
+    /// Whether the log ends behind them.
+    ends: bool,
+}
+
+impl Pending {
+    /// None so far.
+    pub(crate) fn new(first_sequence: u64) -> Self {
+        Self { first_sequence, operations: 0, payload: Vec::new(), ends: false }
+    }
+
+    /// Adds operations.
+    pub(crate) fn push(&mut self, operations: &[Operation], shape: RecordShape) {
+        for operation in operations {
+            operation.encode(shape, &mut self.payload);
+        }
+        self.operations += operations.len() as u32;
+    }
+
+    /// Ends the log behind them.
+    pub(crate) fn end(&mut self) {
+        self.ends = true;
+    }
+
+    /// Whether the log ends behind them.
+    pub(crate) fn ends(&self) -> bool {
+        self.ends
+    }
+
+    /// Bytes so far.
+    pub(crate) fn bytes(&self) -> usize {
+        self.payload.len()
+    }
+
+    fn next_sequence(&self) -> u64 {
+        self.first_sequence + u64::from(self.operations)
+    }
+}
+
+/// Makes durable the first `end` bytes of a log, which has no more.
+pub(crate) fn sync_log<S: Storage>(storage: &S, number: u64, end: u64) -> Result<()> {
+    let name = log_name(number);
+    let synced = storage.reopen(&name, end).and_then(|mut file| storage.sync(&mut file));
+    synced.map_err(Error::io(storage.path(&name), "sync the log"))
+}
+
+/// Writes one log after the other.
+///
+/// What is not known to be durable is kept in memory, so that after a write or a sync that failed all of it
+/// is written again: a system may drop bytes that it failed to sync, and say so once.
+pub(crate) struct LogWriter<S: Storage> {
+    storage: Arc<S>,
+    store_id: u128,
+    shape: RecordShape,
+    number: u64,
+    /// The open log.
+    file: Option<S::File>,
+    /// Bytes of it that are durable.
+    durable_bytes: u64,
+    /// The bytes behind these, and how many of them were handed to the system.
+    unsynced: Vec<u8>,
+    written: usize,
+    /// Whether its name is not durable yet.
+    is_new: bool,
+    /// Whether it has its end.
+    is_sealed: bool,
+    /// What is to be written.
+    queue: VecDeque<Pending>,
+    /// The sequence behind the last operation that is among the bytes above, that was handed to the system, and that
+    /// is durable.
+    next_encoded: u64,
+    next_written: u64,
+    next_durable: u64,
+    /// Bytes handed to the system so far.
+    pub(crate) written_bytes: u64,
+}
+
+impl<S: Storage> LogWriter<S> {
+    /// Goes on behind the first `end` bytes of a log, whose next operation has this sequence.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] where the log cannot be cut there, or synced.
+    pub(crate) fn resume(
+        storage: Arc<S>,
+        (tag, shape): (LogTag, RecordShape),
+        (end, is_sealed): (u64, bool),
+        next_sequence: u64,
+    ) -> Result<Self> {
+        let mut writer = Self {
+            storage,
+            store_id: tag.store_id,
+            shape,
+            number: tag.number,
+            file: None,
+            durable_bytes: end,
+            unsynced: Vec::new(),
+            written: 0,
+            // Of a log that was found this is not known.
+            is_new: true,
+            is_sealed,
+            queue: VecDeque::new(),
+            next_encoded: next_sequence,
+            next_written: next_sequence,
+            next_durable: next_sequence,
+            written_bytes: 0,
+        };
+        if end == 0 {
+            writer.push_header();
+        }
+        // What was read may not be durable so far.
+        if !is_sealed {
+            writer.sync()?;
+        }
+        Ok(writer)
+    }
+
+    /// The sequence behind the last operation that other processes can read.
+    pub(crate) fn next_written(&self) -> u64 {
+        self.next_written
+    }
+
+    /// The sequence behind the last operation that is durable.
+    pub(crate) fn next_durable(&self) -> u64 {
+        self.next_durable
+    }
+
+    /// Takes what is to be written.
+    pub(crate) fn enqueue(&mut self, pending: impl IntoIterator<Item = Pending>) {
+        self.queue.extend(pending);
+    }
+
+    /// Hands all that was taken to the system. After an error it is still there to be handed on.
+    pub(crate) fn write(&mut self) -> Result<()> {
+        while let Some(pending) = self.queue.front() {
+            let is_empty = pending.operations == 0;
+            if self.is_sealed {
+                let sequence = pending.first_sequence;
+                self.begin_next(sequence)?;
+            }
+            let Some(pending) = self.queue.pop_front() else { break };
+            let tag = self.tag();
+            // Before this one is written, what is before it may be durable.
+            let durable = self.next_durable - 1;
+            if !is_empty {
+                let sequences = (pending.first_sequence, durable);
+                push_record(
+                    tag,
+                    sequences,
+                    pending.operations,
+                    &pending.payload,
+                    &mut self.unsynced,
+                );
+            }
+            let next = pending.next_sequence();
+            if pending.ends {
+                push_seal(tag, (next, durable), &mut self.unsynced);
+                self.is_sealed = true;
+            }
+            self.next_encoded = next;
+            self.hand_over()?;
+            if pending.ends {
+                // What comes behind it must not be durable before it.
+                self.sync_file()?;
+            }
+        }
+        self.hand_over()
+    }
+
+    /// Makes all that was taken durable.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        self.write()?;
+        self.sync_file()
+    }
+
+    /// As [`Self::sync`], and if the log has its end by then begins the next one.
+    pub(crate) fn sync_and_begin(&mut self) -> Result<()> {
+        self.sync()?;
+        if self.is_sealed {
+            self.begin_next(self.next_encoded)?;
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    fn tag(&self) -> LogTag {
+        LogTag { store_id: self.store_id, number: self.number }
+    }
+
+    fn error(&self, action: &'static str) -> impl FnOnce(io::Error) -> Error + use<S> {
+        Error::io(self.storage.path(&log_name(self.number)), action)
+    }
+
+    fn push_header(&mut self) {
+        let header = LogHeader { tag: self.tag(), sequence: self.next_encoded, shape: self.shape };
+        self.unsynced.extend(header.encode());
+    }
+
+    /// Begins the log behind one that has its end.
+    fn begin_next(&mut self, sequence: u64) -> Result<()> {
+        self.sync_file()?;
+        self.file = None;
+        self.number += 1;
+        self.durable_bytes = 0;
+        self.unsynced.clear();
+        self.written = 0;
+        self.is_new = true;
+        self.is_sealed = false;
+        debug_assert_eq!(sequence, self.next_encoded);
+        self.push_header();
+        Ok(())
+    }
+
+    /// Hands the bytes that are left to the system.
+    fn hand_over(&mut self) -> Result<()> {
+        if self.written == self.unsynced.len() {
+            self.next_written = self.next_encoded;
+            return Ok(());
+        }
+        let name = log_name(self.number);
+        if self.file.is_none() {
+            self.written = 0;
+            let created = if self.durable_bytes == 0 {
+                match self.storage.create(&name) {
+                    // From an attempt that failed, or a writer that was stopped.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                        self.storage.reopen(&name, 0)
+                    }
+                    created => created,
+                }
+            } else {
+                self.storage.reopen(&name, self.durable_bytes)
+            };
+            self.file = Some(created.map_err(self.error("open the log"))?);
+        }
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let bytes = &self.unsynced[self.written..];
+        match file.write_all(bytes) {
+            Ok(()) => {
+                self.written_bytes += bytes.len() as u64;
+                self.written = self.unsynced.len();
+                self.next_written = self.next_encoded;
+                Ok(())
+            }
+            Err(error) => {
+                // Nobody knows how much of it was written: the next attempt begins behind what is durable.
+                self.give_up();
+                Err(self.error("write the log")(error))
+            }
+        }
+    }
+
+    /// Whatever was handed over and is not durable is to be handed over again.
+    fn give_up(&mut self) {
+        self.file = None;
+        self.written = 0;
+        self.next_written = self.next_durable;
+    }
+
+    /// Makes what was handed over durable.
+    fn sync_file(&mut self) -> Result<()> {
+        self.hand_over()?;
+        if self.unsynced.is_empty() && self.file.is_none() && self.durable_bytes > 0 {
+            // A log that was found may not be durable: opened again it is.
+            if self.is_sealed {
+                return Ok(());
+            }
+            let name = log_name(self.number);
+            let file = self.storage.reopen(&name, self.durable_bytes);
+            self.file = Some(file.map_err(self.error("open the log"))?);
+        } else if self.unsynced.is_empty() {
+            return Ok(());
+        }
+        let Some(file) = &mut self.file else { return Ok(()) };
+        if let Err(error) = self.storage.sync(file) {
+            self.give_up();
+            return Err(self.error("sync the log")(error));
+        }
+        if self.is_new {
+            let synced = self.storage.sync_directory();
+            synced.map_err(self.error("sync the directory of"))?;
+            self.is_new = false;
+        }
+        self.durable_bytes += self.unsynced.len() as u64;
+        self.unsynced.clear();
+        self.written = 0;
+        self.next_durable = self.next_written;
+        Ok(())
+    }
+}

@@ -1,0 +1,247 @@
+//! Reads logs, also such as grow meanwhile.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::access::ReadFiles;
+use crate::error::{Corruption, Error, Result};
+use crate::format::{
+    Defect, LogHeader, LogRecord, LogSection, LogTag, Operation, RecordShape, log_name, promises,
+};
+use crate::tail::{Generation, TailView};
+
+/// Operations that are handed on together.
+const PIECE: usize = 1 << 10;
+
+/// The logs of a store, as far as they were read.
+pub(crate) struct Follower {
+    store_id: u128,
+    shape: RecordShape,
+    /// The older first; all but the last are sealed.
+    logs: Vec<FollowedLog>,
+}
+
+/// A log, as far as it was read.
+pub(crate) struct FollowedLog {
+    tag: LogTag,
+    /// Where the whole records end; 0 if not even the header is whole.
+    end: u64,
+    is_sealed: bool,
+    generation: Generation,
+}
+
+impl Follower {
+    /// Reads the logs of a store.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] where what was durable is damaged, or the first log is missing.
+    pub(crate) fn open(
+        files: &dyn ReadFiles,
+        section: &LogSection,
+        store_id: u128,
+    ) -> Result<Self> {
+        match Self::salvage(files, section, store_id) {
+            (follower, None) => Ok(follower),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// Reads the logs of a store up to the first damage, and tells of that.
+    pub(crate) fn salvage(
+        files: &dyn ReadFiles,
+        section: &LogSection,
+        store_id: u128,
+    ) -> (Self, Option<Error>) {
+        let first = FollowedLog::new(store_id, section.first_log, section.sequence + 1);
+        let mut follower = Self { store_id, shape: section.shape, logs: vec![first] };
+        let problem = follower.advance(files).err();
+        (follower, problem)
+    }
+
+    /// Reads what was written since. Tells whether there was anything.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`].
+    pub(crate) fn advance(&mut self, files: &dyn ReadFiles) -> Result<bool> {
+        let mut advanced = false;
+        loop {
+            let is_first = self.logs.len() == 1;
+            let Some(last) = self.logs.last_mut() else { return Ok(advanced) };
+            let Some(more) = last.read(files, self.shape)? else {
+                // Only the first one must exist.
+                return if is_first { Err(last.missing(files)) } else { Ok(advanced) };
+            };
+            advanced |= more;
+            let (number, sequence) = (last.tag.number, last.generation.next_sequence());
+            let Some(next) = number.checked_add(1) else { return Ok(advanced) };
+            let next = FollowedLog::new(self.store_id, next, sequence);
+            if !last.is_sealed {
+                if next.holds_records(files)? {
+                    // It may have been sealed since it was read.
+                    last.read(files, self.shape)?;
+                    if !last.is_sealed {
+                        let corruption = Corruption::LogUnsealed { next: next.tag.number };
+                        return Err(last.error(files, last.end, corruption));
+                    }
+                    continue;
+                }
+                return Ok(advanced);
+            }
+            self.logs.push(next);
+        }
+    }
+
+    /// Whether the last log that exists has its end: then what follows may be in segments already.
+    pub(crate) fn ends_with_seal(&self) -> bool {
+        let [.., before, last] = &self.logs[..] else { return false };
+        before.is_sealed && last.end == 0
+    }
+
+    /// Whether this is about the same store, and what it has read goes on behind these segments.
+    pub(crate) fn goes_on(&self, section: &LogSection, store_id: u128) -> bool {
+        let is_known = |log: &FollowedLog| {
+            let first_sequence = log.generation.first_sequence();
+            (log.tag.number, first_sequence) == (section.first_log, section.sequence + 1)
+        };
+        (self.store_id, self.shape) == (store_id, section.shape) && self.logs.iter().any(is_known)
+    }
+
+    /// Forgets what segments hold by now.
+    pub(crate) fn forget_before(&mut self, first_log: u64) {
+        self.logs.retain(|log| log.tag.number >= first_log);
+    }
+
+    /// What stands in the logs, the older first.
+    pub(crate) fn views(&self) -> Vec<TailView> {
+        let views = self.logs.iter().flat_map(|log| log.generation.views());
+        views.filter(|view| !view.is_empty()).collect()
+    }
+
+    /// The logs, for who goes on writing them. The last may not exist.
+    pub(crate) fn into_logs(self) -> Vec<FollowedLog> {
+        self.logs
+    }
+}
+
+impl FollowedLog {
+    fn new(store_id: u128, number: u64, sequence: u64) -> Self {
+        Self {
+            tag: LogTag { store_id, number },
+            end: 0,
+            is_sealed: false,
+            generation: Generation::new(sequence, 1),
+        }
+    }
+
+    /// Its number.
+    pub(crate) fn number(&self) -> u64 {
+        self.tag.number
+    }
+
+    /// Where its whole records end.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Whether it has an end.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.is_sealed
+    }
+
+    /// Its operations.
+    pub(crate) fn into_generation(self) -> Generation {
+        self.generation
+    }
+
+    fn path(&self, files: &dyn ReadFiles) -> PathBuf {
+        files.path(&log_name(self.tag.number))
+    }
+
+    fn error(&self, files: &dyn ReadFiles, at: u64, corruption: Corruption) -> Error {
+        Defect::corrupt(at as usize, corruption).in_file(&self.path(files))
+    }
+
+    fn missing(&self, files: &dyn ReadFiles) -> Error {
+        self.error(files, 0, Corruption::LogMissing)
+    }
+
+    /// Its bytes from some place on; `None` if it does not exist.
+    fn bytes_from(&self, files: &dyn ReadFiles, start: u64) -> Result<Option<Vec<u8>>> {
+        match files.bytes_from(&log_name(self.tag.number), start) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io(self.path(files), "read the log")(error)),
+        }
+    }
+
+    /// Whether it holds a whole record, wherever that stands.
+    fn holds_records(&self, files: &dyn ReadFiles) -> Result<bool> {
+        let bytes = self.bytes_from(files, 0)?.unwrap_or_default();
+        Ok(promises(self.tag, &bytes, LogHeader::BYTES, 0))
+    }
+
+    /// Reads what was written since; `None` if the log does not exist. Tells whether there was anything.
+    fn read(&mut self, files: &dyn ReadFiles, shape: RecordShape) -> Result<Option<bool>> {
+        if self.is_sealed {
+            return Ok(Some(false));
+        }
+        let start = self.end;
+        let Some(bytes) = self.bytes_from(files, start)? else { return Ok(None) };
+        let read = self.read_records(&bytes, shape);
+        read.map_err(|defect| defect.moved(start).in_file(&self.path(files)))?;
+        Ok(Some(self.end > start))
+    }
+
+    /// Reads the records in `bytes`, which begin where the last one that was read ends.
+    fn read_records(&mut self, bytes: &[u8], shape: RecordShape) -> Result<(), Defect> {
+        let (tag, start) = (self.tag, self.end);
+        let mut at = 0;
+        if start == 0 {
+            let sequence = self.generation.next_sequence();
+            let header = LogHeader { tag, sequence, shape };
+            match header.check(bytes)? {
+                Some(end) => at = end,
+                None if promises(tag, bytes, LogHeader::BYTES, sequence) => {
+                    return Err(Defect::corrupt(0, Corruption::LogBroken { sequence }));
+                }
+                None => return Ok(()),
+            }
+            self.end = at as u64;
+        }
+        let mut piece = Vec::with_capacity(PIECE);
+        loop {
+            let sequence = self.generation.next_sequence();
+            let record = LogRecord::at(tag, bytes, at);
+            let Some(record) = record.filter(|record| record.first_sequence == sequence) else {
+                if promises(tag, bytes, at, sequence) {
+                    return Err(Defect::corrupt(at, Corruption::LogBroken { sequence }));
+                }
+                return Ok(());
+            };
+            // All of it is checked before some of it counts.
+            record.operations(bytes, shape, |_| {})?;
+            record.operations(bytes, shape, |operation: Operation| {
+                piece.push(operation);
+                if piece.len() == PIECE {
+                    self.generation.push(&piece);
+                    piece.clear();
+                }
+            })?;
+            self.generation.push(&piece);
+            piece.clear();
+            at = record.end;
+            self.end = start + at as u64;
+            if record.is_seal {
+                self.is_sealed = true;
+                let rest = at < bytes.len();
+                return if rest {
+                    Err(Defect::corrupt(at, Corruption::LogAfterSeal))
+                } else {
+                    Ok(())
+                };
+            }
+        }
+    }
+}

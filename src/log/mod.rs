@@ -1,0 +1,7 @@
+//! The write-ahead log (section 10 of the specification): what was written and stands in no segment yet.
+
+mod append;
+mod follow;
+
+pub(crate) use append::{LogWriter, Pending, sync_log};
+pub(crate) use follow::Follower;

@@ -1,0 +1,238 @@
+//! What a merged segment is written of.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::streams::{Stream, merge};
+use crate::codec::profile::Profile;
+use crate::error::Result;
+use crate::execution::{Meter, Phase};
+use crate::format::BitRange;
+use crate::ids::IdSource;
+use crate::permute::Permutation;
+use crate::segment::source::KeySource;
+use crate::segment::{Segment, sum_of};
+use crate::snapshot::Snapshot;
+use crate::snapshot::cursor::{Cursor, Decode};
+use crate::snapshot::parts::Base;
+use crate::snapshot::union;
+
+/// Ids, or words of marks, that are handed on together.
+const PIECE: usize = 1 << 13;
+
+/// Segments that are to become one.
+pub(crate) struct Merging {
+    /// These segments alone, with all that hides something of them.
+    snapshot: Snapshot,
+    /// For each segment the fingerprints that are hidden in it.
+    dead: Vec<Arc<HashSet<u64>>>,
+    count: u64,
+    set_sum: u128,
+    id_count: u64,
+    greatest_id: u64,
+}
+
+impl Merging {
+    /// The segments of `base` with these numbers. Goes through them once.
+    pub(crate) fn new(base: &Base, numbers: &[u64], meter: &Meter) -> Result<Self> {
+        let is_one = |place: usize| numbers.contains(&base.segments[place].number());
+        let snapshot = Snapshot::new(Arc::new(base.restricted(is_one)), Vec::new());
+        let dead = dead(&snapshot)?;
+        let mut merging =
+            Self { snapshot, dead, count: 0, set_sum: 0, id_count: 0, greatest_id: 0 };
+        if merging.has_ids() {
+            merging.count_with_ids(meter)?;
+        } else {
+            merging.count_fingerprints(meter)?;
+        }
+        Ok(merging)
+    }
+
+    fn segments(&self) -> &[Arc<Segment>] {
+        self.snapshot.segments()
+    }
+
+    /// Whether there are ids.
+    pub(crate) fn has_ids(&self) -> bool {
+        self.segments().iter().any(|segment| segment.id_column().is_some())
+    }
+
+    /// Number of distinct fingerprints.
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Number of ids, and the greatest.
+    pub(crate) fn ids(&self) -> (u64, u64) {
+        (self.id_count, self.greatest_id)
+    }
+
+    fn count_fingerprints(&mut self, meter: &Meter) -> Result<()> {
+        let mut cursor = Cursor::new(&self.snapshot, 0, Decode::Alone)?;
+        let mut piece = Vec::new();
+        loop {
+            cursor.next_piece(&mut piece)?;
+            if piece.is_empty() {
+                return Ok(());
+            }
+            self.count += piece.len() as u64;
+            self.set_sum = self.set_sum.wrapping_add(sum_of(&piece));
+            meter.advance(Phase::Merge, piece.len() as u64)?;
+        }
+    }
+
+    fn count_with_ids(&mut self, meter: &Meter) -> Result<()> {
+        let mut piece = Vec::with_capacity(PIECE);
+        let mut cursor = Cursor::with_ids(&self.snapshot)?;
+        loop {
+            let next = cursor.next_with_ids()?;
+            if piece.len() == PIECE || (next.is_none() && !piece.is_empty()) {
+                self.count += piece.len() as u64;
+                self.set_sum = self.set_sum.wrapping_add(sum_of(&piece));
+                meter.advance(Phase::Merge, piece.len() as u64)?;
+                piece.clear();
+            }
+            let Some((fingerprint, ids)) = next else { return Ok(()) };
+            piece.push(fingerprint);
+            for id in ids {
+                self.greatest_id = self.greatest_id.max(id?);
+                self.id_count += 1;
+            }
+        }
+    }
+
+    /// The keys of one permutation.
+    fn streams(&self, top: &[BitRange]) -> Result<Vec<Stream>> {
+        let permutation = Permutation::new(top);
+        let with_dead = self.segments().iter().zip(&self.dead);
+        with_dead
+            .map(|(segment, dead)| {
+                let dead = Arc::clone(dead);
+                let same = |table: &crate::table::Table| *table.permutation() == permutation;
+                match segment.tables().iter().position(same) {
+                    Some(table) => Ok(Stream::of_table(segment, table, dead)),
+                    None if permutation.is_identity() => Ok(Stream::of_table(segment, 0, dead)),
+                    None => Stream::sorted(segment, &permutation, dead),
+                }
+            })
+            .collect()
+    }
+}
+
+/// For each segment the fingerprints that are hidden in it.
+fn dead(snapshot: &Snapshot) -> Result<Vec<Arc<HashSet<u64>>>> {
+    let parts = snapshot.parts();
+    let deletions = parts.base.hiding.lists().iter().flat_map(|list| list.iter());
+    let mut touched: Vec<u64> = deletions.map(|deletion| deletion.fingerprint).collect();
+    touched.sort_unstable();
+    touched.dedup();
+    let of_segment = |(place, segment): (usize, &Arc<Segment>)| {
+        let table = segment.identity();
+        let mut dead = HashSet::new();
+        for &fingerprint in &touched {
+            let is_there = table.contains(table.permutation().key(fingerprint))?;
+            if is_there && !union::visible_in(parts, place, fingerprint)? {
+                dead.insert(fingerprint);
+            }
+        }
+        Ok(Arc::new(dead))
+    };
+    snapshot.segments().iter().enumerate().map(of_segment).collect()
+}
+
+/// The keys of segments that become one.
+pub(crate) struct MergeSource<'a> {
+    merging: &'a Merging,
+    meter: &'a Meter,
+    top: Vec<BitRange>,
+}
+
+impl<'a> MergeSource<'a> {
+    pub(crate) fn new(merging: &'a Merging, meter: &'a Meter) -> Self {
+        Self { merging, meter, top: Vec::new() }
+    }
+}
+
+impl KeySource for MergeSource<'_> {
+    fn count(&self) -> u64 {
+        self.merging.count
+    }
+
+    fn set_sum(&self) -> u128 {
+        self.merging.set_sum
+    }
+
+    fn order(&mut self, top: &[BitRange], _next: Option<&[BitRange]>) -> Result<()> {
+        self.top = top.to_vec();
+        Ok(())
+    }
+
+    fn profile(&mut self) -> Result<Profile> {
+        let mut profile = Profile::empty();
+        merge(self.merging.streams(&self.top)?, &mut |keys| {
+            profile.extend(keys);
+            self.meter.advance(Phase::Count, keys.len() as u64)
+        })?;
+        Ok(profile)
+    }
+
+    fn visit(
+        &mut self,
+        _next: Option<&[BitRange]>,
+        sink: &mut dyn FnMut(&[u64]) -> Result<()>,
+    ) -> Result<()> {
+        merge(self.merging.streams(&self.top)?, sink)
+    }
+}
+
+/// The ids of segments that become one.
+pub(crate) struct MergeIds<'a>(pub(crate) &'a Merging);
+
+impl IdSource for MergeIds<'_> {
+    fn visit_marks(&mut self, sink: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        let (mut words, mut word, mut filled) = (Vec::with_capacity(PIECE), 0u64, 0);
+        self.visit(&mut |_, is_first| {
+            word |= u64::from(is_first) << filled;
+            filled += 1;
+            if filled == u64::BITS {
+                words.push(std::mem::take(&mut word));
+                filled = 0;
+            }
+            if words.len() == PIECE {
+                sink(&words)?;
+                words.clear();
+            }
+            Ok(())
+        })?;
+        words.extend((filled > 0).then_some(word));
+        if words.is_empty() { Ok(()) } else { sink(&words) }
+    }
+
+    fn visit_ids(&mut self, sink: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        let mut piece = Vec::with_capacity(PIECE);
+        self.visit(&mut |id, _| {
+            piece.push(id);
+            if piece.len() == PIECE {
+                sink(&piece)?;
+                piece.clear();
+            }
+            Ok(())
+        })?;
+        if piece.is_empty() { Ok(()) } else { sink(&piece) }
+    }
+}
+
+impl MergeIds<'_> {
+    /// Calls `take` with each id, and whether it is the first of its fingerprint.
+    fn visit(&self, take: &mut dyn FnMut(u64, bool) -> Result<()>) -> Result<()> {
+        let mut cursor = Cursor::with_ids(&self.0.snapshot)?;
+        while let Some((_, ids)) = cursor.next_with_ids()? {
+            let mut is_first = true;
+            for id in ids {
+                take(id?, is_first)?;
+                is_first = false;
+            }
+        }
+        Ok(())
+    }
+}

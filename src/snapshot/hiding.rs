@@ -1,0 +1,104 @@
+//! Which of what is stored is hidden, by deletions that came later.
+
+use std::sync::Arc;
+
+use bitvec::prelude::{BitVec, bitvec};
+
+use crate::format::{Deletion, Scope};
+use crate::tail::Hidden;
+
+/// Places of the filter per deletion.
+const FILTER_BITS: usize = 16;
+
+/// The deletions of a snapshot that may hide something of its segments.
+#[derive(Default)]
+pub(crate) struct Hiding {
+    /// For each segment the sequence up to which deletions were applied to it.
+    sequences: Vec<u64>,
+    /// Lists of deletions, each ascending.
+    lists: Vec<Arc<Vec<Deletion>>>,
+    /// For a hash of each fingerprint of the lists a 1.
+    filter: BitVec<usize>,
+}
+
+impl Hiding {
+    /// What `lists` hide in segments to which deletions up to these sequences were applied.
+    pub(crate) fn new(sequences: Vec<u64>, lists: Vec<Arc<Vec<Deletion>>>) -> Self {
+        // What no segment needs to know any more hides nothing.
+        let least = sequences.iter().copied().min().unwrap_or(u64::MAX);
+        let needed = |list: &&Arc<Vec<Deletion>>| list.iter().any(|at| at.sequence > least);
+        let lists: Vec<_> = lists.iter().filter(needed).cloned().collect();
+        let count: usize = lists.iter().map(|list| list.len()).sum();
+        let places = if count == 0 { 0 } else { (count * FILTER_BITS).next_power_of_two() };
+        let mut filter = bitvec![0; places];
+        for deletion in lists.iter().flat_map(|list| list.iter()) {
+            filter.set(place(deletion.fingerprint, places), true);
+        }
+        Self { sequences, lists, filter }
+    }
+
+    /// Whether nothing is hidden.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lists.is_empty()
+    }
+
+    /// Number of deletions, some of which may have nothing to hide.
+    pub(crate) fn len(&self) -> u64 {
+        self.lists.iter().map(|list| list.len() as u64).sum()
+    }
+
+    /// Up to which sequence deletions were applied to a segment.
+    pub(crate) fn sequence(&self, segment: usize) -> u64 {
+        self.sequences.get(segment).copied().unwrap_or(0)
+    }
+
+    /// The lists of deletions.
+    pub(crate) fn lists(&self) -> &[Arc<Vec<Deletion>>] {
+        &self.lists
+    }
+
+    /// Whether something of `fingerprint` may be hidden somewhere.
+    #[inline]
+    pub(crate) fn touches(&self, fingerprint: u64) -> bool {
+        !self.is_empty() && self.filter[place(fingerprint, self.filter.len())]
+    }
+
+    /// What is hidden of `fingerprint` in a segment.
+    pub(crate) fn of(&self, segment: usize, fingerprint: u64) -> Hidden {
+        if !self.touches(fingerprint) {
+            return Hidden::Nothing;
+        }
+        let sequence = self.sequence(segment);
+        let mut ids = Vec::new();
+        for list in &self.lists {
+            let start = list.partition_point(|deletion| deletion.fingerprint < fingerprint);
+            let of_fingerprint = list[start..].iter();
+            for deletion in of_fingerprint.take_while(|at| at.fingerprint == fingerprint) {
+                match deletion.scope {
+                    _ if deletion.sequence <= sequence => {}
+                    Scope::Whole => return Hidden::Whole,
+                    Scope::Id(id) => ids.push(id),
+                }
+            }
+        }
+        if ids.is_empty() {
+            return Hidden::Nothing;
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        Hidden::Ids(ids)
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        self.len() * size_of::<Deletion>() as u64 + self.filter.len() as u64 / 8
+    }
+}
+
+/// The place of a fingerprint in a filter of so many, a power of two.
+#[inline]
+fn place(fingerprint: u64, places: usize) -> usize {
+    let hash = fingerprint.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (hash >> 20) as usize & (places - 1)
+}

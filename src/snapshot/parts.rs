@@ -1,0 +1,203 @@
+//! What a snapshot is made of: segments, what is hidden of them, and what was written last.
+
+use std::sync::Arc;
+
+use super::hiding::Hiding;
+use crate::access::ReadFiles;
+use crate::error::{Corruption, Error, Result};
+use crate::format::{
+    Defect, Deletion, DeletionsEntry, MANIFEST_NAME, Manifest, decode_deletions, deletions_name,
+};
+use crate::segment::Segment;
+use crate::tail::{Hidden, TailRecord, TailView};
+
+/// The segments of one manifest, open.
+pub(crate) struct Base {
+    /// The manifest, as it stands in its file.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) manifest: Manifest,
+    pub(crate) segments: Vec<Arc<Segment>>,
+    pub(crate) hiding: Hiding,
+    /// The deletions of each entry of DELETIONS.
+    deletions: Vec<Arc<Vec<Deletion>>>,
+}
+
+impl Base {
+    /// Opens what a manifest names. What is open already is taken from the `earlier` one, if it has it.
+    pub(crate) fn open(
+        files: &dyn ReadFiles,
+        bytes: &[u8],
+        earlier: Option<&Base>,
+    ) -> Result<Self> {
+        let manifest = Manifest::decode(bytes);
+        let manifest = manifest.map_err(|defect| defect.in_file(&files.path(MANIFEST_NAME)))?;
+        let earlier = earlier.filter(|base| base.manifest.store_id == manifest.store_id);
+        let open_segment = |entry| {
+            let known = earlier.into_iter().flat_map(|base| &base.segments);
+            match known.into_iter().find(|segment| segment.entry() == entry) {
+                Some(segment) => Ok(Arc::clone(segment)),
+                None => Segment::open(files, entry).map(Arc::new),
+            }
+        };
+        let open_deletions = |entry: &DeletionsEntry| {
+            let known = earlier.into_iter().flat_map(|base| base.lists());
+            match known.into_iter().find(|(known, _)| *known == entry) {
+                Some((_, list)) => Ok(Arc::clone(list)),
+                None => read_deletions(files, entry).map(Arc::new),
+            }
+        };
+        // In the order in which a reader meets them.
+        let (mut segments, mut deletions) = (Vec::new(), Vec::new());
+        let mut entries = manifest.deletions.iter().peekable();
+        for segment in &manifest.segments {
+            segments.push(open_segment(segment)?);
+            if let Some(entry) = entries.next_if(|entry| entry.segment == segment.number) {
+                deletions.push(open_deletions(entry)?);
+            }
+        }
+        let hiding = Hiding::new(sequences(&manifest), deletions.clone());
+        Ok(Self { bytes: bytes.to_vec(), manifest, segments, hiding, deletions })
+    }
+
+    /// The deletions files that can be read, or nothing for the others, and what is wrong with these.
+    pub(crate) fn salvage_deletions(
+        files: &dyn ReadFiles,
+        manifest: &Manifest,
+    ) -> (Vec<Arc<Vec<Deletion>>>, Vec<Error>) {
+        let mut problems = Vec::new();
+        let lists = manifest.deletions.iter().map(|entry| {
+            let list = read_deletions(files, entry);
+            Arc::new(list.unwrap_or_else(|error| {
+                problems.push(error);
+                Vec::new()
+            }))
+        });
+        (lists.collect(), problems)
+    }
+
+    /// What a manifest says, with these deletions, for who reads the segments in another way.
+    pub(crate) fn without_segments(
+        bytes: Vec<u8>,
+        manifest: Manifest,
+        deletions: Vec<Arc<Vec<Deletion>>>,
+    ) -> Self {
+        let hiding = Hiding::new(sequences(&manifest), deletions.clone());
+        Self { bytes, manifest, segments: Vec::new(), hiding, deletions }
+    }
+
+    /// The entries of DELETIONS, each with its list.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (&DeletionsEntry, &Arc<Vec<Deletion>>)> {
+        self.manifest.deletions.iter().zip(&self.deletions)
+    }
+
+    /// The same, of those segments that `keep` says.
+    pub(crate) fn restricted(&self, keep: impl Fn(usize) -> bool) -> Self {
+        let mut manifest = self.manifest.clone();
+        let mut places = 0..;
+        manifest.segments.retain(|_| places.next().is_some_and(&keep));
+        if let Some(windows) = &mut manifest.windows {
+            let mut places = 0..;
+            windows.windows.retain(|_| places.next().is_some_and(&keep));
+        }
+        let kept = self.segments.iter().enumerate().filter(|(place, _)| keep(*place));
+        let segments = kept.map(|(_, segment)| Arc::clone(segment)).collect();
+        let all = sequences(&self.manifest).into_iter().enumerate();
+        let sequences = all.filter(|(place, _)| keep(*place)).map(|(_, sequence)| sequence);
+        let hiding = Hiding::new(sequences.collect(), self.deletions.clone());
+        let (bytes, deletions) = (self.bytes.clone(), self.deletions.clone());
+        Self { bytes, manifest, segments, hiding, deletions }
+    }
+
+    /// The same with one more segment, to which all deletions were applied but those of `hiding`.
+    pub(crate) fn extended(&self, segment: Segment, hiding: Hiding) -> Self {
+        let mut segments = self.segments.clone();
+        segments.push(Arc::new(segment));
+        let (bytes, manifest) = (self.bytes.clone(), self.manifest.clone());
+        Self { bytes, manifest, segments, hiding, deletions: self.deletions.clone() }
+    }
+}
+
+/// For each segment the sequence up to which deletions were applied.
+pub(crate) fn sequences(manifest: &Manifest) -> Vec<u64> {
+    let of_segment = |number| {
+        let entry = manifest.deletions.iter().find(|entry| entry.segment == number);
+        entry.map_or(0, |entry| entry.sequence)
+    };
+    manifest.segments.iter().map(|segment| of_segment(segment.number)).collect()
+}
+
+/// Reads the deletions file of a segment, if it has one.
+fn read_deletions(files: &dyn ReadFiles, entry: &DeletionsEntry) -> Result<Vec<Deletion>> {
+    if entry.file_bytes == 0 {
+        return Ok(Vec::new());
+    }
+    let name = deletions_name(entry.segment);
+    let path = files.path(&name);
+    let bytes = files.bytes(&name).map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => {
+            Defect::corrupt(0, Corruption::DeletionsMissing).in_file(&path)
+        }
+        _ => Error::io(&path, "open the deletions")(source),
+    })?;
+    decode_deletions(&bytes, entry).map_err(|defect| defect.in_file(&path))
+}
+
+/// What a snapshot sees.
+pub(crate) struct Parts {
+    pub(crate) base: Arc<Base>,
+    /// What was written since, the older first.
+    pub(crate) tails: Vec<TailView>,
+}
+
+impl Parts {
+    /// Whether something may be hidden.
+    #[inline]
+    pub(crate) fn hides(&self) -> bool {
+        !self.base.hiding.is_empty() || self.tails.iter().any(TailView::has_deletions)
+    }
+
+    /// Whether something of `fingerprint` may be hidden somewhere.
+    pub(crate) fn touches(&self, fingerprint: u64) -> bool {
+        self.base.hiding.touches(fingerprint)
+            || self.tails.iter().any(|tail| tail.touches(fingerprint))
+    }
+
+    /// What is hidden of `fingerprint` in a segment.
+    pub(crate) fn hidden(&self, segment: usize, fingerprint: u64) -> Hidden {
+        let mut hidden = self.base.hiding.of(segment, fingerprint);
+        for tail in &self.tails {
+            if tail.touches(fingerprint) {
+                hidden = hidden.and(tail.hides(fingerprint));
+            }
+        }
+        hidden
+    }
+
+    /// Calls `found` with the records of all tails that hold and are within `k` of `fingerprint`, some
+    /// perhaps several times.
+    pub(crate) fn search_tails(&self, fingerprint: u64, k: u32, mut found: impl FnMut(TailRecord)) {
+        for (place, tail) in self.tails.iter().enumerate() {
+            let later = &self.tails[place + 1..];
+            tail.search(fingerprint, k, &mut |record| {
+                if !is_deleted(later, &record) {
+                    found(record);
+                }
+            });
+        }
+    }
+
+    /// The records of all tails that hold.
+    pub(crate) fn tail_records(&self) -> Vec<TailRecord> {
+        let mut records = Vec::new();
+        for (place, tail) in self.tails.iter().enumerate() {
+            let later = &self.tails[place + 1..];
+            records.extend(tail.records().filter(|record| !is_deleted(later, record)));
+        }
+        records
+    }
+}
+
+/// Whether one of some later tails deletes a record.
+fn is_deleted(later: &[TailView], record: &TailRecord) -> bool {
+    later.iter().any(|tail| tail.deletes(record.fingerprint, Some(record.id)))
+}

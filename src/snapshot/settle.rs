@@ -1,0 +1,162 @@
+//! Makes a segment in memory of what was written last, so that whoever reads segments sees it too.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::hiding::Hiding;
+use super::parts::{Parts, sequences};
+use crate::access::{InMemory, ReadFiles};
+use crate::design::Design;
+use crate::error::{Error, Result};
+use crate::execution::{Execution, Meter};
+use crate::mapped::Bytes;
+use crate::segment::source::SourceOfIds;
+use crate::segment::writer::{Layout, SegmentWriter};
+use crate::segment::{NewFiles, PackTimes, PackedIds, Segment, Set, SetSource, sum_of};
+use crate::sort::Spill;
+use crate::storage::Storage;
+
+/// Bytes of a block.
+const BLOCK_BYTES: u32 = 512;
+
+/// The same fingerprints and ids, without tails.
+pub(super) fn settle(parts: &Parts) -> Result<Parts> {
+    let mut records: Vec<[u64; 2]> =
+        parts.tail_records().iter().map(|record| [record.fingerprint, record.id]).collect();
+    records.sort_unstable();
+    records.dedup();
+    let base = &*parts.base;
+    // All deletions of the tails are later than what is in any segment, but this one.
+    let next_sequence = parts.tails.last().map_or(0, |tail| tail.next_sequence());
+    let mut of_segments = sequences(&base.manifest);
+    of_segments.resize(base.segments.len(), 0);
+    of_segments.push(next_sequence);
+    let of_tails = parts.tails.iter().map(|tail| Arc::new(tail.deletions()));
+    let lists = base.hiding.lists().iter().cloned().chain(of_tails).collect();
+    let hiding = Hiding::new(of_segments, lists);
+    let has_ids = base.manifest.log.is_some_and(|log| log.shape.ids);
+    let segment = segment_of(records, has_ids)?;
+    Ok(Parts { base: Arc::new(base.extended(segment, hiding)), tails: Vec::new() })
+}
+
+/// A segment of pairs that ascend strictly, with the ids or without.
+fn segment_of(pairs: Vec<[u64; 2]>, has_ids: bool) -> Result<Segment> {
+    let (set, mut ids) = PackedIds::<NoSpill>::of_pairs(pairs);
+    let (id_count, greatest) = (ids.count, ids.greatest);
+    let meter: Meter = Execution::new().meter();
+    let sum = sum_of(&set);
+    let create = || Ok(NoSpill);
+    let set = Set::Memory { set, spare: Vec::new() };
+    let mut source = SetSource { set, sum, meter: &meter, create: &create };
+    let storage = Arc::new(Memory::default());
+    let mut files = NewFiles::new(Path::new("memory"), Arc::clone(&storage));
+    let quarters = Design::named("quarters").ok_or(Error::Ended)?;
+    let layout = Layout { design: quarters, block_bytes: BLOCK_BYTES, codec: None, low_bits: None };
+    let mut times = PackTimes::default();
+    let ids = has_ids.then_some(SourceOfIds { ids: &mut ids, count: id_count, greatest });
+    let (layout, meter, times) = (&layout, &meter, &mut times);
+    let written = SegmentWriter { files: &mut files, layout, meter, times }.write(
+        u64::MAX,
+        &mut source,
+        ids,
+    )?;
+    files.keep();
+    Segment::open(&*storage, &written.entry)
+}
+
+/// A directory in memory, in which files are written once.
+#[derive(Default)]
+struct Memory {
+    files: InMemory,
+}
+
+/// A file in memory, which is there once it is synced.
+struct MemoryFile {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+/// What needs no temporary files.
+struct NoSpill;
+
+impl Write for MemoryFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl ReadFiles for Memory {
+    fn bytes(&self, name: &str) -> io::Result<Bytes> {
+        self.files.bytes(name)
+    }
+
+    fn bytes_from(&self, name: &str, start: u64) -> io::Result<Vec<u8>> {
+        self.files.bytes_from(name, start)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.files.path(name)
+    }
+}
+
+impl Storage for Memory {
+    type File = MemoryFile;
+    type Spill = NoSpill;
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn read(&self, _name: &str) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn create(&self, name: &str) -> io::Result<MemoryFile> {
+        Ok(MemoryFile { name: name.to_string(), bytes: Vec::new() })
+    }
+
+    fn reopen(&self, _name: &str, _len: u64) -> io::Result<MemoryFile> {
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn sync(&self, file: &mut MemoryFile) -> io::Result<()> {
+        self.files.insert(file.name.clone(), std::mem::take(&mut file.bytes));
+        Ok(())
+    }
+
+    fn rename(&self, _from: &str, _to: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn remove(&self, _name: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn remove_leftover(&self, _name: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn spill(&self) -> Result<NoSpill> {
+        Ok(NoSpill)
+    }
+}
+
+impl Spill for NoSpill {
+    fn write_at(&self, _bytes: &[u8], _at: u64) -> Result<()> {
+        Err(Error::Ended)
+    }
+
+    fn read_at(&self, _bytes: &mut [u8], _at: u64) -> Result<()> {
+        Err(Error::Ended)
+    }
+}

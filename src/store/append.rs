@@ -1,0 +1,194 @@
+//! One more segment for a store that stands there.
+
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::standing::Standing;
+use crate::error::{Error, IdMapProblem, Result, Unsupported};
+use crate::format::{DeletionsEntry, MANIFEST_NAME, Manifest, SegmentEntry};
+use crate::log::Follower;
+use crate::storage::Storage;
+
+/// What a segment is to be added to.
+pub(super) struct Appending {
+    before: Manifest,
+    /// The window of time that the segment belongs to, if there are windows.
+    window: Option<u64>,
+}
+
+/// What is added.
+pub(super) struct Addition {
+    pub(super) entry: SegmentEntry,
+    /// Of its files.
+    pub(super) bytes: u64,
+    /// The ids, and the greatest of them.
+    pub(super) ids: Option<(u64, u64)>,
+}
+
+impl Appending {
+    /// Looks at the store at `path`, which is locked. What is added is of the time `time`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAStore`]; [`Error::Unsupported`] if a program must know more to write it; [`Error::Unflushed`] if there are
+    /// operations in the log: deletions among them came before the segment, and would hide something of it.
+    pub(super) fn new<S: Storage>(
+        path: &Path,
+        storage: &S,
+        standing: &Standing,
+        time: Option<SystemTime>,
+    ) -> Result<Self> {
+        let found = "its manifest is damaged, or gone";
+        let none = || Error::NotAStore { path: path.to_path_buf(), found };
+        let before = standing.manifest.clone().ok_or_else(none)?;
+        let mut unknown = before.unknown.iter().map(|section| section.skipped());
+        if let Some(section) = unknown.find(|section| section.writers_must_know) {
+            let feature = Unsupported::WritersSection { kind: section.kind };
+            return Err(Error::Unsupported { path: path.join(MANIFEST_NAME), offset: 0, feature });
+        }
+        if let Some(section) = &before.log {
+            let logs = Follower::open(storage, section, before.store_id)?;
+            let last = logs.views().last().map(|view| view.next_sequence() - 1);
+            let operations = last.unwrap_or(0).saturating_sub(section.sequence);
+            if operations > 0 {
+                return Err(Error::Unflushed { path: path.to_path_buf(), operations });
+            }
+        }
+        let since = time.unwrap_or_else(SystemTime::now).duration_since(UNIX_EPOCH);
+        let seconds = since.unwrap_or_default().as_secs();
+        let window = before.windows.as_ref().map(|windows| seconds / windows.seconds.max(1));
+        if let (None, Some(time)) = (window, time) {
+            return Err(Error::InvalidOption {
+                option: "time",
+                value: format!("{time:?}"),
+                expected: "the store has no windows of time".to_string(),
+            });
+        }
+        Ok(Self { before, window })
+    }
+
+    /// The radius that the store was planned for.
+    pub(super) fn radius(&self) -> u32 {
+        self.before.radius.into()
+    }
+
+    /// Whether what is added must have ids, or none; `None` where either will do.
+    pub(super) fn with_ids(&self) -> Option<bool> {
+        let of_segments = self.before.segments.first().map(|segment| segment.ids.is_some());
+        self.before.log.map(|log| log.shape.ids).or(of_segments)
+    }
+
+    /// The manifest with one more segment; all else stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSegmentNumber`]; [`Error::IdMap`] where the store has an id map without a string for some id.
+    pub(super) fn with(self, addition: Addition, path: &Path) -> Result<Manifest> {
+        let used_up = || Error::NoSegmentNumber { path: path.to_path_buf() };
+        let mut manifest = self.before;
+        let Addition { entry, bytes, ids } = addition;
+        if let (Some(map), Some((_, greatest))) = (manifest.id_map, ids)
+            && greatest >= map.string_count
+        {
+            let strings = map.string_count;
+            return Err(IdMapProblem::NoString { number: greatest, strings }.at(path));
+        }
+        manifest.generation = manifest.generation.checked_add(1).ok_or_else(used_up)?;
+        manifest.next_segment = entry.number.checked_add(1).ok_or_else(used_up)?;
+        if let Some(log) = &mut manifest.log {
+            let records = ids.map_or(entry.count, |(ids, _)| ids);
+            let each = if ids.is_some() { 16 } else { 8 };
+            log.written_bytes = log.written_bytes.saturating_add(bytes);
+            log.inserted_bytes = log.inserted_bytes.saturating_add(records.saturating_mul(each));
+            // All deletions so far came before it.
+            let (segment, sequence) = (entry.number, log.sequence);
+            let (file_bytes, header_crc, footer_crc) = (0, 0, 0);
+            manifest.deletions.push(DeletionsEntry {
+                segment,
+                sequence,
+                file_bytes,
+                header_crc,
+                footer_crc,
+            });
+        }
+        if let (Some(windows), Some(window)) = (&mut manifest.windows, self.window) {
+            windows.windows.push(window);
+        }
+        manifest.segments.push(entry);
+        Ok(manifest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::{Error, Packer, Store, StoreOptions, WriterOptions};
+
+    #[test]
+    fn what_is_appended_stands_beside_what_was_there_and_is_not_hidden_by_earlier_deletions() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store");
+        let writer = StoreOptions::new().create(&path).unwrap();
+        writer.insert_batch(&[(1, 10), (2, 20), (3, 30)]).unwrap();
+        writer.flush().unwrap();
+        writer.delete(1, 10).unwrap();
+        writer.delete_fingerprint(2).unwrap();
+        writer.close().unwrap();
+        let append = || Packer::new().append(true).pack_with_ids(&path, [(1, 10), (4, 40)]);
+        match append() {
+            Err(Error::Unflushed { operations: 2, .. }) => {}
+            other => panic!("{other:?}"),
+        }
+        let writer = Store::open_writer(&path).unwrap();
+        writer.flush().unwrap();
+        writer.close().unwrap();
+        let before = Store::open(&path).unwrap();
+        append().unwrap();
+        let store = Store::open(&path).unwrap();
+        assert_eq!(store.iter().collect::<Result<Vec<_>, _>>().unwrap(), [1, 3, 4]);
+        assert_eq!((store.id(), store.generation()), (before.id(), before.generation() + 1));
+        assert_eq!(before.iter().count(), 1, "an open store stays as it was");
+        assert!(before.refresh().unwrap());
+        assert_eq!(before.iter().count(), 3);
+        assert!(matches!(Packer::new().append(true).pack(&path, [5]), Err(Error::MixedIds)));
+        // It is written as before, and deletions that come later hide what was appended.
+        let writer = Store::open_writer(&path).unwrap();
+        writer.delete_fingerprint(4).unwrap();
+        writer.merge_all().unwrap();
+        assert_eq!(writer.snapshot().iter().count(), 2);
+        writer.close().unwrap();
+        store.refresh().unwrap();
+        store.verify().unwrap();
+    }
+
+    #[test]
+    fn a_packed_store_gets_more_segments_and_one_with_windows_a_segment_of_its_time() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("packed");
+        assert!(matches!(
+            Packer::new().append(true).pack(&path, [1]),
+            Err(Error::NotAStore { .. })
+        ));
+        Packer::new().radius(5).pack(&path, [1u64, 2]).unwrap();
+        Packer::new().append(true).pack(&path, [2u64, 3]).unwrap();
+        let store = Store::open(&path).unwrap();
+        assert_eq!(store.iter().collect::<Result<Vec<_>, _>>().unwrap(), [1, 2, 3]);
+        assert_eq!((store.stats().unwrap().segments.len(), store.radius()), (2, 5));
+        let time = std::time::UNIX_EPOCH + Duration::from_secs(1000);
+        let packer = || Packer::new().append(true).append_at(Some(time));
+        assert!(matches!(packer().pack(&path, [4]), Err(Error::InvalidOption { .. })));
+
+        let path = directory.path().join("windows");
+        let options = StoreOptions::new().ids(false).window(Some(Duration::from_secs(100)));
+        let options = options.writer(WriterOptions::new().background(false));
+        options.create(&path).unwrap().close().unwrap();
+        packer().pack(&path, [7]).unwrap();
+        Packer::new().append(true).pack(&path, [8]).unwrap();
+        let store = Store::open(&path).unwrap();
+        let then = store.snapshot().between(time..time + Duration::from_secs(1)).unwrap();
+        assert_eq!(then.iter().collect::<Result<Vec<_>, _>>().unwrap(), [7]);
+        assert_eq!(store.iter().count(), 2);
+        store.verify().unwrap();
+    }
+}

@@ -1,0 +1,134 @@
+//! A tail at some moment.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::hidden::Hidden;
+use super::records::{Tail, TailRecord};
+use crate::format::{Deletion, Scope};
+
+/// The first operations of a tail.
+#[derive(Clone)]
+pub(crate) struct TailView {
+    tail: Arc<Tail>,
+    operations: u64,
+    records: u32,
+    /// Only insertions with a window in this range are seen.
+    windows: Range<u64>,
+}
+
+impl TailView {
+    pub(super) fn new(tail: Arc<Tail>, operations: u64, records: u32) -> Self {
+        Self { tail, operations, records, windows: 0..u64::MAX }
+    }
+
+    /// What of it lies in these windows; its deletions hold for all.
+    pub(crate) fn within(&self, windows: Range<u64>) -> Self {
+        Self { windows, ..self.clone() }
+    }
+
+    /// Whether there are no operations.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.operations == 0
+    }
+
+    /// Number of insertions, also of those that are deleted.
+    pub(crate) fn len(&self) -> u64 {
+        u64::from(self.records)
+    }
+
+    /// The sequence behind the last operation.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.tail.first_sequence + self.operations
+    }
+
+    /// Whether there are deletions.
+    #[inline]
+    pub(crate) fn has_deletions(&self) -> bool {
+        self.operations > u64::from(self.records)
+    }
+
+    /// Whether a record is of the windows, and not deleted later in this tail.
+    fn is_alive(&self, record: &TailRecord) -> bool {
+        self.windows.contains(&record.window)
+            && !(self.has_deletions()
+                && self.tail.any_deletion(record.fingerprint, |deletion| {
+                    (record.operation..self.operations).contains(&deletion.operation)
+                        && [Scope::Whole, Scope::Id(record.id)].contains(&deletion.scope)
+                }))
+    }
+
+    /// Gives the insertions that hold and are within `k` of `fingerprint`, some perhaps several times.
+    pub(crate) fn search(&self, fingerprint: u64, k: u32, found: &mut dyn FnMut(TailRecord)) {
+        self.tail.search(fingerprint, k, self.records, &mut |number, _| {
+            if let Some(record) = self.tail.record(number).filter(|record| self.is_alive(record)) {
+                found(record);
+            }
+        });
+    }
+
+    /// All insertions that hold, in their order.
+    pub(crate) fn records(&self) -> impl Iterator<Item = TailRecord> {
+        let records = (0..self.records).filter_map(|number| self.tail.record(number));
+        records.filter(|record| self.is_alive(record))
+    }
+
+    /// Whether anything is deleted of `fingerprint` that was written before this tail.
+    pub(crate) fn touches(&self, fingerprint: u64) -> bool {
+        self.has_deletions()
+            && self.tail.any_deletion(fingerprint, |deletion| deletion.operation < self.operations)
+    }
+
+    /// Whether a pair that was written before this tail is deleted; without an id, whether all of its
+    /// fingerprint is.
+    pub(crate) fn deletes(&self, fingerprint: u64, id: Option<u64>) -> bool {
+        self.has_deletions()
+            && self.tail.any_deletion(fingerprint, |deletion| {
+                deletion.operation < self.operations
+                    && (deletion.scope == Scope::Whole || id.map(Scope::Id) == Some(deletion.scope))
+            })
+    }
+
+    /// What is hidden of a fingerprint that was written before this tail.
+    pub(crate) fn hides(&self, fingerprint: u64) -> Hidden {
+        let mut ids = Vec::new();
+        let is_whole = self.tail.any_deletion(fingerprint, |deletion| {
+            let counts = deletion.operation < self.operations;
+            if let Scope::Id(id) = deletion.scope {
+                ids.extend(counts.then_some(id));
+            }
+            counts && deletion.scope == Scope::Whole
+        });
+        ids.sort_unstable();
+        ids.dedup();
+        match (is_whole, ids.is_empty()) {
+            (true, _) => Hidden::Whole,
+            (false, true) => Hidden::Nothing,
+            (false, false) => Hidden::Ids(ids),
+        }
+    }
+
+    /// The deletions, ascending, of each fingerprint and scope the last.
+    pub(crate) fn deletions(&self) -> Vec<Deletion> {
+        if !self.has_deletions() {
+            return Vec::new();
+        }
+        let all = self.tail.deletions().into_iter();
+        let mut all: Vec<Deletion> = all
+            .filter(|(_, deletion)| deletion.operation < self.operations)
+            .map(|(fingerprint, deletion)| Deletion {
+                fingerprint,
+                scope: deletion.scope,
+                sequence: self.tail.first_sequence + deletion.operation,
+            })
+            .collect();
+        all.sort_unstable_by_key(|deletion| (deletion.key(), std::cmp::Reverse(deletion.sequence)));
+        all.dedup_by_key(|deletion| deletion.key());
+        all
+    }
+
+    /// Bytes of memory, without the deletions.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        self.tail.bytes()
+    }
+}

@@ -1,0 +1,97 @@
+//! Appends operations to a tail.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::index::{Index, IndexEnd};
+use super::pages::Pages;
+use super::records::{Tail, TailDeletion};
+use super::view::TailView;
+use crate::format::{Change, Operation, Scope};
+
+/// Writes a tail; there is one for each.
+pub(crate) struct TailWriter {
+    tail: Arc<Tail>,
+    operations: u64,
+    records: u32,
+    end: IndexEnd,
+}
+
+impl TailWriter {
+    /// An empty tail with room for `capacity` insertions, whose first operation has this sequence.
+    pub(crate) fn new(first_sequence: u64, capacity: usize) -> Self {
+        let capacity = capacity.clamp(1, u32::MAX as usize - 1);
+        let tail = Tail {
+            first_sequence,
+            capacity,
+            records: Pages::new(capacity),
+            index: Index::new(capacity),
+            deletions: RwLock::default(),
+        };
+        Self { tail: Arc::new(tail), operations: 0, records: 0, end: IndexEnd::default() }
+    }
+
+    /// The sequence of the next operation.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.tail.first_sequence + self.operations
+    }
+
+    /// The sequence of its first operation.
+    pub(crate) fn first_sequence(&self) -> u64 {
+        self.tail.first_sequence
+    }
+
+    /// Number of operations.
+    pub(crate) fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// Number of insertions.
+    pub(crate) fn records(&self) -> u32 {
+        self.records
+    }
+
+    /// Insertions that there is room for.
+    pub(crate) fn room(&self) -> usize {
+        self.tail.capacity - self.records as usize
+    }
+
+    /// Adds operations, which are seen together. There is [room](Self::room) for them.
+    pub(crate) fn push(&mut self, operations: &[Operation]) {
+        for operation in operations {
+            let number = self.operations;
+            match operation.change {
+                Change::Insert => self.insert(operation, number),
+                Change::Delete => {
+                    self.delete(operation.fingerprint, Scope::Id(operation.id), number)
+                }
+                Change::DeleteFingerprint => {
+                    self.delete(operation.fingerprint, Scope::Whole, number);
+                }
+            }
+            self.operations += 1;
+        }
+    }
+
+    fn insert(&mut self, operation: &Operation, number: u64) {
+        let Operation { fingerprint, id, window, .. } = *operation;
+        let Some(record) = self.tail.records.get_or_grow(self.records as usize) else { return };
+        for (word, value) in record.iter().zip([fingerprint, id, window, number]) {
+            word.store(value, Ordering::Relaxed);
+        }
+        // Its slot makes the words above visible.
+        self.tail.index.add(fingerprint, self.records, &mut self.end);
+        self.records += 1;
+    }
+
+    fn delete(&mut self, fingerprint: u64, scope: Scope, operation: u64) {
+        let deletions = self.tail.deletions.write();
+        let mut deletions = deletions.unwrap_or_else(PoisonError::into_inner);
+        deletions.entry(fingerprint).or_default().push(TailDeletion { operation, scope });
+    }
+
+    /// What stands there now.
+    pub(crate) fn view(&self) -> TailView {
+        TailView::new(Arc::clone(&self.tail), self.operations, self.records)
+    }
+}

@@ -1,0 +1,301 @@
+//! A writer without threads: every step is a call, so that tests can stop between any two.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::front::{Front, Sealed};
+use super::settings::Settings;
+use super::signals::{Signals, Task};
+use super::slowing::{self, LEAST_DELAY, MOST_DELAY};
+use crate::error::{Error, Result, Unsupported};
+use crate::execution::Execution;
+use crate::format::{
+    Change, LogTag, MANIFEST_NAME, Manifest, Operation, RecordShape, WindowsSection,
+};
+use crate::log::{Follower, LogWriter, sync_log};
+use crate::query::search::Searcher;
+use crate::segment::NewFiles;
+use crate::snapshot::Snapshot;
+use crate::snapshot::parts::Base;
+use crate::storage::Storage;
+use crate::store::standing::Standing;
+
+/// Operations that are written together at most: a longer list is cut.
+pub(super) const MOST_TOGETHER: usize = 1 << 15;
+
+/// A store that is written.
+///
+/// Locks are taken in the order log, front, and back, front; nobody waits for the disk with the front locked.
+pub(super) struct Core<S: Storage> {
+    pub(super) path: PathBuf,
+    pub(super) storage: Arc<S>,
+    pub(super) settings: Settings,
+    pub(super) shape: RecordShape,
+    /// The length of a window.
+    pub(super) window_seconds: Option<u64>,
+    /// Insertions of a generation.
+    pub(super) capacity: usize,
+    /// How segments are written.
+    pub(super) execution: Execution,
+    front: Mutex<Front>,
+    log: Mutex<LogWriter<S>>,
+    back: Mutex<Back>,
+    /// Held while a generation becomes a segment, and while segments are merged.
+    pub(super) flushing: Mutex<()>,
+    pub(super) merging: Mutex<()>,
+    /// Bytes written to the store, but for logs.
+    pub(super) written_bytes: AtomicU64,
+    stopping: Arc<AtomicBool>,
+    /// Wakes those who write logs, flush and merge.
+    pub(super) signals: Arc<Signals>,
+}
+
+/// What is written to the directory.
+pub(super) struct Back {
+    /// The names of all files of the store, and of some that are to be removed.
+    pub(super) in_use: Vec<String>,
+    pub(super) next_segment: u64,
+    /// Of the logs, when the manifest was written last.
+    pub(super) log_bytes: u64,
+}
+
+impl Back {
+    /// A number for a segment of the store at `path`.
+    pub(super) fn take_number(&mut self, path: &Path) -> Result<u64> {
+        let number = self.next_segment;
+        // [SEG-4] leaves the last number unused.
+        let next = number.checked_add(1).filter(|&next| next < u64::MAX);
+        self.next_segment =
+            next.ok_or_else(|| Error::NoSegmentNumber { path: path.to_path_buf() })?;
+        Ok(number)
+    }
+}
+
+/// A mutex whose holder has panicked is taken all the same: what it guards is whole between any two steps.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<S: Storage> Core<S> {
+    /// Opens the store that stands in a locked directory, and reads its logs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open`](crate::Store::open); [`Error::Unsupported`] if a program must know more to write it.
+    pub(super) fn open(
+        path: &Path,
+        storage: S,
+        capacity: usize,
+        execution: Execution,
+    ) -> Result<Self> {
+        let storage = Arc::new(storage);
+        let bytes = storage.read(MANIFEST_NAME);
+        let bytes = bytes.map_err(Error::io(path.join(MANIFEST_NAME), "read the manifest"))?;
+        let base = Arc::new(Base::open(&*storage, &bytes, None)?);
+        let mut unknown = base.manifest.unknown.iter().map(|section| section.skipped());
+        if let Some(section) = unknown.find(|section| section.writers_must_know) {
+            let feature = Unsupported::WritersSection { kind: section.kind };
+            return Err(Error::Unsupported { path: path.join(MANIFEST_NAME), offset: 0, feature });
+        }
+        let standing = Standing::read(path, &*storage)?;
+        standing.remove_leftovers(path, &*storage)?;
+        let largest = base.segments.iter().max_by_key(|segment| segment.count());
+        let settings = Settings::of_store(&base.manifest, largest.map(|segment| &**segment))?;
+        let Standing { next_segment, in_use, .. } = standing;
+        let back = Back { in_use, next_segment, log_bytes: 0 };
+        let Some(section) = base.manifest.log else {
+            return Err(Error::Ended);
+        };
+        let shape = section.shape;
+        let store_id = base.manifest.store_id;
+        let mut logs = Follower::open(&*storage, &section, store_id)?.into_logs();
+        let last = logs.pop().ok_or(Error::Ended)?;
+        // Written before, and counted with the next segment.
+        let log_bytes = logs.iter().chain([&last]).map(|log| log.end()).sum();
+        let mut sealed = VecDeque::new();
+        for log in logs {
+            let number = log.number();
+            // What follows it must not be durable before it, and a writer that was killed may not have synced it.
+            sync_log(&*storage, number, log.end())?;
+            sealed.push_back(Sealed { log: number, generation: log.into_generation() });
+        }
+        let number = last.number();
+        let (end, is_sealed) = (last.end(), last.is_sealed());
+        let generation = last.into_generation();
+        let tag = LogTag { store_id, number };
+        let log = LogWriter::resume(
+            Arc::clone(&storage),
+            (tag, shape),
+            (end, is_sealed),
+            generation.next_sequence(),
+        )?;
+        let windows = base.manifest.windows.as_ref();
+        let window_seconds = windows.map(|windows| windows.seconds);
+        let stopping = Arc::new(AtomicBool::new(false));
+        let execution = execution.cancelled_also_by(Arc::clone(&stopping));
+        let front = Front::new(base, shape, capacity, sealed, (number, generation));
+        Ok(Self {
+            path: path.to_path_buf(),
+            storage,
+            settings,
+            shape,
+            window_seconds,
+            capacity,
+            execution,
+            front: Mutex::new(front),
+            log: Mutex::new(log),
+            back: Mutex::new(back),
+            flushing: Mutex::new(()),
+            merging: Mutex::new(()),
+            written_bytes: AtomicU64::new(log_bytes),
+            stopping,
+            signals: Arc::default(),
+        })
+    }
+
+    pub(super) fn front(&self) -> MutexGuard<'_, Front> {
+        locked(&self.front)
+    }
+
+    pub(super) fn back(&self) -> MutexGuard<'_, Back> {
+        locked(&self.back)
+    }
+
+    pub(super) fn log(&self) -> MutexGuard<'_, LogWriter<S>> {
+        locked(&self.log)
+    }
+
+    /// What is seen now.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.front().snapshot()
+    }
+
+    /// Writes operations: they are seen from now on, and become durable with the log. Those of a list that
+    /// is not longer than [`MOST_TOGETHER`] are seen, and survive a crash, all together or not at all.
+    ///
+    /// # Errors
+    ///
+    /// Where what was written before cannot become a segment, and there is no room; nothing of
+    /// these operations is written then, or the first ones of a longer list.
+    pub(super) fn write(&self, operations: &[Operation]) -> Result<()> {
+        for operations in operations.chunks(MOST_TOGETHER) {
+            self.with_room(operations.len(), |front| {
+                front.push(operations);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Calls `act` with room for so many insertions.
+    pub(super) fn with_room<T>(
+        &self,
+        insertions: usize,
+        act: impl FnOnce(&mut Front) -> Result<T>,
+    ) -> Result<T> {
+        loop {
+            let mut front = self.front();
+            if !front.is_full(insertions) {
+                let result = act(&mut front);
+                let is_handed_on = front.is_handed_on();
+                drop(front);
+                if !is_handed_on {
+                    self.signals.request(Task::Log);
+                }
+                return result;
+            }
+            if front.sealed.is_empty() {
+                front.seal();
+                drop(front);
+                self.signals.request(Task::Flush);
+                continue;
+            }
+            drop(front);
+            // Waits for the one that is on its way; makes it a segment if nobody else does.
+            self.flush_oldest()?;
+        }
+    }
+
+    /// How long who wrote so many operations is to wait, since what it wrote before is not in segments yet, or these
+    /// are too many.
+    pub(super) fn take_delay(&self, operations: usize) -> Option<Duration> {
+        let mut front = self.front();
+        let behind = (!front.sealed.is_empty()).then(|| front.fullness());
+        let delay = slowing::delay(front.to_merge, behind);
+        front.debt += delay * operations as u32;
+        let is_due = front.debt >= LEAST_DELAY;
+        is_due.then(|| std::mem::take(&mut front.debt).min(MOST_DELAY))
+    }
+
+    /// Ends what runs in the background, soon.
+    pub(super) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        self.signals.stop();
+    }
+
+    /// Whether what runs in the background is to end.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// The operation that inserts a fingerprint.
+    pub(super) fn insertion(
+        &self,
+        fingerprint: u64,
+        id: Option<u64>,
+        window: u64,
+    ) -> Result<Operation> {
+        if id.is_some() != self.shape.ids {
+            return Err(Error::MixedIds);
+        }
+        let change = Change::Insert;
+        Ok(Operation { change, fingerprint, id: id.unwrap_or(0), window })
+    }
+
+    /// Searches what is seen now, and inserts if `insert` gives an operation for what was found.
+    pub(super) fn search_and_insert(
+        &self,
+        search: impl FnOnce(&mut Searcher) -> Result<Option<Operation>>,
+    ) -> Result<()> {
+        self.with_room(1, |front| {
+            if let Some(operation) = search(front.searcher())? {
+                front.push(&[operation]);
+            }
+            Ok(())
+        })
+    }
+
+    /// Hands what was written to the log, and makes it durable if that is wanted.
+    pub(super) fn write_log(&self, durable: bool) -> Result<()> {
+        let wanted = self.front().next_sequence();
+        let mut log = self.log();
+        // Somebody else may have done it meanwhile.
+        if log.next_durable() >= wanted || (!durable && log.next_written() >= wanted) {
+            return Ok(());
+        }
+        let pending = self.front().take_pending();
+        log.enqueue(pending);
+        if durable { log.sync() } else { log.write() }
+    }
+
+    /// New files, which are removed unless they come into a manifest.
+    pub(super) fn new_files(&self) -> NewFiles<S> {
+        NewFiles::new(&self.path, Arc::clone(&self.storage))
+    }
+
+    /// Counts bytes that were written.
+    pub(super) fn wrote(&self, bytes: u64) {
+        self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// The window of each segment of a manifest.
+pub(super) fn windows_of(manifest: &Manifest) -> impl Fn(u64) -> u64 {
+    let windows = manifest.windows.as_ref().map(|WindowsSection { windows, .. }| windows);
+    let numbers = manifest.segments.iter().map(|segment| segment.number);
+    let windows: HashMap<u64, u64> = numbers.zip(windows.into_iter().flatten().copied()).collect();
+    move |number| windows.get(&number).copied().unwrap_or(0)
+}

@@ -1,0 +1,136 @@
+//! Operations on the disk that fail: nothing that was written is lost, and once they work again the writer goes on.
+
+use super::stage::{Found, SHAPES, Stage, alone, look};
+use super::stops::thoroughness;
+use super::story::{Act, Author};
+use crate::error::Error;
+use crate::format::{Change, Operation, RecordShape};
+use crate::store::simulated::{Fault, Kept, Simulated, Step, Survives};
+
+/// Times that an act is tried.
+const ATTEMPTS: usize = 200;
+
+/// Checks an error that comes from the disk.
+pub(super) fn expect_io(error: &Error) -> Found<()> {
+    let is_io = matches!(error, Error::Io { .. });
+    if is_io { Ok(()) } else { Err(format!("another error: {error}, {error:?}")) }
+}
+
+impl Stage {
+    /// Performs an act that may fail; tells whether it succeeded.
+    ///
+    /// What is dropped may be gone, or not, after an error, so that is tried until it succeeds.
+    pub(super) fn attempt(&mut self, act: &Act) -> Found<bool> {
+        let attempts = if matches!(act, Act::Expire { .. }) { ATTEMPTS } else { 1 };
+        for _ in 0..attempts {
+            match self.perform(act) {
+                Ok(()) => return Ok(true),
+                Err(error) => expect_io(&error)?,
+            }
+        }
+        Ok(false)
+    }
+
+    /// Once nothing fails any more: makes all durable, in both ways, and looks.
+    pub(super) fn end(&mut self) -> Found<()> {
+        self.disk.set_plan(None);
+        for act in [Act::Log { durable: true }, Act::Flush, Act::MergeAll] {
+            self.succeed(&act)?;
+            self.check()?;
+            let disk = Simulated::new(self.disk.state().after_crash(Survives::all(Kept::Nothing)));
+            let found = look(&disk, std::slice::from_ref(self.story.now()));
+            let found = found.map_err(|error| error.to_string()).flatten();
+            found.map_err(|error| format!("after {act:?}: {error}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs a story in which `fault` befalls `many` operations from `start` on; tells whether there were as many.
+fn run(shape: RecordShape, seed: u64, (fault, start, many): (Fault, u64, u64)) -> Found<bool> {
+    let mut author = Author::new(shape, seed, 24, false);
+    let mut stage =
+        Stage::new(Simulated::default(), shape, 8).map_err(|error| error.to_string())?;
+    let acts: Vec<Act> = (0..40).map(|_| author.act()).collect();
+    let (mut step, reached) = (0, std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)));
+    let has_reached = std::sync::Arc::clone(&reached);
+    let plan = move |_: &_| {
+        step += 1;
+        let strikes = (start..start + many).contains(&step);
+        has_reached.fetch_or(strikes, std::sync::atomic::Ordering::Relaxed);
+        if strikes { fault } else { Fault::None }
+    };
+    stage.disk.set_plan(Some(Box::new(plan)));
+    for act in &acts {
+        stage.attempt(act)?;
+        stage.check()?;
+    }
+    stage.end()?;
+    Ok(reached.load(std::sync::atomic::Ordering::Relaxed))
+}
+
+#[test]
+fn an_operation_that_fails_loses_nothing_and_the_writer_goes_on() {
+    let more = thoroughness();
+    let faults = [
+        (Fault::Io, 1),
+        (Fault::Forgets, 1),
+        (Fault::Full, 1),
+        (Fault::Full, 5),
+        (Fault::Full, 40),
+        (Fault::Forgets, 3),
+        (Fault::Io, 2),
+    ];
+    let (mut runs, mut failures) = (0, Vec::new());
+    for (shape, seed) in SHAPES.into_iter().zip(1..) {
+        for round in 0..more {
+            let mut start = 1;
+            // All of them, of each with one of the faults at least.
+            loop {
+                let of_step =
+                    if more > 1 { &faults[..] } else { &faults[start as usize % 7..][..1] };
+                let mut reached = false;
+                for &(fault, many) in of_step {
+                    runs += 1;
+                    match alone(|| run(shape, seed + 10 * round, (fault, start, many))) {
+                        Ok(has_reached) => reached |= has_reached,
+                        Err(error) => {
+                            reached = true;
+                            failures
+                                .push(format!("{shape:?}, {fault:?} × {many} at {start}: {error}"));
+                        }
+                    }
+                }
+                start += 1;
+                if !reached {
+                    break;
+                }
+            }
+        }
+    }
+    println!("{runs} runs");
+    let some: Vec<_> = failures.iter().take(20).collect();
+    assert!(failures.is_empty(), "{} of {runs} runs: {some:#?}", failures.len());
+}
+
+#[test]
+fn an_expiry_that_failed_at_last_is_durable_once_it_succeeds() {
+    let mut stage = Stage::new(Simulated::default(), SHAPES[0], 8).unwrap();
+    let insert =
+        |window| Operation { change: Change::Insert, fingerprint: 5 + window, id: 1, window };
+    stage.succeed(&Act::Write(vec![insert(0), insert(9)])).unwrap();
+    stage.succeed(&Act::Flush).unwrap();
+    let (mut renamed, mut failed) = (false, false);
+    stage.disk.set_plan(Some(Box::new(move |step| {
+        let fails = renamed && !failed && *step == Step::SyncDirectory;
+        failed |= fails;
+        renamed |= matches!(step, Step::Rename(..));
+        if fails { Fault::Io } else { Fault::None }
+    })));
+    let expire = Act::Expire { before: 50 };
+    expect_io(&stage.perform(&expire).unwrap_err()).unwrap();
+    stage.succeed(&expire).unwrap();
+    let left = stage.disk.state().after_crash(Survives::all(Kept::Nothing));
+    let found = look(&Simulated::new(left), std::slice::from_ref(stage.story.now()));
+    assert_eq!(found.unwrap().unwrap().pairs(), [[14, 1]]);
+}

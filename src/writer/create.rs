@@ -1,0 +1,105 @@
+//! Creates stores that are written to, and makes such of others.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::settings::Settings;
+use crate::error::{Error, Result};
+use crate::format::{
+    LogSection, LogTag, MANIFEST_NAME, Manifest, RecordShape, WindowsSection, log_name,
+};
+use crate::log::LogWriter;
+use crate::segment::{NewFiles, PackTimes};
+use crate::snapshot::parts::Base;
+use crate::storage::Storage;
+use crate::store::commit::Commit;
+use crate::store::standing::Standing;
+
+/// A number that no other store has.
+pub(super) fn random_id() -> u128 {
+    let random = || {
+        let mut hasher = RandomState::new().build_hasher();
+        hasher.write_u128(std::time::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos()));
+        u128::from(hasher.finish())
+    };
+    random() << 64 | random()
+}
+
+/// Creates an empty store in a directory that is locked.
+pub(super) fn create<S: Storage>(
+    path: &Path,
+    storage: &Arc<S>,
+    settings: &Settings,
+    (radius, shape, window_seconds, store_id): (u16, RecordShape, Option<u64>, u128),
+) -> Result<()> {
+    let standing = Standing::read(path, &**storage)?;
+    standing.remove_leftovers(path, &**storage)?;
+    let windows = window_seconds.map(|seconds| WindowsSection { seconds, windows: Vec::new() });
+    let manifest = Manifest {
+        radius,
+        next_segment: standing.next_segment,
+        store_id,
+        generation: 1,
+        segments: Vec::new(),
+        id_map: None,
+        log: None,
+        deletions: Vec::new(),
+        windows,
+        layout: Some(settings.text()),
+        unknown: Vec::new(),
+    };
+    begin_log(path, storage, standing, manifest, shape)
+}
+
+/// Gives a log to the store that stands in a directory that is locked, unless it has one.
+pub(super) fn enliven<S: Storage>(path: &Path, storage: &Arc<S>) -> Result<()> {
+    let bytes = storage.read(MANIFEST_NAME);
+    let bytes = bytes.map_err(Error::io(path.join(MANIFEST_NAME), "read the manifest"))?;
+    let base = Base::open(&**storage, &bytes, None)?;
+    if base.manifest.log.is_some() {
+        return Ok(());
+    }
+    let with_ids = base.segments.iter().filter(|segment| segment.id_column().is_some()).count();
+    if with_ids > 0 && with_ids < base.segments.len() {
+        return Err(Error::MixedIds);
+    }
+    let shape = RecordShape { ids: with_ids > 0, windows: base.manifest.windows.is_some() };
+    let largest = base.segments.iter().max_by_key(|segment| segment.count());
+    let settings = Settings::of_store(&base.manifest, largest.map(|segment| &**segment))?;
+    let standing = Standing::read(path, &**storage)?;
+    standing.remove_leftovers(path, &**storage)?;
+    let mut manifest = base.manifest.clone();
+    let used_up = || Error::NoSegmentNumber { path: path.to_path_buf() };
+    manifest.generation = manifest.generation.checked_add(1).ok_or_else(used_up)?;
+    manifest.next_segment = standing.next_segment;
+    manifest.layout = Some(settings.text());
+    begin_log(path, storage, standing, manifest, shape)
+}
+
+/// Commits a manifest with a log that holds nothing so far.
+fn begin_log<S: Storage>(
+    path: &Path,
+    storage: &Arc<S>,
+    standing: Standing,
+    mut manifest: Manifest,
+    shape: RecordShape,
+) -> Result<()> {
+    // A number that no log of this store has had.
+    let first_log = manifest.next_segment.max(1);
+    manifest.log =
+        Some(LogSection { first_log, sequence: 0, shape, written_bytes: 0, inserted_bytes: 0 });
+    let tag = LogTag { store_id: manifest.store_id, number: first_log };
+    let log = LogWriter::resume(Arc::clone(storage), (tag, shape), (0, false), 1);
+    let files = NewFiles::new(path, Arc::clone(storage));
+    let committed = log.and_then(|_| {
+        let mut in_use = standing.in_use;
+        in_use.push(log_name(first_log));
+        let times = &mut PackTimes::default();
+        Commit::prepare(files, in_use, &manifest, times)?.publish()
+    });
+    if committed.is_err() && storage.read(MANIFEST_NAME).ok() != Some(manifest.encode()) {
+        let _ = storage.remove(&log_name(first_log));
+    }
+    committed
+}

@@ -1,0 +1,144 @@
+//! Makes segments of what stands in logs.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use super::change::{Added, Changes};
+use super::core::{Core, locked};
+use crate::error::Result;
+use crate::execution::Meter;
+use crate::format::{Deletion, DeletionsEntry, deletions_name, encode_deletions, log_name};
+use crate::segment::source::SourceOfIds;
+use crate::segment::writer::{SegmentWriter, WrittenSegment};
+use crate::segment::{NewFiles, PackTimes, PackedIds, Set, SetSource, sum_of};
+use crate::snapshot::parts::Parts;
+use crate::storage::Storage;
+use crate::tail::TailView;
+
+impl<S: Storage> Core<S> {
+    /// Makes a segment of all that is written so far.
+    pub(super) fn flush(&self) -> Result<()> {
+        {
+            let mut front = self.front();
+            if front.has_operations() {
+                front.seal();
+            }
+        }
+        while self.flush_oldest()? {}
+        Ok(())
+    }
+
+    /// Makes a segment, or one per window, of the oldest log that has its end; tells whether there was
+    /// one.
+    pub(super) fn flush_oldest(&self) -> Result<bool> {
+        let _alone = locked(&self.flushing);
+        let (log, views, base) = {
+            let front = self.front();
+            let Some(sealed) = front.sealed.front() else { return Ok(false) };
+            let views: Vec<TailView> = sealed.generation.views().collect();
+            (sealed.log, views, front.base.clone())
+        };
+        let sequence = views.last().map_or(0, |view| view.next_sequence() - 1);
+        let mut files = self.new_files();
+        let mut added = Vec::new();
+        let deletions = if base.segments.is_empty() { Vec::new() } else { last_deletions(&views) };
+        let mut by_window: BTreeMap<u64, Vec<[u64; 2]>> = BTreeMap::new();
+        let parts = Parts { base, tails: views };
+        for record in parts.tail_records() {
+            let of_window = by_window.entry(record.window).or_default();
+            of_window.push([record.fingerprint, record.id]);
+        }
+        if by_window.is_empty() && !deletions.is_empty() {
+            // The deletions need a segment to belong to.
+            let window = parts.base.manifest.windows.as_ref();
+            let window = window.and_then(|windows| windows.windows.iter().max().copied());
+            by_window.insert(window.unwrap_or(0), Vec::new());
+        }
+        let mut deletions = Some(deletions);
+        // The newest segment is the last to expire.
+        for (window, records) in by_window.into_iter().rev() {
+            let number = self.back().take_number(&self.path)?;
+            let written = self.write_records(&mut files, number, records)?;
+            let of_segment = deletions.take().unwrap_or_default();
+            let deletions = self.write_deletions(&mut files, number, sequence, &of_segment)?;
+            added.push(Added { entry: written.entry, deletions, window });
+        }
+        // The next log exists before a manifest names it.
+        {
+            let mut writer = self.log();
+            let pending = self.front().take_pending();
+            writer.enqueue(pending);
+            writer.sync_and_begin()?;
+        }
+        let mut back = self.back();
+        back.in_use.push(log_name(log));
+        let log = Some((log + 1, sequence));
+        self.commit(files, Changes { added, log, flushed: 1, ..Changes::default() }, &mut back)?;
+        Ok(true)
+    }
+
+    /// Writes a segment of pairs in any order.
+    pub(super) fn write_records(
+        &self,
+        files: &mut NewFiles<S>,
+        number: u64,
+        mut records: Vec<[u64; 2]>,
+    ) -> Result<WrittenSegment> {
+        let written = self.execution.install(|| {
+            records.sort_unstable();
+            records.dedup();
+            let (set, mut ids) = PackedIds::<S::Spill>::of_pairs(records);
+            let count = set.len() as u64;
+            let (id_count, greatest) = (ids.count, ids.greatest);
+            let sum = sum_of(&set);
+            let meter: Meter = self.execution.meter();
+            let create = || self.storage.spill();
+            let set = Set::Memory { set, spare: Vec::new() };
+            let mut source = SetSource { set, sum, meter: &meter, create: &create };
+            let layout = &self.settings.layout(count);
+            let mut times = PackTimes::default();
+            let mut writer = SegmentWriter { files, layout, meter: &meter, times: &mut times };
+            let ids = SourceOfIds { ids: &mut ids, count: id_count, greatest };
+            writer.write(number, &mut source, self.shape.ids.then_some(ids))
+        })??;
+        self.wrote(written.bytes());
+        Ok(written)
+    }
+
+    /// Writes the deletions that belong to a segment, if there are some; gives what the manifest says of
+    /// it.
+    pub(super) fn write_deletions(
+        &self,
+        files: &mut NewFiles<S>,
+        segment: u64,
+        sequence: u64,
+        deletions: &[Deletion],
+    ) -> Result<DeletionsEntry> {
+        let mut entry =
+            DeletionsEntry { segment, sequence, file_bytes: 0, header_crc: 0, footer_crc: 0 };
+        if deletions.is_empty() {
+            return Ok(entry);
+        }
+        let name = deletions_name(segment);
+        let (bytes, (file_bytes, header_crc, footer_crc)) = encode_deletions(segment, deletions);
+        let mut file = files.create(&name)?;
+        file.write_all(&bytes).map_err(files.error(&name, "write the deletions"))?;
+        files.sync(&mut file, &name, "sync the deletions")?;
+        self.wrote(file_bytes);
+        (entry.file_bytes, entry.header_crc, entry.footer_crc) =
+            (file_bytes, header_crc, footer_crc);
+        Ok(entry)
+    }
+}
+
+/// The deletions of some tails, ascending, of each fingerprint and scope the last.
+fn last_deletions(views: &[TailView]) -> Vec<Deletion> {
+    united(views.iter().flat_map(TailView::deletions).collect())
+}
+
+/// Deletions in their order, of each fingerprint and scope the last.
+pub(super) fn united(mut deletions: Vec<Deletion>) -> Vec<Deletion> {
+    deletions.sort_unstable_by_key(|at| (at.key(), std::cmp::Reverse(at.sequence)));
+    deletions.dedup_by_key(|deletion| deletion.key());
+    deletions
+}

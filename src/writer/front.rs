@@ -1,0 +1,164 @@
+//! What a writer has in memory: the operations that no segment holds yet.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::slowing::to_merge;
+use crate::costs::Costs;
+use crate::format::{Operation, RecordShape};
+use crate::log::Pending;
+use crate::query::search::Searcher;
+use crate::snapshot::Snapshot;
+use crate::snapshot::parts::Base;
+use crate::tail::{Generation, TailView};
+
+/// Bytes of a record of the log from which on the next one is begun.
+const RECORD_BYTES: usize = 1 << 20;
+
+/// The operations that no segment holds yet.
+pub(super) struct Front {
+    shape: RecordShape,
+    pub(super) base: Arc<Base>,
+    /// Logs that have their end, with what they hold, the older first.
+    pub(super) sealed: VecDeque<Sealed>,
+    active: Generation,
+    /// Of the active generation.
+    log: u64,
+    /// Insertions that a generation has room for.
+    capacity: usize,
+    /// What was not handed to the log so far.
+    pending: VecDeque<Pending>,
+    /// For searches of the writer itself.
+    searcher: Searcher,
+    /// How long who writes is still to wait.
+    pub(super) debt: Duration,
+    /// Segments that merges could make fewer.
+    pub(super) to_merge: u64,
+}
+
+/// A log that has its end.
+pub(super) struct Sealed {
+    pub(super) log: u64,
+    pub(super) generation: Generation,
+}
+
+impl Front {
+    /// Goes on with what stood in the logs, the last of which has this number.
+    pub(super) fn new(
+        base: Arc<Base>,
+        shape: RecordShape,
+        capacity: usize,
+        sealed: VecDeque<Sealed>,
+        (log, active): (u64, Generation),
+    ) -> Self {
+        let searcher = searcher(Snapshot::new(Arc::clone(&base), Vec::new()));
+        Self {
+            to_merge: to_merge(&base.manifest),
+            shape,
+            base,
+            sealed,
+            active,
+            log,
+            capacity,
+            pending: VecDeque::new(),
+            searcher,
+            debt: Duration::ZERO,
+        }
+    }
+
+    /// Whether so many more insertions need a new generation.
+    pub(super) fn is_full(&self, more: usize) -> bool {
+        let records = self.active.records();
+        records > 0 && records + more as u64 > self.capacity as u64
+    }
+
+    /// How full the active generation is, from 0 to 1.
+    pub(super) fn fullness(&self) -> f64 {
+        self.active.records() as f64 / self.capacity as f64
+    }
+
+    /// The sequence of the next operation.
+    pub(super) fn next_sequence(&self) -> u64 {
+        self.active.next_sequence()
+    }
+
+    /// Whether nothing is to be handed to the log.
+    pub(super) fn is_handed_on(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Whether there are operations that no segment holds, and no generation that is on its way.
+    pub(super) fn has_operations(&self) -> bool {
+        self.active.operations() > 0
+    }
+
+    /// Adds operations: they are seen from now on, all together.
+    pub(super) fn push(&mut self, operations: &[Operation]) {
+        let sequence = self.active.next_sequence();
+        let is_full = |pending: &Pending| pending.ends() || pending.bytes() >= RECORD_BYTES;
+        if self.pending.back().is_none_or(is_full) {
+            self.pending.push_back(Pending::new(sequence));
+        }
+        if let Some(pending) = self.pending.back_mut() {
+            pending.push(operations, self.shape);
+        }
+        self.active.push(operations);
+    }
+
+    /// Ends the log, and begins a new generation.
+    pub(super) fn seal(&mut self) {
+        let sequence = self.active.next_sequence();
+        if self.pending.back().is_none_or(Pending::ends) {
+            self.pending.push_back(Pending::new(sequence));
+        }
+        if let Some(pending) = self.pending.back_mut() {
+            pending.end();
+        }
+        let next = Generation::new(sequence, self.capacity);
+        let generation = std::mem::replace(&mut self.active, next);
+        self.sealed.push_back(Sealed { log: self.log, generation });
+        self.log += 1;
+    }
+
+    /// What is to be handed to the log.
+    pub(super) fn take_pending(&mut self) -> VecDeque<Pending> {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// What is seen now.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let sealed = self.sealed.iter().flat_map(|sealed| sealed.generation.views());
+        let views = sealed.chain(self.active.views());
+        let views: Vec<TailView> = views.filter(|view| !view.is_empty()).collect();
+        Snapshot::new(Arc::clone(&self.base), views)
+    }
+
+    /// A searcher of what is seen now.
+    pub(super) fn searcher(&mut self) -> &mut Searcher {
+        let now = self.snapshot();
+        self.searcher.turn_to(now);
+        &mut self.searcher
+    }
+
+    /// Bytes of the records that were inserted into so many of the oldest generations.
+    pub(super) fn inserted_bytes(&self, generations: usize) -> u64 {
+        let oldest = self.sealed.iter().take(generations);
+        let views = oldest.flat_map(|sealed| sealed.generation.views());
+        let insertions: u64 = views.map(|view| view.len()).sum();
+        insertions * if self.shape.ids { 16 } else { 8 }
+    }
+
+    /// Sees other segments, with what the oldest logs held if so many are in them.
+    pub(super) fn adopt(&mut self, base: Arc<Base>, flushed: usize) {
+        self.base = base;
+        self.to_merge = to_merge(&self.base.manifest);
+        self.sealed.drain(..flushed.min(self.sealed.len()));
+        // Lest it hold on to the files of segments that are gone.
+        self.searcher.turn_to(Snapshot::new(Arc::clone(&self.base), Vec::new()));
+    }
+}
+
+fn searcher(snapshot: Snapshot) -> Searcher {
+    Searcher::new(snapshot, &Costs::shipped().disk)
+}

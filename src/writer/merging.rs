@@ -1,0 +1,202 @@
+//! Merges segments, and drops what is too old.
+
+use super::change::{Added, Changes};
+use super::core::{Core, locked, windows_of};
+use super::flush::united;
+use crate::error::Result;
+use crate::execution::Meter;
+use crate::format::{Deletion, Manifest};
+use crate::merge::policy::{self, Candidate};
+use crate::merge::{MergeIds, MergeSource, Merging};
+use crate::segment::PackTimes;
+use crate::segment::source::SourceOfIds;
+use crate::segment::writer::SegmentWriter;
+use crate::snapshot::parts::Base;
+use crate::storage::Storage;
+
+/// Deletions that are kept until a merge has applied them, at least; and one for so many records of the
+/// store.
+const LEAST_DELETIONS: u64 = 1 << 14;
+const RECORDS_PER_DELETION: u64 = 8;
+
+/// How often each byte may be written so that segments are merged while nothing is written. Merges that are needed
+/// are made whatever they write.
+const IDLE_AMPLIFICATION: f64 = 8.0;
+
+impl<S: Storage> Core<S> {
+    /// Merges what the [policy] says, once; tells whether there was anything.
+    pub(super) fn merge_step(&self) -> Result<bool> {
+        let base = self.front().base.clone();
+        let picked = policy::pick(&candidates(&base), self.capacity as u64);
+        // Deletions take memory, and what they hide takes space, until a merge has applied them.
+        let records = candidates(&base).iter().map(|at| at.records).sum::<u64>();
+        let is_too_much = base.hiding.len() > LEAST_DELETIONS.max(records / RECORDS_PER_DELETION);
+        let groups = match picked {
+            Some(numbers) => vec![numbers],
+            None if is_too_much => {
+                policy::all(&candidates(&base), |number| is_touched(&base, number))
+            }
+            None => return Ok(false),
+        };
+        let mut merged = false;
+        for numbers in groups {
+            merged |= self.merge(&numbers)?;
+        }
+        Ok(merged)
+    }
+
+    /// Merges segments while nothing is written, once, as long as that does not write too much; tells whether there was
+    /// anything.
+    pub(super) fn merge_idle(&self) -> Result<bool> {
+        let base = self.front().base.clone();
+        let Some((numbers, records)) = policy::pick_idle(&candidates(&base)) else {
+            return Ok(false);
+        };
+        let Some(log) = base.manifest.log else { return Ok(false) };
+        let all = candidates(&base).iter().map(|at| at.records).sum::<u64>().max(1);
+        let bytes: u64 = base.segments.iter().map(|segment| segment.file_bytes()).sum();
+        let written = bytes as f64 * records as f64 / all as f64;
+        let after = (log.written_bytes as f64 + written) / log.inserted_bytes.max(1) as f64;
+        if after > IDLE_AMPLIFICATION {
+            return Ok(false);
+        }
+        drop(base);
+        self.merge(&numbers)
+    }
+
+    /// Merges all segments of each window into one, which no deletion concerns any more.
+    pub(super) fn merge_all(&self) -> Result<()> {
+        let base = self.front().base.clone();
+        let groups = policy::all(&candidates(&base), |number| is_touched(&base, number));
+        drop(base);
+        for numbers in groups {
+            self.merge(&numbers)?;
+        }
+        Ok(())
+    }
+
+    /// Makes one segment of some; tells whether they were there to the end.
+    fn merge(&self, numbers: &[u64]) -> Result<bool> {
+        let _alone = locked(&self.merging);
+        let base = self.front().base.clone();
+        if !has_all(&base.manifest, numbers) {
+            return Ok(false);
+        }
+        let sequence = base.manifest.log.map_or(0, |log| log.sequence);
+        let window = numbers.first().map_or(0, |&number| windows_of(&base.manifest)(number));
+        let meter: Meter = self.execution.meter();
+        let mut files = self.new_files();
+        let written = self.execution.install(|| {
+            let merging = Merging::new(&base, numbers, &meter)?;
+            if merging.count() == 0 {
+                return Ok(None);
+            }
+            let number = self.back().take_number(&self.path)?;
+            let (id_count, greatest) = merging.ids();
+            let (mut source, mut ids) = (MergeSource::new(&merging, &meter), MergeIds(&merging));
+            let layout = &self.settings.layout(merging.count());
+            let mut times = PackTimes::default();
+            let files = &mut files;
+            let mut writer = SegmentWriter { files, layout, meter: &meter, times: &mut times };
+            let ids = SourceOfIds { ids: &mut ids, count: id_count, greatest };
+            writer.write(number, &mut source, merging.has_ids().then_some(ids)).map(Some)
+        })??;
+        let mut back = self.back();
+        let now = self.front().base.clone();
+        if !has_all(&now.manifest, numbers) {
+            return Ok(false);
+        }
+        let deletions = self.deletions_to_keep(&now, numbers);
+        let written = match written {
+            Some(written) => {
+                self.wrote(written.bytes());
+                Some(written)
+            }
+            // The deletions need a segment to belong to.
+            None if !deletions.is_empty() => {
+                let number = back.take_number(&self.path)?;
+                Some(self.write_records(&mut files, number, Vec::new())?)
+            }
+            None => None,
+        };
+        let mut added = Vec::new();
+        if let Some(written) = written {
+            let entry = written.entry;
+            let deletions = self.write_deletions(&mut files, entry.number, sequence, &deletions)?;
+            added.push(Added { entry, deletions, window });
+        }
+        let changes = Changes { removed: numbers.to_vec(), added, ..Changes::default() };
+        self.commit(files, changes, &mut back)?;
+        Ok(true)
+    }
+
+    /// The deletions of some segments that may hide something in another one.
+    fn deletions_to_keep(&self, base: &Base, numbers: &[u64]) -> Vec<Deletion> {
+        let sequences = crate::snapshot::parts::sequences(&base.manifest);
+        let segments = base.manifest.segments.iter().zip(sequences);
+        let others = segments.filter(|(segment, _)| !numbers.contains(&segment.number));
+        let Some(least) = others.map(|(_, sequence)| sequence).min() else { return Vec::new() };
+        let of_these = base.lists().filter(|(entry, _)| numbers.contains(&entry.segment));
+        let deletions = of_these.flat_map(|(_, list)| list.iter());
+        united(deletions.filter(|deletion| deletion.sequence > least).copied().collect())
+    }
+
+    /// Drops all windows that end at `before` or earlier, in seconds since 1970, without reading them.
+    /// Gives the number of segments that are gone.
+    pub(super) fn expire(&self, before: u64) -> Result<u64> {
+        let Some(seconds) = self.window_seconds else { return Ok(0) };
+        // What stands in the log goes by windows as well, once it is in segments.
+        self.flush()?;
+        let mut files = self.new_files();
+        let mut back = self.back();
+        let base = self.front().base.clone();
+        let window_of = windows_of(&base.manifest);
+        let numbers = base.manifest.segments.iter().map(|segment| segment.number);
+        let is_old = |number: &u64| window_of(*number) < before / seconds;
+        let removed: Vec<u64> = numbers.clone().filter(is_old).collect();
+        if removed.is_empty() {
+            // An attempt that failed at last may have dropped them, and that is not durable yet.
+            files.sync_names()?;
+            return Ok(0);
+        }
+        let sequence = base.manifest.log.map_or(0, |log| log.sequence);
+        let deletions = self.deletions_to_keep(&base, &removed);
+        let mut added = Vec::new();
+        if !deletions.is_empty() {
+            let number = back.take_number(&self.path)?;
+            let entry = self.write_records(&mut files, number, Vec::new())?.entry;
+            let window = numbers.map(window_of).max().unwrap_or(0);
+            let deletions = self.write_deletions(&mut files, entry.number, sequence, &deletions)?;
+            added.push(Added { entry, deletions, window });
+        }
+        let count = removed.len() as u64;
+        let changes = Changes { removed, added, ..Changes::default() };
+        self.commit(files, changes, &mut back)?;
+        Ok(count)
+    }
+}
+
+fn has_all(manifest: &Manifest, numbers: &[u64]) -> bool {
+    let is_there = |number: &u64| manifest.segments.iter().any(|at| at.number == *number);
+    numbers.iter().all(is_there)
+}
+
+/// What the policy looks at.
+fn candidates(base: &Base) -> Vec<Candidate> {
+    let window_of = windows_of(&base.manifest);
+    let of_segment = |segment: &std::sync::Arc<crate::segment::Segment>| {
+        let ids = segment.id_column().map_or(0, |ids| ids.id_count());
+        let number = segment.number();
+        Candidate { number, records: segment.count().max(ids), window: window_of(number) }
+    };
+    base.segments.iter().map(of_segment).collect()
+}
+
+/// Whether deletions may hide something of a segment, or belong to it.
+fn is_touched(base: &Base, number: u64) -> bool {
+    let place = base.segments.iter().position(|segment| segment.number() == number);
+    let sequence = place.map_or(0, |place| base.hiding.sequence(place));
+    let later = base.hiding.lists().iter().flat_map(|list| list.iter());
+    later.into_iter().any(|deletion| deletion.sequence > sequence)
+        || base.lists().any(|(entry, list)| entry.segment == number && !list.is_empty())
+}

@@ -1,0 +1,216 @@
+//! How stores are created and written.
+
+use std::time::Duration;
+
+use crate::design::Design;
+use crate::error::{Error, Result};
+use crate::execution::Execution;
+use crate::format::{self, Codec};
+
+/// What is kept of what was written, once a call has returned.
+///
+/// After a crash, of the program or of the machine, a store holds what was written up to some call, and nothing
+/// of what came later: never a part of a call, and no gap. These say which call that is at the earliest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// It is on disk when [`commit`](crate::Writer::commit) returns.
+    Immediate,
+    /// It is on disk within the [interval](WriterOptions::sync_interval), 50 ms by default, together with
+    /// all else that was written meanwhile. When [`commit`](crate::Writer::commit) returns, it survives the end of
+    /// the program, but not yet a power failure.
+    #[default]
+    Group,
+    /// It is on disk with a later commit that asks for more, or once the store has made a segment of it. When
+    /// [`commit`](crate::Writer::commit) returns, it survives the end of the program.
+    Eventual,
+}
+
+/// How an empty store is created.
+///
+/// # Examples
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let writer = fpstore::StoreOptions::new().ids(true).create(directory.path().join("store"))?;
+/// writer.insert(0b1011, 7)?;
+/// assert_eq!(writer.snapshot().search(0b1010, 1)?.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    pub(super) radius: u32,
+    pub(super) design: Option<Design>,
+    pub(super) block_bytes: Option<u32>,
+    pub(super) codec: Option<Codec>,
+    pub(super) low_bits: Option<u32>,
+    pub(super) ids: bool,
+    pub(super) window: Option<Duration>,
+    pub(super) writer: WriterOptions,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl StoreOptions {
+    /// For a radius of 3, with ids, without windows of time, and with the tables that a
+    /// [`Planner`](crate::Planner) recommends for little latency.
+    pub fn new() -> Self {
+        Self {
+            radius: 3,
+            design: None,
+            block_bytes: None,
+            codec: None,
+            low_bits: None,
+            ids: true,
+            window: None,
+            writer: WriterOptions::new(),
+        }
+    }
+
+    /// The Hamming radius, in bits, that queries will mostly ask for; 0 to 64. It limits nothing.
+    pub fn radius(mut self, radius: u32) -> Self {
+        self.radius = radius;
+        self
+    }
+
+    /// The tables of segments. Those of few fingerprints have one table whatever is said here.
+    pub fn design(mut self, design: Design) -> Self {
+        self.design = Some(design);
+        self
+    }
+
+    /// Bytes per block: a power of two from 256 to 65536.
+    pub fn block_bytes(mut self, block_bytes: u32) -> Self {
+        self.block_bytes = Some(block_bytes);
+        self
+    }
+
+    /// The codec; `None` takes the smaller one for each table.
+    pub fn codec(mut self, codec: Option<Codec>) -> Self {
+        self.codec = codec;
+        self
+    }
+
+    /// Width of the low column, as [`Packer::low_bits`](crate::Packer::low_bits).
+    pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
+        self.low_bits = low_bits;
+        self
+    }
+
+    /// Whether every fingerprint has ids; else none has.
+    pub fn ids(mut self, ids: bool) -> Self {
+        self.ids = ids;
+        self
+    }
+
+    /// The length of windows of time, in whole seconds from 1 on. Then each record has the window in which it was
+    /// inserted, can be [searched](crate::Snapshot::between) by it, and goes with it
+    /// ([`Writer::expire`](crate::Writer::expire)).
+    pub fn window(mut self, window: Option<Duration>) -> Self {
+        self.window = window;
+        self
+    }
+
+    /// How the store is written once it is there.
+    pub fn writer(mut self, writer: WriterOptions) -> Self {
+        self.writer = writer;
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let invalid = |option, value: String, expected: &str| {
+            Err(Error::InvalidOption { option, value, expected: expected.to_string() })
+        };
+        if self.radius > u64::BITS {
+            return invalid("radius", self.radius.to_string(), "it is 0 to 64 bits");
+        }
+        if let Some(bytes) = self.block_bytes.filter(|&bytes| !format::is_block_bytes(bytes)) {
+            let expected = "they are a power of two from 256 to 65536";
+            return invalid("block bytes", bytes.to_string(), expected);
+        }
+        if let Some(window) = self.window.filter(|time| time.as_secs() == 0) {
+            let expected = "it is a second or longer";
+            return invalid("window", format!("{window:?}"), expected);
+        }
+        self.writer.check()
+    }
+}
+
+/// How a store is written.
+#[derive(Clone, Debug)]
+pub struct WriterOptions {
+    pub(super) durability: Durability,
+    pub(super) sync_interval: Duration,
+    pub(super) tail_records: usize,
+    pub(super) background: bool,
+    pub(super) execution: Option<Execution>,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl WriterOptions {
+    /// [`Durability::Group`] within 50 ms, half a million records in memory, and segments that are written and
+    /// merged in the background by one thread.
+    pub fn new() -> Self {
+        Self {
+            durability: Durability::default(),
+            sync_interval: Duration::from_millis(50),
+            tail_records: 1 << 19,
+            background: true,
+            execution: None,
+        }
+    }
+
+    /// What is kept of what is written without a [`commit`](crate::Writer::commit).
+    /// [`Durability::Immediate`] makes every call wait for the disk.
+    pub fn durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// How long [`Durability::Group`] may take.
+    pub fn sync_interval(mut self, interval: Duration) -> Self {
+        self.sync_interval = interval;
+        self
+    }
+
+    /// Records that are in memory until they become a segment, which takes some 120 bytes for each, and as many
+    /// again while one is written. At most 2^24. Fewer mean more small segments, and that records are written
+    /// more often.
+    pub fn tail_records(mut self, records: usize) -> Self {
+        self.tail_records = records;
+        self
+    }
+
+    /// Whether segments are written and merged by themselves. If not, [`flush`](crate::Writer::flush) and
+    /// [`merge`](crate::Writer::merge) do it; where there is no room for more records, a call that writes flushes.
+    pub fn background(mut self, background: bool) -> Self {
+        self.background = background;
+        self
+    }
+
+    /// How segments are written and merged: with which threads (one, unless this says otherwise), where
+    /// temporary files go, what stops it.
+    pub fn execution(mut self, execution: Execution) -> Self {
+        self.execution = Some(execution);
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        if !(1..=1 << 24).contains(&self.tail_records) {
+            return Err(Error::InvalidOption {
+                option: "tail records",
+                value: self.tail_records.to_string(),
+                expected: "they are 1 to 16777216".to_string(),
+            });
+        }
+        Ok(())
+    }
+}

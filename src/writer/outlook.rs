@@ -1,0 +1,79 @@
+//! What merging all segments of a store would bring.
+
+use std::collections::BTreeMap;
+
+use super::settings::Settings;
+use crate::costs::Costs;
+use crate::error::Result;
+use crate::plan::Planner;
+use crate::query::batch::BatchPlan;
+use crate::snapshot::Snapshot;
+
+/// What [`Writer::merge_all`](crate::Writer::merge_all) would bring, as predicted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FullMerge {
+    /// Segments then.
+    pub segments: u64,
+    /// Bytes of their files then. What is stored several times, or deleted, counts as if it stayed.
+    pub bytes: u64,
+    /// Nanoseconds of a search now, in memory and on one thread, within the radius of the store.
+    pub search_ns_now: f64,
+    /// The same then.
+    pub search_ns: f64,
+}
+
+impl Snapshot {
+    /// What merging all segments would bring. Reads nothing; what stands in no segment yet does not count.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`](crate::Error::InvalidOption) where the layout that the store remembers cannot be.
+    pub fn full_merge(&self) -> Result<FullMerge> {
+        let base = &self.parts().base;
+        let largest = base.segments.iter().max_by_key(|segment| segment.count());
+        let settings = Settings::of_store(&base.manifest, largest.map(|segment| &**segment))?;
+        let windows = base.manifest.windows.as_ref().map(|windows| &windows.windows);
+        let mut by_window: BTreeMap<u64, u64> = BTreeMap::new();
+        for (place, segment) in base.segments.iter().enumerate() {
+            let window = windows.and_then(|windows| windows.get(place)).copied().unwrap_or(0);
+            let count = by_window.entry(window).or_default();
+            *count = count.saturating_add(segment.count());
+        }
+        let now = self.batch(self.radius()).predicted(BatchPlan::Search, 1);
+        let id_bytes = base.segments.iter().filter_map(|segment| segment.id_column());
+        let mut then = FullMerge {
+            segments: by_window.len() as u64,
+            bytes: id_bytes.map(|ids| ids.file_bytes()).fold(0, u64::saturating_add),
+            search_ns_now: now.unwrap_or(f64::INFINITY),
+            search_ns: 0.0,
+        };
+        // Many windows are of about one size.
+        let mut planned: BTreeMap<u64, (u64, f64)> = BTreeMap::new();
+        for count in by_window.into_values() {
+            let (bytes, ns) = match planned.get(&count) {
+                Some(&known) => known,
+                None => self.planned(&settings, count)?,
+            };
+            planned.insert(count, (bytes, ns));
+            then.bytes = then.bytes.saturating_add(bytes);
+            then.search_ns += ns;
+        }
+        Ok(then)
+    }
+
+    /// Bytes and time of a search of a segment of so many fingerprints.
+    fn planned(&self, settings: &Settings, count: u64) -> Result<(u64, f64)> {
+        let layout = settings.layout(count);
+        let planner = Planner::new(count)
+            .radius(self.radius())
+            .designs([layout.design])
+            .block_bytes(Some(layout.block_bytes))
+            .codec(layout.codec)
+            .low_bits(layout.low_bits)
+            .matches(1.0)
+            .costs(*Costs::shipped());
+        let plan = planner.best()?;
+        Ok(plan.map_or((0, 0.0), |plan| (plan.store_bytes, plan.warm_ns)))
+    }
+}

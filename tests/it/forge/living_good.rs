@@ -1,0 +1,540 @@
+//! Good living stores, and what each of them holds, worked out by hand.
+
+use super::WrittenVector;
+use super::living_writer::{
+    BOTH, DELETIONS, LAYOUT, LOG, LivingSpec, Log, LogSpec, Op, WINDOWS, WRITERS, deletions_name,
+    living_parts, log, log_name, put_log, record_field,
+};
+use super::writer::{Parts, SegmentSpec, put};
+use super::written::{XOR, segment, table};
+use super::{end, lengthen_header, read};
+use Op::{Delete, DeleteAll, Insert};
+
+/// Fingerprints, ascending.
+pub const A: u64 = 0x0000_0000_0000_00A7;
+pub const B: u64 = 0x0B00_0000_0000_0000;
+pub const C: u64 = 0x0C0F_FEE0_0000_0001;
+pub const D: u64 = 0x8D00_1234_0000_0000;
+pub const E: u64 = 0xE000_0000_0000_0000;
+pub const F: u64 = u64::MAX;
+
+/// What a store holds: fingerprints with their ids and windows, if it has such.
+type Held<'a> = &'a [(u64, &'a [u64], &'a [u64])];
+
+fn good(name: &'static str, sentence: &'static str, parts: Parts, held: Held<'_>) -> WrittenVector {
+    let all = |list: Vec<Vec<u64>>| list.iter().any(|of_one| !of_one.is_empty()).then_some(list);
+    WrittenVector {
+        name,
+        rule: "",
+        sentence,
+        files: parts.assemble(),
+        fingerprints: held.iter().map(|&(fingerprint, _, _)| fingerprint).collect(),
+        ids: all(held.iter().map(|&(_, ids, _)| ids.to_vec()).collect()),
+        windows: all(held.iter().map(|&(_, _, windows)| windows.to_vec()).collect()),
+    }
+}
+
+/// A store of nothing but logs, the first of which is log 1.
+pub fn logs(logs: Vec<LogSpec>) -> LivingSpec {
+    LivingSpec { first_log: 1, logs, ..LivingSpec::default() }
+}
+
+/// A segment of one small table.
+pub fn small(number: u64, fingerprints: &[u64], ids: Option<&[&[u64]]>) -> SegmentSpec {
+    let ids = ids.map(|ids| (ids.iter().map(|ids| ids.to_vec()).collect(), 4));
+    SegmentSpec { number, ids, ..segment(fingerprints.to_vec(), vec![table(XOR, 32, 256, 20)]) }
+}
+
+pub fn vectors() -> Vec<WrittenVector> {
+    let mut vectors = operations();
+    vectors.extend(several_logs());
+    vectors.extend(torn());
+    vectors.extend(torn_headers());
+    vectors.extend(segments());
+    vectors.extend(windows());
+    vectors.extend(manifests());
+    vectors
+}
+
+fn operations() -> Vec<WrittenVector> {
+    let without_ids: &[&[Op]] = &[
+        &[Insert(C, 0, 0), Insert(A, 0, 0), DeleteAll(A)],
+        &[Insert(B, 0, 0)],
+        &[DeleteAll(D), Insert(D, 0, 0), DeleteAll(C), Insert(E, 0, 0)],
+        &[Insert(B, 0, 0), DeleteAll(E), Insert(E, 0, 0), DeleteAll(E), Insert(C, 0, 0)],
+    ];
+    vec![
+        good(
+            "good-living-empty",
+            "A living store without segments, whose log has no record.",
+            living_parts(&logs(vec![log(&[], 0)])),
+            &[],
+        ),
+        good(
+            "good-living-log",
+            "A log without ids: fingerprints are inserted, deleted, and some inserted again.",
+            living_parts(&logs(vec![log(without_ids, 0)])),
+            &[(B, &[], &[]), (C, &[], &[]), (D, &[], &[])],
+        ),
+        good(
+            "good-living-log-ids",
+            "A log with ids: pairs are inserted and deleted, and fingerprints with all their ids. The \
+             document shows it byte by byte.",
+            living_parts(&with_ids(vec![log(OPERATIONS_WITH_IDS, 0)])),
+            &[(B, &[8], &[]), (C, &[2], &[]), (F, &[0, u64::MAX], &[])],
+        ),
+    ]
+}
+
+/// Operations with ids.
+const OPERATIONS_WITH_IDS: &[&[Op]] = &[
+    &[Insert(C, 1, 0), Insert(C, 2, 0), Insert(B, 7, 0)],
+    &[Delete(C, 1), Insert(F, u64::MAX, 0), Insert(A, 3, 0), Insert(F, 0, 0)],
+    &[DeleteAll(B), Insert(B, 8, 0), Delete(B, 9), Delete(A, 3), Insert(D, 5, 0), DeleteAll(D)],
+];
+
+/// A store of nothing but logs with ids.
+pub fn with_ids(list: Vec<LogSpec>) -> LivingSpec {
+    LivingSpec { ids: true, ..logs(list) }
+}
+
+fn several_logs() -> Vec<WrittenVector> {
+    let first = log(&[&[Insert(A, 0, 0), Insert(B, 0, 0)], &[Insert(C, 0, 0)]], 0).sealed();
+    let second = log(&[&[DeleteAll(B), Insert(D, 0, 0)]], 0).sealed();
+    let third = log(&[&[Insert(B, 0, 0), DeleteAll(A)]], 0);
+    let three = vec![first.clone(), second, third];
+    let numbers = |first_log, sequence| LivingSpec { first_log, sequence, ..logs(three.clone()) };
+    let held: Held<'_> = &[(B, &[], &[]), (C, &[], &[]), (D, &[], &[])];
+    let mut unfinished = living_parts(&logs(vec![first.clone(), log(&[], 0)]));
+    // Log 1 lost its last record and the seal; log 2 has begun where that would have ended.
+    let record = 32 + 24;
+    unfinished.file(&log_name(1)).truncate(end("log-header") + record);
+    let mut others = living_parts(&LivingSpec { first_log: 2, ..logs(vec![first.clone()]) });
+    let around = living_parts(&LivingSpec { first_log: 4, sequence: 9, ..logs(three.clone()) });
+    let stray = |number| (log_name(number), around.files[&log_name(number)].clone());
+    others.files.extend([stray(4), stray(5)]);
+    others.files.insert(log_name(1), b"flushed".to_vec());
+    others.files.insert("log-0000000000000003.fpl.bak".into(), stray(4).1);
+    others.files.insert(deletions_name(1), b"nobody names it".to_vec());
+    let mut packed = Parts::of(&super::written::store(vec![small(1, &[E], None)]));
+    packed.files.extend([stray(4), (log_name(1), b"left behind".to_vec())]);
+    vec![
+        good(
+            "good-living-three-logs",
+            "Two sealed logs and one that goes on. Their numbers and sequences have more than 32 bits, and \
+             the former digits above 9.",
+            living_parts(&numbers(0x1_0000_0009, 1 << 33)),
+            held,
+        ),
+        good(
+            "good-living-greatest-numbers",
+            "first_log and sequence are 2^62 - 1.",
+            living_parts(&numbers((1 << 62) - 1, (1 << 62) - 1)),
+            held,
+        ),
+        good(
+            "good-living-sealed-last",
+            "The last log is sealed, and no other follows.",
+            living_parts(&logs(vec![first])),
+            &[(A, &[], &[]), (B, &[], &[]), (C, &[], &[])],
+        ),
+        good(
+            "good-living-next-has-begun",
+            "A log that lost its end, at the end of a record, is followed by one that has a header and no \
+             record: the latter is ignored.",
+            unfinished,
+            &[(A, &[], &[]), (B, &[], &[])],
+        ),
+        good(
+            "good-living-other-files",
+            "Logs before the first and behind the last, and a deletions file that nothing names, lie in the \
+             directory.",
+            others,
+            &[(A, &[], &[]), (B, &[], &[]), (C, &[], &[])],
+        ),
+        good(
+            "good-packed-with-logs-around",
+            "Logs lie in the directory of a store that is not living.",
+            packed,
+            &[(E, &[], &[])],
+        ),
+    ]
+}
+
+/// The log of most torn stores: two records of one operation, and the header of a log of its own number
+/// with the next sequence.
+pub fn two_records() -> Log {
+    let mut log = Log::new(1, 1, false, false);
+    log.push(&[Insert(C, 0, 0)], 0);
+    log.push(&[Insert(A, 0, 0)], 0);
+    log
+}
+
+/// A store of this log 1 only.
+pub fn of_log(log: Log) -> Parts {
+    let mut parts = living_parts(&logs(vec![LogSpec::default()]));
+    parts.files.insert(log.name(), log.bytes);
+    parts
+}
+
+fn torn_good(name: &'static str, sentence: &'static str, log: Log) -> WrittenVector {
+    good(name, sentence, of_log(log), &[(A, &[], &[]), (C, &[], &[])])
+}
+
+fn torn() -> Vec<WrittenVector> {
+    let cut = |bytes| {
+        let mut log = two_records();
+        log.push(&[Insert(D, 0, 0), DeleteAll(C)], 0);
+        log.bytes.truncate(log.bytes.len() - bytes);
+        log
+    };
+    let mut zeros = two_records();
+    zeros.bytes.extend([0; 99]);
+    // The record of operation 3 is broken; those behind it call at most 2 operations durable.
+    let mut behind = two_records();
+    let third = behind.bytes.len();
+    behind.push(&[DeleteAll(A), Insert(D, 0, 0)], 0);
+    behind.bytes[third + 34] ^= 1;
+    behind.push(&[Insert(E, 0, 0)], 2);
+    behind.push(&[Insert(F, 0, 0)], 3);
+    behind.push_changed(&[], 4, |_, _| {});
+    let mut header = two_records();
+    header.push(&[DeleteAll(A)], 0);
+    header.bytes[third + 12] ^= 1;
+    let skipped = |next| {
+        let mut log = two_records();
+        log.next = next;
+        log.push(&[Insert(E, 0, 0)], 2);
+        log.push(&[Insert(F, 0, 0)], 4);
+        log
+    };
+    vec![
+        torn_good(
+            "good-torn-in-header",
+            "The log ends inside the header of its third record.",
+            cut(40),
+        ),
+        torn_good(
+            "good-torn-in-payload",
+            "The log ends inside the payload of its third record.",
+            cut(10),
+        ),
+        torn_good(
+            "good-torn-last-byte",
+            "The third record of the log lacks its last byte.",
+            cut(1),
+        ),
+        torn_good("good-torn-zeros", "99 zero bytes follow the last record of the log.", zeros),
+        torn_good(
+            "good-torn-before-whole-records",
+            "The payload of the third record is broken. Whole records follow it, with a seal; none of them \
+             calls more durable than what stands before it.",
+            behind,
+        ),
+        torn_good(
+            "good-torn-header-flipped",
+            "A bit of the header of the third record is flipped.",
+            header,
+        ),
+        torn_good(
+            "good-torn-sequence-too-great",
+            "The third record is whole, and begins with operation 4 instead of 3.",
+            skipped(4),
+        ),
+        torn_good(
+            "good-torn-sequence-too-low",
+            "The third record is whole, and begins with operation 2 instead of 3, as one from before the log \
+             was cut.",
+            skipped(2),
+        ),
+        torn_good(
+            "good-torn-no-witness",
+            "Behind a broken third record stands what looks like a witness: record headers that call \
+             operation 3 durable, but have reserved bytes in use, call themselves durable, state a payload of \
+             more than 2^24 bytes, stand at no multiple of 8, or are of another log or another store.",
+            no_witness(),
+        ),
+    ]
+}
+
+fn no_witness() -> Log {
+    let mut log = two_records();
+    log.bytes.extend([0xA5; 16]);
+    log.next = 9;
+    let change = |field: &'static str, value: u8| {
+        move |header: &mut [u8], _: &mut Vec<u8>| header[record_field(field)] = value
+    };
+    log.push_changed(&[Insert(E, 0, 0)], 0, change("reserved", 1));
+    log.push_changed(&[Insert(E, 0, 0)], 0, change("durable_sequence", log.next as u8));
+    log.push_changed(&[], 0, |header, _| {
+        put(header, "log-record", "payload_bytes", (1 << 24) + 1);
+    });
+    let record = |number, store| {
+        let mut other = Log::new(number, 5, false, false);
+        let start = other.bytes.len();
+        other.push(&[Insert(E, 0, 0)], 0);
+        let mut record = other.bytes.split_off(start);
+        if store {
+            // As if of store 0.
+            let parts = [&[0; 16][..], &u64::to_le_bytes(number), &record[4..32]];
+            let header_crc = crate::oracle::crc(&parts);
+            put(&mut record, "log-record", "header_crc", header_crc.into());
+        }
+        record
+    };
+    log.bytes.extend([record(2, false), record(1, true)].concat());
+    log.bytes.extend([0; 3]);
+    log.bytes.extend(record(1, false));
+    log
+}
+
+fn torn_headers() -> Vec<WrittenVector> {
+    let first =
+        || living_parts(&logs(vec![log(&[&[Insert(C, 0, 0), Insert(A, 0, 0)]], 0).sealed()]));
+    let second = |file: Vec<u8>| {
+        let mut parts = first();
+        parts.files.insert(log_name(2), file);
+        parts
+    };
+    let mut flipped = Log::new(2, 3, false, false);
+    flipped.push(&[Insert(D, 0, 0)], 0);
+    flipped.push(&[DeleteAll(C)], 1);
+    flipped.bytes[20] ^= 1;
+    let header = Log::new(2, 3, false, false).bytes;
+    let mut later = Log::new(2, 9, false, false);
+    later.push(&[Insert(D, 0, 0)], 0);
+    let in_header = [&[0; 8], &later.bytes[header.len()..]].concat();
+    let held: Held<'_> = &[(A, &[], &[]), (C, &[], &[])];
+    let mut only = living_parts(&logs(vec![LogSpec::default()]));
+    only.file(&log_name(1)).truncate(8);
+    vec![
+        good(
+            "good-torn-log-empty",
+            "The log behind a sealed one is an empty file.",
+            second(vec![]),
+            held,
+        ),
+        good(
+            "good-torn-log-zeros",
+            "The log behind a sealed one has 200 bytes, all zero.",
+            second(vec![0; 200]),
+            held,
+        ),
+        good(
+            "good-torn-log-cut",
+            "The header of the log behind a sealed one is cut off.",
+            second(header[..40].to_vec()),
+            held,
+        ),
+        good(
+            "good-torn-log-flipped",
+            "A bit of the header of the log behind a sealed one is flipped; the records there call nothing \
+             of it durable.",
+            second(flipped.bytes),
+            held,
+        ),
+        good(
+            "good-torn-log-witness-in-header",
+            "Where the header of the log behind a sealed one should be, at byte 8, stands the header of a \
+             record that calls operation 3 durable: no record begins there.",
+            second(in_header),
+            held,
+        ),
+        good("good-torn-only-log", "The only log is 8 bytes long.", only, &[]),
+    ]
+}
+
+/// Segments whose numbers have another order than their sequences, with deletions of both scopes.
+pub fn several() -> LivingSpec {
+    let one =
+        small(1, &[A, B, C, D, E, F], Some(&[&[1, 2], &[0, 5], &[3], &[4, 6], &[1], &[7, 9]]));
+    let two = small(2, &[A, D], Some(&[&[1], &[4]]));
+    let four = small(4, &[A, C, E], Some(&[&[2, 3], &[3], &[1, 9]]));
+    let five = small(5, &[C], Some(&[&[3]]));
+    let seven = small(7, &[B, D, F], Some(&[&[5], &[6], &[8]]));
+    let of_two = vec![(A, None, 18), (A, Some(0), 12), (A, Some(2), 19), (B, Some(0), 20)];
+    let of_seven =
+        vec![(C, None, 30), (C, Some(3), 21), (D, Some(4), 20), (D, Some(6), 25), (E, Some(9), 15)];
+    let operations: &[&[Op]] = &[&[Delete(F, 7), DeleteAll(E), Insert(E, 2, 0)], &[Delete(B, 5)]];
+    LivingSpec {
+        segments: vec![one, two, four, five, seven],
+        deletions: vec![(2, 20, of_two), (4, 15, vec![]), (5, 30, vec![]), (7, 30, of_seven)],
+        sequence: 30,
+        ..with_ids(vec![log(operations, 0)])
+    }
+}
+
+fn segments() -> Vec<WrittenVector> {
+    let plain = |number, set: &[u64]| small(number, set, None);
+    let without_ids = LivingSpec {
+        segments: vec![plain(3, &[A, B, C, D]), plain(6, &[C, E]), plain(8, &[])],
+        deletions: vec![
+            (3, 4, vec![]),
+            (6, 10, vec![(A, Some(0), 10), (B, None, 9), (C, None, 4), (D, Some(7), 6)]),
+            (8, 12, vec![(C, None, 11)]),
+        ],
+        sequence: 12,
+        ..logs(vec![log(&[&[Insert(A, 0, 0)], &[DeleteAll(E), Insert(F, 0, 0)]], 0)])
+    };
+    vec![
+        good(
+            "good-living-segments",
+            "Five segments with ids: the one with number 1 has no entry in DELETIONS, number 4 is older than \
+             number 2, number 5 is as new as the newest deletion. Deletions of pairs and of fingerprints hide \
+             what is older, in all segments; the log deletes and inserts more.",
+            living_parts(&several()),
+            &[
+                // 18 hides (A, 1) and (A, 2) in 1 and all of A in 4; 2 itself is newer.
+                (A, &[1], &[]),
+                // 20 hides (B, 0), the log (B, 5).
+                // Of C, 5 has the sequence of the deletion.
+                (C, &[3], &[]),
+                // (D, 4) stays in 2, which has the sequence of the deletion; (D, 6) in 7.
+                (D, &[4, 6], &[]),
+                (E, &[2], &[]),
+                (F, &[8, 9], &[]),
+            ],
+        ),
+        good(
+            "good-living-segments-without-ids",
+            "Three segments without ids, of which the last is empty and brings along a deletion. Deletions \
+             of pairs name nothing.",
+            living_parts(&without_ids),
+            &[(A, &[], &[]), (D, &[], &[]), (F, &[], &[])],
+        ),
+    ]
+}
+
+/// A store with ids and windows, of two segments and a log.
+pub fn with_windows() -> LivingSpec {
+    let one = small(2, &[A, C], Some(&[&[1], &[2, 3]]));
+    let other = small(5, &[A, D], Some(&[&[1, 4], &[5]]));
+    let operations: &[&[Op]] = &[
+        &[Insert(A, 7, 18_000), Delete(C, 2), Insert(C, 3, 18_003)],
+        &[DeleteAll(D), Insert(E, 6, 4)],
+    ];
+    LivingSpec {
+        segments: vec![one, other],
+        deletions: vec![(2, 6, vec![]), (5, 8, vec![(C, Some(3), 7)])],
+        sequence: 8,
+        windows: Some((86_400, vec![18_002, 18_001])),
+        layout: Some("design=halves block-bytes=512"),
+        ..with_ids(vec![log(operations, 0)])
+    }
+}
+
+fn windows() -> Vec<WrittenVector> {
+    let ids_free = LivingSpec {
+        windows: Some((1, vec![])),
+        ..logs(vec![log(
+            &[&[Insert(B, 0, 3), Insert(A, 0, 1 << 40)], &[Insert(B, 0, 5), DeleteAll(A)]],
+            0,
+        )])
+    };
+    let packed = LivingSpec {
+        logs: vec![],
+        ids: false,
+        segments: vec![small(1, &[A, B], None), small(9, &[B], None)],
+        windows: Some((3600, vec![500_001, 500_000])),
+        ..LivingSpec::default()
+    };
+    vec![
+        good(
+            "good-windows",
+            "A living store with ids and windows of a day.",
+            living_parts(&with_windows()),
+            &[(A, &[1, 4, 7], &[18_000, 18_001, 18_002]), (C, &[3], &[18_003]), (E, &[6], &[4])],
+        ),
+        good(
+            "good-windows-without-ids",
+            "A log with windows of a second and without ids.",
+            living_parts(&ids_free),
+            &[(B, &[], &[3, 5])],
+        ),
+        good(
+            "good-windows-packed",
+            "A store that is not living, with windows of an hour.",
+            living_parts(&packed),
+            &[(A, &[], &[500_001]), (B, &[], &[500_000, 500_001])],
+        ),
+    ]
+}
+
+fn manifests() -> Vec<WrittenVector> {
+    let held: Held<'_> =
+        &[(A, &[1, 4, 7], &[18_000, 18_001, 18_002]), (C, &[3], &[18_003]), (E, &[6], &[4])];
+    let mut long = living_parts(&with_windows());
+    long.lengthen_entries(DELETIONS, 0);
+    long.lengthen_entries(WINDOWS, 0);
+    for kind in [LOG, DELETIONS, WINDOWS] {
+        long.payload(kind).extend([0; 16]);
+    }
+    let name = deletions_name(5);
+    let file = long.file(&name);
+    lengthen_header(file, 16);
+    super::living_writer::reseal_deletions_file(file);
+    let file = file.clone();
+    // The second entry, of 40 bytes now.
+    let entry =
+        &mut long.payload(DELETIONS)[end("deletions-section") + end("deletions-entry") + 8..];
+    put(entry, "deletions-entry", "file_bytes", file.len() as u128);
+    put(entry, "deletions-entry", "header_crc", read(&file[52..56]).into());
+    put(entry, "deletions-entry", "footer_crc", read(&file[file.len() - 4..]).into());
+    let log_file = long.file(&log_name(1));
+    lengthen_header(log_file, 32);
+    put_log(log_file, "version_minor", 7);
+
+    let mut order = living_parts(&with_windows());
+    order.sections.reverse();
+    let store = order.sections.pop().expect("STORE is the first section");
+    // The segments stand in order.
+    let place =
+        |order: &Parts, kind| order.sections.iter().position(|(other, _, _)| *other == kind);
+    for kind in [2, 3] {
+        let first = place(&order, kind).expect("there is such a section");
+        order.sections.swap(first, first + 1);
+    }
+    order.sections.insert(0, store);
+    order.sections.insert(2, (u32::MAX, WRITERS, b"made up".to_vec()));
+    order.sections.push((9, 0xFFFF_0000, b"".to_vec()));
+    for (kind, flags, _) in &mut order.sections {
+        if [LOG, DELETIONS, LAYOUT].contains(kind) {
+            *flags |= 0x8001_0000;
+        }
+    }
+    assert!(order.sections.iter().all(|(kind, flags, _)| *kind != LOG || flags & BOTH == BOTH));
+    let mut without = living_parts(&logs(vec![log(&[&[Insert(A, 0, 0)]], 0)]));
+    without.sections.retain(|(kind, _, _)| *kind != DELETIONS);
+    let layout = LivingSpec {
+        segments: vec![small(1, &[B], None)],
+        layout: Some("größe=1 nonsense objective="),
+        ..LivingSpec::default()
+    };
+    vec![
+        good(
+            "good-living-long",
+            "good-windows with tails of zeros in the payloads of LOG, DELETIONS and WINDOWS, in their entries, \
+             and in the headers of log and deletions file; version_minor of the log is 7.",
+            long,
+            held,
+        ),
+        good(
+            "good-living-sections-in-any-order",
+            "good-windows with its sections in another order, unused flags, and sections of unknown kind.",
+            order,
+            held,
+        ),
+        good(
+            "good-living-without-deletions",
+            "A living store without a DELETIONS section.",
+            without,
+            &[(A, &[], &[])],
+        ),
+        good(
+            "good-layout",
+            "A LAYOUT section with words that nobody knows; the store is not living.",
+            living_parts(&layout),
+            &[(B, &[], &[])],
+        ),
+    ]
+}

@@ -1,0 +1,345 @@
+//! A plain writer of what makes a store living: sections, deletions files and logs.
+//!
+//! It writes what it is told, however wrong that is. Cases change [`Parts`] before they are put together.
+
+use super::writer::{Parts, STORE_ID, SegmentSpec, StoreSpec, put, start_header};
+use super::{end, read, reseal_header};
+use crate::oracle::crc;
+use crate::spec;
+
+pub const DELETIONS: u32 = 4;
+pub const LOG: u32 = 5;
+pub const WINDOWS: u32 = 7;
+pub const LAYOUT: u32 = 8;
+/// The flags *critical* and *writers*.
+pub const BOTH: u32 = 3;
+pub const WRITERS: u32 = 2;
+
+/// An operation.
+#[derive(Clone, Copy)]
+pub enum Op {
+    /// Fingerprint, id and window; the last two where the log has them.
+    Insert(u64, u64, u64),
+    /// Fingerprint and id.
+    Delete(u64, u64),
+    /// Fingerprint.
+    DeleteAll(u64),
+}
+
+/// What a store is to be made of.
+#[derive(Clone, Default)]
+pub struct LivingSpec {
+    pub segments: Vec<SegmentSpec>,
+    /// Segment, sequence, and its deletions: fingerprint, id or all, sequence.
+    pub deletions: Vec<(u64, u64, Vec<Deleted>)>,
+    pub first_log: u64,
+    pub sequence: u64,
+    pub ids: bool,
+    /// Length of windows, and that of each segment.
+    pub windows: Option<(u64, Vec<u64>)>,
+    pub layout: Option<&'static str>,
+    /// From first_log on; none for a store that is not living.
+    pub logs: Vec<LogSpec>,
+}
+
+pub type Deleted = (u64, Option<u64>, u64);
+
+/// A log to write.
+#[derive(Clone, Default)]
+pub struct LogSpec {
+    pub records: Vec<RecordSpec>,
+    /// Whether a seal follows them.
+    pub sealed: bool,
+}
+
+/// A record to write.
+#[derive(Clone)]
+pub struct RecordSpec {
+    pub operations: Vec<Op>,
+    /// How many of the operations before it are not known to be durable.
+    pub behind: u64,
+}
+
+/// A log of records of which each calls durable what is `behind` operations before its first.
+pub fn log(records: &[&[Op]], behind: u64) -> LogSpec {
+    let record = |operations: &&[Op]| RecordSpec { operations: operations.to_vec(), behind };
+    LogSpec { records: records.iter().map(record).collect(), sealed: false }
+}
+
+impl LogSpec {
+    pub fn sealed(self) -> Self {
+        Self { sealed: true, ..self }
+    }
+}
+
+/// A log file in the making.
+#[derive(Clone)]
+pub struct Log {
+    number: u64,
+    /// The sequence of the next operation.
+    pub next: u64,
+    ids: bool,
+    windows: bool,
+    pub bytes: Vec<u8>,
+}
+
+impl Log {
+    /// A log of nothing but a header.
+    pub fn new(number: u64, next: u64, ids: bool, windows: bool) -> Self {
+        let mut log = Self { number, next, ids, windows, bytes: vec![0; end("log-header")] };
+        let table = "log-header";
+        start_header(&mut log.bytes, table, b'L');
+        put(&mut log.bytes, table, "store_id", STORE_ID);
+        put(&mut log.bytes, table, "log_number", number.into());
+        put(&mut log.bytes, table, "sequence", next.into());
+        put(&mut log.bytes, table, "flags", u128::from(ids) + 2 * u128::from(windows));
+        reseal_header(&mut log.bytes);
+        log
+    }
+
+    fn payload(&self, operations: &[Op]) -> Vec<u8> {
+        let mut payload = Vec::new();
+        for &operation in operations {
+            let (tag, numbers) = match operation {
+                Op::Insert(fingerprint, id, window) => {
+                    let mut numbers = vec![fingerprint];
+                    numbers.extend(Some(id).filter(|_| self.ids));
+                    numbers.extend(Some(window).filter(|_| self.windows));
+                    (1, numbers)
+                }
+                Op::Delete(fingerprint, id) => (2, vec![fingerprint, id]),
+                Op::DeleteAll(fingerprint) => (3, vec![fingerprint]),
+            };
+            payload.push(tag);
+            payload.extend(numbers.into_iter().flat_map(u64::to_le_bytes));
+        }
+        payload
+    }
+
+    /// Appends a record whose fields differ from the usual ones as `change` says, which gets header and
+    /// payload with its padding.
+    pub fn push_changed(
+        &mut self,
+        operations: &[Op],
+        behind: u64,
+        change: impl FnOnce(&mut [u8], &mut Vec<u8>),
+    ) {
+        let mut header = vec![0; end("log-record")];
+        let mut payload = self.payload(operations);
+        for (field, value) in [
+            ("payload_bytes", payload.len() as u64),
+            ("first_sequence", self.next),
+            ("durable_sequence", (self.next - 1).saturating_sub(behind)),
+            ("operation_count", operations.len() as u64),
+            ("kind", if operations.is_empty() { 2 } else { 1 }),
+        ] {
+            put(&mut header, "log-record", field, value.into());
+        }
+        self.next += operations.len() as u64;
+        payload.resize((payload.len() + 4).next_multiple_of(8) - 4, 0);
+        change(&mut header, &mut payload);
+        let parts = [&STORE_ID.to_le_bytes()[..], &self.number.to_le_bytes(), &header[4..]];
+        let header_crc = crc(&parts);
+        put(&mut header, "log-record", "header_crc", header_crc.into());
+        let payload_crc = crc(&[&header_crc.to_le_bytes(), &payload]);
+        self.bytes.extend([header, payload, payload_crc.to_le_bytes().to_vec()].concat());
+    }
+
+    pub fn push(&mut self, operations: &[Op], behind: u64) {
+        self.push_changed(operations, behind, |_, _| {});
+    }
+
+    /// Appends a seal that calls all durable.
+    pub fn seal(&mut self) {
+        self.push(&[], 0);
+    }
+
+    pub fn name(&self) -> String {
+        log_name(self.number)
+    }
+}
+
+pub fn log_name(number: u64) -> String {
+    format!("log-{number:016x}.fpl")
+}
+
+pub fn deletions_name(segment: u64) -> String {
+    format!("segment-{segment:016x}-deletions.fpd")
+}
+
+/// Sections and files of a store.
+pub fn living_parts(spec: &LivingSpec) -> Parts {
+    let next_segment = spec.segments.iter().map(|segment| segment.number + 1).max().unwrap_or(1);
+    let segments = spec.segments.clone();
+    let store = StoreSpec { segments, next_segment, generation: 5, ids_descend: false };
+    let mut parts = Parts::of(&store);
+    if !spec.logs.is_empty() {
+        let mut payload = vec![0; end("log-section")];
+        let flags = u128::from(spec.ids) + 2 * u128::from(spec.windows.is_some());
+        for (field, value) in [
+            ("first_log", spec.first_log.into()),
+            ("sequence", spec.sequence.into()),
+            ("flags", flags),
+            ("written_bytes", 123_456),
+            ("inserted_bytes", 65_432),
+        ] {
+            put(&mut payload, "log-section", field, value);
+        }
+        parts.sections.push((LOG, BOTH, payload));
+        let payload = write_deletions(spec, &mut parts);
+        parts.sections.push((DELETIONS, BOTH, payload));
+    }
+    if let Some((seconds, windows)) = &spec.windows {
+        let mut payload = vec![0; end("windows-section")];
+        put(&mut payload, "windows-section", "window_seconds", (*seconds).into());
+        put(&mut payload, "windows-section", "entry_count", windows.len() as u128);
+        put(&mut payload, "windows-section", "entry_bytes", end("window-entry") as u128);
+        for (segment, window) in spec.segments.iter().zip(windows) {
+            payload.extend([segment.number, *window].map(u64::to_le_bytes).concat());
+        }
+        parts.sections.push((WINDOWS, WRITERS, payload));
+    }
+    if let Some(layout) = spec.layout {
+        parts.sections.push((LAYOUT, 0, layout.as_bytes().to_vec()));
+    }
+    let mut next = spec.sequence + 1;
+    for (number, log_spec) in (spec.first_log..).zip(&spec.logs) {
+        let mut log = Log::new(number, next, spec.ids, spec.windows.is_some());
+        log_spec.records.iter().for_each(|record| log.push(&record.operations, record.behind));
+        if log_spec.sealed {
+            log.seal();
+        }
+        next = log.next;
+        parts.files.insert(log.name(), log.bytes);
+    }
+    parts
+}
+
+fn write_deletions(spec: &LivingSpec, parts: &mut Parts) -> Vec<u8> {
+    let mut payload = vec![0; end("deletions-section")];
+    put(&mut payload, "deletions-section", "entry_count", spec.deletions.len() as u128);
+    put(&mut payload, "deletions-section", "entry_bytes", end("deletions-entry") as u128);
+    for (segment, sequence, deletions) in &spec.deletions {
+        let mut entry = vec![0; end("deletions-entry")];
+        put(&mut entry, "deletions-entry", "segment_number", (*segment).into());
+        put(&mut entry, "deletions-entry", "sequence", (*sequence).into());
+        payload.extend(entry);
+        if !deletions.is_empty() {
+            parts.files.insert(deletions_name(*segment), deletions_file(*segment, deletions));
+        }
+    }
+    for place in 0..spec.deletions.len() {
+        let name = deletions_name(spec.deletions[place].0);
+        if let Some(file) = parts.files.get(&name) {
+            seal_deletions_entry(&mut payload, place, file);
+        }
+    }
+    payload
+}
+
+fn deletions_file(segment: u64, deletions: &[Deleted]) -> Vec<u8> {
+    let mut file = vec![0; end("deletions-header")];
+    start_header(&mut file, "deletions-header", b'D');
+    put(&mut file, "deletions-header", "count", deletions.len() as u128);
+    put(&mut file, "deletions-header", "segment_number", segment.into());
+    for &(fingerprint, id, sequence) in deletions {
+        let whole = u64::from(id.is_none()) << 63;
+        let words = [fingerprint, id.unwrap_or(0), sequence | whole];
+        file.extend(words.map(u64::to_le_bytes).concat());
+    }
+    file.extend([0; 4]);
+    reseal_deletions_file(&mut file);
+    file
+}
+
+/// Recomputes both checksums of a deletions file.
+pub fn reseal_deletions_file(file: &mut [u8]) {
+    reseal_header(file);
+    let header_bytes = super::header_bytes_of(file);
+    let footer = file.len() - 4;
+    let footer_crc = crc(&[&file[header_bytes - 4..footer]]);
+    file[footer..].copy_from_slice(&footer_crc.to_le_bytes());
+}
+
+/// Copies length and checksums of a deletions file to the entry at this place of the payload.
+pub fn seal_deletions_entry(payload: &mut [u8], place: usize, file: &[u8]) {
+    let entry = &mut payload[end("deletions-section") + place * end("deletions-entry")..];
+    let header_bytes = super::header_bytes_of(file);
+    let header_crc = read(&file[header_bytes - 4..header_bytes]);
+    let footer_crc = read(&file[file.len() - 4..]);
+    put(entry, "deletions-entry", "file_bytes", file.len() as u128);
+    put(entry, "deletions-entry", "header_crc", header_crc.into());
+    put(entry, "deletions-entry", "footer_crc", footer_crc.into());
+}
+
+impl Parts {
+    /// The payload of the first section of this kind.
+    pub fn payload(&mut self, kind: u32) -> &mut Vec<u8> {
+        let mut sections = self.sections.iter_mut();
+        let section = sections.find(|(other, _, _)| *other == kind);
+        &mut section.expect("there is such a section").2
+    }
+
+    /// Sets a field of the section of this kind, which is described by this table.
+    pub fn set(&mut self, kind: u32, field: &str, value: u64) {
+        let table = match kind {
+            1 => "store-section",
+            DELETIONS => "deletions-section",
+            LOG => "log-section",
+            WINDOWS => "windows-section",
+            _ => panic!("kind {kind} has no fields"),
+        };
+        put(self.payload(kind), table, field, value.into());
+    }
+
+    /// Sets a field of an entry of DELETIONS.
+    pub fn set_entry(&mut self, place: usize, field: &str, value: u64) {
+        let start = end("deletions-section") + place * end("deletions-entry");
+        put(&mut self.payload(DELETIONS)[start..], "deletions-entry", field, value.into());
+    }
+
+    /// Makes the entries of a section longer by 8 bytes each, of which `last` is the last.
+    pub fn lengthen_entries(&mut self, kind: u32, last: u8) {
+        let (header, entry) = match kind {
+            DELETIONS => ("deletions-section", "deletions-entry"),
+            _ => ("windows-section", "window-entry"),
+        };
+        self.set(kind, "entry_bytes", end(entry) as u64 + 8);
+        let payload = self.payload(kind);
+        let entries = payload.split_off(end(header));
+        let longer =
+            entries.chunks(end(entry)).flat_map(|entry| [entry, &[0; 7], &[last]].concat());
+        payload.extend(longer.collect::<Vec<u8>>());
+    }
+
+    /// A file.
+    pub fn file(&mut self, name: &str) -> &mut Vec<u8> {
+        self.files.get_mut(name).expect("there is such a file")
+    }
+
+    /// Changes the deletions file of a segment, the entry of which is the first, and what is said of it in
+    /// the manifest.
+    pub fn change_deletions(&mut self, segment: u64, change: impl FnOnce(&mut Vec<u8>)) {
+        let file = self.file(&deletions_name(segment));
+        change(file);
+        reseal_deletions_file(file);
+        let file = file.clone();
+        seal_deletions_entry(self.payload(DELETIONS), 0, &file);
+    }
+}
+
+/// Sets a field of a deletions file.
+pub fn put_deletions(file: &mut [u8], field: &str, value: u64) {
+    put(file, "deletions-header", field, value.into());
+}
+
+/// Sets a field of the header of a log, and its checksum.
+pub fn put_log(file: &mut [u8], field: &str, value: u128) {
+    put(file, "log-header", field, value);
+    reseal_header(file);
+}
+
+/// Where a field of a record stands in it.
+pub fn record_field(field: &str) -> usize {
+    spec::offsets("log-record")[field].0
+}

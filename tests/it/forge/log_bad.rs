@@ -1,0 +1,278 @@
+//! Cases of section 10: logs that are damaged, not torn.
+
+use super::living_good::{A, B, C, D, E, F, logs, of_log, two_records, with_ids};
+use super::living_writer::{Log, LogSpec, Op, living_parts, log, log_name, put_log, record_field};
+use super::writer::put;
+use super::written::rejected;
+use super::{WrittenVector, good_variants::made_up, lengthen_header};
+use Op::{Delete, DeleteAll, Insert};
+
+/// Name, rule, what it is, and the log, which is log 1 and begins with operation 1.
+type Row = (&'static str, &'static str, &'static str, fn(&mut Log));
+
+pub fn vectors() -> Vec<WrittenVector> {
+    let rows = headers().into_iter().chain(promises()).chain(records());
+    let made = rows.map(|(name, rule, sentence, change)| {
+        let mut log = two_records();
+        change(&mut log);
+        rejected(name, rule, sentence, of_log(log).assemble())
+    });
+    let mut vectors: Vec<_> = made.collect();
+    vectors.extend(chains());
+    vectors.extend(shapes());
+    vectors
+}
+
+#[rustfmt::skip]
+fn headers() -> Vec<Row> {
+    vec![
+        ("unsupported-pre-05-log-version-2", "PRE-5", "version_major of the log is 2.", |log| put_log(&mut log.bytes, "version_major", 2)),
+        ("bad-pre-06-log-header-48", "PRE-6", "The header of the log has 48 bytes, and is sound: no crash leaves that.", |log| log.bytes = made_up(b'L', 1, 48)),
+        ("unsupported-pre-07-log-tail", "PRE-7", "The tail of the header of the log is not zero.", |log| {
+            lengthen_header(&mut log.bytes, 8);
+            log.bytes[52] = 1;
+            put_log(&mut log.bytes, "version_minor", 0);
+        }),
+        ("bad-log-01-other-store", "LOG-1", "The log is of another store.", |log| put_log(&mut log.bytes, "store_id", 1 << 127)),
+        ("bad-log-01-other-number", "LOG-1", "The log is log 2 in the place of log 1.", |log| put_log(&mut log.bytes, "log_number", 2)),
+        ("bad-log-01-sequence-above", "LOG-1", "The log begins with operation 2, and segments hold none.", |log| put_log(&mut log.bytes, "sequence", 2)),
+        ("bad-log-01-sequence-below", "LOG-1", "The log begins with operation 0.", |log| put_log(&mut log.bytes, "sequence", 0)),
+        ("bad-log-01-ids", "LOG-1", "The log has the flag *ids*, and LOG does not.", |log| put_log(&mut log.bytes, "flags", 1)),
+        ("bad-log-01-windows", "LOG-1", "The log has the flag *windows*, and LOG does not.", |log| put_log(&mut log.bytes, "flags", 2)),
+        ("unsupported-log-02-flag-2", "LOG-2", "The reserved flag 2^2 of the log is set.", |log| put_log(&mut log.bytes, "flags", 4)),
+        ("unsupported-log-02-before-log-01", "LOG-2", "The log is of another store, and its reserved flag 2^31 is set.", |log| {
+            put_log(&mut log.bytes, "store_id", 7);
+            put_log(&mut log.bytes, "flags", 1 << 31);
+        }),
+    ]
+}
+
+/// Breaks the header of a third record, behind which a record calls operation 3 durable.
+fn promised(log: &mut Log) -> usize {
+    let third = log.bytes.len();
+    log.push(&[DeleteAll(A)], 0);
+    log.push(&[Insert(D, 0, 0)], 0);
+    third
+}
+
+#[rustfmt::skip]
+fn promises() -> Vec<Row> {
+    vec![
+        ("bad-log-03-header-flipped", "LOG-3", "A bit of the header of the third record is flipped. The fourth calls operation 3 durable.", |log| {
+            let third = promised(log);
+            log.bytes[third + 8] ^= 4;
+        }),
+        ("bad-log-03-payload-flipped", "LOG-3", "A bit of the payload of the third record is flipped. The fourth calls operation 3 durable.", |log| {
+            let third = promised(log);
+            log.bytes[third + 33] ^= 1;
+        }),
+        ("bad-log-03-payload-crc", "LOG-3", "payload_crc of the third record is wrong. The fourth calls operation 3 durable.", |log| {
+            let third = promised(log);
+            log.bytes[third + 44] ^= 1;
+        }),
+        ("bad-log-03-zeros", "LOG-3", "The third record is zero. The fourth calls operation 3 durable.", |log| {
+            let third = promised(log);
+            log.bytes[third..third + 48].fill(0);
+        }),
+        ("bad-log-03-seal", "LOG-3", "The third record is broken. The seal behind it calls all durable.", |log| {
+            let third = log.bytes.len();
+            log.push(&[Insert(F, 0, 0)], 0);
+            log.bytes[third] ^= 1;
+            log.seal();
+        }),
+        ("bad-log-03-in-batch", "LOG-3", "The third record, of operations 3 and 4, is broken. Far behind it one calls operation 3 durable, and not operation 4.", |log| {
+            let third = log.bytes.len();
+            log.push(&[Insert(F, 0, 0), Insert(E, 0, 0)], 0);
+            log.bytes[third + 40] ^= 1;
+            log.push(&[Insert(D, 0, 0)], 2);
+            log.bytes.extend([0; 160]);
+            log.next += 5;
+            log.push(&[Insert(D, 0, 0)], log.next - 4);
+        }),
+        ("bad-log-03-witness-torn", "LOG-3", "The third record is broken. The fourth calls operation 3 durable, and is itself cut off behind its header.", |log| {
+            let third = promised(log);
+            log.bytes[third + 4] ^= 1;
+            log.bytes.truncate(third + 48 + 32);
+        }),
+        ("bad-log-03-witness-of-2-to-24", "LOG-3", "The third record is broken. The header behind it calls operation 3 durable, and states a payload of 2^24 bytes.", |log| {
+            let third = log.bytes.len();
+            log.push(&[Insert(F, 0, 0)], 0);
+            log.bytes[third] ^= 1;
+            log.push_changed(&[Insert(F, 0, 0)], 0, |header, _| put(header, "log-record", "payload_bytes", 1 << 24));
+        }),
+        ("bad-log-03-record-missing", "LOG-3", "The third record is missing: where it should stand, one calls it durable.", |log| {
+            log.next = 4;
+            log.push(&[Insert(F, 0, 0)], 0);
+        }),
+        ("bad-log-03-witness-of-kind-3", "LOG-3", "The third record is broken. One of an unknown kind calls operation 3 durable.", |log| {
+            let third = log.bytes.len();
+            log.push(&[Insert(F, 0, 0)], 0);
+            log.bytes[third] ^= 1;
+            log.push_changed(&[Insert(F, 0, 0)], 0, |header, _| header[record_field("kind")] = 3);
+        }),
+        ("bad-log-03-log-header", "LOG-3", "A bit of the header of the log is flipped. The second record calls operation 1 durable.", |log| log.bytes[17] ^= 1),
+        ("bad-log-04-byte", "LOG-4", "A zero byte follows the seal of the log.", |log| {
+            log.seal();
+            log.bytes.push(0);
+        }),
+        ("bad-log-04-record", "LOG-4", "A record follows the seal of the log.", |log| {
+            log.seal();
+            log.push(&[Insert(B, 0, 0)], 0);
+        }),
+    ]
+}
+
+#[rustfmt::skip]
+fn records() -> Vec<Row> {
+    vec![
+        ("bad-log-06-one-more", "LOG-6", "operation_count is one more than there are operations.", |log| {
+            log.push_changed(&[Insert(B, 0, 0)], 0, |header, _| header[record_field("operation_count")] = 2);
+        }),
+        ("bad-log-06-one-less", "LOG-6", "operation_count is one less than there are operations.", |log| {
+            log.push_changed(&[Insert(B, 0, 0), DeleteAll(B)], 0, |header, _| header[record_field("operation_count")] = 1);
+        }),
+        ("bad-log-06-count-huge", "LOG-6", "operation_count is 2^32 - 1.", |log| {
+            log.push_changed(&[Insert(B, 0, 0)], 0, |header, _| put(header, "log-record", "operation_count", u32::MAX.into()));
+        }),
+        ("bad-log-06-no-operations", "LOG-6", "A record without operations is no seal.", |log| {
+            log.push_changed(&[], 0, |header, _| header[record_field("kind")] = 1);
+        }),
+        ("bad-log-06-seal-with-operation", "LOG-6", "A seal has an operation.", |log| {
+            log.push_changed(&[Insert(B, 0, 0)], 0, |header, _| header[record_field("kind")] = 2);
+        }),
+        ("bad-log-06-seal-with-payload", "LOG-6", "A seal has a payload of 3 bytes.", |log| {
+            log.push_changed(&[], 0, |header, _| header[record_field("payload_bytes")] = 3);
+        }),
+        ("bad-log-06-operation-0", "LOG-6", "The first byte of an operation is 0.", |log| log.push_changed(&[Insert(B, 0, 0)], 0, |_, payload| payload[0] = 0)),
+        ("bad-log-06-operation-4", "LOG-6", "The first byte of an operation is 4.", |log| log.push_changed(&[Insert(B, 0, 0)], 0, |_, payload| payload[0] = 4)),
+        ("bad-log-06-operation-cut", "LOG-6", "The payload ends inside an operation.", |log| {
+            log.push_changed(&[Insert(B, 0, 0), Insert(B & 0xFFFF, 0, 0)], 0, |header, payload| {
+                header[record_field("payload_bytes")] -= 1;
+                payload.pop();
+                payload.push(0);
+            });
+        }),
+        ("bad-log-06-pair-without-ids", "LOG-6", "A pair is deleted in a store without ids.", |log| log.push(&[Delete(C, 5)], 0)),
+        ("bad-log-06-padding", "LOG-6", "The padding of a record is not zero.", |log| log.push_changed(&[Insert(B, 0, 0)], 0, |_, payload| *payload.last_mut().expect("there is padding") = 1)),
+        ("bad-log-06-durable-itself", "LOG-6", "A record calls its own first operation durable.", |log| {
+            log.push_changed(&[Insert(B, 0, 0)], 0, |header, _| header[record_field("durable_sequence")] = 3);
+        }),
+        ("bad-log-06-before-log-04", "LOG-6", "A seal has a payload, and a byte follows it.", |log| {
+            log.push_changed(&[], 0, |header, _| header[record_field("payload_bytes")] = 3);
+            log.bytes.push(0);
+        }),
+        ("bad-log-06-before-log-03", "LOG-6", "An operation of the third record is unknown; the fourth is broken, and the seal calls it durable.", |log| {
+            log.push_changed(&[Insert(B, 0, 0)], 0, |_, payload| payload[0] = 9);
+            let fourth = promised(log);
+            log.bytes[fourth] ^= 1;
+        }),
+        ("unsupported-log-07-kind-0", "LOG-7", "The kind of a record is 0.", |log| log.push_changed(&[Insert(B, 0, 0)], 0, |header, _| header[record_field("kind")] = 0)),
+        ("unsupported-log-07-kind-3", "LOG-7", "The kind of a record is 3.", |log| log.push_changed(&[Insert(B, 0, 0)], 0, |header, _| header[record_field("kind")] = 3)),
+        ("unsupported-log-07-reserved", "LOG-7", "The last reserved byte of a record is in use.", |log| log.push_changed(&[Insert(B, 0, 0)], 0, |header, _| header[record_field("reserved") + 2] = 1)),
+        ("unsupported-log-07-before-log-06", "LOG-7", "A record of kind 3 has an operation that is none.", |log| {
+            log.push_changed(&[Insert(B, 0, 0)], 0, |header, payload| {
+                header[record_field("kind")] = 3;
+                payload[0] = 77;
+            });
+        }),
+    ]
+}
+
+/// Several logs.
+fn chains() -> Vec<WrittenVector> {
+    let operations: &[&[Op]] = &[&[Insert(A, 0, 0)], &[Insert(B, 0, 0)]];
+    let sealed = || log(operations, 0).sealed();
+    let two = |first: LogSpec| living_parts(&logs(vec![first, log(&[&[Insert(C, 0, 0)]], 1)]));
+    let open = two(log(operations, 0));
+    let mut torn = open.clone();
+    torn.file(&log_name(1)).truncate(140);
+    let mut header_only = open.clone();
+    header_only.file(&log_name(2)).truncate(56 + 32);
+    let mut header_broken = open.clone();
+    header_broken.file(&log_name(2))[3] ^= 1;
+    let mut later = torn.clone();
+    later.file(&log_name(2)).splice(56..56, [0; 40]);
+    let mut gap = two(sealed());
+    put_log(gap.file(&log_name(2)), "sequence", 4);
+    let mut again = two(sealed());
+    put_log(again.file(&log_name(2)), "sequence", 1);
+    let mut second = living_parts(&logs(vec![sealed(), log(operations, 0)]));
+    second.file(&log_name(2))[56] ^= 1;
+    let mut seal = two(sealed());
+    // The seal is the end of the first log.
+    *seal.file(&log_name(1)).last_mut().expect("it is not empty") ^= 1;
+    vec![
+        rejected(
+            "bad-log-05-open",
+            "LOG-5",
+            "A log ends without a seal, and the next one holds a record.",
+            open.assemble(),
+        ),
+        rejected(
+            "bad-log-05-torn",
+            "LOG-5",
+            "A log is torn, and the next one holds a record.",
+            torn.assemble(),
+        ),
+        rejected(
+            "bad-log-05-header-of-record",
+            "LOG-5",
+            "A log ends without a seal, and the next one holds the header of a record.",
+            header_only.assemble(),
+        ),
+        rejected(
+            "bad-log-05-header-of-log",
+            "LOG-5",
+            "A log ends without a seal, and the next one holds a record behind a broken header.",
+            header_broken.assemble(),
+        ),
+        rejected(
+            "bad-log-05-later-record",
+            "LOG-5",
+            "A log is torn, and the next one holds a record behind zeros.",
+            later.assemble(),
+        ),
+        rejected(
+            "bad-log-05-seal-flipped",
+            "LOG-5",
+            "A bit of a seal is flipped, and the next log holds a record.",
+            seal.assemble(),
+        ),
+        rejected(
+            "bad-log-01-gap-between-logs",
+            "LOG-1",
+            "A log ends with operation 2, and the next one begins with 4.",
+            gap.assemble(),
+        ),
+        rejected(
+            "bad-log-01-next-log-repeats",
+            "LOG-1",
+            "A log ends with operation 2, and the next one begins with 1.",
+            again.assemble(),
+        ),
+        rejected(
+            "bad-log-03-second-log",
+            "LOG-3",
+            "The first record of the second log is broken, and the one behind it calls that durable.",
+            second.assemble(),
+        ),
+    ]
+}
+
+/// Records that fit other flags than those of the store.
+fn shapes() -> Vec<WrittenVector> {
+    let mut without = Log::new(1, 1, true, false);
+    // Insertions of a log without ids.
+    without.push_changed(&[Insert(A, 1, 0)], 0, |header, payload| {
+        header[record_field("payload_bytes")] = 9;
+        payload.truncate(12);
+    });
+    let mut with = living_parts(&with_ids(vec![log(&[], 0)]));
+    with.files.insert(log_name(1), without.bytes);
+    vec![rejected(
+        "bad-log-06-insertion-without-id",
+        "LOG-6",
+        "An insertion lacks the id, in a store with ids.",
+        with.assemble(),
+    )]
+}

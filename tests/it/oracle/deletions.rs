@@ -1,0 +1,52 @@
+//! The deletions file (section 9).
+
+use super::living::{DeletionsEntry, PlainDeletion};
+use super::mutation::{Wrong, is, or};
+use super::prefix::{check_tail, read_header};
+use super::{Checked, Fields, crc, require, require_crc, require_equal, support};
+
+/// Checks the deletions file of an entry.
+pub fn read_deletions(file: &[u8], entry: &DeletionsEntry) -> Checked<Vec<PlainDeletion>> {
+    require_equal("DEL-1", "length of the file", file.len() as u64, entry.file_bytes)?;
+    let (header, header_crc) = read_header(file, b'D', 40)?;
+    check_tail(header, 36)?;
+    require_crc("DEL-2", "header_crc", header_crc, entry.header_crc)?;
+    let mut fields = Fields(&header[16..]);
+    let (count, segment, reserved) = (fields.u64(), fields.u64(), fields.u32());
+    support(reserved == 0, "DEL-3", || format!("reserved is {reserved:#x}"))?;
+    require_equal("DEL-4", "segment_number", segment, entry.segment)?;
+    let start = or(header.len(), Wrong::DeletionsAt40, 40);
+    let file_bytes = start as u128 + 24 * u128::from(count) + 4;
+    let count_bytes = or(file_bytes, Wrong::DeletionsMod64, {
+        u128::from((start as u64).wrapping_add(count.wrapping_mul(24)).wrapping_add(4))
+    });
+    require_equal("DEL-5", "length by count", count_bytes, file.len() as u128)?;
+    let (body, last) = file[start..].split_at(file.len() - start - 4);
+    let footer_crc = Fields(last).u32();
+    let bound = or(header_crc.to_le_bytes().to_vec(), Wrong::DeletionsCrcAlone, Vec::new());
+    require_crc("DEL-6", "footer_crc", footer_crc, crc(&[&bound, body]))?;
+    require_crc("DEL-7", "footer_crc", footer_crc, entry.footer_crc)?;
+    let mut deletions: Vec<PlainDeletion> = Vec::new();
+    for bytes in body.chunks(24) {
+        let mut fields = Fields(bytes);
+        let (fingerprint, id, word) = (fields.u64(), fields.u64(), fields.u64());
+        let whole = or(word >> 63 == 1, Wrong::WholeByIdOnly, id == 0);
+        let sequence = or(word & !(1 << 63), Wrong::SequenceOf64Bits, word);
+        let deletion = PlainDeletion { fingerprint, id: (!whole).then_some(id), sequence };
+        let key = |at: &PlainDeletion| {
+            // `None` comes before any id.
+            let last = at.id.is_none() && is(Wrong::WholeLast);
+            let id = at.id.filter(|_| !is(Wrong::OneDeletionEach));
+            (at.fingerprint, last, id)
+        };
+        let follows = deletions.last().is_none_or(|before| {
+            let (before, key) = (key(before), key(&deletion));
+            before < key || is(Wrong::DeletionsMayRepeat) && before == key
+        });
+        let most = or(entry.sequence, Wrong::DeletionsBelowEntry, entry.sequence.saturating_sub(1));
+        let in_range = (1..=most).contains(&sequence) || is(Wrong::DeletionsOfAnySequence);
+        require(follows && in_range, "DEL-8", || format!("{deletion:x?} in {entry:?}"))?;
+        deletions.push(deletion);
+    }
+    Ok(deletions)
+}
