@@ -7,8 +7,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    bench, completions, dedup, dump, glossary, join, man, merge_pairs, pack, plan, query, stat,
-    verify, version,
+    backup, bench, completions, create, dedup, delete, dump, glossary, insert, join, man,
+    merge_pairs, pack, plan, query, repair, stat, upkeep, verify, version,
 };
 
 const AFTER_HELP: &str = "\
@@ -25,6 +25,8 @@ Examples:
   fpstore bench hashes.txt --output report       bytes against latency, measured
   fpstore dedup pages.fps --id-map pages.ids     near duplicates, which to keep
   fpstore join pages.fps --to pairs.tsv          all pairs within the distance
+  fpstore create live.fps                        a store that is written to
+  fpstore insert live.fps new.csv --id-column id
 
 Formats of inputs (--format):
   hex      up to 16 hexadecimal digits, with or without 0x, separated by white
@@ -56,7 +58,8 @@ big-endian, as their digits are printed, or as --byte-order says.
 
 Exit codes:
   0  done; `query`: something matched
-  1  `query`: nothing matched; `bench compare`: something got slower
+  1  `query`: nothing matched; `bench compare`: something got slower;
+     `repair`: something was lost
   2  an error, told in one line on standard error; or wrong usage
   129, 130, 143  stopped by SIGHUP, SIGINT or SIGTERM; what writes a file or a
      store has changed nothing. A signal that was ignored at the start stays
@@ -77,6 +80,14 @@ pub struct Cli {
 enum Command {
     Plan(plan::Args),
     Pack(pack::Args),
+    Create(create::Args),
+    Insert(insert::Args),
+    Delete(delete::Args),
+    Flush(upkeep::FlushArgs),
+    Merge(upkeep::MergeArgs),
+    Expire(upkeep::ExpireArgs),
+    Backup(backup::Args),
+    Repair(repair::Args),
     Query(query::Args),
     Join(join::Args),
     MergePairs(merge_pairs::Args),
@@ -96,6 +107,14 @@ impl Cli {
         match self.command {
             Command::Plan(args) => plan::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Pack(args) => pack::run(args).map(|()| ExitCode::SUCCESS),
+            Command::Create(args) => create::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Insert(args) => insert::run(args).map(|()| ExitCode::SUCCESS),
+            Command::Delete(args) => delete::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Flush(args) => upkeep::flush(&args).map(|()| ExitCode::SUCCESS),
+            Command::Merge(args) => upkeep::merge(&args).map(|()| ExitCode::SUCCESS),
+            Command::Expire(args) => upkeep::expire(&args).map(|()| ExitCode::SUCCESS),
+            Command::Backup(args) => backup::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Repair(args) => repair::run(&args),
             Command::Query(args) => query::run(args),
             Command::Join(args) => join::run(args).map(|()| ExitCode::SUCCESS),
             Command::MergePairs(args) => merge_pairs::run(&args).map(|()| ExitCode::SUCCESS),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use fpstore::{Ids, Store};
+use fpstore::{Ids, Snapshot, Store};
 
 use crate::failure::Failure;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape};
@@ -14,6 +14,7 @@ use crate::table::{self, TableArgs};
 #[cfg(feature = "parquet")]
 use crate::table::{Kind, ParquetTable};
 use crate::target::{self, Target, TargetArgs};
+use crate::times::TimesArgs;
 
 /// Fingerprints between two looks at the progress.
 const TOLD: u64 = 1 << 16;
@@ -63,6 +64,9 @@ pub struct Args {
     ids: bool,
 
     #[command(flatten)]
+    times: TimesArgs,
+
+    #[command(flatten)]
     id_output: IdOutputArgs,
 }
 
@@ -78,16 +82,17 @@ enum Shape {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let ids = args.ids || args.id_output.id_map.is_some();
     check(args, ids)?;
-    let store = Store::open(&args.store)?;
+    let opened = Store::open(&args.store)?;
+    let store = args.times.of(opened.snapshot(), &args.store)?;
     if ids && !store.has_ids() {
         return Err(Failure::Usage(format!(
             "{}: has no ids; leave --ids out",
             args.store.display()
         )));
     }
-    let map = args.id_output.open_map(&store)?;
+    let map = args.id_output.open_map(&opened)?;
     if ids {
-        args.id_output.hint(&store);
+        args.id_output.hint(&opened);
     }
     let printer = ids.then(|| IdPrinter::new(&store, map.as_ref(), &args.id_output));
     let target = args.target.claim()?;
@@ -104,7 +109,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Writes all rows.
-fn write(store: &Store, ids: bool, mut rows: Rows<'_>, progress: &Progress) -> Result<(), Failure> {
+fn write(
+    store: &Snapshot,
+    ids: bool,
+    mut rows: Rows<'_>,
+    progress: &Progress,
+) -> Result<(), Failure> {
     let (mut done, total) = (0u64, store.len());
     let mut push = |fingerprint, ids: Option<&mut Ids>| {
         done += 1;
@@ -159,7 +169,7 @@ enum To {
 impl<'a> Rows<'a> {
     fn new(
         args: &'a Args,
-        store: &Store,
+        store: &Snapshot,
         printer: Option<IdPrinter<'a>>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
@@ -172,7 +182,7 @@ impl<'a> Rows<'a> {
                 let ids =
                     |printer: &IdPrinter<'_>| ("ids", Kind::Ids { strings: printer.has_strings() });
                 columns.extend(printer.as_ref().map(ids));
-                let notes = table::notes(store, store.radius());
+                let notes = table::notes(&args.store, store.radius());
                 To::Parquet(Box::new(ParquetTable::new(target.file(0)?, &columns, &notes)?))
             }
             _ => {

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use fpstore::{IdMap, IdMapReader, Ids, Store};
+use fpstore::{IdMap, IdMapReader, Ids, Snapshot, Store};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -62,14 +62,14 @@ pub type PassOn<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), Failure>;
 /// Prints ids, for one thread. Reads them as it goes, so that ten million take no more memory than
 /// ten.
 pub struct IdPrinter<'a> {
-    store: &'a Store,
+    store: &'a Snapshot,
     strings: Option<IdMapReader>,
     limit: u64,
 }
 
 impl<'a> IdPrinter<'a> {
     /// A printer of the ids of `store`, with the strings of `map`.
-    pub fn new(store: &'a Store, map: Option<&'a IdMap>, args: &IdOutputArgs) -> Self {
+    pub fn new(store: &'a Snapshot, map: Option<&'a IdMap>, args: &IdOutputArgs) -> Self {
         let limit = args.limit_ids.unwrap_or(u64::MAX);
         Self { store, strings: map.map(IdMap::reader), limit }
     }

@@ -11,9 +11,8 @@ use fpstore::PackSession;
 use crate::failure::Failure;
 
 /// A session that may be taken away by a signal.
-#[derive(Clone, Default)]
-pub struct Interruptible {
-    session: Arc<Mutex<Option<PackSession>>>,
+pub struct Interruptible<T = PackSession> {
+    session: Arc<Mutex<Option<T>>>,
     /// Stops what the session is doing.
     pub cancel: Arc<AtomicBool>,
     /// The signal that came, or 0.
@@ -22,24 +21,46 @@ pub struct Interruptible {
     ending: Arc<AtomicBool>,
 }
 
-impl Interruptible {
+impl<T> Clone for Interruptible<T> {
+    fn clone(&self) -> Self {
+        Self {
+            session: Arc::clone(&self.session),
+            cancel: Arc::clone(&self.cancel),
+            signal: Arc::clone(&self.signal),
+            ending: Arc::clone(&self.ending),
+        }
+    }
+}
+
+impl<T> Default for Interruptible<T> {
+    fn default() -> Self {
+        Self {
+            session: Arc::default(),
+            cancel: Arc::default(),
+            signal: Arc::default(),
+            ending: Arc::default(),
+        }
+    }
+}
+
+impl<T: Send + 'static> Interruptible<T> {
     /// Makes `session` the one that signals stop.
-    pub fn set(&self, session: PackSession) {
+    pub fn set(&self, session: T) {
         *self.lock() = Some(session);
     }
 
     /// Does something with the session; `None` if a signal took it.
-    pub fn with<T>(&self, work: impl FnOnce(&mut PackSession) -> T) -> Option<T> {
+    pub fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
         self.lock().as_mut().map(work)
     }
 
     /// Ends the session by `work`; `None` if a signal took it.
-    pub fn end<T>(&self, work: impl FnOnce(PackSession) -> T) -> Option<T> {
+    pub fn end<R>(&self, work: impl FnOnce(T) -> R) -> Option<R> {
         let mut session = self.lock();
         session.take().map(work)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<PackSession>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<T>> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -53,18 +74,18 @@ impl Interruptible {
         signal
     }
 
-    /// From now on a signal stops the session, removes what it wrote, and ends the process with the
-    /// code 128 + the number of the signal, after `last_words`. A second signal ends it at once.
-    pub fn watch(&self, last_words: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
+    /// From now on a signal stops the session, hands it to `end`, and ends the process with the
+    /// code 128 + the number of the signal. A second signal ends it at once.
+    pub fn watch(&self, end: impl Fn(i32, T) + Send + Sync + 'static) -> Result<(), Failure> {
         let this = self.clone();
         on_signal(move |signal| {
             this.signal.store(signal, Ordering::SeqCst);
             this.cancel.store(true, Ordering::SeqCst);
             // A read of the input may last; the session is free meanwhile.
             let session = this.lock().take();
-            if session.is_some() && !this.ending.swap(true, Ordering::SeqCst) {
-                drop(session);
-                last_words(signal);
+            let Some(session) = session else { return };
+            if !this.ending.swap(true, Ordering::SeqCst) {
+                end(signal, session);
                 std::process::exit(128 + signal);
             }
         })

@@ -8,16 +8,21 @@
 //! slower, 2 for an error, 129, 130 and 143 for a command that SIGHUP, SIGINT or SIGTERM stopped. Results go to
 //! standard output; progress and the one line of an error go to standard error.
 
+mod backup;
 mod bench;
 mod cli;
 pub mod command_line;
 pub mod completions;
+mod create;
 mod dedup;
+mod delete;
 mod dump;
 pub mod failure;
+mod feed;
 mod glossary;
 mod ids;
 pub mod input;
+mod insert;
 pub mod interrupt;
 mod join;
 pub mod man;
@@ -30,13 +35,18 @@ mod pairs;
 mod plan;
 mod progress;
 mod query;
+mod record_ids;
+mod repair;
 mod report;
 mod stat;
 mod table;
 mod target;
+mod times;
 pub mod units;
+mod upkeep;
 mod verify;
 pub mod version;
+mod writing;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::str::FromStr;
 
-use fpstore::Costs;
+use clap::ValueEnum;
+use fpstore::{Codec, Costs};
 
 use crate::failure::Failure;
 
@@ -38,4 +40,61 @@ pub fn read_costs(path: &Path) -> Result<Costs, Failure> {
         Failure::Usage(format!("{}: cannot read: {error}; check the path", path.display()))
     })?;
     text.parse().map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+}
+
+/// `auto`, or a value.
+#[derive(Clone, Debug)]
+pub enum Auto<T> {
+    /// Left open.
+    Auto,
+    /// The value.
+    Given(T),
+}
+
+impl<T> Auto<T> {
+    /// Whether there is a value.
+    pub fn is_given(&self) -> bool {
+        matches!(self, Auto::Given(_))
+    }
+
+    /// The value, if there is one.
+    pub fn given(self) -> Option<T> {
+        match self {
+            Auto::Auto => None,
+            Auto::Given(value) => Some(value),
+        }
+    }
+}
+
+impl<T: FromStr> FromStr for Auto<T> {
+    type Err = T::Err;
+
+    fn from_str(text: &str) -> Result<Self, T::Err> {
+        match text {
+            "auto" => Ok(Auto::Auto),
+            _ => text.parse().map(Auto::Given),
+        }
+    }
+}
+
+/// A codec, or that it is left open.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum CodecArg {
+    /// Left open.
+    Auto,
+    /// The codec of this name.
+    Xor,
+    /// The codec of this name.
+    Gap,
+}
+
+impl CodecArg {
+    /// The codec, if one is given.
+    pub fn given(self) -> Option<Codec> {
+        match self {
+            CodecArg::Auto => None,
+            CodecArg::Xor => Some(Codec::Xor),
+            CodecArg::Gap => Some(Codec::Gap),
+        }
+    }
 }

@@ -2,32 +2,29 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
-use std::str::FromStr;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::ValueEnum;
-use fpstore::{Codec, Design, Execution, Objective, Packer};
+use fpstore::{Design, Execution, Objective, Packer};
 
 use crate::failure::Failure;
-use crate::input::{InputArgs, Records, Skipped, Source, is_stdin};
+use crate::feed::{Feed, Known};
+use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
-use crate::options::{radius, read_costs};
+use crate::options::{Auto, CodecArg, radius, read_costs};
 use crate::progress::{Mode, Progress};
+use crate::times::Moment;
 
+mod append;
 mod dry_run;
 mod ids;
 mod room;
+mod stores;
 mod summary;
 mod target;
 
 use ids::{Handing, IdArgs, IdMode};
-
-/// Fingerprints that are collected before they are handed on.
-const PIECE: usize = 1 << 15;
-/// Bytes of ids at which that happens as well.
-const PIECE_BYTES: usize = 1 << 20;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -40,6 +37,8 @@ Examples:
   fpstore pack pages.csv -o pages.fps --id-column page_id
   fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
   fpstore pack hashes.txt -o photos.fps -k 8 --prefer speed
+  fpstore pack monday.fps tuesday.fps -o week.fps
+  fpstore pack more.txt --append photos.fps
 
 The output is checked before any input is read. The store appears at once, when
 it is complete: if pack is interrupted or killed, the place holds what it held
@@ -53,6 +52,14 @@ FILE takes what strings do not share with the one before, 2.2 bytes more for
 each, and no memory; it belongs to this store, and must not be lost. It appears
 with the store; with --force it replaces the map that STORE has there, and no
 other.
+
+A store among the inputs gives its fingerprints, with its ids, as it stands when it
+is opened; --ids none leaves them out. Its windows of time are lost.
+
+--append adds a segment to a store, all else of which stays: its distance, windows
+of time, deletions. Ids are needed where it has some. What stands in its log is
+made a segment first. `insert` takes small additions; of large ones, this is the
+fastest. `fpstore merge --full` makes one segment of all.
 
 Memory: 16 bytes per fingerprint, 32 with ids, and some 20 MiB. What does not
 fit into SIZE is sorted in temporary files, of up to 16 bytes per fingerprint
@@ -88,13 +95,22 @@ the pack.
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
-    /// Files of fingerprints; `-` reads standard input
+    /// Files of fingerprints, or stores, whose ids are kept; `-` reads standard input
     #[arg(required = true)]
     input: Vec<PathBuf>,
 
     /// The store to write: a new or empty directory
-    #[arg(short, long, value_name = "STORE")]
-    output: PathBuf,
+    #[arg(short, long, value_name = "STORE", required_unless_present = "append")]
+    output: Option<PathBuf>,
+
+    /// Add to this store instead, as one more segment
+    #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "force", "allow_empty", "id_map"])]
+    append: Option<PathBuf>,
+
+    /// The time of what is added to a store with windows of time: 2026-11-22, 2026-11-22T08:30:00Z,
+    /// seconds since 1970, or how long ago: 7d [default: now]
+    #[arg(long, value_name = "TIME", requires = "append")]
+    time: Option<Moment>,
 
     /// The distance that queries will mostly ask for, and their default
     #[arg(short = 'k', default_value_t = 3, value_name = "K")]
@@ -170,47 +186,17 @@ pub struct Args {
     reading: InputArgs,
 }
 
-/// `auto`, or a value.
-#[derive(Clone, Debug)]
-enum Auto<T> {
-    Auto,
-    Given(T),
-}
-
-impl<T> Auto<T> {
-    fn is_given(&self) -> bool {
-        matches!(self, Auto::Given(_))
+impl Args {
+    /// The store that is written.
+    fn output(&self) -> &Path {
+        // The command line has one of them.
+        self.output.as_deref().or(self.append.as_deref()).unwrap_or(Path::new(""))
     }
-
-    fn given(self) -> Option<T> {
-        match self {
-            Auto::Auto => None,
-            Auto::Given(value) => Some(value),
-        }
-    }
-}
-
-impl<T: FromStr> FromStr for Auto<T> {
-    type Err = T::Err;
-
-    fn from_str(text: &str) -> Result<Self, T::Err> {
-        match text {
-            "auto" => Ok(Auto::Auto),
-            _ => text.parse().map(Auto::Given),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum CodecArg {
-    Auto,
-    Xor,
-    Gap,
 }
 
 /// Packs, and prints the summary.
 pub fn run(mut args: Args) -> Result<(), Failure> {
-    let mode = args.ids.mode()?;
+    let mode = stores::resolve(&args, args.ids.mode()?)?;
     args.reading = args.reading.with_ids(mode.wish()).with_memory(memory_limit(&args));
     target::check_apart(&args)?;
     if args.dry_run {
@@ -221,28 +207,35 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let progress = Progress::new(args.progress.unwrap_or(quiet));
     let work = Interruptible::default();
     let packer = packer(&args)?;
-    packer.check_target(&args.output)?;
-    let inputs = check_inputs(&args)?;
+    packer.check_target(args.output())?;
+    if args.append.is_some() {
+        append::prepare(args.output(), mode.is_some())?;
+    }
+    let inputs = feed(&args).check()?;
     let told = progress.clone();
     let execution = execution(&args)?
-        .memory(inputs.memory(&args))
+        .memory(memory_beside(&inputs, &args))
         .cancel(work.cancel.clone())
         .on_progress(move |at| told.packing(&at));
     let packer = packer.execution(execution);
-    let mut handing = Handing::new(mode, &args.output, args.force)?;
-    work.set(packer.start(&args.output)?);
+    let mut handing = Handing::new(mode, args.output(), args.force)?;
+    work.set(packer.start(args.output())?);
     let (bar, temporary) = (progress.clone(), handing.temporary());
-    work.watch(move |signal| {
+    work.watch(move |signal, session| {
         // Destructors do not run.
+        drop(session);
         temporary.iter().for_each(|path| drop(fs::remove_file(path)));
         bar.finish();
         // Standard error may be gone, with its terminal.
         let _ = writeln!(io::stderr(), "fpstore: {}", Failure::Signal(signal).line());
     })?;
-    let read = read_all(&args, inputs.bytes, &progress, &work, &mut handing);
+    let read =
+        feed(&args).read(inputs.bytes, &progress, |records| handing.hand_over(records, &work));
     let result = read.and_then(|read| {
-        if read.fingerprints == 0 && !args.allow_empty {
-            target::check_empty(&args.output)?;
+        match (read.fingerprints, &args.append) {
+            (0, Some(store)) => return Err(append::nothing(store)),
+            (0, None) if !args.allow_empty => target::check_empty(args.output())?,
+            _ => {}
         }
         let map = handing.finish();
         let summary = work.end(|session| match map {
@@ -260,23 +253,20 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         (result, _) => result?,
     };
     if summary.distinct == 0 {
-        target::warn_empty(&args.output);
+        target::warn_empty(args.output());
     }
     summary::print(&args, &summary, skipped, start.elapsed().as_secs_f64())
 }
 
 fn packer(args: &Args) -> Result<Packer, Failure> {
-    let codec = match args.codec {
-        CodecArg::Auto => None,
-        CodecArg::Xor => Some(Codec::Xor),
-        CodecArg::Gap => Some(Codec::Gap),
-    };
     let mut packer = Packer::new()
         .radius(args.radius)
         .objective(args.prefer)
-        .codec(codec)
+        .codec(args.codec.given())
         .low_bits(args.low_bits.clone().given())
         .replace(args.force)
+        .append(args.append.is_some())
+        .append_at(args.time.map(|time| time.0))
         .execution(execution(args)?);
     if let Some(design) = args.design.clone().given() {
         packer = packer.design(design);
@@ -299,89 +289,25 @@ fn execution(args: &Args) -> Result<Execution, Failure> {
     Ok(execution)
 }
 
-/// What the inputs held.
-struct Read {
-    fingerprints: u64,
-    skipped: u64,
-}
-
-/// Reads all inputs, of so many `bytes` where that is known, into the session.
-fn read_all(
-    args: &Args,
-    bytes: Option<u64>,
-    progress: &Progress,
-    work: &Interruptible,
-    handing: &mut Handing,
-) -> Result<Read, Failure> {
-    progress.start_reading(bytes);
-    let (mut records, mut bytes_before, mut fingerprints) = (Records::default(), 0, 0);
-    let mut skipped = Skipped::new(args.quiet);
-    for path in &args.input {
-        let mut source = Source::open(path, &args.reading)?;
-        loop {
-            let more = source.read(&mut records);
-            progress.beside(|| skipped.tell(&mut records));
-            let more = more?;
-            if !more || records.fingerprints.len() >= PIECE || records.ids.bytes() >= PIECE_BYTES {
-                fingerprints += records.fingerprints.len() as u64;
-                handing.hand_over(&records, work)?;
-                records.clear();
-                progress.read(bytes_before + source.bytes_read(), fingerprints);
-            }
-            if !more {
-                break;
-            }
-        }
-        bytes_before += source.bytes_read();
-    }
-    progress.beside(|| skipped.tell_count(records.next_number()));
-    Ok(Read { fingerprints, skipped: skipped.count() })
-}
-
 /// The most memory that the process may take.
 fn memory_limit(args: &Args) -> u64 {
     args.memory.map_or_else(memory::default_limit, |size| size.0)
 }
 
-/// What is known of the inputs before they are read.
-struct Inputs {
-    /// The bytes of all, if all are regular files.
-    bytes: Option<u64>,
-    /// What the reader of one of them buffers, at most.
-    buffer_bytes: u64,
-}
-
-impl Inputs {
-    /// The memory that is left for the store.
-    fn memory(&self, args: &Args) -> u64 {
-        let limit = memory_limit(args);
-        // What is less than the least is refused, or raised to it.
-        limit.saturating_sub(self.buffer_bytes).max(limit.min(memory::LEAST))
+/// The inputs.
+fn feed(args: &Args) -> Feed<'_> {
+    Feed {
+        inputs: &args.input,
+        reading: &args.reading,
+        quiet: args.quiet,
+        follow: false,
+        stored_ids: !args.ids.are_unwanted(),
     }
 }
 
-/// Finds what is wrong with a later input before an earlier one takes its time.
-fn check_inputs(args: &Args) -> Result<Inputs, Failure> {
-    if args.input.iter().filter(|path| is_stdin(path)).count() > 1 {
-        let message = "standard input: can be read only once; give `-` once";
-        return Err(Failure::Usage(message.to_string()));
-    }
-    let (mut bytes, mut buffer_bytes) = (Some(0), 0);
-    for path in &args.input {
-        // To open a pipe, and to close it again, would break it for its writer.
-        let pipe = fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir());
-        let length = match pipe {
-            true => None,
-            false => {
-                let mut source = Source::open(path, &args.reading)?;
-                let length = source.length();
-                if length.is_some() && !is_stdin(path) {
-                    buffer_bytes = source.buffer_bytes()?.max(buffer_bytes);
-                }
-                length
-            }
-        };
-        bytes = bytes.zip(length).map(|(sum, length): (u64, u64)| sum.saturating_add(length));
-    }
-    Ok(Inputs { bytes, buffer_bytes })
+/// The memory that the inputs leave for the store.
+fn memory_beside(inputs: &Known, args: &Args) -> u64 {
+    let limit = memory_limit(args);
+    // What is less than the least is refused, or raised to it.
+    limit.saturating_sub(inputs.buffer_bytes).max(limit.min(memory::LEAST))
 }

@@ -5,9 +5,14 @@ use std::path::PathBuf;
 use fpstore::{BitRange, IdStats, SegmentStats, Stats, Store, TableStats};
 use serde::Serialize;
 
+mod living;
+
+use living::{FullMergeReport, LivingReport};
+
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::{TableReport, bits_against_bound, per_fingerprint};
+use crate::times;
 
 const AFTER_HELP: &str = "\
 Of each table, which is a sorted copy of all fingerprints, it tells
@@ -27,6 +32,18 @@ Of each table, which is a sorted copy of all fingerprints, it tells
                         would need
 
 Of ids it tells how many there are, and what the parts of their file take.
+
+Of a store that is written to it tells also
+  log            what stands in no segment yet, which every process that opens
+                 the store reads
+  deletions      such as segments need to know until a merge has applied them
+  written        bytes written for each byte inserted, with logs and merges: the
+                 write amplification
+  writers        whether they are slowed now, and the rule: each segment over
+                 some number, but for one in each window, delays each insertion
+                 and deletion; and so does memory for records that fills up
+                 while those before are made a segment. Nothing is refused
+  full merge     what `fpstore merge --full` would bring, as predicted
 `fpstore glossary` explains the words.";
 
 /// Shows how a store is built and how well it is compressed
@@ -59,6 +76,10 @@ struct StoreReport {
     /// Strings of the id map; null where ids are just numbers.
     id_map_strings: Option<u64>,
     segments: Vec<SegmentReport>,
+    /// Null for a store that was never written in place.
+    living: Option<LivingReport>,
+    /// Null where there is nothing to merge.
+    full_merge: Option<FullMergeReport>,
 }
 
 #[derive(Serialize)]
@@ -69,6 +90,9 @@ struct SegmentReport {
     tables: Vec<TableReport>,
     /// Null without ids.
     ids: Option<IdReport>,
+    /// When its window of time begins; null without windows.
+    since: Option<String>,
+    deletions: u64,
 }
 
 /// The ids of a segment in JSON.
@@ -93,7 +117,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let name = args.store.display().to_string();
     let mut output = Output::stdout();
     if args.json {
-        output.json(&report(&store, name, &stats, strings))?;
+        output.json(&report(&store, name, &stats, strings)?)?;
     } else {
         print(&mut output, &store, &name, &stats, strings, args.details)?;
     }
@@ -105,15 +129,17 @@ fn report(
     store: String,
     stats: &Stats,
     id_map_strings: Option<u64>,
-) -> StoreReport {
+) -> Result<StoreReport, Failure> {
     let segment = |segment: &SegmentStats| SegmentReport {
         segment: segment.number,
         design: segment.design.to_string(),
         fingerprints: segment.count,
         tables: segment.tables.iter().map(TableReport::new).collect(),
         ids: segment.ids.as_ref().map(id_report),
+        since: segment.since.map(times::moment),
+        deletions: segment.deletions,
     };
-    StoreReport {
+    Ok(StoreReport {
         store,
         store_id: format!("{:032x}", opened.id()),
         generation: opened.generation(),
@@ -123,7 +149,9 @@ fn report(
         bytes_per_fingerprint: per_fingerprint(stats.bytes as f64, stats.fingerprints),
         id_map_strings,
         segments: stats.segments.iter().map(segment).collect(),
-    }
+        living: stats.living.as_ref().map(|living| LivingReport::new(opened, living)),
+        full_merge: FullMergeReport::new(opened, stats)?,
+    })
 }
 
 fn id_report(ids: &IdStats) -> IdReport {
@@ -162,7 +190,7 @@ fn print(
     print_identity(output, store, details)?;
     for segment in &stats.segments {
         output.line(&format!(
-            "segment {}: design {}, {} fingerprints in {}",
+            "segment {}: design {}, {} fingerprints in {}{}",
             segment.number,
             segment.design,
             segment.count,
@@ -170,6 +198,7 @@ fn print(
                 1 => "1 table".to_string(),
                 tables => format!("each of {tables} tables"),
             },
+            living::of_segment(segment),
         ))?;
         for table in &segment.tables {
             print_table(output, table, details)?;
@@ -181,7 +210,7 @@ fn print(
     if let Some(strings) = strings {
         output.line(&format!("ids are the numbers of {strings} strings in an id map"))?;
     }
-    Ok(())
+    living::print(output, store, stats)
 }
 
 /// Which store this is, and what of it is not known here.

@@ -12,7 +12,9 @@ use crate::units::plural;
 const AFTER_HELP: &str = "\
 Reads the whole store and checks all checksums, that keys ascend, that padding
 is zero, that every table of a segment holds the same set, that routers and
-histograms are what the blocks give, and that ids belong to the fingerprints.
+histograms are what the blocks give, and that ids belong to the fingerprints. Of a
+store that is written to it checks also the deletions, and the log as far as it
+goes; behind the last whole record there may be a torn one, after a crash.
 
 The first thing that is wrong is told in one line on standard error, with the
 file, the byte and the rule of the format that is broken; the exit code is 2.";
@@ -72,6 +74,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         if store.has_ids() {
             let what = "that they belong to these fingerprints, and ascend";
             output.line(&format!("checked {} ids: {what}", checked.ids))?;
+        }
+        if store.stats()?.living.is_some() {
+            output.line(&format!(
+                "checked {}, {} of the log: checksums, order, and that none is missing",
+                plural(checked.deletions, "deletion"),
+                plural(checked.log_operations, "operation"),
+            ))?;
         }
         if let Some(map) = &map {
             let (strings, bytes) = (map.tag().string_count, map.tag().file_bytes);

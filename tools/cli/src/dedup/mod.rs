@@ -6,7 +6,7 @@ mod summary;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use fpstore::{Clusters, Execution, Keep, Pair, Store};
+use fpstore::{Clusters, Execution, Keep, Pair, Snapshot, Store};
 
 use crate::failure::Failure;
 use crate::ids::IdOutputArgs;
@@ -17,6 +17,7 @@ use crate::pairs::{PairFormat, PairReader};
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::table::{self, TableArgs};
 use crate::target::{self, TargetArgs};
+use crate::times::TimesArgs;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -133,6 +134,9 @@ pub struct Args {
     quiet: bool,
 
     #[command(flatten)]
+    times: TimesArgs,
+
+    #[command(flatten)]
     id_output: IdOutputArgs,
 }
 
@@ -162,9 +166,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if args.output == Shape::Parquet {
         table::check_parquet("dedup", args.target.to.is_some())?;
     }
-    let store = Store::open(&args.store)?;
+    let opened = Store::open(&args.store)?;
+    let store = args.times.of(opened.snapshot(), &args.store)?;
     check(args, &store)?;
-    let map = args.id_output.open_map(&store)?;
+    let map = args.id_output.open_map(&opened)?;
     let target = args.target.claim()?;
     let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
@@ -182,7 +187,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Finds options that do not fit the store.
-fn check(args: &Args, store: &Store) -> Result<(), Failure> {
+fn check(args: &Args, store: &Snapshot) -> Result<(), Failure> {
     let what = match (store.has_ids(), args.per, args.keep) {
         (false, Per::Id, _) => "has no ids; leave --per id out",
         (false, _, KeepArg::First) => {
@@ -193,15 +198,15 @@ fn check(args: &Args, store: &Store) -> Result<(), Failure> {
         }
         _ => return Ok(()),
     };
-    Err(Failure::Usage(format!("{}: {what}", store.path().display())))
+    Err(Failure::Usage(format!("{}: {what}", args.store.display())))
 }
 
 /// The distance of near duplicates.
-fn distance(args: &Args, store: &Store) -> u32 {
+fn distance(args: &Args, store: &Snapshot) -> u32 {
     args.radius.unwrap_or(store.radius())
 }
 
-fn clusters(args: &Args, store: &Store, progress: &Progress) -> Result<Clusters, Failure> {
+fn clusters(args: &Args, store: &Snapshot, progress: &Progress) -> Result<Clusters, Failure> {
     let radius = distance(args, store);
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let told = progress.clone();

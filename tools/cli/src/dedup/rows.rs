@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fpstore::{Clustered, Clusters, IdMap, Ids, Store};
+use fpstore::{Clustered, Clusters, IdMap, Ids, Snapshot};
 
 use super::{Args, Per, Shape};
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ const PASS_ON: usize = 1 << 15;
 /// Writes all rows.
 pub fn write(
     args: &Args,
-    store: &Store,
+    store: &Snapshot,
     map: Option<&IdMap>,
     clusters: &Clusters,
     target: Option<&Target>,
@@ -68,7 +68,7 @@ struct Text {
 impl To {
     fn new(
         args: &Args,
-        store: &Store,
+        store: &Snapshot,
         printer: &IdPrinter<'_>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
@@ -87,7 +87,7 @@ impl To {
             columns.push(("cluster", Kind::Number));
             columns.push(("representative", representative));
             columns.push(("keep", Kind::Flag));
-            let notes = table::notes(store, super::distance(args, store));
+            let notes = table::notes(&args.store, super::distance(args, store));
             let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;
             return Ok(To::Parquet(Box::new(table), store.has_ids()));
         }
@@ -122,7 +122,7 @@ impl To {
 }
 
 struct Writer<'a> {
-    store: &'a Store,
+    store: &'a Snapshot,
     printer: IdPrinter<'a>,
     to: To,
 }

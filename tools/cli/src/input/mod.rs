@@ -41,7 +41,7 @@ pub use batch::integer;
 pub use detect::is_text;
 pub use error::InputError;
 pub use reader::{IdKind, IdWish};
-pub use records::{Id, Records};
+pub use records::{Id, Record, Records};
 pub use skipped::Skipped;
 
 use delimited::{DelimitedReader, Separator};

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use fpstore::Store;
+use fpstore::Snapshot;
 use fpstore::files;
 use serde::{Deserialize, Serialize};
 
@@ -33,14 +33,25 @@ struct Notes {
 /// The join: another one cannot go on with the output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Of {
-    /// Of each store the length and the CRC of the manifest, which names the checksums of all
-    /// files.
-    stores: Vec<(u64, u32)>,
+    /// Of each store what tells its state.
+    stores: Vec<State>,
+    /// The times that are looked at.
+    times: String,
     k: u32,
     shard: (u64, u64),
     output: String,
     /// Whether ids are written, how many at most, and with which maps.
     ids: (bool, Option<u64>, Vec<Option<PathBuf>>),
+}
+
+/// The state of a store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct State {
+    /// Length and CRC of the manifest, which names the checksums of all files.
+    manifest: (u64, u32),
+    /// What is seen: the id of the store, its generation, and the last operation in its log. A store that is being
+    /// written may have another manifest by now.
+    seen: (String, u64, u64),
 }
 
 /// What is done.
@@ -63,12 +74,17 @@ pub struct Journal {
 }
 
 impl Of {
-    fn new(args: &Args, k: u32, stores: [Option<&Store>; 2]) -> Result<Self, Failure> {
+    fn new(args: &Args, k: u32, stores: [Option<&Snapshot>; 2]) -> Result<Self, Failure> {
         Ok(Self {
             stores: match args.resume {
-                true => stores.into_iter().flatten().map(tag).collect::<Result<_, _>>()?,
+                true => {
+                    let paths = [Some(&args.store), args.other.as_ref()];
+                    let stores = paths.into_iter().flatten().zip(stores.into_iter().flatten());
+                    stores.map(|(path, store)| state(path, store)).collect::<Result<_, _>>()?
+                }
                 false => Vec::new(),
             },
+            times: format!("{:?}", args.times),
             k,
             shard: (args.shard.index, args.shard.count),
             output: format!("{:?} {:?}", args.output, args.table),
@@ -87,7 +103,7 @@ impl Journal {
     pub fn of_whole(
         args: &Args,
         k: u32,
-        stores: [Option<&Store>; 2],
+        stores: [Option<&Snapshot>; 2],
     ) -> Result<Option<Self>, Failure> {
         let Some(to) = args.target.to.as_ref().filter(|to| args.resume && to.exists()) else {
             return Ok(None);
@@ -105,7 +121,7 @@ impl Journal {
     pub fn open(
         args: &Args,
         k: u32,
-        stores: [Option<&Store>; 2],
+        stores: [Option<&Snapshot>; 2],
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
         let path = args.target.to.as_ref().map(|path| beside(path, SUFFIX));
@@ -143,8 +159,8 @@ impl Journal {
         }
         if was != is {
             return fault(
-                "notes what a join with other options (-k, --shard, --output, ids) has done; give \
-                 the same",
+                "notes what a join with other options (-k, --shard, --output, --since, --until, ids) \
+                 has done; give the same, times as dates",
             );
         }
         if target.len()? < notes.done.bytes {
@@ -210,9 +226,13 @@ fn hex(fingerprint: u64) -> String {
     format!("{fingerprint:016x}")
 }
 
-/// Length and CRC of the manifest of a store.
-fn tag(store: &Store) -> Result<(u64, u32), Failure> {
-    let path = store.path().join("manifest.fps");
+/// The state of a store, as it is seen.
+fn state(path: &Path, store: &Snapshot) -> Result<State, Failure> {
+    let path = path.join("manifest.fps");
     let bytes = files::read_at_most(&path, MOST_MANIFEST_BYTES).map_err(failure(&path, "read"))?;
-    Ok((bytes.len() as u64, crc32fast::hash(&bytes)))
+    let sequence = store.stats()?.living.map_or(0, |living| living.sequence);
+    Ok(State {
+        manifest: (bytes.len() as u64, crc32fast::hash(&bytes)),
+        seen: (format!("{:032x}", store.id()), store.generation(), sequence),
+    })
 }

@@ -21,6 +21,7 @@ use crate::pairs::PairFormat;
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::table::{self, TableArgs};
 use crate::target::{self, Target, TargetArgs, beside};
+use crate::times::TimesArgs;
 
 /// What ids take, at most, while they are printed.
 const IDS_BYTES: u64 = 16 << 20;
@@ -123,6 +124,9 @@ pub struct Args {
     ids: bool,
 
     #[command(flatten)]
+    times: TimesArgs,
+
+    #[command(flatten)]
     id_output: IdOutputArgs,
 
     /// The same for store B
@@ -162,22 +166,24 @@ pub fn run(args: Args) -> Result<(), Failure> {
     check(&args, ids)?;
     let a = Store::open(&args.store)?;
     let b = args.other.as_ref().map(Store::open).transpose()?;
-    for store in [Some(&a), b.as_ref()].into_iter().flatten() {
-        if ids && !store.has_ids() {
-            let path = store.path().display();
-            return Err(Failure::Usage(format!("{path}: has no ids; leave --ids out")));
-        }
-    }
     let map_a = args.id_output.open_map(&a)?;
     let map_b = match (&args.id_map_b, &b) {
         (Some(path), Some(b)) => Some(IdMap::of_store(path, b)?),
         _ => None,
     };
+    let look = |store: &Store| {
+        if ids && !store.has_ids() {
+            let path = store.path().display();
+            return Err(Failure::Usage(format!("{path}: has no ids; leave --ids out")));
+        }
+        args.times.of(store.snapshot(), store.path())
+    };
+    let (a, b) = (look(&a)?, b.as_ref().map(look).transpose()?);
     let radius = args.radius.unwrap_or(a.radius());
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let for_ids = if ids { IDS_BYTES } else { 0 };
     let join = match &b {
-        Some(b) => a.join(b, radius),
+        Some(b) => a.join(b.clone(), radius),
         None => a.self_join(radius),
     };
     // Less than the least is refused.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fpstore::{IdMap, Pair, Store};
+use fpstore::{IdMap, Pair, Snapshot};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -28,7 +28,7 @@ const ENTRY_BYTES: usize = 64;
 #[derive(Clone, Copy)]
 pub struct Sides<'a> {
     /// The stores.
-    pub stores: [&'a Store; 2],
+    pub stores: [&'a Snapshot; 2],
     /// The maps of their ids.
     pub maps: [Option<&'a IdMap>; 2],
     /// Which ids are printed.

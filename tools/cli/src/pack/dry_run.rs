@@ -1,11 +1,12 @@
 //! `fpstore pack --dry-run`: what a pack would need.
 
-use fpstore::{IdMapWriter, PackEstimate};
+use fpstore::{IdMapWriter, PackEstimate, Store};
 use serde::Serialize;
 
 use super::room::Room;
-use super::{Args, IdMode, check_inputs, execution, packer};
+use super::{Args, IdMode, execution, feed, memory_beside, packer};
 use crate::failure::Failure;
+use crate::feed::is_store;
 use crate::input::{Id, Records, Source};
 use crate::output::Output;
 use crate::units;
@@ -45,10 +46,15 @@ struct Sample {
 /// Prints what the pack would need.
 pub(super) fn run(args: &Args, mode: &IdMode) -> Result<(), Failure> {
     let packer = packer(args)?;
-    packer.check_target(&args.output)?;
-    let packer = packer.execution(execution(args)?.memory(check_inputs(args)?.memory(args)));
+    packer.check_target(args.output())?;
+    let packer =
+        packer.execution(execution(args)?.memory(memory_beside(&feed(args).check()?, args)));
     let mut sample = Sample::default();
     for path in &args.input {
+        if is_store(path) {
+            sample.add_store(&Store::open(path)?)?;
+            continue;
+        }
         let source = Source::open(path, &args.reading)?;
         sample.add(source)?.ok_or_else(|| {
             let message = format!("{}: --dry-run needs regular files", path.display());
@@ -59,12 +65,29 @@ pub(super) fn run(args: &Args, mode: &IdMode) -> Result<(), Failure> {
     let estimate = match mode {
         IdMode::None => packer.estimate(sample.count)?,
         IdMode::Line | IdMode::Map(..) => packer.estimate_with_ids(sample.count, last)?,
-        IdMode::Column(_) => packer.estimate_with_ids(sample.count, sample.greatest)?,
+        IdMode::Column(_) | IdMode::Stored => {
+            packer.estimate_with_ids(sample.count, sample.greatest)?
+        }
     };
     print(args, mode, &sample, &estimate)
 }
 
 impl Sample {
+    /// Adds a store.
+    fn add_store(&mut self, store: &Store) -> Result<(), Failure> {
+        let stats = store.stats()?;
+        let ids = stats.segments.iter().filter_map(|segment| segment.ids);
+        let (mut pairs, mut bits) = (0, 0);
+        for ids in ids {
+            pairs += ids.ids;
+            bits = ids.id_bits.max(bits);
+        }
+        self.count = self.count.saturating_add(stats.fingerprints.max(pairs));
+        self.is_estimated |= stats.segments.len() > 1 || stats.living.is_some();
+        self.greatest = self.greatest.max(u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0));
+        Ok(())
+    }
+
     /// Adds an input, from its first records; `None` if its length is not known.
     fn add(&mut self, mut source: Source) -> Result<Option<()>, Failure> {
         let Some(length) = source.length() else { return Ok(None) };
@@ -97,8 +120,8 @@ impl Sample {
 /// What is there of what it needs.
 fn room(args: &Args, mode: &IdMode, estimate: &PackEstimate, map_bytes: u64) -> Room {
     let room = Room::new(estimate.memory_bytes)
-        .on_disk(&args.output, estimate.store_bytes)
-        .on_disk(args.tmp_dir.as_ref().unwrap_or(&args.output), estimate.temporary_bytes);
+        .on_disk(args.output(), estimate.store_bytes)
+        .on_disk(args.tmp_dir.as_deref().unwrap_or(args.output()), estimate.temporary_bytes);
     match mode {
         IdMode::Map(_, path) => room.on_disk(path, map_bytes),
         _ => room,
@@ -157,7 +180,7 @@ fn print(
             IdMode::Line | IdMode::Map(..) => {
                 lines.push(("ids", format!("{} of it", size(estimate.id_bytes))));
             }
-            IdMode::Column(_) => {
+            IdMode::Column(_) | IdMode::Stored => {
                 let greatest = format!("if none is greater than {}", sample.greatest);
                 lines.push(("ids", format!("{} of it, {greatest}", size(estimate.id_bytes))));
             }

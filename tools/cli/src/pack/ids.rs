@@ -2,41 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use fpstore::IdMapWriter;
 
 use crate::failure::Failure;
 use crate::input::{Id, IdKind, IdWish, Records};
 use crate::interrupt::Interruptible;
-
-/// The column that `--ids column` means where none is named.
-const COLUMN: &str = "id";
-
-const NO_ID: &str = "an input gave a record without its id; report this as a bug";
+use crate::record_ids::{NO_ID, RecordIdArgs, RecordIds};
 
 /// The ids that records get.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Ids")]
 pub(super) struct IdArgs {
-    /// What records have as ids: line is their number, from 0 on over all inputs, column the value
-    /// of a column [default: none; column with --id-column]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "none|line|column")]
-    ids: Option<IdsArg>,
-
-    /// The column of the ids, in tables and JSON: numbers from 0 to 2^64 - 1 [default: `id`]
-    #[arg(long, value_name = "NAME")]
-    id_column: Option<String>,
+    #[command(flatten)]
+    record: RecordIdArgs,
 
     /// The ids of the column are strings: keep them in this file, of which `query` takes them
     #[arg(long, value_name = "FILE")]
     id_map: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum IdsArg {
-    None,
-    Line,
-    Column,
 }
 
 /// The ids of a pack.
@@ -48,29 +30,29 @@ pub(super) enum IdMode {
     Line,
     /// Those of a column.
     Column(String),
+    /// Those that stores have.
+    Stored,
     /// The numbers of the records, of whose strings a column there is a map.
     Map(String, PathBuf),
 }
 
 impl IdArgs {
+    /// Whether there are to be none, whatever inputs have.
+    pub(super) fn are_unwanted(&self) -> bool {
+        self.record.are_unwanted()
+    }
+
     /// What they say together.
     pub(super) fn mode(&self) -> Result<IdMode, Failure> {
-        let fail = |message: &str| Err(Failure::Usage(message.to_string()));
-        let column = || self.id_column.clone().unwrap_or_else(|| COLUMN.to_string());
-        match (self.ids, &self.id_column, &self.id_map) {
-            (Some(IdsArg::None), Some(_), _) => {
-                fail("--id-column names ids, and --ids none wants none; leave one of them out")
+        match (self.record.ids()?, &self.id_map) {
+            (RecordIds::Column(column), Some(path)) => Ok(IdMode::Map(column, path.clone())),
+            (_, Some(_)) => {
+                let message = "--id-map keeps the strings of a column; name it with --id-column";
+                Err(Failure::Usage(message.to_string()))
             }
-            (Some(IdsArg::Line), Some(_), _) => {
-                fail("--id-column and --ids line are two kinds of ids; leave one of them out")
-            }
-            (Some(IdsArg::None | IdsArg::Line), None, Some(_)) | (None, None, Some(_)) => {
-                fail("--id-map keeps the strings of a column; name it with --id-column")
-            }
-            (Some(IdsArg::None) | None, None, None) => Ok(IdMode::None),
-            (Some(IdsArg::Line), None, None) => Ok(IdMode::Line),
-            (Some(IdsArg::Column) | None, _, None) => Ok(IdMode::Column(column())),
-            (Some(IdsArg::Column) | None, _, Some(path)) => Ok(IdMode::Map(column(), path.clone())),
+            (RecordIds::None, None) => Ok(IdMode::None),
+            (RecordIds::Line, None) => Ok(IdMode::Line),
+            (RecordIds::Column(column), None) => Ok(IdMode::Column(column)),
         }
     }
 }
@@ -79,7 +61,7 @@ impl IdMode {
     /// What readers shall give.
     pub(super) fn wish(&self) -> Option<IdWish> {
         match self {
-            IdMode::None | IdMode::Line => None,
+            IdMode::None | IdMode::Line | IdMode::Stored => None,
             IdMode::Column(column) => Some(IdWish::new(column, IdKind::Number)),
             IdMode::Map(column, _) => Some(IdWish::new(column, IdKind::Text)),
         }
@@ -125,7 +107,7 @@ impl Handing {
         self.pairs.clear();
         for record in records.iter() {
             let id = match (&self.mode, record.id, &mut self.map) {
-                (IdMode::Column(_), Some(Id::Number(id)), _) => id,
+                (IdMode::Column(_) | IdMode::Stored, Some(Id::Number(id)), _) => id,
                 (IdMode::Map(..), Some(Id::Text(text)), Some(map)) => {
                     while map.len() < record.number {
                         map.push("")?;

@@ -118,9 +118,10 @@ pub(super) fn print(
     if args.json {
         output.json(&json(args, summary, skipped, seconds))?;
     } else if !args.quiet {
-        let store = args.output.display();
+        let store = args.output().display();
         let packed = units::plural(summary.distinct, "fingerprint");
-        output.line(&format!("{store}: {packed} packed in {seconds:.2} seconds"))?;
+        let done = if args.append.is_some() { "appended" } else { "packed" };
+        output.line(&format!("{store}: {packed} {done} in {seconds:.2} seconds"))?;
         for (name, value) in rows(args, summary, skipped) {
             output.line(&format!("  {name:<9}{value}"))?;
         }
@@ -196,7 +197,7 @@ fn reason(args: &Args, summary: &PackSummary) -> &'static str {
 fn json(args: &Args, summary: &PackSummary, skipped: u64, seconds: f64) -> Summary {
     let predicted = Predicted::new(summary);
     Summary {
-        store: args.output.display().to_string(),
+        store: args.output().display().to_string(),
         read: summary.read,
         skipped,
         distinct: summary.distinct,

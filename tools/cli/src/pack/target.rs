@@ -10,7 +10,7 @@ use crate::failure::Failure;
 
 /// Refuses an output that is an input as well.
 pub(super) fn check_apart(args: &Args) -> Result<(), Failure> {
-    let Ok(output) = fs::canonicalize(&args.output) else { return Ok(()) };
+    let Ok(output) = fs::canonicalize(args.output()) else { return Ok(()) };
     let is_output = |path: &&std::path::PathBuf| fs::canonicalize(path).is_ok_and(|p| p == output);
     match args.input.iter().find(is_output) {
         Some(path) => Err(Failure::Usage(format!(

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fpstore::{Answer, IdMap, Match, Store};
+use fpstore::{Answer, IdMap, Match, Snapshot};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -21,7 +21,7 @@ const TASK: usize = 32;
 /// Prints answers in the order of the queries.
 pub struct Printer<'a> {
     args: &'a Args,
-    store: &'a Store,
+    store: &'a Snapshot,
     map: Option<&'a IdMap>,
     /// Where answers are put together.
     pub pool: ThreadPool,
@@ -127,7 +127,7 @@ impl<'a> Printer<'a> {
     pub fn new(
         args: &'a Args,
         k: u32,
-        store: &'a Store,
+        store: &'a Snapshot,
         map: Option<&'a IdMap>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
@@ -223,12 +223,17 @@ impl<'a> Printer<'a> {
 }
 
 /// Whether ids of matches are printed.
-fn has_ids(args: &Args, store: &Store) -> bool {
+fn has_ids(args: &Args, store: &Snapshot) -> bool {
     store.has_ids() && !args.no_ids
 }
 
 impl To {
-    fn new(args: &Args, k: u32, store: &Store, target: Option<&Target>) -> Result<Self, Failure> {
+    fn new(
+        args: &Args,
+        k: u32,
+        store: &Snapshot,
+        target: Option<&Target>,
+    ) -> Result<Self, Failure> {
         let named = args.query_id_column.is_some();
         #[cfg(feature = "parquet")]
         if let (Shape::Parquet, Some(target)) = (args.output, target) {
@@ -238,7 +243,7 @@ impl To {
             columns.extend([("query", form), ("match", form), ("distance", Kind::Distance)]);
             let strings = args.id_output.id_map.is_some();
             columns.extend(has_ids(args, store).then_some(("ids", Kind::Ids { strings })));
-            let notes = table::notes(store, k);
+            let notes = table::notes(&args.store, k);
             let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;
             return Ok(To::Parquet(Box::new(table)));
         }

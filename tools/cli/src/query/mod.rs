@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use fpstore::{Batch, BatchPlan, Execution, Store};
+use fpstore::{Batch, BatchPlan, Execution, Snapshot, Store};
 
 use answers::{Answers, Printer, Query};
 
 use crate::failure::Failure;
+use crate::feed;
 use crate::ids::IdOutputArgs;
 use crate::input::{Id, IdKind, IdWish, InputArgs, Records, Skipped, Source};
 use crate::interrupt::Stopper;
@@ -19,6 +20,7 @@ use crate::options::radius;
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::table::{self, TableArgs};
 use crate::target::{self, Target, TargetArgs};
+use crate::times::TimesArgs;
 
 /// Queries from a pipe that are answered together: so few that none waits long for the others.
 const LIVE_QUERIES: usize = 64;
@@ -144,6 +146,9 @@ pub struct Args {
     no_ids: bool,
 
     #[command(flatten)]
+    times: TimesArgs,
+
+    #[command(flatten)]
     id_output: IdOutputArgs,
 
     #[command(flatten)]
@@ -180,8 +185,9 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     if args.output == Shape::Parquet {
         table::check_parquet("query", args.target.to.is_some())?;
     }
-    let queries = arguments(&args)?;
-    let store = Store::open(&args.store)?;
+    let queries = feed::of_arguments(&args.fingerprints, &args.reading)?;
+    let opened = Store::open(&args.store)?;
+    let store = args.times.of(opened.snapshot(), &args.store)?;
     let wish = args.query_id_column.as_ref().map(|name| IdWish::new(name, IdKind::Text));
     let reading = args.reading.with_ids(wish).with_memory(limit(&args));
     let source = match &args.from {
@@ -193,9 +199,9 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
                        file";
         return Err(Failure::Usage(message.to_string()));
     }
-    let map = args.id_output.open_map(&store)?;
+    let map = args.id_output.open_map(&opened)?;
     if args.output != Shape::Count && store.has_ids() && !args.no_ids {
-        args.id_output.hint(&store);
+        args.id_output.hint(&opened);
     }
     let target = args.target.claim()?;
     let progress = Progress::new(Mode::beside_rows(args.progress, false, target.is_some()));
@@ -234,24 +240,8 @@ fn limit(args: &Args) -> u64 {
     args.memory.map_or_else(memory::default_limit, |size| size.0)
 }
 
-/// The fingerprints among the arguments, all of which must be sound.
-fn arguments(args: &Args) -> Result<Records, Failure> {
-    if args.fingerprints.is_empty() {
-        return Ok(Records::default());
-    }
-    if args.reading.is_raw() {
-        let message = "argument 1: --format u64le is for bytes in a file; give --from FILE, or \
-                       --format hex or dec for arguments";
-        return Err(Failure::Usage(message.to_string()));
-    }
-    let mut queries = Records::default();
-    let mut source = Source::arguments(&args.fingerprints, &args.reading)?;
-    while source.read(&mut queries)? {}
-    Ok(queries)
-}
-
 struct Asker<'a> {
-    store: &'a Store,
+    store: &'a Snapshot,
     radius: u32,
     args: &'a Args,
     printer: Printer<'a>,

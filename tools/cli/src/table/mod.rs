@@ -89,8 +89,8 @@ pub fn header(names: &[&str]) -> Vec<u8> {
 
 /// What is noted in a file of Parquet about the store and the distance that it comes from.
 #[cfg(feature = "parquet")]
-pub fn notes(store: &fpstore::Store, k: u32) -> [(&'static str, String); 2] {
-    [("k", k.to_string()), ("store", store.path().display().to_string())]
+pub fn notes(store: &std::path::Path, k: u32) -> [(&'static str, String); 2] {
+    [("k", k.to_string()), ("store", store.display().to_string())]
 }
 
 /// Refuses Parquet where it cannot be written.

@@ -4,9 +4,17 @@ use std::process::Command;
 
 use crate::Scratch;
 
-const SUBCOMMANDS: [&str; 13] = [
+const SUBCOMMANDS: [&str; 21] = [
     "plan",
     "pack",
+    "create",
+    "insert",
+    "delete",
+    "flush",
+    "merge",
+    "expire",
+    "backup",
+    "repair",
     "query",
     "join",
     "merge-pairs",
@@ -37,7 +45,7 @@ fn the_help_answers_with_examples_formats_and_exit_codes() {
         "\n  parquet  ",
         "gzip, zstd, bzip2 or xz",
         "two's complement",
-        "Exit codes:\n  0  done; `query`: something matched\n  1  `query`: nothing matched; `bench compare`: something got slower\n  2  an error",
+        "Exit codes:\n  0  done; `query`: something matched\n  1  `query`: nothing matched; `bench compare`: something got slower;\n     `repair`: something was lost\n  2  an error",
     ] {
         assert!(help.contains(part), "no {part:?} in {help}");
     }

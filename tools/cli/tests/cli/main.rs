@@ -1,5 +1,7 @@
 //! Runs the real binary and holds it to its contract: what it prints where, and its exit codes.
 
+mod append;
+mod backup;
 mod bad_input;
 mod bad_records;
 #[cfg(unix)]
@@ -15,6 +17,8 @@ mod id_map;
 mod ids;
 mod inputs;
 mod join;
+mod living;
+mod living_stat;
 mod maintenance;
 mod oracle;
 mod pack;
@@ -26,6 +30,7 @@ mod plan;
 mod planted;
 mod progress;
 mod query;
+mod repair;
 #[cfg(feature = "parquet")]
 mod round_trips;
 mod scratch;
@@ -33,6 +38,7 @@ mod scratch;
 mod signals;
 mod tables;
 mod terminal;
+mod windows;
 mod writers;
 
 use crate::scratch::{Ran, Scratch, hex, raw, unhex};

@@ -1,0 +1,122 @@
+//! `fpstore backup`: a copy of a store, also while it is written.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use fpstore::{Backup, BackupSummary, Error};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::units;
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore backup pages.fps /backup/pages.fps
+  fpstore backup pages.fps /backup/pages.fps --incremental     every night
+
+DEST becomes a store: a state that STORE had while the command ran, with all that
+was committed when it began. STORE may be written meanwhile, and merged; nobody
+waits. Until DEST is whole it is none, or the state that it was before.
+
+Files of segments are linked where DEST is on the same file system: that takes
+neither time nor space, and no damage of the disk is survived. --copy makes copies.
+
+With --incremental DEST may hold an earlier backup: files that it has stay, new
+ones come, and such as the new state does not name go. What is no earlier state
+of the same store is refused.
+
+An id map is a file of its own, which never changes: copy it once.";
+
+/// Copies a store, also while it is written
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// The store
+    store: PathBuf,
+
+    /// Where the copy goes: a new or empty directory, or with --incremental an earlier backup
+    dest: PathBuf,
+
+    /// Bring an earlier backup up to date
+    #[arg(long)]
+    incremental: bool,
+
+    /// Copy files also where a link would do
+    #[arg(long)]
+    copy: bool,
+
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Print no summary but that of --json
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// The summary in JSON.
+#[derive(Serialize)]
+struct Summary {
+    store: String,
+    dest: String,
+    generation: u64,
+    segments: u64,
+    files: u64,
+    bytes: u64,
+    linked: u64,
+    kept: u64,
+    log_bytes: u64,
+    seconds: f64,
+}
+
+/// Makes the backup, and tells what it took.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let start = Instant::now();
+    let backup = Backup::new().incremental(args.incremental).copy(args.copy);
+    let done = backup.run(&args.store, &args.dest).map_err(|error| match error {
+        Error::Exists { path, .. } if !args.incremental => Failure::Usage(format!(
+            "{}: a store exists here already; choose another DEST, or give --incremental if it is an \
+             earlier backup",
+            path.display()
+        )),
+        Error::Exists { path, .. } => {
+            Failure::Usage(format!("{}: is the store itself; choose another DEST", path.display()))
+        }
+        other => other.into(),
+    })?;
+    print(args, &done, start.elapsed().as_secs_f64())
+}
+
+fn print(args: &Args, done: &BackupSummary, seconds: f64) -> Result<(), Failure> {
+    let mut output = Output::stdout();
+    if args.json {
+        output.json(&Summary {
+            store: args.store.display().to_string(),
+            dest: args.dest.display().to_string(),
+            generation: done.generation,
+            segments: done.segments,
+            files: done.files,
+            bytes: done.bytes,
+            linked: done.linked,
+            kept: done.kept,
+            log_bytes: done.log_bytes,
+            seconds,
+        })?;
+    } else if !args.quiet {
+        output.line(&format!(
+            "{}: generation {} of {}, {} in {} new ({} linked, {}) and {} that were there, {} of \
+             log; {seconds:.2} seconds",
+            args.dest.display(),
+            done.generation,
+            args.store.display(),
+            units::plural(done.segments, "segment"),
+            units::plural(done.files, "file"),
+            units::count(done.linked),
+            units::bytes(done.bytes as f64),
+            units::count(done.kept),
+            units::bytes(done.log_bytes as f64),
+        ))?;
+    }
+    output.flush()
+}

@@ -1,0 +1,216 @@
+//! `fpstore delete`: takes fingerprints, or ids of them, out of a store.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use fpstore::{Durability, Snapshot, Writer};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::feed::{self, Feed};
+use crate::input::{Id, IdKind, IdWish, InputArgs, Records};
+use crate::interrupt::Interruptible;
+use crate::output::Output;
+use crate::progress::{Mode, Progress};
+use crate::units;
+use crate::writing::{self, Durable};
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore delete pages.fps 8f3ac41e09b7d265 0x1f
+  fpstore delete pages.fps 8f3ac41e09b7d265 --id 17       one of its ids
+  fpstore delete pages.fps --from gone.txt
+  fpstore delete pages.fps --from gone.csv --id-column page_id
+  fpstore delete pages.fps --id-everywhere 17
+
+A fingerprint goes with all its ids. By --id, or by a column of ids in the files,
+it loses just these, and goes with the last one. What is not stored changes
+nothing; the summary tells how much of it was.
+
+There is no index by id: --id-everywhere reads all fingerprints and ids of the
+store, some 50 ns for each.
+
+A deletion is one more record in the log, and hides what was stored before. The
+space comes back when segments are merged, which happens by itself in time, or
+with `fpstore merge --full`. All is durable when the command ends.";
+
+/// Deletes fingerprints, or ids of them, from a store
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP, allow_negative_numbers = true)]
+pub struct Args {
+    /// The store, which `create` or `pack` wrote
+    store: PathBuf,
+
+    /// Fingerprints: hexadecimal, or decimal with --format dec
+    #[arg(value_name = "FP")]
+    fingerprints: Vec<String>,
+
+    /// Take only this id from each of these
+    #[arg(long, value_name = "ID", requires = "fingerprints")]
+    id: Option<u64>,
+
+    /// Files of fingerprints to delete; `-` is standard input; may be given several times
+    #[arg(long, value_name = "FILE")]
+    from: Vec<PathBuf>,
+
+    /// The column of ids in these files: take only those
+    #[arg(long, value_name = "NAME", requires = "from")]
+    id_column: Option<String>,
+
+    /// Take this id from all fingerprints that have it; reads the whole store
+    #[arg(long, value_name = "ID")]
+    id_everywhere: Option<u64>,
+
+    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
+    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    progress: Option<Mode>,
+
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// No progress but that of --progress, and no summary but that of --json
+    #[arg(short, long)]
+    quiet: bool,
+
+    #[command(flatten)]
+    reading: InputArgs,
+}
+
+/// What was deleted.
+#[derive(Default)]
+struct Deleted {
+    deletions: u64,
+    /// Of these such as were stored.
+    stored: u64,
+}
+
+/// The summary in JSON.
+#[derive(Serialize)]
+struct Summary {
+    store: String,
+    deletions: u64,
+    stored: u64,
+    skipped: u64,
+    seconds: f64,
+}
+
+/// Deletes, and tells how much.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let start = Instant::now();
+    if args.fingerprints.is_empty() && args.from.is_empty() && args.id_everywhere.is_none() {
+        let message = "delete: nothing to delete; name fingerprints after STORE, or give --from \
+                       FILE or --id-everywhere ID";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    let arguments = feed::of_arguments(&args.fingerprints, &args.reading)?;
+    let wish = args.id_column.as_ref().map(|name| IdWish::new(name, IdKind::Number));
+    let reading = args.reading.with_ids(wish);
+    let feed = Feed {
+        inputs: &args.from,
+        reading: &reading,
+        quiet: args.quiet,
+        follow: true,
+        stored_ids: true,
+    };
+    let known = feed.check()?;
+    let progress =
+        Progress::new(args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto }));
+    let work = Interruptible::default();
+    let writer = Durable::Group.options().open(&args.store)?;
+    let wants_ids = args.id.is_some() || args.id_column.is_some() || args.id_everywhere.is_some();
+    if wants_ids && !writer.snapshot().has_ids() {
+        let store = args.store.display();
+        return Err(Failure::Usage(format!("{store}: has no ids; delete fingerprints as a whole")));
+    }
+    work.set(writer);
+    writing::watch(&work, &progress)?;
+    let mut deleted = Deleted::default();
+    let mut delete = || {
+        writing::with(&work, |writer| deleted.delete(writer, &arguments, args.id))?;
+        let read = feed.read(known.bytes, &progress, |records| {
+            writing::with(&work, |writer| deleted.delete(writer, records, None))
+        })?;
+        if let Some(id) = args.id_everywhere {
+            let found = writing::with(&work, |writer| Ok(writer.delete_id(id)?))?;
+            deleted.deletions += found.len() as u64;
+            deleted.stored += found.len() as u64;
+        }
+        Ok(read)
+    };
+    let read = delete();
+    progress.finish();
+    let read = writing::close(&work, read)?;
+    print(args, &deleted, read.skipped, start.elapsed().as_secs_f64())
+}
+
+impl Deleted {
+    /// Deletes records, with this id or those that they have, and commits that.
+    fn delete(
+        &mut self,
+        writer: &Writer,
+        records: &Records,
+        id: Option<u64>,
+    ) -> Result<(), Failure> {
+        let (mut fingerprints, mut pairs) = (Vec::new(), Vec::new());
+        for record in records.iter() {
+            let own = match record.id {
+                Some(Id::Number(id)) => Some(id),
+                _ => None,
+            };
+            match id.or(own) {
+                Some(id) => pairs.push((record.fingerprint, id)),
+                None => fingerprints.push(record.fingerprint),
+            }
+        }
+        fingerprints.sort_unstable();
+        fingerprints.dedup();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let snapshot = writer.snapshot();
+        for &fingerprint in &fingerprints {
+            self.stored += u64::from(snapshot.contains(fingerprint)?);
+        }
+        for &(fingerprint, id) in &pairs {
+            self.stored += u64::from(has_id(&snapshot, fingerprint, id)?);
+        }
+        self.deletions += (fingerprints.len() + pairs.len()) as u64;
+        writer.delete_fingerprints(&fingerprints)?;
+        if !pairs.is_empty() {
+            writer.delete_batch(&pairs)?;
+        }
+        Ok(writer.commit(Durability::Group)?)
+    }
+}
+
+/// Whether an id of a fingerprint is stored.
+fn has_id(snapshot: &Snapshot, fingerprint: u64, id: u64) -> Result<bool, Failure> {
+    for stored in snapshot.ids(fingerprint)? {
+        let stored = stored?;
+        if stored >= id {
+            return Ok(stored == id);
+        }
+    }
+    Ok(false)
+}
+
+fn print(args: &Args, deleted: &Deleted, skipped: u64, seconds: f64) -> Result<(), Failure> {
+    let Deleted { deletions, stored } = *deleted;
+    let mut output = Output::stdout();
+    if args.json {
+        let store = args.store.display().to_string();
+        output.json(&Summary { store, deletions, stored, skipped, seconds })?;
+    } else if !args.quiet {
+        let skipped = match skipped {
+            0 => String::new(),
+            skipped => format!(", {} skipped", units::count(skipped)),
+        };
+        output.line(&format!(
+            "{}: {}, {} of what was stored{skipped}; {seconds:.2} seconds",
+            args.store.display(),
+            units::plural(deletions, "deletion"),
+            units::count(stored),
+        ))?;
+    }
+    output.flush()
+}

@@ -1,0 +1,180 @@
+//! All inputs of a command, one after the other, in pieces.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fpstore::{Snapshot, Store};
+
+use crate::failure::Failure;
+use crate::input::{Id, InputArgs, Records, Skipped, Source, is_stdin};
+use crate::progress::Progress;
+
+/// Fingerprints that are collected before they are handed on.
+const PIECE: usize = 1 << 15;
+/// Bytes of ids at which that happens as well.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Inputs, and how they are read.
+#[derive(Clone, Copy)]
+pub struct Feed<'a> {
+    /// Files; `-` is standard input.
+    pub inputs: &'a [PathBuf],
+    /// How they are read.
+    pub reading: &'a InputArgs,
+    /// Whether of records that were skipped only the number is told.
+    pub quiet: bool,
+    /// Whether what comes through a pipe is handed on as soon as it is there, and of an input with a fault what
+    /// stands before it.
+    pub follow: bool,
+    /// Whether stores among the inputs give their ids.
+    pub stored_ids: bool,
+}
+
+/// What is known of inputs before they are read.
+pub struct Known {
+    /// The bytes of all, if all are regular files.
+    pub bytes: Option<u64>,
+    /// What the reader of one of them buffers, at most.
+    pub buffer_bytes: u64,
+}
+
+/// What inputs held.
+#[derive(Clone, Copy, Default)]
+pub struct Read {
+    /// Fingerprints that were handed on.
+    pub fingerprints: u64,
+    /// Records that were skipped.
+    pub skipped: u64,
+}
+
+impl Feed<'_> {
+    /// Finds what is wrong with a later input before an earlier one takes its time.
+    pub fn check(&self) -> Result<Known, Failure> {
+        if self.inputs.iter().filter(|path| is_stdin(path)).count() > 1 {
+            let message = "standard input: can be read only once; give `-` once";
+            return Err(Failure::Usage(message.to_string()));
+        }
+        let (mut bytes, mut buffer_bytes) = (Some(0), 0);
+        for path in self.inputs {
+            if is_store(path) {
+                drop(Store::open(path)?);
+                bytes = None;
+                continue;
+            }
+            // To open a pipe, and to close it again, would break it for its writer.
+            let pipe = fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir());
+            let length = match pipe {
+                true => None,
+                false => {
+                    let mut source = Source::open(path, self.reading)?;
+                    let length = source.length();
+                    if length.is_some() && !is_stdin(path) {
+                        buffer_bytes = source.buffer_bytes()?.max(buffer_bytes);
+                    }
+                    length
+                }
+            };
+            bytes = bytes.zip(length).map(|(sum, length): (u64, u64)| sum.saturating_add(length));
+        }
+        Ok(Known { bytes, buffer_bytes })
+    }
+
+    /// Reads all inputs, of so many `bytes` where that is known, and hands their records on.
+    pub fn read(
+        &self,
+        bytes: Option<u64>,
+        progress: &Progress,
+        mut hand_over: impl FnMut(&Records) -> Result<(), Failure>,
+    ) -> Result<Read, Failure> {
+        progress.start_reading(bytes);
+        let (mut records, mut bytes_before, mut fingerprints) = (Records::default(), 0, 0);
+        let mut skipped = Skipped::new(self.quiet);
+        for path in self.inputs {
+            if is_store(path) {
+                let snapshot = Store::open(path)?.snapshot();
+                read_store(&snapshot, self.stored_ids, &mut records, |records| {
+                    fingerprints += records.fingerprints.len() as u64;
+                    hand_over(records)?;
+                    records.clear();
+                    progress.read(bytes_before, fingerprints);
+                    Ok(())
+                })?;
+                continue;
+            }
+            let mut source = match self.follow {
+                true => Source::follow(path, self.reading)?,
+                false => Source::open(path, self.reading)?,
+            };
+            loop {
+                let more = source.read(&mut records);
+                progress.beside(|| skipped.tell(&mut records));
+                let more = if self.follow { more } else { Ok(more?) };
+                let is_much =
+                    records.fingerprints.len() >= PIECE || records.ids.bytes() >= PIECE_BYTES;
+                if !matches!(more, Ok(true)) || is_much || source.is_live() {
+                    fingerprints += records.fingerprints.len() as u64;
+                    hand_over(&records)?;
+                    records.clear();
+                    progress.read(bytes_before + source.bytes_read(), fingerprints);
+                }
+                if !more? {
+                    break;
+                }
+            }
+            bytes_before += source.bytes_read();
+        }
+        progress.beside(|| skipped.tell_count(records.next_number()));
+        Ok(Read { fingerprints, skipped: skipped.count() })
+    }
+}
+
+/// The fingerprints among the arguments of a command, all of which must be sound; none if there are no
+/// arguments.
+pub fn of_arguments(arguments: &[String], options: &InputArgs) -> Result<Records, Failure> {
+    let mut records = Records::default();
+    if arguments.is_empty() {
+        return Ok(records);
+    }
+    if options.is_raw() {
+        let message = "argument 1: --format u64le is for bytes in a file; give --from FILE, or \
+                       --format hex or dec for arguments";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    let mut source = Source::arguments(arguments, options)?;
+    while source.read(&mut records)? {}
+    Ok(records)
+}
+
+/// Whether an input is a store, and no file.
+pub fn is_store(path: &Path) -> bool {
+    path.join("manifest.fps").is_file()
+}
+
+/// Hands on what a store holds, with its ids if they are wanted.
+fn read_store(
+    snapshot: &Snapshot,
+    with_ids: bool,
+    records: &mut Records,
+    mut hand_over: impl FnMut(&mut Records) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if !with_ids || !snapshot.has_ids() {
+        for fingerprint in snapshot.iter() {
+            records.fingerprints.push(fingerprint?);
+            if records.fingerprints.len() >= PIECE {
+                hand_over(records)?;
+            }
+        }
+        return hand_over(records);
+    }
+    for entry in snapshot.iter_with_ids() {
+        let (fingerprint, ids) = entry?;
+        for id in ids {
+            records.fingerprints.push(fingerprint);
+            records.ids.push(Id::Number(id?));
+            if records.fingerprints.len() >= PIECE {
+                hand_over(records)?;
+            }
+        }
+    }
+    hand_over(records)
+}

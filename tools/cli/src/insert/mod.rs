@@ -1,0 +1,296 @@
+//! `fpstore insert`: puts fingerprints into a store, all of them or those without a near one.
+
+mod verdicts;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::ValueEnum;
+use fpstore::{Verdict, Writer};
+use serde::Serialize;
+
+use verdicts::Verdicts;
+
+use crate::failure::Failure;
+use crate::feed::{Feed, Read, is_store};
+use crate::input::{InputArgs, Records};
+use crate::interrupt::Interruptible;
+use crate::options::radius;
+use crate::output::Output;
+use crate::progress::{Mode, Progress};
+use crate::record_ids::{RecordIdArgs, RecordIds};
+use crate::table::TableArgs;
+use crate::times::Moment;
+use crate::units;
+use crate::writing::{self, Durable};
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore insert pages.fps new.csv --id-column page_id
+  fpstore insert hashes.fps a.txt b.bin
+  hasher *.jpg | fpstore insert photos.fps - --ids line --first-id 1000
+  fpstore insert news.fps old.csv --id-column id --time 2026-11-20
+  crawler | fpstore insert pages.fps - --format jsonl --id-column id \\
+      -k 3 --unless-near > verdicts.tsv
+
+Where the store has ids each record needs one, else none has. What is stored
+already changes nothing. With --ids line the first record of all inputs has the
+number of --first-id.
+
+--unless-near asks before it inserts: a record with a stored one within K, also
+with one that the same command has inserted, is not inserted. For each record
+there is a row, in the order of the records:
+  tsv   id (where the store has ids), fingerprint, inserted or near, and of the
+        nearest one fingerprint and distance, both empty where it was inserted;
+        of several at that distance the least
+  json  an object for each, on a line of its own:
+{\"id\":\"7\",\"fingerprint\":\"8f3ac41e09b7d265\",\"verdict\":\"near\",
+\"near\":\"8f3ac41e09b7d264\",\"distance\":1}
+        which does not fit on one here; id, near and distance only where there
+        are such
+Records from a pipe are inserted as they come, and their rows are there at once.
+
+What was inserted is durable when the command ends, also where a bad record or
+SIGHUP, SIGINT or SIGTERM ends it: then what came before stays. --durability says what a crash before that keeps:
+  immediate  all of which a row was printed; else all but some 32,768 records
+  group      all but the last 50 ms
+  eventual   what segments hold
+Other processes see a record after that as well. A crash never leaves a part of
+what was inserted at once, nor a gap.
+
+Readers are not disturbed. There is one writer at a time; a second one fails.
+`fpstore --help` explains the formats of inputs.";
+
+/// Inserts fingerprints into a store, all or those without a near one
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// The store, which `create` or `pack` wrote
+    store: PathBuf,
+
+    /// Files of fingerprints; `-` reads standard input
+    #[arg(default_value = "-", hide_default_value = true)]
+    input: Vec<PathBuf>,
+
+    /// Insert only what has no stored fingerprint within the distance, and print a row for each record
+    #[arg(long)]
+    unless_near: bool,
+
+    /// That distance, 0 to 64 [default: that which the store was made for]
+    #[arg(short = 'k', value_name = "K", value_parser = radius, allow_negative_numbers = true)]
+    #[arg(requires = "unless_near")]
+    radius: Option<u32>,
+
+    /// How the rows of --unless-near are printed
+    #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
+    #[arg(value_name = "tsv|json", requires = "unless_near")]
+    output: Shape,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    /// What a crash keeps while the command runs
+    #[arg(long, value_enum, default_value = "group", hide_possible_values = true)]
+    #[arg(value_name = "immediate|group|eventual")]
+    durability: Durable,
+
+    /// The time of all records, where the store has windows: 2026-11-22, 2026-11-22T08:30:00Z,
+    /// seconds since 1970, or how long ago: 7d [default: now]
+    #[arg(long, value_name = "TIME")]
+    time: Option<Moment>,
+
+    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
+    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    progress: Option<Mode>,
+
+    /// Print the summary as one JSON object
+    #[arg(long, conflicts_with = "unless_near")]
+    json: bool,
+
+    /// No progress but that of --progress, and no summary but that of --json
+    #[arg(short, long)]
+    quiet: bool,
+
+    #[command(flatten)]
+    ids: RecordIdArgs,
+
+    /// The id of the first record with --ids line
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Ids")]
+    first_id: u64,
+
+    #[command(flatten)]
+    reading: InputArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Shape {
+    Tsv,
+    Json,
+}
+
+/// The summary in JSON.
+#[derive(Serialize)]
+struct Summary {
+    store: String,
+    inserted: u64,
+    skipped: u64,
+    seconds: f64,
+}
+
+/// Inserts, and prints what it came to.
+pub fn run(mut args: Args) -> Result<(), Failure> {
+    let start = Instant::now();
+    let is_tsv = args.unless_near && args.output == Shape::Tsv;
+    args.table.check("insert", is_tsv, None)?;
+    let ids = args.ids.ids()?;
+    if let Some(path) = args.input.iter().find(|path| is_store(path)) {
+        let (path, store) = (path.display(), args.store.display());
+        let message = format!("{path}: is a store; `fpstore pack {path} --append {store}` adds it");
+        return Err(Failure::Usage(message));
+    }
+    args.reading = args.reading.with_ids(ids.wish());
+    let feed = Feed {
+        inputs: &args.input,
+        reading: &args.reading,
+        quiet: args.quiet,
+        follow: true,
+        stored_ids: true,
+    };
+    let known = feed.check()?;
+    let mode = args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto });
+    let progress = Progress::new(Mode::beside_rows(Some(mode), args.quiet, !args.unless_near));
+    let work = Interruptible::default();
+    let k = open(&args, &ids, &work)?;
+    writing::watch(&work, &progress)?;
+    let mut inserting = Inserting::new(&args, ids, k)?;
+    let read = feed.read(known.bytes, &progress, |records| {
+        writing::with(&work, |writer| inserting.insert(writer, records))
+    });
+    progress.finish();
+    let read = writing::close(&work, read)?;
+    inserting.finish(&read, start.elapsed().as_secs_f64())
+}
+
+/// Opens the store for writing, and gives the distance that is asked for.
+fn open(args: &Args, ids: &RecordIds, work: &Interruptible<Writer>) -> Result<u32, Failure> {
+    let writer = args.durability.options().open(&args.store)?;
+    let snapshot = writer.snapshot();
+    let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", args.store.display())));
+    let living = snapshot.stats()?.living;
+    let (has_ids, window) = living.map_or((false, None), |living| (living.ids, living.window));
+    match (has_ids, ids.is_some()) {
+        (true, false) => return refused("has ids; give --ids line or --id-column NAME"),
+        (false, true) => return refused("has no ids; leave --ids and --id-column out"),
+        _ => {}
+    }
+    if snapshot.id_map().is_some() {
+        return refused(
+            "its ids are the numbers of strings in an id map, which does not grow; pack again",
+        );
+    }
+    if args.time.is_some() && window.is_none() {
+        return refused("has no windows of time; leave --time out, or create it with --window");
+    }
+    let radius = args.radius.unwrap_or(snapshot.radius());
+    work.set(writer);
+    Ok(radius)
+}
+
+/// Hands records to a writer, and tells what came of it.
+struct Inserting<'a> {
+    args: &'a Args,
+    ids: RecordIds,
+    k: u32,
+    verdicts: Option<Verdicts<'a>>,
+    pairs: Vec<(u64, u64)>,
+}
+
+impl<'a> Inserting<'a> {
+    fn new(args: &'a Args, ids: RecordIds, k: u32) -> Result<Self, Failure> {
+        let verdicts = match args.unless_near {
+            true => Some(Verdicts::new(args, ids.is_some())?),
+            false => None,
+        };
+        Ok(Self { args, ids, k, verdicts, pairs: Vec::new() })
+    }
+
+    /// Inserts records, and commits them.
+    fn insert(&mut self, writer: &Writer, records: &Records) -> Result<(), Failure> {
+        match self.verdicts {
+            Some(_) => self.insert_unless_near(writer, records)?,
+            None => self.insert_all(writer, records)?,
+        }
+        writer.commit(self.args.durability.of_commits())?;
+        self.verdicts.as_mut().map_or(Ok(()), Verdicts::pass_on)
+    }
+
+    fn insert_all(&mut self, writer: &Writer, records: &Records) -> Result<(), Failure> {
+        let time = self.args.time.map(|time| time.0);
+        if !self.ids.is_some() {
+            match time {
+                Some(time) => writer.insert_fingerprints_at(&records.fingerprints, time)?,
+                None => writer.insert_fingerprints(&records.fingerprints)?,
+            }
+            return Ok(());
+        }
+        self.pairs.clear();
+        for record in records.iter() {
+            let id = self.ids.of(&record, self.args.first_id)?.unwrap_or_default();
+            self.pairs.push((record.fingerprint, id));
+        }
+        match time {
+            Some(time) => writer.insert_batch_at(&self.pairs, time)?,
+            None => writer.insert_batch(&self.pairs)?,
+        }
+        Ok(())
+    }
+
+    fn insert_unless_near(&mut self, writer: &Writer, records: &Records) -> Result<(), Failure> {
+        for record in records.iter() {
+            let id = self.ids.of(&record, self.args.first_id)?;
+            let (fingerprint, k) = (record.fingerprint, self.k);
+            let verdict: Verdict = match self.args.time {
+                Some(time) => writer.check_and_insert_at(fingerprint, id, k, time.0)?,
+                None => writer.check_and_insert(fingerprint, id, k)?,
+            };
+            if let Some(verdicts) = &mut self.verdicts {
+                verdicts.push(fingerprint, id, &verdict)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what was inserted.
+    fn finish(self, read: &Read, seconds: f64) -> Result<(), Failure> {
+        let Self { args, verdicts, k, .. } = self;
+        let store = args.store.display();
+        let inserted = match verdicts {
+            Some(verdicts) => verdicts.finish()?,
+            None => read.fingerprints,
+        };
+        let skipped = match read.skipped {
+            0 => String::new(),
+            skipped => format!(", {} skipped", units::count(skipped)),
+        };
+        if args.unless_near {
+            if !args.quiet {
+                let near = units::count(read.fingerprints - inserted);
+                eprintln!(
+                    "fpstore: {} inserted, {near} near one within {k}{skipped}; {seconds:.2} seconds",
+                    units::count(inserted)
+                );
+            }
+            return Ok(());
+        }
+        let mut output = Output::stdout();
+        if args.json {
+            let (store, skipped) = (store.to_string(), read.skipped);
+            output.json(&Summary { store, inserted, skipped, seconds })?;
+        } else if !args.quiet {
+            let inserted = units::plural(inserted, "record");
+            output
+                .line(&format!("{store}: {inserted} inserted in {seconds:.2} seconds{skipped}"))?;
+        }
+        output.flush()
+    }
+}

@@ -1,0 +1,100 @@
+//! The rows of `--unless-near`.
+
+use std::io::Write;
+
+use fpstore::Verdict;
+
+use super::{Args, Shape};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::table::{self, Form};
+
+/// Prints a row for each record, once it is committed.
+pub(super) struct Verdicts<'a> {
+    args: &'a Args,
+    output: Output,
+    /// Rows of records that are not committed yet.
+    text: Vec<u8>,
+    inserted: u64,
+}
+
+impl<'a> Verdicts<'a> {
+    /// Gets ready for records with ids or without.
+    pub(super) fn new(args: &'a Args, with_ids: bool) -> Result<Self, Failure> {
+        let mut output = Output::stdout();
+        if args.table.header {
+            let names = ["id", "fingerprint", "verdict", "near", "distance"];
+            output.bytes(&table::header(&names[usize::from(!with_ids)..]))?;
+        }
+        Ok(Self { args, output, text: Vec::new(), inserted: 0 })
+    }
+
+    /// Keeps the row of a record.
+    pub(super) fn push(
+        &mut self,
+        fingerprint: u64,
+        id: Option<u64>,
+        verdict: &Verdict,
+    ) -> Result<(), Failure> {
+        let form = self.args.table.text();
+        let nearest = match verdict {
+            Verdict::Near(near) => near.first().map(|near| (near.fingerprint, near.distance)),
+            Verdict::Inserted => None,
+        };
+        self.inserted += u64::from(*verdict == Verdict::Inserted);
+        let to = &mut self.text;
+        let written = match self.args.output {
+            Shape::Tsv => push_tsv(to, form, (fingerprint, id), nearest),
+            Shape::Json => push_json(to, form, (fingerprint, id), nearest),
+        };
+        written.map_err(Failure::Output)
+    }
+
+    /// Prints the rows that were kept.
+    pub(super) fn pass_on(&mut self) -> Result<(), Failure> {
+        self.output.take(&mut self.text)?;
+        self.output.flush()
+    }
+
+    /// The number of records that were inserted, when all rows are printed.
+    pub(super) fn finish(mut self) -> Result<u64, Failure> {
+        self.pass_on()?;
+        Ok(self.inserted)
+    }
+}
+
+fn push_tsv(
+    to: &mut Vec<u8>,
+    form: Form,
+    (fingerprint, id): (u64, Option<u64>),
+    nearest: Option<(u64, u32)>,
+) -> std::io::Result<()> {
+    if let Some(id) = id {
+        write!(to, "{id}\t")?;
+    }
+    form.push(to, fingerprint);
+    let Some((near, distance)) = nearest else { return to.write_all(b"\tinserted\t\t\n") };
+    to.write_all(b"\tnear\t")?;
+    form.push(to, near);
+    writeln!(to, "\t{distance}")
+}
+
+fn push_json(
+    to: &mut Vec<u8>,
+    form: Form,
+    (fingerprint, id): (u64, Option<u64>),
+    nearest: Option<(u64, u32)>,
+) -> std::io::Result<()> {
+    to.push(b'{');
+    if let Some(id) = id {
+        write!(to, "\"id\":\"{id}\",")?;
+    }
+    to.write_all(b"\"fingerprint\":\"")?;
+    form.push(to, fingerprint);
+    let Some((near, distance)) = nearest else {
+        return to.write_all(b"\",\"verdict\":\"inserted\"}\n");
+    };
+    to.write_all(b"\",\"verdict\":\"near\",\"near\":\"")?;
+    form.push(to, near);
+    writeln!(to, "\",\"distance\":{distance}}}")
+}

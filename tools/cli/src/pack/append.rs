@@ -1,0 +1,35 @@
+//! What comes before a segment is appended to a store.
+
+use std::path::Path;
+
+use fpstore::{Store, WriterOptions};
+
+use crate::failure::Failure;
+
+/// Gets a store ready for records with ids or without: what stands in its log becomes a segment.
+pub(super) fn prepare(store: &Path, with_ids: bool) -> Result<(), Failure> {
+    let opened = Store::open(store)?;
+    let what = match (opened.has_ids(), with_ids) {
+        (true, false) => "has ids; give --ids line or --id-column NAME",
+        (false, true) => "has no ids; leave --ids and --id-column out",
+        _ => "",
+    };
+    if !what.is_empty() {
+        return Err(Failure::Usage(format!("{}: {what}", store.display())));
+    }
+    let living = opened.stats()?.living;
+    if living.is_none_or(|living| living.log_operations == 0) {
+        return Ok(());
+    }
+    let writer = WriterOptions::new().background(false).open(store)?;
+    writer.flush()?;
+    Ok(writer.close()?)
+}
+
+/// There is nothing to append.
+pub(super) fn nothing(store: &Path) -> Failure {
+    Failure::Usage(format!(
+        "{}: stays as it was: the inputs hold no fingerprint; check what wrote them",
+        store.display()
+    ))
+}

@@ -1,0 +1,210 @@
+//! `fpstore flush`, `merge` and `expire`: what a writer does with segments, at once instead of in time.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use fpstore::{Error, Execution, Snapshot, Writer, WriterOptions};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::interrupt::Interruptible;
+use crate::output::Output;
+use crate::progress::{Mode, Progress};
+use crate::times::{self, Moment};
+use crate::units;
+use crate::writing;
+
+const AFTER_FLUSH: &str = "\
+What was inserted and deleted last stands in a log, and each process that opens
+the store reads that into memory. A flush makes a segment of it, or one for each
+window of time. That happens by itself once there are half a million records.";
+
+const AFTER_MERGE: &str = "\
+Without --full it merges what a writer would merge in the background: small
+segments into larger ones, and such with many deletions. With --full all segments
+become one, or one for each window of time: the smallest and fastest store, from
+which what was deleted is gone. That reads and writes the whole store, and needs
+room for a second copy until it ends.
+
+Readers go on meanwhile. If the command is stopped or killed, the segments stay
+as they were.";
+
+const AFTER_EXPIRE: &str = "\
+Examples:
+  fpstore expire news.fps --before 300d          older than 300 days
+  fpstore expire news.fps --before 2026-01-01
+
+Drops all windows that end at TIME or earlier, without reading them, and their
+space is free at once. A window that ends later stays as a whole.";
+
+/// Makes a segment of what stands in the log of a store
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_FLUSH)]
+pub struct FlushArgs {
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Merges segments of a store
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_MERGE)]
+pub struct MergeArgs {
+    #[command(flatten)]
+    common: Common,
+
+    /// Merge all segments into one, or one for each window of time
+    #[arg(long)]
+    full: bool,
+}
+
+/// Drops the windows of time of a store that are too old
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_EXPIRE)]
+pub struct ExpireArgs {
+    #[command(flatten)]
+    common: Common,
+
+    /// Windows that end at this time or before it go: 2026-11-22, 2026-11-22T08:30:00Z, seconds
+    /// since 1970, or how long ago: 300d
+    #[arg(long, value_name = "TIME")]
+    before: Moment,
+}
+
+/// What all three take.
+#[derive(clap::Args)]
+struct Common {
+    /// The store, which `create` or `pack` wrote
+    store: PathBuf,
+
+    /// Threads to use, up to 1024; 0 for all cores
+    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
+    threads: u16,
+
+    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
+    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    progress: Option<Mode>,
+
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// No progress but that of --progress, and no summary but that of --json
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// What a store takes at a moment.
+struct Taken {
+    segments: u64,
+    bytes: u64,
+}
+
+/// The summary in JSON.
+#[derive(Serialize)]
+struct Summary {
+    store: String,
+    segments_before: u64,
+    segments_after: u64,
+    /// Of all files, logs included.
+    bytes_before: u64,
+    bytes_after: u64,
+    seconds: f64,
+}
+
+/// Makes segments of the log.
+pub fn flush(args: &FlushArgs) -> Result<(), Failure> {
+    run(&args.common, "flushed", |writer| Ok(writer.flush()?))
+}
+
+/// Merges segments.
+pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
+    run(&args.common, "merged", |writer| {
+        let merged = if args.full { writer.merge_all() } else { writer.merge() };
+        Ok(merged?)
+    })
+}
+
+/// Drops old windows.
+pub fn expire(args: &ExpireArgs) -> Result<(), Failure> {
+    let done = format!("expired what is older than {}", times::moment(args.before.0));
+    run(&args.common, &done, |writer| {
+        writer.expire(args.before.0).map(drop).map_err(|error| match error {
+            Error::InvalidOption { .. } => Failure::Usage(format!(
+                "{}: has no windows of time, so that nothing is known to be old; create it with \
+                 --window",
+                args.common.store.display()
+            )),
+            other => other.into(),
+        })
+    })
+}
+
+/// Opens the store for writing, does something with it, and tells what that came to.
+fn run(
+    args: &Common,
+    done: &str,
+    act: impl FnOnce(&Writer) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let start = Instant::now();
+    let progress =
+        Progress::new(args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto }));
+    let (work, told) = (Interruptible::default(), progress.clone());
+    let execution = Execution::new()
+        .threads(args.threads.into())
+        .cancel(Arc::clone(&work.cancel))
+        .on_progress(move |at| told.packing(&at));
+    // Nothing but what was asked for.
+    let options = WriterOptions::new().background(false).execution(execution);
+    let writer = options.open(&args.store)?;
+    let before = Taken::by(&args.store, &writer.snapshot())?;
+    work.set(writer);
+    writing::watch(&work, &progress)?;
+    let acted = writing::with(&work, |writer| {
+        act(writer)?;
+        Ok(writer.snapshot())
+    });
+    progress.finish();
+    let after = writing::close(&work, acted)?;
+    let after = Taken::by(&args.store, &after)?;
+    print(args, done, &before, &after, start.elapsed().as_secs_f64())
+}
+
+impl Taken {
+    fn by(path: &Path, snapshot: &Snapshot) -> Result<Self, Failure> {
+        let stats = snapshot.stats()?;
+        let bytes = stats.bytes.saturating_add(writing::log_bytes(path));
+        Ok(Self { segments: stats.segments.len() as u64, bytes })
+    }
+}
+
+fn print(
+    args: &Common,
+    done: &str,
+    before: &Taken,
+    after: &Taken,
+    seconds: f64,
+) -> Result<(), Failure> {
+    let mut output = Output::stdout();
+    if args.json {
+        output.json(&Summary {
+            store: args.store.display().to_string(),
+            segments_before: before.segments,
+            segments_after: after.segments,
+            bytes_before: before.bytes,
+            bytes_after: after.bytes,
+            seconds,
+        })?;
+    } else if !args.quiet {
+        output.line(&format!(
+            "{}: {done} in {seconds:.2} seconds; {} before, {} after; {} before, {} after",
+            args.store.display(),
+            units::plural(before.segments, "segment"),
+            units::count(after.segments),
+            units::bytes(before.bytes as f64),
+            units::bytes(after.bytes as f64),
+        ))?;
+    }
+    output.flush()
+}

@@ -1,0 +1,87 @@
+//! What the commands that write a store in place have in common.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::ValueEnum;
+use fpstore::{Durability, Error, Writer, WriterOptions};
+
+use crate::failure::{Failure, one_line, signal_name};
+use crate::interrupt::Interruptible;
+use crate::progress::Progress;
+
+/// What a crash keeps while a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Durable {
+    /// All that was committed.
+    Immediate,
+    /// All but the last moments.
+    Group,
+    /// What segments hold.
+    Eventual,
+}
+
+impl Durable {
+    /// What each piece is committed with.
+    pub fn of_commits(self) -> Durability {
+        match self {
+            Durable::Immediate => Durability::Immediate,
+            Durable::Group => Durability::Group,
+            Durable::Eventual => Durability::Eventual,
+        }
+    }
+
+    /// How the store is opened.
+    pub fn options(self) -> WriterOptions {
+        WriterOptions::new().durability(match self {
+            // Each call would wait for the disk, and a piece is committed as a whole.
+            Durable::Immediate => Durability::Group,
+            _ => self.of_commits(),
+        })
+    }
+}
+
+/// From now on a signal ends the command, and what was written before is durable.
+pub fn watch(work: &Interruptible<Writer>, progress: &Progress) -> Result<(), Failure> {
+    let bar = progress.clone();
+    work.watch(move |signal, writer| {
+        let rest = match writer.close() {
+            Ok(()) => "what was written before is durable".to_string(),
+            Err(error) => format!("what was written last may be lost: {error}"),
+        };
+        bar.finish();
+        let line = one_line(&format!("stopped by {}; {rest}", signal_name(signal)));
+        // Standard error may be gone, with its terminal.
+        let _ = writeln!(io::stderr(), "fpstore: {line}");
+    })
+}
+
+/// Does something with the writer, unless a signal took it.
+pub fn with<T>(
+    work: &Interruptible<Writer>,
+    act: impl FnOnce(&Writer) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    work.with(|writer| act(writer)).unwrap_or(Err(Error::Cancelled.into()))
+}
+
+/// Ends the writer, so that all is durable, also what was written before a failure.
+pub fn close<T>(work: &Interruptible<Writer>, done: Result<T, Failure>) -> Result<T, Failure> {
+    let closed = work.end(Writer::close);
+    if let Some(signal) = work.signal() {
+        return Err(Failure::Signal(signal));
+    }
+    let done = done?;
+    closed.unwrap_or(Err(Error::Cancelled))?;
+    Ok(done)
+}
+
+/// Bytes of the logs of the store at `path`.
+pub fn log_bytes(path: &Path) -> u64 {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let logs = entries.filter(|entry| {
+        let name = entry.file_name();
+        name.to_str().is_some_and(|name| name.starts_with("log-") && name.ends_with(".fpl"))
+    });
+    logs.filter_map(|log| log.metadata().ok()).map(|data| data.len()).sum()
+}

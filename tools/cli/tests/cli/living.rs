@@ -1,0 +1,249 @@
+//! Stores that are written in place: `create`, `insert`, `delete`, `flush`, `merge`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::oracle::{fingerprints, sorted};
+use crate::{Scratch, hex, raw};
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+/// Inserts what `csv` holds into the store `store`.
+fn insert_csv(scratch: &Scratch, csv: &str) {
+    scratch.run_with("insert store - --id-column id --format csv -q", csv.as_bytes()).succeeds();
+}
+
+#[test]
+fn a_created_store_takes_insertions_of_all_inputs_and_answers_queries() {
+    let scratch = Scratch::new();
+    let created = scratch.run("create store -k 4 --design halves --no-ids").succeeds().stdout;
+    assert_eq!(created, "store: created, empty, without ids, for k = 4\n");
+    let set = fingerprints(70, 3000);
+    let (first, rest) = set.split_at(1000);
+    scratch.write("first.txt", hex(first));
+    scratch.write("rest.bin", raw(rest));
+    let told = scratch.run("insert store first.txt rest.bin").succeeds().stdout;
+    assert!(told.starts_with("store: 3,000 records inserted in "), "{told}");
+    assert_eq!(scratch.dump("store"), sorted(&set));
+    let near = set[5] ^ 1;
+    let answer = scratch.run(&format!("query store {near:016x} -k 1")).succeeds().stdout;
+    assert!(answer.contains(&format!("{:016x}", set[5])), "{answer}");
+    scratch.run("verify store").succeeds();
+    let told = scratch.run("insert store first.txt --json").succeeds().stdout;
+    let told = json(&told);
+    assert_eq!((&told["store"], &told["inserted"]), (&"store".into(), &1000.into()));
+    assert_eq!(scratch.dump("store"), sorted(&set), "what is there already changes nothing");
+}
+
+#[test]
+fn what_cannot_be_created_is_refused() {
+    let scratch = Scratch::new();
+    scratch.pack("packed", &[1, 2], "");
+    scratch.run("create packed").fails_naming(&["packed", "exists"]);
+    scratch.run("create store --block-bytes 300").fails_naming(&["block bytes", "300"]);
+    scratch.run("create store --window 0").fails_naming(&["--window", "a second or longer"]);
+    scratch.run("create store --window soon").fails_naming(&["soon", "1d, 12h"]);
+    scratch.run("insert nothing").fails_naming(&["nothing", "[DIR-1] not a store"]);
+    assert!(!scratch.path("store").exists());
+}
+
+#[test]
+fn ids_are_those_of_columns_or_numbers_of_records() {
+    let scratch = Scratch::new();
+    scratch.run("create store -q").succeeds();
+    insert_csv(
+        &scratch,
+        "id,fingerprint\n7,000000000000000b\n9,000000000000000b\n8,ffffffffffffffff\n",
+    );
+    let ids = "--ids line --first-id 100";
+    scratch.run_with(&format!("insert store - {ids} -q"), b"0x1 0xb").succeeds();
+    let dump = scratch.run("dump store --ids").succeeds().stdout;
+    let expected = "0000000000000001\t100\n000000000000000b\t7,9,101\nffffffffffffffff\t8\n";
+    assert_eq!(dump, expected);
+    scratch.write("in", "0x1");
+    scratch.run("insert store in").fails_naming(&["store: has ids; give --ids line"]);
+    scratch.run("create plain --no-ids -q").succeeds();
+    scratch.run("insert plain in --ids line").fails_naming(&["plain: has no ids"]);
+    scratch.run("insert plain in --time 2026-01-01").fails_naming(&["has no windows", "--time"]);
+}
+
+#[test]
+fn a_packed_store_takes_insertions_and_deletions() {
+    let scratch = Scratch::new();
+    let set = fingerprints(71, 2000);
+    scratch.pack("store", &set, "--design single");
+    scratch.run_with("insert store -q", b"0x1 0x2").succeeds();
+    let mut expected = sorted(&set);
+    expected.extend([1, 2]);
+    assert_eq!(scratch.dump("store"), sorted(&expected));
+    scratch.run(&format!("delete store {:016x} -q", set[0])).succeeds();
+    expected.retain(|&fingerprint| fingerprint != set[0]);
+    assert_eq!(scratch.dump("store"), sorted(&expected));
+    scratch.run("verify store").succeeds();
+}
+
+#[test]
+fn an_id_map_does_not_grow() {
+    let scratch = Scratch::new();
+    scratch.write("pages.csv", "url,fingerprint\nhttp://a,0000000000000001\n");
+    scratch.run("pack pages.csv -o store --id-column url --id-map map -q").succeeds();
+    scratch.write("in", "0x2");
+    scratch.run("insert store in --ids line").fails_naming(&["store: its ids", "pack again"]);
+}
+
+#[test]
+fn unless_near_gives_a_verdict_for_each_record() {
+    let scratch = Scratch::new();
+    scratch.run("create store -q").succeeds();
+    let csv = "id,fingerprint\n1,00000000000000f0\n2,00000000000000f1\n3,0000000000ff0000\n";
+    scratch.write("in.csv", csv);
+    let ran = scratch.run("insert store in.csv --id-column id --unless-near --header");
+    assert_eq!(
+        ran.stdout,
+        "id\tfingerprint\tverdict\tnear\tdistance\n\
+         1\t00000000000000f0\tinserted\t\t\n\
+         2\t00000000000000f1\tnear\t00000000000000f0\t1\n\
+         3\t0000000000ff0000\tinserted\t\t\n"
+    );
+    assert!(ran.stderr.starts_with("fpstore: 2 inserted, 1 near one within 3; "), "{ran:?}");
+    let again = "insert store in.csv --id-column id --unless-near -k 0 --output json -q";
+    let rows: Vec<Value> = scratch.run(again).succeeds().stdout.lines().map(json).collect();
+    assert_eq!(
+        rows[0],
+        json(
+            r#"{"id":"1","fingerprint":"00000000000000f0","verdict":"near","near":"00000000000000f0","distance":0}"#
+        )
+    );
+    let inserted = r#"{"id":"2","fingerprint":"00000000000000f1","verdict":"inserted"}"#;
+    assert_eq!(rows[1], json(inserted));
+    assert_eq!(scratch.dump("store"), [0xf0, 0xf1, 0xff_0000]);
+    scratch.write("in", "0x1");
+    scratch.run("insert store in -k 3").fails_naming(&["--unless-near"]);
+    scratch.run("insert store in --header").fails_naming(&["--header"]);
+}
+
+#[test]
+fn verdicts_on_a_pipe_come_at_once_and_other_processes_see_what_was_inserted() {
+    let scratch = Scratch::new();
+    scratch.run("create store --no-ids -q").succeeds();
+    let mut command = scratch.command("insert store - --unless-near --format hex -q");
+    command.args(["--durability", "immediate"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();
+    for (sent, expected) in [
+        ("0xf0\n", "00000000000000f0\tinserted\t\t"),
+        ("0xf1\n", "00000000000000f1\tnear\t00000000000000f0\t1"),
+    ] {
+        stdin.write_all(sent.as_bytes()).unwrap();
+        assert_eq!(rows.next().unwrap().unwrap(), expected);
+    }
+    assert_eq!(scratch.dump("store"), [0xf0]);
+    scratch.run("insert store").fails_naming(&["store: another process is writing here"]);
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signal_ends_an_insertion_and_what_was_inserted_is_durable() {
+    let scratch = Scratch::new();
+    scratch.run("create store --no-ids -q").succeeds();
+    let mut command = scratch.command("insert store - --unless-near --format hex");
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"0xf0\n").unwrap();
+    let mut row = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut row).unwrap();
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert_eq!(output.status.code(), Some(143));
+    let told = "fpstore: stopped by SIGTERM; what was written before is durable\n";
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), told);
+    assert_eq!(
+        (row.as_str(), scratch.dump("store")),
+        ("00000000000000f0\tinserted\t\t\n", vec![0xf0])
+    );
+}
+
+#[test]
+fn a_bad_record_ends_an_insertion_and_what_stands_before_it_stays() {
+    let scratch = Scratch::new();
+    scratch.run("create store --no-ids -q").succeeds();
+    scratch.write("in.csv", "fingerprint\n1\n2\nx\n4\n");
+    scratch.run("insert store in.csv --digits hex").fails_naming(&["in.csv: line 4"]);
+    assert_eq!(scratch.dump("store"), [1, 2]);
+    let ran = scratch.run("insert store in.csv --digits hex --on-error skip --json");
+    assert_eq!(json(&ran.stdout)["skipped"], 1);
+    assert_eq!(scratch.dump("store"), [1, 2, 4]);
+}
+
+#[test]
+fn deletions_are_of_fingerprints_pairs_files_and_of_an_id_everywhere() {
+    let scratch = Scratch::new();
+    scratch.run("create store -q").succeeds();
+    insert_csv(
+        &scratch,
+        "id,fingerprint\n1,0000000000000001\n2,0000000000000001\n1,0000000000000002\n\
+         3,0000000000000003\n4,0000000000000004\n1,0000000000000005\n6,0000000000000005\n",
+    );
+    let told = scratch.run("delete store 3 4ff --json").succeeds().stdout;
+    let told = json(&told);
+    assert_eq!((&told["deletions"], &told["stored"]), (&2.into(), &1.into()));
+    scratch.run("delete store 1 --id 2 -q").succeeds();
+    scratch.write("gone.csv", "id,fingerprint\n6,0000000000000005\n6,0000000000000001\n");
+    let told = scratch.run("delete store --from gone.csv --id-column id").succeeds().stdout;
+    assert!(told.starts_with("store: 2 deletions, 1 of what was stored; "), "{told}");
+    let rest = "0000000000000001\t1\n0000000000000002\t1\n0000000000000004\t4\n\
+                0000000000000005\t1\n";
+    assert_eq!(scratch.run("dump store --ids").succeeds().stdout, rest);
+    let told = scratch.run("delete store --id-everywhere 1").succeeds().stdout;
+    assert!(told.starts_with("store: 3 deletions, 3 of what was stored; "), "{told}");
+    assert_eq!(scratch.dump("store"), [4]);
+    scratch.run_with("delete store --from - -q", b"0x4").succeeds();
+    assert_eq!(scratch.dump("store"), [0u64; 0]);
+    scratch.run("delete store").fails_naming(&["nothing to delete", "--from FILE"]);
+    scratch.run("delete store --id 3").fails_naming(&["FP"]);
+    scratch.run("create plain --no-ids -q").succeeds();
+    scratch.run("delete plain 1 --id 3").fails_naming(&["plain: has no ids"]);
+    scratch.run("delete plain --id-everywhere 3").fails_naming(&["plain: has no ids"]);
+    scratch.run("delete nothing 1").fails_naming(&["nothing", "not a store"]);
+}
+
+#[test]
+fn flush_and_merge_tell_segments_and_bytes() {
+    let scratch = Scratch::new();
+    scratch.run("create store --no-ids -q").succeeds();
+    let set = fingerprints(72, 3000);
+    let flush = |part: &[u64]| {
+        scratch.run_with("insert store - --format u64le -q", &raw(part)).succeeds();
+        json(&scratch.run("flush store --json").succeeds().stdout)
+    };
+    let summary = flush(&set[..1500]);
+    assert_eq!((&summary["segments_before"], &summary["segments_after"]), (&0.into(), &1.into()));
+    assert!(summary["bytes_after"].as_u64().unwrap() > 0, "{summary}");
+    let summary = flush(&set[1500..]);
+    assert_eq!((&summary["segments_before"], &summary["segments_after"]), (&1.into(), &2.into()));
+    let deleted = set[7];
+    scratch.run(&format!("delete store {deleted:016x} -q")).succeeds();
+    scratch.run("merge store -q").succeeds();
+    let told = scratch.run("merge store --full").succeeds().stdout;
+    assert!(told.starts_with("store: merged in ") && told.contains(", 1 after; "), "{told}");
+    let mut rest = sorted(&set);
+    rest.retain(|&fingerprint| fingerprint != deleted);
+    assert_eq!(scratch.dump("store"), rest);
+    let before = scratch.listing("store");
+    let names = || scratch.listing("store").into_iter().map(|(name, _)| name);
+    assert_eq!(names().filter(|name| name.starts_with("segment-")).count(), before.len() - 3);
+    scratch.run("verify store").succeeds();
+    scratch.run("flush nothing").fails_naming(&["nothing", "not a store"]);
+    scratch.run("expire store --before 1d").fails_naming(&["store: has no windows of time"]);
+    scratch.run("expire store --before yore").fails_naming(&["yore", "2026-11-22"]);
+}

@@ -1,0 +1,105 @@
+//! What `stat` and `verify` tell of stores that are written in place.
+
+use serde_json::Value;
+
+use crate::oracle::fingerprints;
+use crate::{Scratch, raw};
+
+fn stat(scratch: &Scratch) -> Value {
+    serde_json::from_str(&scratch.run("stat store --json").succeeds().stdout).unwrap()
+}
+
+#[test]
+fn stat_tells_of_log_windows_deletions_writes_and_what_a_merge_would_bring() {
+    let scratch = Scratch::new();
+    scratch.run("create store --no-ids --window 1d -q").succeeds();
+    let set = fingerprints(80, 9000);
+    for (part, day) in set.chunks(3000).zip(["2026-01-01", "2026-01-02", "2026-01-02"]) {
+        let line = format!("insert store - --format u64le -q --time {day}");
+        scratch.run_with(&line, &raw(part)).succeeds();
+        scratch.run("flush store -q").succeeds();
+    }
+    scratch.run(&format!("delete store {:016x} {:016x} -q", set[0], set[1])).succeeds();
+    scratch.run_with("insert store - -q --time 2026-01-03", b"0x5").succeeds();
+    let told = stat(&scratch);
+    let living = &told["living"];
+    assert_eq!((&living["ids"], &living["window_seconds"]), (&false.into(), &86_400.into()));
+    assert_eq!((&living["log_operations"], &living["log_insertions"]), (&3.into(), &1.into()));
+    assert_eq!(living["sequence"], 9003);
+    let log_bytes: u64 = scratch
+        .listing("store")
+        .iter()
+        .filter(|(name, _)| name.starts_with("log-"))
+        .map(|(_, bytes)| bytes)
+        .sum();
+    assert_eq!(living["log_bytes"], log_bytes);
+    let amplification = living["write_amplification"].as_f64().unwrap();
+    let ratio =
+        living["written_bytes"].as_f64().unwrap() / living["inserted_bytes"].as_f64().unwrap();
+    assert!(amplification > 0.5 && (amplification - ratio).abs() < 1e-9, "{amplification}");
+    assert_eq!(living["slowing"]["segments"], 1);
+    assert_eq!(living["slowing"]["delay_ns"], 0);
+    assert!(living["slowing"]["free_segments"].as_u64().unwrap() > 1);
+    let segments = told["segments"].as_array().unwrap();
+    let since: Vec<&str> = segments.iter().map(|at| at["since"].as_str().unwrap()).collect();
+    let days = ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z"];
+    assert_eq!(since, days);
+    let full = &told["full_merge"];
+    assert_eq!((&full["segments"], &full["segments_now"]), (&2.into(), &3.into()));
+    let (then, now) = (full["query_ns"].as_f64().unwrap(), full["query_ns_now"].as_f64().unwrap());
+    assert!(0.0 < then && then < now, "{full}");
+    let text = scratch.run("stat store").succeeds().stdout;
+    for part in [
+        ", window from 2026-01-02T00:00:00Z\n",
+        "log         3 operations, 1 insertion of them, in ",
+        "windows     2 in segments, of 1 day each, from 2026-01-01T00:00:00Z to 2026-01-02",
+        "deletions   0 deletions",
+        "written     ",
+        "writers     not slowed by segments now; 1 segment to merge, each over ",
+        "full merge  2 segments instead of 3, about ",
+    ] {
+        assert!(text.contains(part), "no {part:?} in {text}");
+    }
+    scratch.run("flush store -q").succeeds();
+    let told = stat(&scratch);
+    assert_eq!(
+        (&told["living"]["deletions"], &told["living"]["log_operations"]),
+        (&2.into(), &0.into())
+    );
+    scratch.run("merge store --full -q").succeeds();
+    let told = stat(&scratch);
+    assert_eq!(told["full_merge"], Value::Null);
+    assert_eq!(told["living"]["deletions"], 0);
+}
+
+#[test]
+fn a_packed_store_has_nothing_to_tell_of_writing() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[1, 2, 3], "");
+    let told = stat(&scratch);
+    assert_eq!((&told["living"], &told["full_merge"]), (&Value::Null, &Value::Null));
+    assert_eq!(told["segments"][0]["since"], Value::Null);
+    assert!(!scratch.run("verify store").succeeds().stdout.contains("log"));
+}
+
+#[test]
+fn verify_counts_deletions_and_what_the_log_holds() {
+    let scratch = Scratch::new();
+    scratch.run("create store --no-ids -q").succeeds();
+    scratch.run_with("insert store - -q", b"0x1 0x2 0x3").succeeds();
+    scratch.run("flush store -q").succeeds();
+    scratch.run("delete store 1 -q").succeeds();
+    scratch.run("flush store -q").succeeds();
+    for fingerprint in [2, 3] {
+        scratch.run(&format!("delete store {fingerprint} -q")).succeeds();
+    }
+    let text = scratch.run("verify store").succeeds().stdout;
+    assert!(text.contains("checked 1 deletion, 2 operations of the log: "), "{text}");
+    let log = scratch.listing("store").into_iter().find(|(name, _)| name.starts_with("log-"));
+    let name = format!("store/{}", log.unwrap().0);
+    let mut bytes = std::fs::read(scratch.path(&name)).unwrap();
+    // Of the first record, which the second one says was durable.
+    bytes[80] ^= 1;
+    std::fs::write(scratch.path(&name), bytes).unwrap();
+    scratch.run("verify store").fails_naming(&[&name, "corrupt", "[LOG-"]);
+}
