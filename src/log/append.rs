@@ -234,8 +234,8 @@ impl<S: Storage> LogWriter<S> {
         }
         let name = log_name(self.number);
         if self.file.is_none() {
-            self.written = 0;
-            let created = if self.durable_bytes == 0 {
+            let handed_over = self.durable_bytes + self.written as u64;
+            let created = if handed_over == 0 {
                 match self.storage.create(&name) {
                     // From an attempt that failed, or a writer that was stopped.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -244,7 +244,7 @@ impl<S: Storage> LogWriter<S> {
                     created => created,
                 }
             } else {
-                self.storage.reopen(&name, self.durable_bytes)
+                self.storage.reopen(&name, handed_over)
             };
             self.file = Some(created.map_err(self.error("open the log"))?);
         }
@@ -258,18 +258,12 @@ impl<S: Storage> LogWriter<S> {
                 Ok(())
             }
             Err(error) => {
-                // Nobody knows how much of it was written: the next attempt begins behind what is durable.
-                self.give_up();
+                // Nobody knows how much of it was written: the next attempt cuts it off. What was handed over before
+                // stays, lest it be lost if the program ends meanwhile.
+                self.file = None;
                 Err(self.error("write the log")(error))
             }
         }
-    }
-
-    /// Whatever was handed over and is not durable is to be handed over again.
-    fn give_up(&mut self) {
-        self.file = None;
-        self.written = 0;
-        self.next_written = self.next_durable;
     }
 
     /// Makes what was handed over durable.
@@ -288,7 +282,10 @@ impl<S: Storage> LogWriter<S> {
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         if let Err(error) = self.storage.sync(file) {
-            self.give_up();
+            // Whatever was handed over and is not durable is to be handed over again.
+            self.file = None;
+            self.written = 0;
+            self.next_written = self.next_durable;
             return Err(self.error("sync the log")(error));
         }
         if self.is_new {

@@ -67,15 +67,15 @@ impl Front {
         }
     }
 
-    /// Whether so many more insertions need a new generation.
+    /// Whether so many more operations need a new generation. Deletions take memory, too.
     pub(super) fn is_full(&self, more: usize) -> bool {
-        let records = self.active.records();
-        records > 0 && records + more as u64 > self.capacity as u64
+        let operations = self.active.operations();
+        operations > 0 && operations + more as u64 > self.capacity as u64
     }
 
     /// How full the active generation is, from 0 to 1.
     pub(super) fn fullness(&self) -> f64 {
-        self.active.records() as f64 / self.capacity as f64
+        self.active.operations() as f64 / self.capacity as f64
     }
 
     /// The sequence of the next operation.

@@ -1,6 +1,6 @@
 //! Operations on the disk that fail: nothing that was written is lost, and once they work again the writer goes on.
 
-use super::stage::{Found, SHAPES, Stage, alone, look};
+use super::stage::{Found, SHAPES, Stage, alone, look, open};
 use super::stops::thoroughness;
 use super::story::{Act, Author};
 use crate::error::Error;
@@ -133,4 +133,41 @@ fn an_expiry_that_failed_at_last_is_durable_once_it_succeeds() {
     let left = stage.disk.state().after_crash(Survives::all(Kept::Nothing));
     let found = look(&Simulated::new(left), std::slice::from_ref(stage.story.now()));
     assert_eq!(found.unwrap().unwrap().pairs(), [[14, 1]]);
+}
+
+#[test]
+fn what_was_handed_on_stays_if_a_later_write_fails_and_the_program_ends() {
+    let mut stage = Stage::new(Simulated::default(), SHAPES[2], 8).unwrap();
+    let insert = |fingerprint| Operation { change: Change::Insert, fingerprint, id: 0, window: 0 };
+    stage.succeed(&Act::Write(vec![insert(5)])).unwrap();
+    let log = Act::Log { durable: false };
+    stage.succeed(&log).unwrap();
+    stage.succeed(&Act::Write(vec![insert(6)])).unwrap();
+    let is_write = |step: &Step| matches!(step, Step::Write(_));
+    let plan = move |step: &Step| if is_write(step) { Fault::Full } else { Fault::None };
+    stage.disk.set_plan(Some(Box::new(plan)));
+    for _ in 0..3 {
+        expect_io(&stage.perform(&log).unwrap_err()).unwrap();
+        let killed = Simulated::new(stage.disk.state());
+        look(&killed, &stage.story.after_kill(None)).unwrap().unwrap();
+    }
+    stage.end().unwrap();
+}
+
+#[test]
+#[ignore = "what a failed sync leaves in memory alone would have to be written again when the log is opened"]
+fn a_log_that_failed_to_sync_while_it_was_opened_is_durable_once_that_succeeds() {
+    let mut stage = Stage::new(Simulated::default(), SHAPES[2], 8).unwrap();
+    let insert = Operation { change: Change::Insert, fingerprint: 5, id: 0, window: 0 };
+    stage.succeed(&Act::Write(vec![insert])).unwrap();
+    stage.succeed(&Act::Log { durable: false }).unwrap();
+    // The program ends, and the next one cannot sync what it reads.
+    let disk = Simulated::new(stage.disk.state());
+    let is_sync = |step: &Step| matches!(step, Step::Sync(_));
+    disk.set_plan(Some(Box::new(move |step| if is_sync(step) { Fault::Io } else { Fault::None })));
+    assert!(open(&disk, 8).is_err());
+    disk.set_plan(None);
+    open(&disk, 8).unwrap().write_log(true).unwrap();
+    let left = Simulated::new(disk.state().after_crash(Survives::all(Kept::Nothing)));
+    look(&left, std::slice::from_ref(stage.story.now())).unwrap().unwrap();
 }

@@ -105,13 +105,16 @@ fn run(seed: u64) -> Found<()> {
             Kind::Faults => {}
         }
         let durable = stage.story.after_crash(act);
-        let (state, allowed) = match random.below(4) {
+        let end = random.below(4);
+        let (state, allowed) = match end {
             // What was handed on may be lost by a sync that fails.
             0 if stage.disk.has_failed_to_sync() => (state.evicted(), durable.clone()),
             0 => (state, stage.story.after_kill(act)),
             _ => (state.after_crash(Survives::some(random.next())), durable.clone()),
         };
-        stage = reopen(Simulated::new(state), (allowed, durable), capacity, &mut random)?;
+        stage = reopen(Simulated::new(state), (allowed, durable), capacity, &mut random).map_err(
+            |error| format!("{} in {act:?}: {error}", if end == 0 { "killed" } else { "crashed" }),
+        )?;
     }
     stage.end()
 }
@@ -135,12 +138,14 @@ fn reopen(
         if let Err(error) = super::stage::open(&disk, capacity) {
             expect_io(&error)?;
         }
-        let state = disk.state();
+        let (state, has_failed) = (disk.state(), disk.has_failed_to_sync());
         let is_killed = random.coin();
-        let state =
-            if is_killed { state } else { state.after_crash(Survives::some(random.next())) };
-        disk = Simulated::new(state);
-        allowed = if is_killed { vec![model] } else { durable.clone() };
+        disk = Simulated::new(match (is_killed, has_failed) {
+            (true, true) => state.evicted(),
+            (true, false) => state,
+            (false, _) => state.after_crash(Survives::some(random.next())),
+        });
+        allowed = if is_killed && !has_failed { vec![model] } else { durable.clone() };
     }
     Stage::reopen(disk, &allowed, capacity)
 }

@@ -86,7 +86,7 @@ pub(super) fn crash_everywhere(
         for survives in of_step(number, effort.random) {
             report.states += 1;
             let after = state.after_crash(survives);
-            let goes_on = report.states % effort.one_in == 0;
+            let goes_on = report.states.is_multiple_of(effort.one_in);
             recover(after, &allowed, effort.capacity, goes_on.then_some(&mut author))
                 .map(|states| report.states += states)
                 .map_err(|error| format!("{survives:?}: {error}"))?;
