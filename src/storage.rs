@@ -25,8 +25,11 @@ pub(crate) trait Storage: ReadFiles + Send + Sync {
     fn read(&self, name: &str) -> io::Result<Vec<u8>>;
     /// Creates a file that must not exist.
     fn create(&self, name: &str) -> io::Result<Self::File>;
-    /// Opens a file that exists, cuts it to `len` bytes, and goes on behind them.
-    fn reopen(&self, name: &str, len: u64) -> io::Result<Self::File>;
+    /// Opens a file that exists, and goes on at offset `at`. What stands there is written over.
+    fn open_at(&self, name: &str, at: u64) -> io::Result<Self::File>;
+    /// Writes a file that begins with these bytes once more, since the system may have failed to write them and forgotten
+    /// it, and cuts it off behind them.
+    fn rewrite(&self, name: &str, bytes: &[u8]) -> io::Result<Self::File>;
     /// Makes the bytes of a file durable.
     fn sync(&self, file: &mut Self::File) -> io::Result<()>;
     /// Renames a file, in place of another if there is one.
@@ -93,10 +96,17 @@ impl Storage for Directory {
         OpenOptions::new().write(true).create_new(true).open(self.path.join(name))
     }
 
-    fn reopen(&self, name: &str, len: u64) -> io::Result<File> {
+    fn open_at(&self, name: &str, at: u64) -> io::Result<File> {
         let mut file = OpenOptions::new().write(true).open(self.path.join(name))?;
-        file.set_len(len)?;
-        file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(at))?;
+        Ok(file)
+    }
+
+    fn rewrite(&self, name: &str, bytes: &[u8]) -> io::Result<File> {
+        let mut file = self.open_at(name, 0)?;
+        // The same bytes: whatever happens in between, they are there.
+        file.write_all(bytes)?;
+        file.set_len(bytes.len() as u64)?;
         Ok(file)
     }
 

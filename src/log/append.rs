@@ -52,11 +52,18 @@ impl Pending {
     }
 }
 
-/// Makes durable the first `end` bytes of a log, which has no more.
-pub(crate) fn sync_log<S: Storage>(storage: &S, number: u64, end: u64) -> Result<()> {
+/// Makes durable the first `end` bytes of a log that was found, and cuts off what is behind. Who wrote them may have been
+/// stopped before they were; or a sync of them has failed, and the next one would not write what it gave up: so they are
+/// written again.
+pub(crate) fn keep_log<S: Storage>(storage: &S, number: u64, end: u64) -> Result<()> {
     let name = log_name(number);
-    let synced = storage.reopen(&name, end).and_then(|mut file| storage.sync(&mut file));
-    synced.map_err(Error::io(storage.path(&name), "sync the log"))
+    let kept = || {
+        let mut bytes = storage.bytes_from(&name, 0)?;
+        bytes.truncate(end as usize);
+        let mut file = storage.rewrite(&name, &bytes)?;
+        storage.sync(&mut file)
+    };
+    kept().map_err(Error::io(storage.path(&name), "write and sync the log"))
 }
 
 /// Writes one log after the other.
@@ -91,15 +98,16 @@ pub(crate) struct LogWriter<S: Storage> {
 }
 
 impl<S: Storage> LogWriter<S> {
-    /// Goes on behind the first `end` bytes of a log, whose next operation has this sequence.
+    /// Goes on behind the first `end` bytes of a log, which are durable, and whose next operation has this sequence. Creates
+    /// it if there are none.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] where the log cannot be cut there, or synced.
+    /// [`Error::Io`] where the log cannot be created, or synced.
     pub(crate) fn resume(
         storage: Arc<S>,
         (tag, shape): (LogTag, RecordShape),
-        (end, is_sealed): (u64, bool),
+        end: u64,
         next_sequence: u64,
     ) -> Result<Self> {
         let mut writer = Self {
@@ -111,9 +119,8 @@ impl<S: Storage> LogWriter<S> {
             durable_bytes: end,
             unsynced: Vec::new(),
             written: 0,
-            // Of a log that was found this is not known.
-            is_new: true,
-            is_sealed,
+            is_new: end == 0,
+            is_sealed: false,
             queue: VecDeque::new(),
             next_encoded: next_sequence,
             next_written: next_sequence,
@@ -122,9 +129,6 @@ impl<S: Storage> LogWriter<S> {
         };
         if end == 0 {
             writer.push_header();
-        }
-        // What was read may not be durable so far.
-        if !is_sealed {
             writer.sync()?;
         }
         Ok(writer)
@@ -235,18 +239,18 @@ impl<S: Storage> LogWriter<S> {
         let name = log_name(self.number);
         if self.file.is_none() {
             let handed_over = self.durable_bytes + self.written as u64;
-            let created = if handed_over == 0 {
-                match self.storage.create(&name) {
-                    // From an attempt that failed, or a writer that was stopped.
+            // What an attempt that failed has left is the beginning of the same bytes.
+            let opened = match handed_over {
+                0 => match self.storage.create(&name) {
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                        self.storage.reopen(&name, 0)
+                        // Or it is from a writer that was stopped, and has other bytes behind.
+                        self.storage.rewrite(&name, &[])
                     }
                     created => created,
-                }
-            } else {
-                self.storage.reopen(&name, handed_over)
+                },
+                _ => self.storage.open_at(&name, handed_over),
             };
-            self.file = Some(created.map_err(self.error("open the log"))?);
+            self.file = Some(opened.map_err(self.error("open the log"))?);
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         let bytes = &self.unsynced[self.written..];
@@ -258,8 +262,7 @@ impl<S: Storage> LogWriter<S> {
                 Ok(())
             }
             Err(error) => {
-                // Nobody knows how much of it was written: the next attempt cuts it off. What was handed over before
-                // stays, lest it be lost if the program ends meanwhile.
+                // Nobody knows how much of it was written: the next attempt writes it over.
                 self.file = None;
                 Err(self.error("write the log")(error))
             }
@@ -269,15 +272,7 @@ impl<S: Storage> LogWriter<S> {
     /// Makes what was handed over durable.
     fn sync_file(&mut self) -> Result<()> {
         self.hand_over()?;
-        if self.unsynced.is_empty() && self.file.is_none() && self.durable_bytes > 0 {
-            // A log that was found may not be durable: opened again it is.
-            if self.is_sealed {
-                return Ok(());
-            }
-            let name = log_name(self.number);
-            let file = self.storage.reopen(&name, self.durable_bytes);
-            self.file = Some(file.map_err(self.error("open the log"))?);
-        } else if self.unsynced.is_empty() {
+        if self.unsynced.is_empty() {
             return Ok(());
         }
         let Some(file) = &mut self.file else { return Ok(()) };

@@ -145,11 +145,6 @@ impl FollowedLog {
         self.end
     }
 
-    /// Whether it has an end.
-    pub(crate) fn is_sealed(&self) -> bool {
-        self.is_sealed
-    }
-
     /// Its operations.
     pub(crate) fn into_generation(self) -> Generation {
         self.generation

@@ -3,5 +3,5 @@
 mod append;
 mod follow;
 
-pub(crate) use append::{LogWriter, Pending, sync_log};
+pub(crate) use append::{LogWriter, Pending, keep_log};
 pub(crate) use follow::Follower;

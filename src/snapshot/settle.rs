@@ -1,16 +1,15 @@
 //! Makes a segment in memory of what was written last, so that whoever reads segments sees it too.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::hiding::Hiding;
 use super::parts::{Parts, sequences};
-use crate::access::{InMemory, ReadFiles};
+use crate::access::InMemory;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::{Execution, Meter};
-use crate::mapped::Bytes;
 use crate::segment::source::SourceOfIds;
 use crate::segment::writer::{Layout, SegmentWriter};
 use crate::segment::{NewFiles, PackTimes, PackedIds, Segment, Set, SetSource, sum_of};
@@ -49,7 +48,7 @@ fn segment_of(pairs: Vec<[u64; 2]>, has_ids: bool) -> Result<Segment> {
     let create = || Ok(NoSpill);
     let set = Set::Memory { set, spare: Vec::new() };
     let mut source = SetSource { set, sum, meter: &meter, create: &create };
-    let storage = Arc::new(Memory::default());
+    let storage = Arc::new(InMemory::default());
     let mut files = NewFiles::new(Path::new("memory"), Arc::clone(&storage));
     let quarters = Design::named("quarters").ok_or(Error::Ended)?;
     let layout = Layout { design: quarters, block_bytes: BLOCK_BYTES, codec: None, low_bits: None };
@@ -65,20 +64,14 @@ fn segment_of(pairs: Vec<[u64; 2]>, has_ids: bool) -> Result<Segment> {
     Segment::open(&*storage, &written.entry)
 }
 
-/// A directory in memory, in which files are written once.
-#[derive(Default)]
-struct Memory {
-    files: InMemory,
-}
-
 /// A file in memory, which is there once it is synced.
-struct MemoryFile {
+pub(crate) struct MemoryFile {
     name: String,
     bytes: Vec<u8>,
 }
 
 /// What needs no temporary files.
-struct NoSpill;
+pub(crate) struct NoSpill;
 
 impl Write for MemoryFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -91,21 +84,7 @@ impl Write for MemoryFile {
     }
 }
 
-impl ReadFiles for Memory {
-    fn bytes(&self, name: &str) -> io::Result<Bytes> {
-        self.files.bytes(name)
-    }
-
-    fn bytes_from(&self, name: &str, start: u64) -> io::Result<Vec<u8>> {
-        self.files.bytes_from(name, start)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.files.path(name)
-    }
-}
-
-impl Storage for Memory {
+impl Storage for InMemory {
     type File = MemoryFile;
     type Spill = NoSpill;
 
@@ -121,12 +100,16 @@ impl Storage for Memory {
         Ok(MemoryFile { name: name.to_string(), bytes: Vec::new() })
     }
 
-    fn reopen(&self, _name: &str, _len: u64) -> io::Result<MemoryFile> {
-        Err(io::ErrorKind::NotFound.into())
+    fn open_at(&self, _name: &str, _at: u64) -> io::Result<MemoryFile> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn rewrite(&self, _name: &str, _bytes: &[u8]) -> io::Result<MemoryFile> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     fn sync(&self, file: &mut MemoryFile) -> io::Result<()> {
-        self.files.insert(file.name.clone(), std::mem::take(&mut file.bytes));
+        self.insert(file.name.clone(), std::mem::take(&mut file.bytes));
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use crate::execution::Execution;
 use crate::format::{
     Change, LogTag, MANIFEST_NAME, Manifest, Operation, RecordShape, WindowsSection,
 };
-use crate::log::{Follower, LogWriter, sync_log};
+use crate::log::{Follower, LogWriter, keep_log};
 use crate::query::search::Searcher;
 use crate::segment::NewFiles;
 use crate::snapshot::Snapshot;
@@ -28,7 +28,8 @@ pub(super) const MOST_TOGETHER: usize = 1 << 15;
 
 /// A store that is written.
 ///
-/// Locks are taken in the order log, front, and back, front; nobody waits for the disk with the front locked.
+/// Locks are taken in the order log, front, and back, front; nobody writes to the disk with the front locked. (A search
+/// of [`Core::search_and_insert`] may read it there: that is what keeps others from writing in between.)
 pub(super) struct Core<S: Storage> {
     pub(super) path: PathBuf,
     pub(super) storage: Arc<S>,
@@ -36,7 +37,7 @@ pub(super) struct Core<S: Storage> {
     pub(super) shape: RecordShape,
     /// The length of a window.
     pub(super) window_seconds: Option<u64>,
-    /// Insertions of a generation.
+    /// Operations of a generation.
     pub(super) capacity: usize,
     /// How segments are written.
     pub(super) execution: Execution,
@@ -115,23 +116,21 @@ impl<S: Storage> Core<S> {
         let last = logs.pop().ok_or(Error::Ended)?;
         // Written before, and counted with the next segment.
         let log_bytes = logs.iter().chain([&last]).map(|log| log.end()).sum();
-        let mut sealed = VecDeque::new();
-        for log in logs {
-            let number = log.number();
-            // What follows it must not be durable before it, and a writer that was killed may not have synced it.
-            sync_log(&*storage, number, log.end())?;
-            sealed.push_back(Sealed { log: number, generation: log.into_generation() });
+        // What follows them must not be durable before them. The last one may not exist.
+        for log in logs.iter().chain([&last]).filter(|log| log.end() > 0) {
+            keep_log(&*storage, log.number(), log.end())?;
         }
-        let number = last.number();
-        let (end, is_sealed) = (last.end(), last.is_sealed());
+        storage.sync_directory().map_err(Error::io(path, "sync the directory"))?;
+        let sealed = logs.into_iter().map(|log| {
+            let number = log.number();
+            Sealed { log: number, generation: log.into_generation() }
+        });
+        let sealed: VecDeque<Sealed> = sealed.collect();
+        let (number, end) = (last.number(), last.end());
         let generation = last.into_generation();
         let tag = LogTag { store_id, number };
-        let log = LogWriter::resume(
-            Arc::clone(&storage),
-            (tag, shape),
-            (end, is_sealed),
-            generation.next_sequence(),
-        )?;
+        let log =
+            LogWriter::resume(Arc::clone(&storage), (tag, shape), end, generation.next_sequence())?;
         let windows = base.manifest.windows.as_ref();
         let window_seconds = windows.map(|windows| windows.seconds);
         let stopping = Arc::new(AtomicBool::new(false));
@@ -190,15 +189,15 @@ impl<S: Storage> Core<S> {
         Ok(())
     }
 
-    /// Calls `act` with room for so many insertions.
+    /// Calls `act` with room for so many operations.
     pub(super) fn with_room<T>(
         &self,
-        insertions: usize,
+        operations: usize,
         act: impl FnOnce(&mut Front) -> Result<T>,
     ) -> Result<T> {
         loop {
             let mut front = self.front();
-            if !front.is_full(insertions) {
+            if !front.is_full(operations) {
                 let result = act(&mut front);
                 let is_handed_on = front.is_handed_on();
                 drop(front);
@@ -255,7 +254,8 @@ impl<S: Storage> Core<S> {
         Ok(Operation { change, fingerprint, id: id.unwrap_or(0), window })
     }
 
-    /// Searches what is seen now, and inserts if `insert` gives an operation for what was found.
+    /// Searches what is seen now, and writes the operation that `search` gives, if it gives one; nobody writes in
+    /// between.
     pub(super) fn search_and_insert(
         &self,
         search: impl FnOnce(&mut Searcher) -> Result<Option<Operation>>,

@@ -90,7 +90,7 @@ fn begin_log<S: Storage>(
     manifest.log =
         Some(LogSection { first_log, sequence: 0, shape, written_bytes: 0, inserted_bytes: 0 });
     let tag = LogTag { store_id: manifest.store_id, number: first_log };
-    let log = LogWriter::resume(Arc::clone(storage), (tag, shape), (0, false), 1);
+    let log = LogWriter::resume(Arc::clone(storage), (tag, shape), 0, 1);
     let files = NewFiles::new(path, Arc::clone(storage));
     let committed = log.and_then(|_| {
         let mut in_use = standing.in_use;

@@ -25,7 +25,7 @@ pub(super) struct Front {
     active: Generation,
     /// Of the active generation.
     log: u64,
-    /// Insertions that a generation has room for.
+    /// Operations that a generation has room for.
     capacity: usize,
     /// What was not handed to the log so far.
     pending: VecDeque<Pending>,

@@ -16,7 +16,8 @@ use crate::storage::Storage;
 pub(crate) enum Step {
     Read(String),
     Create(String),
-    Reopen(String),
+    Open(String),
+    Rewrite(String),
     Write(String),
     WriteAt(String),
     Sync(String),
@@ -280,14 +281,22 @@ impl Storage for Simulated {
         Ok(file)
     }
 
-    fn reopen(&self, name: &str, len: u64) -> io::Result<SimulatedFile> {
+    fn open_at(&self, name: &str, at: u64) -> io::Result<SimulatedFile> {
         let mut inner = self.inner();
-        let cuts = inner.whole(Step::Reopen(name.to_string()))?;
-        let bytes = inner.state.bytes(name).ok_or(io::ErrorKind::NotFound)?;
-        let cut = if cuts { len as usize } else { bytes.len() };
-        drop(bytes);
-        let inode = inner.state.cut(name, cut).ok_or(io::ErrorKind::NotFound)?;
-        Ok(self.open(name, inode, len as usize))
+        inner.whole(Step::Open(name.to_string()))?;
+        let inode = inner.state.inode(name).ok_or(io::ErrorKind::NotFound)?;
+        Ok(self.open(name, inode, at as usize))
+    }
+
+    fn rewrite(&self, name: &str, bytes: &[u8]) -> io::Result<SimulatedFile> {
+        let mut inner = self.inner();
+        let is_done = inner.whole(Step::Rewrite(name.to_string()))?;
+        let inode = inner.state.inode(name).ok_or(io::ErrorKind::NotFound)?;
+        if is_done {
+            inner.state.write(inode, 0, bytes);
+            inner.state.cut(inode, bytes.len());
+        }
+        Ok(self.open(name, inode, bytes.len()))
     }
 
     fn sync(&self, file: &mut SimulatedFile) -> io::Result<()> {

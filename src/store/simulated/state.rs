@@ -241,15 +241,19 @@ impl State {
         inode
     }
 
+    /// The number of a file.
+    pub(super) fn inode(&self, name: &str) -> Option<u64> {
+        self.visible.get(name).copied()
+    }
+
     /// Cuts a file.
-    pub(super) fn cut(&mut self, name: &str, len: usize) -> Option<u64> {
-        let inode = *self.visible.get(name)?;
-        let file = Arc::make_mut(self.inodes.get_mut(&inode)?);
-        if file.visible.len() != len {
-            Arc::make_mut(&mut file.visible).resize(len, 0);
+    pub(super) fn cut(&mut self, inode: u64, len: usize) {
+        let Some(file) = self.inodes.get_mut(&inode) else { return };
+        let file = Arc::make_mut(file);
+        if file.visible.len() > len {
+            Arc::make_mut(&mut file.visible).truncate(len);
             file.dirty.retain(|page| page * PAGE < len);
         }
-        Some(inode)
     }
 
     pub(super) fn write(&mut self, inode: u64, at: usize, bytes: &[u8]) {

@@ -69,7 +69,7 @@ fn comes_back(cuts: bool) -> bool {
     let model = look(&disk, stage.story.ever()).unwrap().unwrap();
     assert_eq!(model.pairs(), [[1, 1]]);
     if !cuts {
-        let cut = |step: &Step| matches!(step, Step::Reopen(_));
+        let cut = |step: &Step| matches!(step, Step::Rewrite(_));
         disk.set_plan(Some(Box::new(
             move |step| if cut(step) { Fault::Lies } else { Fault::None },
         )));

@@ -36,7 +36,7 @@ fn plan(kind: Kind, seed: u64) -> impl FnMut(&Step) -> Fault + Send + 'static {
             let is_sync = matches!(step, Step::Sync(_) | Step::SyncDirectory);
             return if is_sync && random.below(4) == 0 { Fault::Lies } else { Fault::None };
         }
-        let takes_room = matches!(step, Step::Create(_) | Step::Write(_) | Step::Reopen(_));
+        let takes_room = matches!(step, Step::Create(_) | Step::Write(_) | Step::Rewrite(_));
         if full > 0 {
             full -= 1;
             return if takes_room { Fault::Full } else { Fault::None };
