@@ -28,7 +28,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption) where the layout that the store remembers cannot be.
+    /// As [`Planner::best`](crate::Planner::best); whatever layout a store remembers is no reason.
     pub fn full_merge(&self) -> Result<FullMerge> {
         let base = &self.parts().base;
         let largest = base.segments.iter().max_by_key(|segment| segment.count());

@@ -2,7 +2,7 @@
 
 use crate::design::Design;
 use crate::error::{Error, Result};
-use crate::format::{Codec, Manifest};
+use crate::format::{self, Codec, LOW_BITS, Manifest};
 use crate::plan::{Objective, Planner};
 use crate::segment::Segment;
 use crate::segment::writer::Layout;
@@ -61,16 +61,19 @@ impl Settings {
         Self::plan(radius, design, block_bytes, None, None)
     }
 
-    /// Of the text of a LAYOUT section. What it does not know it ignores.
+    /// Of the text of a LAYOUT section. It is advice, and comes from outside: what nobody knows, and what cannot be, is
+    /// passed over.
     fn of_text(radius: u32, text: &str) -> Result<Self> {
         let value = |wanted: &str| {
             let words = text.split(' ').filter_map(|word| word.split_once('='));
             words.filter(|(key, _)| *key == wanted).map(|(_, value)| value).next()
         };
         let number = |wanted: &str| value(wanted).and_then(|value| value.parse().ok());
-        let design = value("design").map(str::parse).transpose()?;
-        let codec = value("codec").map(str::parse).transpose()?;
-        Self::plan(radius, design, number("block-bytes"), codec, number("low-bits"))
+        let design = value("design").and_then(|value| value.parse().ok());
+        let codec = value("codec").and_then(|value| value.parse().ok());
+        let block_bytes = number("block-bytes").filter(|&bytes| format::is_block_bytes(bytes));
+        let low_bits = number("low-bits").filter(|bits| LOW_BITS.contains(bits));
+        Self::plan(radius, design, block_bytes, codec, low_bits)
     }
 
     /// The text of a LAYOUT section.
@@ -93,5 +96,88 @@ impl Settings {
             layout.design = single;
         }
         layout
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::format::MANIFEST_NAME;
+    use crate::{Packer, Store, StoreOptions, WriterOptions};
+
+    fn change_manifest(path: &Path, change: impl FnOnce(&mut Manifest)) {
+        let path = path.join(MANIFEST_NAME);
+        let mut manifest = Manifest::decode(&fs::read(&path).unwrap()).unwrap();
+        change(&mut manifest);
+        fs::write(path, manifest.encode()).unwrap();
+    }
+
+    #[test]
+    fn a_layout_that_cannot_be_is_passed_over() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = || WriterOptions::new().background(false);
+        let texts = [
+            "",
+            "design=",
+            "design block-bytes = codec=",
+            "block-bytes=0",
+            "block-bytes=1",
+            "block-bytes=4294967296 low-bits=-1",
+            "design=quarters block-bytes=131072",
+            "design=33,32 block-bytes=512",
+            "design=0..16,0..65 block-bytes=512",
+            "design=1,1,1,0",
+            "design=quarters,quarters codec=zip",
+            "codec=xor low-bits=7",
+            "low-bits=64 block-bytes=3000 design=256..0 codec=\u{0} objective=\u{10FFFF}",
+        ];
+        for (number, text) in texts.into_iter().enumerate() {
+            for living in [true, false] {
+                let path = directory.path().join(format!("{number}-{living}"));
+                if living {
+                    let create = StoreOptions::new().ids(false).writer(options());
+                    let writer = create.create(&path).unwrap();
+                    writer.insert_fingerprints(&[1, 2]).unwrap();
+                    writer.flush().unwrap();
+                } else {
+                    Packer::new().pack(&path, [1u64, 2]).unwrap();
+                }
+                change_manifest(&path, |manifest| {
+                    manifest.layout = Some(text.to_string());
+                    manifest.radius = [3, 64][number % 2];
+                });
+                let planned = Store::open(&path).unwrap().snapshot().full_merge().unwrap();
+                assert_eq!(planned.segments, 1, "{text}");
+                let writer = options().open(&path).unwrap();
+                writer.insert_fingerprints(&(0..5000).collect::<Vec<_>>()).unwrap();
+                writer.flush().unwrap();
+                writer.merge_all().unwrap();
+                writer.close().unwrap();
+                let store = Store::open(&path).unwrap();
+                assert_eq!(store.stats().unwrap().segments.len(), 1, "{text}");
+                assert_eq!(store.iter().count(), 5000, "{text}");
+                store.snapshot().full_merge().unwrap();
+                store.verify().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn what_of_a_layout_can_be_is_used() {
+        let text = "design=thirds block-bytes=0 low-bits=16 codec=zip";
+        let settings = Settings::of_text(3, text).unwrap();
+        let Layout { design, block_bytes, codec, low_bits } = settings.layout;
+        assert_eq!((design.name(), codec, low_bits), (Some("thirds"), None, Some(16)));
+        assert!(format::is_block_bytes(block_bytes));
+        let text = "design=0 block-bytes=1024 low-bits=7 codec=gap";
+        let settings = Settings::of_text(3, text).unwrap();
+        let Layout { block_bytes, codec, low_bits, .. } = settings.layout.clone();
+        assert_eq!((block_bytes, codec, low_bits), (1024, Some(Codec::Gap), None));
+        for text in [settings.text(), "design=24,20,20 block-bytes=256".to_string()] {
+            assert_eq!(Settings::of_text(3, &text).unwrap().text(), text);
+        }
     }
 }
