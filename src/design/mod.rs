@@ -132,9 +132,10 @@ impl fmt::Display for Design {
 impl FromStr for Design {
     type Err = Error;
 
-    /// Reads a name or the widths of parts, separated by commas.
+    /// Reads a name, the widths of parts, separated by commas, or the bits of each top, as they are
+    /// [shown](fmt::Display).
     fn from_str(text: &str) -> Result<Self> {
-        if let Some(design) = Self::named(text) {
+        if let Some(design) = Self::named(text).or_else(|| tops_of(text)) {
             return Ok(design);
         }
         let widths: std::result::Result<Vec<u32>, _> =
@@ -151,6 +152,17 @@ impl FromStr for Design {
             }),
         }
     }
+}
+
+/// The design of tops such as `0..16+32..40,16..32`.
+fn tops_of(text: &str) -> Option<Design> {
+    let range = |text: &str| {
+        let (start, end) = text.split_once("..")?;
+        let (start, end): (u8, u8) = (start.parse().ok()?, end.parse().ok()?);
+        Some(BitRange { start, bits: end.checked_sub(start)? })
+    };
+    let top = |text: &str| text.split('+').map(range).collect::<Option<Vec<_>>>();
+    Design::from_tops(text.split(',').map(top).collect::<Option<_>>()?).ok()
 }
 
 fn list(widths: &[u32]) -> String {
@@ -191,7 +203,8 @@ mod tests {
 
     #[test]
     fn designs_are_shown_as_they_are_read_or_by_their_bits() {
-        for text in ["thirds", "24,20,20", "5", "1,2,3"] {
+        let by_bits = ["0..16,0..16", "0..4+4..20,60..64+0..2"];
+        for text in ["thirds", "24,20,20", "5", "1,2,3"].into_iter().chain(by_bits) {
             assert_eq!(text.parse::<Design>().unwrap().to_string(), text);
         }
         let range = |start, bits| BitRange { start, bits };
@@ -203,7 +216,9 @@ mod tests {
 
     #[test]
     fn widths_that_make_no_design_are_refused_with_the_reason() {
-        for text in ["", "0,64", "33,32", "half", "4294967295,1"] {
+        let by_bits =
+            ["0..65", "1..64", "0..16,", "0..16,9..8", "0..16,0..9+8..16", "0..16,256..0"];
+        for text in ["", "0,64", "33,32", "half", "4294967295,1"].into_iter().chain(by_bits) {
             let error = text.parse::<Design>().unwrap_err().to_string();
             assert!(error.starts_with("design cannot be"), "{error}");
         }

@@ -174,9 +174,10 @@ mod tests {
         assert!(format::is_block_bytes(block_bytes));
         let text = "design=0 block-bytes=1024 low-bits=7 codec=gap";
         let settings = Settings::of_text(3, text).unwrap();
-        let Layout { block_bytes, codec, low_bits, .. } = settings.layout.clone();
+        let Layout { block_bytes, codec, low_bits, .. } = settings.layout;
         assert_eq!((block_bytes, codec, low_bits), (1024, Some(Codec::Gap), None));
-        for text in [settings.text(), "design=24,20,20 block-bytes=256".to_string()] {
+        for design in ["24,20,20", "0..16,0..16+40..48"] {
+            let text = format!("design={design} block-bytes=256");
             assert_eq!(Settings::of_text(3, &text).unwrap().text(), text);
         }
     }
