@@ -10,6 +10,7 @@
 //! like the set, and without matches unless it is told how many there are. [`search_touches`]
 //! predicts the same way for a store that is open.
 
+mod layout;
 mod objective;
 mod planner;
 mod predict;
@@ -20,6 +21,7 @@ mod tests;
 mod touched;
 mod uneven;
 
+pub(crate) use layout::{Layout, LayoutOptions};
 pub use objective::Objective;
 pub use planner::Planner;
 pub(crate) use predict::search_touches;

@@ -82,6 +82,11 @@ impl Planner {
         }
     }
 
+    /// The number of fingerprints.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// The Hamming radius of the queries, in bits.
     pub fn radius(mut self, radius: u32) -> Self {
         self.radius = radius;

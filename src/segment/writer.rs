@@ -5,24 +5,13 @@ use std::time::Instant;
 use super::files::NewFiles;
 use super::source::{KeySource, SourceOfIds};
 use super::times::PackTimes;
-use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Metered, Phase};
-use crate::format::{self, Codec, IdsEntry, SegmentEntry};
+use crate::format::{self, IdsEntry, SegmentEntry};
 use crate::ids::{IdsOptions, write_ids};
+use crate::plan::Layout;
 use crate::storage::Storage;
 use crate::table::{TableOptions, TableStats, TableWriter, WriteError, Written};
-
-/// How a segment is laid out.
-#[derive(Clone, Debug)]
-pub(crate) struct Layout {
-    pub(crate) design: Design,
-    pub(crate) block_bytes: u32,
-    /// `None` takes the smaller one for each table.
-    pub(crate) codec: Option<Codec>,
-    /// `None` takes the widest that costs little for each table.
-    pub(crate) low_bits: Option<u32>,
-}
 
 /// Writes one segment: of a set that comes in order the tables and the ids, synced, and what a manifest
 /// says of them.

@@ -5,6 +5,7 @@ use super::options::Packer;
 use crate::design::Design;
 use crate::error::Result;
 use crate::format::{IdsHeader, digits};
+use crate::plan::Layout;
 
 /// Bytes of a table besides its blocks and their routers.
 const TABLE_BYTES: u64 = 4096 + 600;
@@ -56,7 +57,8 @@ impl Packer {
     fn estimate_of(&self, count: u64, greatest: Option<u64>) -> Result<PackEstimate> {
         self.check_options()?;
         let threads = self.execution.thread_count();
-        let (design, block_bytes, planner) = self.layout(count, Ok)?;
+        let (layout, planner) = self.choose_layout(count, Ok)?;
+        let Layout { design, block_bytes, .. } = layout;
         let planner = planner.designs([design.clone()]).block_bytes(Some(block_bytes));
         let plan = planner.best()?;
         let table_bytes = plan.map_or(0, |plan| plan.store_bytes);

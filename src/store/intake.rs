@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
 use crate::format::IdMapTag;
 use crate::segment::source::SourceOfIds;
-use crate::segment::writer::{Layout, SegmentWriter, WrittenSegment};
+use crate::segment::writer::{SegmentWriter, WrittenSegment};
 use crate::segment::{Merged, NewFiles, PackTimes, PackedIds, Set, SetSource, sum_of};
 use crate::sort::{Buffers, Sorted};
 use crate::storage::Storage;
@@ -150,13 +150,13 @@ impl<S: Storage> SortedIntake<S> {
         let (mut set, sum, mut ids) = pack.set_of(sorted)?;
         times.sort += start.elapsed();
         let count = set.count();
-        let (design, block_bytes, planner) = packer.layout(count, |planner| set.sample(planner))?;
+        let (layout, planner) = packer.choose_layout(count, |planner| set.sample(planner))?;
+        let block_bytes = layout.block_bytes;
         pack.reserve(&mut set, block_bytes, ids.is_some())?;
         let id_count = ids.as_ref().map(|ids| ids.count);
         let all_ids = ids.as_ref().map(|ids| (ids.count, ids.greatest));
-        pack.plan_phases(&set, design.table_count() as u64, id_count);
-        let (codec, low_bits) = (packer.codec, packer.low_bits);
-        let layout = Layout { design, block_bytes, codec, low_bits };
+        let tables = layout.design.table_count() as u64;
+        pack.plan_phases(&set, tables, id_count);
         let mut files = NewFiles::new(&pack.path, Arc::clone(&pack.storage));
         let create = || pack.storage.spill();
         let mut source = SetSource { set, sum, meter: &pack.meter, create: &create };
@@ -174,13 +174,12 @@ impl<S: Storage> SortedIntake<S> {
         let temporary_bytes = source.set.temporary_bytes();
         // Temporaries go before the store is there.
         drop(source);
-        let tables = layout.design.table_count() as u64;
         pack.meter.plan(&[(Phase::Sync, count * tables)]);
         pack.meter.advance(Phase::Sync, 0)?;
         let (bytes, id_bytes) = (written.bytes(), written.id_bytes());
         let WrittenSegment { entry, tables } = written;
         let id_map = id_map.filter(|_| entry.ids.is_some());
-        let radius = packer.radius as u16;
+        let radius = packer.layout.radius as u16;
         let manifest = match appending {
             Some(appending) => {
                 appending.with(Addition { entry, bytes, ids: all_ids }, &pack.path)?
@@ -224,7 +223,7 @@ impl<S: Storage> Pack<S> {
         if appending.with_ids().is_some_and(|wanted| wanted != with_ids) {
             return Err(Error::MixedIds);
         }
-        self.packer.radius = appending.radius();
+        self.packer.layout.radius = appending.radius();
         Ok(Some(appending))
     }
 
@@ -288,7 +287,8 @@ impl<S: Storage> Pack<S> {
         let Some(memory) = self.packer.execution.memory_limit() else {
             return Ok(());
         };
-        let coding = spilled.profile.choose(self.packer.codec, self.packer.low_bits)?;
+        let coding =
+            spilled.profile.choose(self.packer.layout.codec, self.packer.layout.low_bits)?;
         let count = spilled.count();
         // A key for each block, and a tenth more for tables that compress less.
         let blocks = count as f64 * coding.bits_per_key() / (8.0 * f64::from(block_bytes)) * 1.1;

@@ -2,12 +2,11 @@
 
 use std::time::SystemTime;
 
-use crate::codec::profile::Profile;
 use crate::design::Design;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::execution::{Execution, budget};
-use crate::format::{self, Codec};
-use crate::plan::{Objective, Planner};
+use crate::format::Codec;
+use crate::plan::{Layout, LayoutOptions, Objective, Planner};
 
 /// Writes a set of fingerprints as a compressed store.
 ///
@@ -32,12 +31,8 @@ use crate::plan::{Objective, Planner};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Packer {
-    pub(super) design: Option<Design>,
-    pub(super) radius: u32,
+    pub(super) layout: LayoutOptions,
     pub(super) objective: Objective,
-    pub(super) block_bytes: Option<u32>,
-    pub(super) codec: Option<Codec>,
-    pub(super) low_bits: Option<u32>,
     pub(super) replace: bool,
     pub(super) append: bool,
     pub(super) append_at: Option<SystemTime>,
@@ -56,12 +51,8 @@ impl Packer {
     /// a store.
     pub fn new() -> Self {
         Self {
-            design: None,
-            radius: 3,
+            layout: LayoutOptions::new(3),
             objective: Objective::default(),
-            block_bytes: None,
-            codec: None,
-            low_bits: None,
             replace: false,
             append: false,
             append_at: None,
@@ -72,34 +63,34 @@ impl Packer {
     /// The tables to write. Where none are given a [`Planner`] chooses one to four for the set and
     /// the radius, with the shipped constants: the same on every machine.
     pub fn design(mut self, design: Design) -> Self {
-        self.design = Some(design);
+        self.layout.design = Some(design);
         self
     }
 
     /// The Hamming radius, in bits, that queries will mostly ask for; 0 to 64. It is remembered,
     /// the planner chooses for it, and it limits nothing.
     pub fn radius(mut self, radius: u32) -> Self {
-        self.radius = radius;
+        self.layout.radius = radius;
         self
     }
 
     /// Bytes per block: a power of two from 256 to 65536. Smaller blocks answer faster and take
     /// more space. Where none are given a [`Planner`] chooses from 256 to 4096.
     pub fn block_bytes(mut self, block_bytes: u32) -> Self {
-        self.block_bytes = Some(block_bytes);
+        self.layout.block_bytes = Some(block_bytes);
         self
     }
 
     /// The codec; `None` takes the smaller one for each table.
     pub fn codec(mut self, codec: Option<Codec>) -> Self {
-        self.codec = codec;
+        self.layout.codec = codec;
         self
     }
 
     /// Width of the low column in bits: 0, 8, 16, 24 or 32. `None` takes, for each table, the
     /// largest whose payload is at most 1% larger than that of 0.
     pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
-        self.low_bits = low_bits;
+        self.layout.low_bits = low_bits;
         self
     }
 
@@ -141,57 +132,20 @@ impl Packer {
     }
 
     pub(super) fn check_options(&self) -> Result<()> {
-        let invalid = |option, value: u64, expected: &str| {
-            Err(Error::InvalidOption {
-                option,
-                value: value.to_string(),
-                expected: expected.to_string(),
-            })
-        };
-        if self.radius > 64 {
-            return invalid("radius", self.radius.into(), "it is 0 to 64 bits");
-        }
-        if let Some(block_bytes) = self.block_bytes.filter(|&size| !format::is_block_bytes(size)) {
-            return invalid(
-                "block bytes",
-                block_bytes.into(),
-                "they are a power of two from 256 to 65536",
-            );
-        }
+        self.layout.check()?;
         budget::check(self.execution.memory_limit(), "a pack needs")?;
-        self.execution.check_threads()?;
-        Profile::new(&[]).choose(self.codec, self.low_bits).map(|_| ())
+        self.execution.check_threads()
     }
 
-    /// Design and size of blocks: as given, and what is not given as planned for a set of which
-    /// `sample` tells the planner, who is given as well.
-    pub(super) fn layout(
+    /// The layout: as given, and what is not given as planned for a set of which `sample` tells the planner, who is
+    /// given as well.
+    pub(super) fn choose_layout(
         &self,
         count: u64,
         sample: impl FnOnce(Planner) -> Result<Planner>,
-    ) -> Result<(Design, u32, Planner)> {
-        // More copies than four take more than three times the space of the fingerprints themselves, for
-        // little time, and long to predict.
-        let small = Design::NAMES.iter().filter_map(|name| Design::named(name));
-        let small = small.filter(|design| design.table_count() <= 4);
-        let planner = Planner::new(count)
-            .radius(self.radius)
-            .objective(self.objective)
-            .designs(self.design.clone().map_or_else(|| small.collect(), |design| vec![design]))
-            .block_bytes(self.block_bytes)
-            .codec(self.codec)
-            .low_bits(self.low_bits)
-            .costs(*self.execution.cost());
-        if let (Some(design), Some(block_bytes)) = (&self.design, self.block_bytes) {
-            return Ok((design.clone(), block_bytes, planner));
-        }
-        let planner = sample(planner)?;
-        match planner.best()? {
-            Some(plan) => Ok((plan.design, plan.block_bytes, planner)),
-            None => {
-                let block_bytes = self.block_bytes.unwrap_or(4096);
-                Err(Error::TooManyBlocks { count, block_bytes })
-            }
-        }
+    ) -> Result<(Layout, Planner)> {
+        let planner = self.layout.planner(count, self.objective).costs(*self.execution.cost());
+        let planner = if self.layout.is_open() { sample(planner)? } else { planner };
+        Ok((self.layout.choose(&planner)?, planner))
     }
 }

@@ -56,12 +56,11 @@ pub enum Verdict {
 
 impl Writer {
     pub(super) fn create(options: &StoreOptions, path: &Path) -> Result<Self> {
-        let StoreOptions { design, block_bytes, codec, low_bits, .. } = options.clone();
-        let settings = Settings::plan(options.radius, design, block_bytes, codec, low_bits)?;
+        let settings = Settings::plan(&options.layout)?;
         let target = Target::lock(path, false)?;
         let window_seconds = options.window.map(|window| window.as_secs());
         let shape = RecordShape { ids: options.ids, windows: window_seconds.is_some() };
-        let radius = options.radius as u16;
+        let radius = options.layout.radius as u16;
         let storage = Arc::new(Directory::new(path, None));
         create(path, &storage, &settings, (radius, shape, window_seconds, random_id()))?;
         Self::start(path, target, &options.writer)

@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::Execution;
-use crate::format::{self, Codec};
+use crate::format::Codec;
+use crate::plan::LayoutOptions;
 
 /// What is kept of what was written, once a call has returned.
 ///
@@ -38,11 +39,7 @@ pub enum Durability {
 /// ```
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
-    pub(super) radius: u32,
-    pub(super) design: Option<Design>,
-    pub(super) block_bytes: Option<u32>,
-    pub(super) codec: Option<Codec>,
-    pub(super) low_bits: Option<u32>,
+    pub(super) layout: LayoutOptions,
     pub(super) ids: bool,
     pub(super) window: Option<Duration>,
     pub(super) writer: WriterOptions,
@@ -59,11 +56,7 @@ impl StoreOptions {
     /// [`Planner`](crate::Planner) recommends for little latency.
     pub fn new() -> Self {
         Self {
-            radius: 3,
-            design: None,
-            block_bytes: None,
-            codec: None,
-            low_bits: None,
+            layout: LayoutOptions::new(3),
             ids: true,
             window: None,
             writer: WriterOptions::new(),
@@ -72,31 +65,31 @@ impl StoreOptions {
 
     /// The Hamming radius, in bits, that queries will mostly ask for; 0 to 64. It limits nothing.
     pub fn radius(mut self, radius: u32) -> Self {
-        self.radius = radius;
+        self.layout.radius = radius;
         self
     }
 
     /// The tables of segments. Those of few fingerprints have one table whatever is said here.
     pub fn design(mut self, design: Design) -> Self {
-        self.design = Some(design);
+        self.layout.design = Some(design);
         self
     }
 
     /// Bytes per block: a power of two from 256 to 65536.
     pub fn block_bytes(mut self, block_bytes: u32) -> Self {
-        self.block_bytes = Some(block_bytes);
+        self.layout.block_bytes = Some(block_bytes);
         self
     }
 
     /// The codec; `None` takes the smaller one for each table.
     pub fn codec(mut self, codec: Option<Codec>) -> Self {
-        self.codec = codec;
+        self.layout.codec = codec;
         self
     }
 
     /// Width of the low column, as [`Packer::low_bits`](crate::Packer::low_bits).
     pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
-        self.low_bits = low_bits;
+        self.layout.low_bits = low_bits;
         self
     }
 
@@ -121,19 +114,13 @@ impl StoreOptions {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let invalid = |option, value: String, expected: &str| {
-            Err(Error::InvalidOption { option, value, expected: expected.to_string() })
-        };
-        if self.radius > u64::BITS {
-            return invalid("radius", self.radius.to_string(), "it is 0 to 64 bits");
-        }
-        if let Some(bytes) = self.block_bytes.filter(|&bytes| !format::is_block_bytes(bytes)) {
-            let expected = "they are a power of two from 256 to 65536";
-            return invalid("block bytes", bytes.to_string(), expected);
-        }
+        self.layout.check()?;
         if let Some(window) = self.window.filter(|time| time.as_secs() == 0) {
-            let expected = "it is a second or longer";
-            return invalid("window", format!("{window:?}"), expected);
+            return Err(Error::InvalidOption {
+                option: "window",
+                value: format!("{window:?}"),
+                expected: "it is a second or longer".to_string(),
+            });
         }
         self.writer.check()
     }

@@ -1,11 +1,10 @@
 //! How new segments are laid out, as the store remembers it.
 
 use crate::design::Design;
-use crate::error::{Error, Result};
-use crate::format::{self, Codec, LOW_BITS, Manifest};
-use crate::plan::{Objective, Planner};
+use crate::error::Result;
+use crate::format::{self, LOW_BITS, Manifest};
+use crate::plan::{Layout, LayoutOptions, Objective};
 use crate::segment::Segment;
-use crate::segment::writer::Layout;
 
 /// Fingerprints below which one table is enough: to scan it takes a microsecond.
 const SMALL: u64 = 1 << 12;
@@ -20,34 +19,9 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// What is given, and for what is not, what is best for a radius.
-    pub(crate) fn plan(
-        radius: u32,
-        design: Option<Design>,
-        block_bytes: Option<u32>,
-        codec: Option<Codec>,
-        low_bits: Option<u32>,
-    ) -> Result<Self> {
-        let (design, block_bytes) = match (design, block_bytes) {
-            (Some(design), Some(block_bytes)) => (design, block_bytes),
-            (design, block_bytes) => {
-                let small = Design::NAMES.iter().filter_map(|name| Design::named(name));
-                let small = small.filter(|design| design.table_count() <= 4);
-                let planner = Planner::new(EXPECTED)
-                    .radius(radius)
-                    .objective(Objective::Speed)
-                    .designs(design.map_or_else(|| small.collect(), |design| vec![design]))
-                    .block_bytes(block_bytes)
-                    .codec(codec)
-                    .low_bits(low_bits);
-                let plan = planner.best()?;
-                let plan = plan.ok_or(Error::TooManyBlocks {
-                    count: EXPECTED,
-                    block_bytes: block_bytes.unwrap_or(4096),
-                })?;
-                (plan.design, plan.block_bytes)
-            }
-        };
-        Ok(Self { layout: Layout { design, block_bytes, codec, low_bits } })
+    pub(crate) fn plan(options: &LayoutOptions) -> Result<Self> {
+        let planner = options.planner(EXPECTED, Objective::Speed);
+        Ok(Self { layout: options.choose(&planner)? })
     }
 
     /// What a manifest says; else that of its largest segment.
@@ -58,7 +32,7 @@ impl Settings {
         }
         let design = largest.map(|segment| segment.design().clone());
         let block_bytes = largest.map(|segment| segment.identity().geometry().block_bytes);
-        Self::plan(radius, design, block_bytes, None, None)
+        Self::plan(&LayoutOptions { design, block_bytes, ..LayoutOptions::new(radius) })
     }
 
     /// Of the text of a LAYOUT section. It is advice, and comes from outside: what nobody knows, and what cannot be, is
@@ -73,7 +47,7 @@ impl Settings {
         let codec = value("codec").and_then(|value| value.parse().ok());
         let block_bytes = number("block-bytes").filter(|&bytes| format::is_block_bytes(bytes));
         let low_bits = number("low-bits").filter(|bits| LOW_BITS.contains(bits));
-        Self::plan(radius, design, block_bytes, codec, low_bits)
+        Self::plan(&LayoutOptions { radius, design, block_bytes, codec, low_bits })
     }
 
     /// The text of a LAYOUT section.
@@ -105,8 +79,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::format::MANIFEST_NAME;
-    use crate::{Packer, Store, StoreOptions, WriterOptions};
+    use crate::format::{Codec, MANIFEST_NAME};
+    use crate::{Error, Packer, Store, StoreOptions, WriterOptions};
 
     fn change_manifest(path: &Path, change: impl FnOnce(&mut Manifest)) {
         let path = path.join(MANIFEST_NAME);
@@ -179,6 +153,25 @@ mod tests {
         for design in ["24,20,20", "0..16,0..16+40..48"] {
             let text = format!("design={design} block-bytes=256");
             assert_eq!(Settings::of_text(3, &text).unwrap().text(), text);
+        }
+    }
+
+    #[test]
+    fn options_that_cannot_be_are_refused_before_anything_is_created() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store");
+        let options = [
+            ("radius", StoreOptions::new().radius(65)),
+            ("block bytes", StoreOptions::new().block_bytes(3000)),
+            ("low bits", StoreOptions::new().low_bits(Some(7))),
+        ];
+        for (name, options) in options {
+            let error = options.create(&path).unwrap_err();
+            assert!(
+                matches!(error, Error::InvalidOption { option, .. } if option == name),
+                "{error}"
+            );
+            assert!(!path.exists());
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::format::{Codec, MANIFEST_NAME, RecordShape};
 use crate::log::Follower;
+use crate::plan::LayoutOptions;
 use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
@@ -65,8 +66,13 @@ pub(super) fn alone<T: Send>(test: impl FnOnce() -> T + Send) -> T {
 
 /// Creates an empty store.
 pub(super) fn create_in(disk: &Simulated, shape: RecordShape) -> Result<()> {
-    let settings =
-        Settings::plan(3, Design::named("single"), Some(256), Some(Codec::Gap), Some(32))?;
+    let settings = Settings::plan(&LayoutOptions {
+        radius: 3,
+        design: Design::named("single"),
+        block_bytes: Some(256),
+        codec: Some(Codec::Gap),
+        low_bits: Some(32),
+    })?;
     let window_seconds = shape.windows.then_some(WINDOW_SECONDS);
     create(Path::new(PATH), &Arc::new(disk.clone()), &settings, (3, shape, window_seconds, 77))
 }

@@ -1,0 +1,100 @@
+//! How segments are laid out: what somebody has said of it, and what is planned for the rest.
+
+use super::objective::Objective;
+use super::planner::Planner;
+use crate::codec::profile::Profile;
+use crate::design::Design;
+use crate::error::{Error, Result};
+use crate::format::{self, Codec};
+
+/// Tables that are chosen at most. More copies than four take more than three times the space of the fingerprints
+/// themselves, for little time, and long to predict.
+const MOST_TABLES: usize = 4;
+
+/// How a segment is laid out.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) design: Design,
+    pub(crate) block_bytes: u32,
+    /// `None` takes the smaller one for each table.
+    pub(crate) codec: Option<Codec>,
+    /// `None` takes the widest that costs little for each table.
+    pub(crate) low_bits: Option<u32>,
+}
+
+/// What is said of a layout; design and size of blocks are planned for a radius where they are left open.
+#[derive(Clone, Debug)]
+pub(crate) struct LayoutOptions {
+    pub(crate) radius: u32,
+    pub(crate) design: Option<Design>,
+    pub(crate) block_bytes: Option<u32>,
+    pub(crate) codec: Option<Codec>,
+    pub(crate) low_bits: Option<u32>,
+}
+
+impl LayoutOptions {
+    /// Everything is left open.
+    pub(crate) fn new(radius: u32) -> Self {
+        Self { radius, design: None, block_bytes: None, codec: None, low_bits: None }
+    }
+
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`].
+    pub(crate) fn check(&self) -> Result<()> {
+        let invalid = |option, value: u32, expected: &str| {
+            Err(Error::InvalidOption {
+                option,
+                value: value.to_string(),
+                expected: expected.to_string(),
+            })
+        };
+        if self.radius > u64::BITS {
+            return invalid("radius", self.radius, "it is 0 to 64 bits");
+        }
+        if let Some(bytes) = self.block_bytes.filter(|&bytes| !format::is_block_bytes(bytes)) {
+            return invalid("block bytes", bytes, "they are a power of two from 256 to 65536");
+        }
+        Profile::empty().choose(self.codec, self.low_bits).map(|_| ())
+    }
+
+    /// A planner of what is open.
+    pub(crate) fn planner(&self, count: u64, objective: Objective) -> Planner {
+        let small = Design::NAMES.iter().filter_map(|name| Design::named(name));
+        let small = small.filter(|design| design.table_count() <= MOST_TABLES);
+        Planner::new(count)
+            .radius(self.radius)
+            .objective(objective)
+            .designs(self.design.clone().map_or_else(|| small.collect(), |design| vec![design]))
+            .block_bytes(self.block_bytes)
+            .codec(self.codec)
+            .low_bits(self.low_bits)
+    }
+
+    /// Whether there is something to plan.
+    pub(crate) fn is_open(&self) -> bool {
+        self.design.is_none() || self.block_bytes.is_none()
+    }
+
+    /// What is given, and for what is open the choice of its [planner](Self::planner).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooManyBlocks`] if there are too many fingerprints for any choice.
+    pub(crate) fn choose(&self, planner: &Planner) -> Result<Layout> {
+        let (codec, low_bits) = (self.codec, self.low_bits);
+        let (design, block_bytes) = match (&self.design, self.block_bytes) {
+            (Some(design), Some(block_bytes)) => (design.clone(), block_bytes),
+            (_, block_bytes) => {
+                let plan = planner.best()?.ok_or(Error::TooManyBlocks {
+                    count: planner.count(),
+                    block_bytes: block_bytes.unwrap_or(4096),
+                })?;
+                (plan.design, plan.block_bytes)
+            }
+        };
+        Ok(Layout { design, block_bytes, codec, low_bits })
+    }
+}
