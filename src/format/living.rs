@@ -42,6 +42,13 @@ pub(crate) struct DeletionsEntry {
     pub(crate) footer_crc: u32,
 }
 
+impl DeletionsEntry {
+    /// Of a segment that no deletions belong to.
+    pub(crate) fn without_file(segment: u64, sequence: u64) -> Self {
+        Self { segment, sequence, file_bytes: 0, header_crc: 0, footer_crc: 0 }
+    }
+}
+
 /// The WINDOWS section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WindowsSection {

@@ -47,6 +47,29 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
+    /// The first manifest of a store without segments.
+    pub(crate) fn empty(radius: u16, store_id: u128) -> Self {
+        Self {
+            radius,
+            next_segment: 1,
+            store_id,
+            generation: 1,
+            segments: Vec::new(),
+            id_map: None,
+            log: None,
+            deletions: Vec::new(),
+            windows: None,
+            layout: None,
+            unknown: Vec::new(),
+        }
+    }
+
+    /// The window of the segment at a place of the list; 0 if there are no windows.
+    pub(crate) fn window(&self, place: usize) -> u64 {
+        let windows = self.windows.as_ref().map(|section| &section.windows);
+        windows.and_then(|windows| windows.get(place)).copied().unwrap_or(0)
+    }
+
     /// The bytes of the manifest.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; manifest_header::END];

@@ -75,8 +75,7 @@ impl Found {
 
     /// The window of a segment.
     pub(super) fn window(&self, place: usize) -> u64 {
-        let windows = self.base.manifest.windows.as_ref();
-        windows.and_then(|windows| windows.windows.get(place)).copied().unwrap_or(0)
+        self.base.manifest.window(place)
     }
 
     /// What is hidden of a fingerprint in a segment.
@@ -127,19 +126,7 @@ fn without_manifest(
     if segments.iter().any(|segment| segment.ids.is_none()) {
         segments.iter_mut().for_each(|segment| segment.ids = None);
     }
-    Ok(Manifest {
-        radius: RADIUS,
-        next_segment: u64::MAX,
-        store_id: 0,
-        generation: 1,
-        segments,
-        id_map: None,
-        log: None,
-        deletions: Vec::new(),
-        windows: None,
-        layout: None,
-        unknown: Vec::new(),
-    })
+    Ok(Manifest { next_segment: u64::MAX, segments, ..Manifest::empty(RADIUS, 0) })
 }
 
 /// What a manifest would say of a segment, as its files tell.

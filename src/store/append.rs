@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::edit::{Added, Edit, behind};
 use super::standing::Standing;
 use crate::error::{Error, IdMapProblem, Result, Unsupported};
 use crate::format::{DeletionsEntry, MANIFEST_NAME, Manifest, SegmentEntry};
@@ -84,37 +85,27 @@ impl Appending {
     ///
     /// [`Error::NoSegmentNumber`]; [`Error::IdMap`] where the store has an id map without a string for some id.
     pub(super) fn with(self, addition: Addition, path: &Path) -> Result<Manifest> {
-        let used_up = || Error::NoSegmentNumber { path: path.to_path_buf() };
-        let mut manifest = self.before;
+        let Self { before, window } = self;
         let Addition { entry, bytes, ids } = addition;
-        if let (Some(map), Some((_, greatest))) = (manifest.id_map, ids)
+        if let (Some(map), Some((_, greatest))) = (before.id_map, ids)
             && greatest >= map.string_count
         {
             let strings = map.string_count;
             return Err(IdMapProblem::NoString { number: greatest, strings }.at(path));
         }
-        manifest.generation = manifest.generation.checked_add(1).ok_or_else(used_up)?;
-        manifest.next_segment = entry.number.checked_add(1).ok_or_else(used_up)?;
+        let records = ids.map_or(entry.count, |(ids, _)| ids);
+        let next_segment = behind(entry.number, path)?;
+        // All deletions so far came before it.
+        let sequence = before.log.map_or(0, |log| log.sequence);
+        let deletions = DeletionsEntry::without_file(entry.number, sequence);
+        let added = vec![Added { entry, deletions, window: window.unwrap_or(0) }];
+        let edit = Edit { added, ..Edit::default() };
+        let mut manifest = edit.apply(&before, next_segment, path)?;
         if let Some(log) = &mut manifest.log {
-            let records = ids.map_or(entry.count, |(ids, _)| ids);
             let each = if ids.is_some() { 16 } else { 8 };
             log.written_bytes = log.written_bytes.saturating_add(bytes);
             log.inserted_bytes = log.inserted_bytes.saturating_add(records.saturating_mul(each));
-            // All deletions so far came before it.
-            let (segment, sequence) = (entry.number, log.sequence);
-            let (file_bytes, header_crc, footer_crc) = (0, 0, 0);
-            manifest.deletions.push(DeletionsEntry {
-                segment,
-                sequence,
-                file_bytes,
-                header_crc,
-                footer_crc,
-            });
         }
-        if let (Some(windows), Some(window)) = (&mut manifest.windows, self.window) {
-            windows.windows.push(window);
-        }
-        manifest.segments.push(entry);
         Ok(manifest)
     }
 }

@@ -5,64 +5,98 @@ use std::path::Path;
 
 use super::standing::{Standing, is_open_log, named};
 use crate::error::{Error, Result};
-use crate::format::{self, IdMapTag, Manifest, SegmentEntry};
+use crate::format::{self, DeletionsEntry, IdMapTag, Manifest, SegmentEntry};
 use crate::set_sum;
 
-/// A change of the segments of a store.
-pub(super) struct Edit {
+/// A segment that comes.
+pub(crate) struct Added {
+    pub(crate) entry: SegmentEntry,
+    /// What DELETIONS says of it, in a store that is written to.
+    pub(crate) deletions: DeletionsEntry,
+    /// Its window, in a store that has windows.
+    pub(crate) window: u64,
+}
+
+/// A change of the segments of a store. All else of it stays.
+#[derive(Default)]
+pub(crate) struct Edit {
     /// The numbers of those that go.
-    pub(super) removed: Vec<u64>,
+    pub(crate) removed: Vec<u64>,
     /// Those that come.
-    pub(super) added: Vec<SegmentEntry>,
-    /// What the store is to be planned for.
-    pub(super) radius: u16,
-    /// The map of the ids of all segments then.
-    pub(super) id_map: Option<IdMapTag>,
+    pub(crate) added: Vec<Added>,
+    /// The first log behind one whose operations are in segments now, and the last sequence of these.
+    pub(crate) log: Option<(u64, u64)>,
 }
 
 impl Edit {
-    /// One segment in place of all that stand there.
-    pub(super) fn replace_all(standing: &Standing, by: SegmentEntry) -> Self {
-        let before = standing.manifest.iter().flat_map(|manifest| &manifest.segments);
-        let removed = before.map(|segment| segment.number).collect();
-        Self { removed, added: vec![by], radius: 0, id_map: None }
-    }
-
-    /// The manifest behind the change of what stands at `path`.
+    /// The manifest behind the change, of the store at `path`, whose next segment gets this number.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSegmentNumber`] if the numbers of segments or generations are used up.
-    pub(super) fn apply(self, standing: &Standing, path: &Path) -> Result<Manifest> {
-        let used_up = || Error::NoSegmentNumber { path: path.to_path_buf() };
-        let before = standing.manifest.as_ref();
-        let generation = before.map_or(0, |manifest| manifest.generation).checked_add(1);
-        let generation = generation.ok_or_else(used_up)?;
-        let greatest = self.added.iter().map(|segment| segment.number).max();
-        let behind = greatest.map_or(Some(0), |number| number.checked_add(1));
-        let next_segment = behind.ok_or_else(used_up)?.max(standing.next_segment);
-        let kept = before.into_iter().flat_map(|manifest| &manifest.segments);
-        let kept = kept.filter(|segment| !self.removed.contains(&segment.number)).cloned();
-        let mut segments: Vec<SegmentEntry> = kept.chain(self.added).collect();
-        segments.sort_unstable_by_key(|segment| segment.number);
-        let store_id = match before {
-            Some(manifest) => manifest.store_id,
-            None => first_store_id(&segments),
-        };
-        Ok(Manifest {
-            radius: self.radius,
-            next_segment,
-            store_id,
-            generation,
-            segments,
-            id_map: self.id_map,
-            log: None,
-            deletions: Vec::new(),
-            windows: None,
-            layout: None,
-            unknown: Vec::new(),
-        })
+    /// [`Error::NoSegmentNumber`] if the numbers of generations are used up.
+    pub(crate) fn apply(
+        self,
+        before: &Manifest,
+        next_segment: u64,
+        path: &Path,
+    ) -> Result<Manifest> {
+        let mut manifest = before.clone();
+        manifest.generation = next_generation(Some(before), path)?;
+        manifest.next_segment = next_segment;
+        let is_kept = |number: u64| !self.removed.contains(&number);
+        let numbers = before.segments.iter().map(|segment| segment.number).enumerate();
+        let windows = numbers.map(|(place, number)| (number, before.window(place)));
+        let mut windows: Vec<_> = windows.filter(|(number, _)| is_kept(*number)).collect();
+        manifest.segments.retain(|segment| is_kept(segment.number));
+        manifest.deletions.retain(|entry| is_kept(entry.segment));
+        for Added { entry, deletions, window } in self.added {
+            windows.push((entry.number, window));
+            manifest.segments.push(entry);
+            manifest.deletions.extend(manifest.log.map(|_| deletions));
+        }
+        windows.sort_unstable();
+        manifest.segments.sort_unstable_by_key(|segment| segment.number);
+        manifest.deletions.sort_unstable_by_key(|entry| entry.segment);
+        if let Some(section) = &mut manifest.windows {
+            section.windows = windows.into_iter().map(|(_, window)| window).collect();
+        }
+        if let Some((log, (first_log, sequence))) = manifest.log.as_mut().zip(self.log) {
+            (log.first_log, log.sequence) = (first_log, sequence);
+        }
+        Ok(manifest)
     }
+}
+
+/// The manifest of a store that is nothing but one segment, in place of what stands at `path`: the same store, if there is
+/// one.
+///
+/// # Errors
+///
+/// [`Error::NoSegmentNumber`] if the numbers of segments or generations are used up.
+pub(super) fn replacement(
+    standing: &Standing,
+    by: SegmentEntry,
+    (radius, id_map): (u16, Option<IdMapTag>),
+    path: &Path,
+) -> Result<Manifest> {
+    let before = standing.manifest.as_ref();
+    let store_id = before.map_or_else(|| first_store_id(&by), |manifest| manifest.store_id);
+    Ok(Manifest {
+        next_segment: behind(by.number, path)?.max(standing.next_segment),
+        generation: next_generation(before, path)?,
+        segments: vec![by],
+        id_map,
+        ..Manifest::empty(radius, store_id)
+    })
+}
+
+/// The number behind that of a segment.
+pub(super) fn behind(number: u64, path: &Path) -> Result<u64> {
+    number.checked_add(1).ok_or_else(|| Error::NoSegmentNumber { path: path.to_path_buf() })
+}
+
+fn next_generation(before: Option<&Manifest>, path: &Path) -> Result<u64> {
+    behind(before.map_or(0, |manifest| manifest.generation), path)
 }
 
 /// Those files of what stood there that a manifest does not need.
@@ -75,42 +109,88 @@ pub(crate) fn dropped(in_use: Vec<String>, by: &Manifest) -> Vec<String> {
 }
 
 /// The id of a new store. It comes from what is written, so that packing again gives the same files.
-fn first_store_id(segments: &[SegmentEntry]) -> u128 {
-    segments.iter().fold(0, |id: u128, segment| {
-        let tables = segment.tables.iter().map(|table| (table.header_crc, table.footer_crc));
-        let ids = segment.ids.iter().map(|ids| (ids.header_crc, ids.directory_crc));
-        let crcs = tables.chain(ids).map(|(one, other)| u64::from(one) << 32 | u64::from(other));
-        let id = id.wrapping_add(segment.set_sum);
-        crcs.fold(id, |id, crcs| id.wrapping_add(set_sum::term(crcs)))
-    })
+fn first_store_id(segment: &SegmentEntry) -> u128 {
+    let tables = segment.tables.iter().map(|table| (table.header_crc, table.footer_crc));
+    let ids = segment.ids.iter().map(|ids| (ids.header_crc, ids.directory_crc));
+    let crcs = tables.chain(ids).map(|(one, other)| u64::from(one) << 32 | u64::from(other));
+    crcs.fold(segment.set_sum, |id, crcs| id.wrapping_add(set_sum::term(crcs)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::{LogSection, RecordShape, WindowsSection};
 
     fn segment(number: u64) -> SegmentEntry {
         SegmentEntry { number, count: number, set_sum: 7, tables: Vec::new(), ids: None }
     }
 
-    fn standing(numbers: &[u64]) -> Standing {
-        let segments: Vec<_> = numbers.iter().map(|&number| segment(number)).collect();
-        let edit = Edit { removed: Vec::new(), added: segments, radius: 3, id_map: None };
-        let manifest = edit.apply(&Standing::empty(), Path::new("store")).unwrap();
-        let next_segment = manifest.next_segment;
-        Standing { next_segment, manifest: Some(manifest), ..Standing::empty() }
+    fn added(number: u64) -> Added {
+        let deletions = DeletionsEntry {
+            segment: number,
+            sequence: 30,
+            file_bytes: 0,
+            header_crc: 0,
+            footer_crc: 0,
+        };
+        Added { entry: segment(number), deletions, window: 100 + number }
+    }
+
+    fn living() -> Manifest {
+        let log = LogSection {
+            first_log: 4,
+            sequence: 20,
+            shape: RecordShape { ids: true, windows: true },
+            written_bytes: 1,
+            inserted_bytes: 2,
+        };
+        Manifest {
+            log: Some(log),
+            windows: Some(WindowsSection { seconds: 60, windows: Vec::new() }),
+            layout: Some("design=single".to_string()),
+            ..Manifest::empty(4, 77)
+        }
     }
 
     #[test]
     fn an_edit_keeps_what_it_does_not_name_and_counts_on() {
-        let before = standing(&[2, 5]);
-        let edit = Edit { removed: vec![2], added: vec![segment(6)], radius: 4, id_map: None };
-        let after = edit.apply(&before, Path::new("store")).unwrap();
-        let numbers: Vec<u64> = after.segments.iter().map(|segment| segment.number).collect();
-        assert_eq!((numbers, after.next_segment, after.generation), (vec![5, 6], 7, 2));
-        assert_eq!(after.store_id, before.manifest.as_ref().unwrap().store_id);
-        let all = Edit::replace_all(&before, segment(9));
-        assert_eq!(all.removed, [2, 5]);
-        assert_eq!(all.apply(&before, Path::new("store")).unwrap().segments, [segment(9)]);
+        let path = Path::new("store");
+        let (removed, log) = (Vec::new(), Some((5, 30)));
+        let edit = Edit { removed, added: [5, 2, 3].map(added).into(), log };
+        let before = edit.apply(&living(), 6, path).unwrap();
+        let edit = Edit { removed: vec![2, 5], added: vec![added(6)], log: None };
+        let after = edit.apply(&before, 7, path).unwrap();
+        assert_eq!(after.segments, [segment(3), segment(6)]);
+        assert_eq!(after.deletions, [added(3).deletions, added(6).deletions]);
+        assert_eq!(after.windows.as_ref().unwrap().windows, [103, 106]);
+        let log = after.log.unwrap();
+        assert_eq!((log.first_log, log.sequence, log.written_bytes), (5, 30, 1));
+        assert_eq!((after.next_segment, after.generation), (7, 3));
+        assert_eq!((after.store_id, after.radius, &after.layout), (77, 4, &before.layout));
+        let packed = Manifest::empty(3, 1);
+        let edit = Edit { added: vec![added(1)], ..Edit::default() };
+        let after = edit.apply(&packed, 2, path).unwrap();
+        assert_eq!((after.deletions, after.windows, after.segments.len()), (Vec::new(), None, 1));
+        let last = Manifest { generation: u64::MAX, ..packed };
+        let error = Edit::default().apply(&last, 2, path).unwrap_err();
+        assert!(matches!(error, Error::NoSegmentNumber { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_replacement_is_the_same_store_and_nothing_else_of_it_stays() {
+        let path = Path::new("store");
+        let first = replacement(&Standing::empty(), segment(1), (3, None), path).unwrap();
+        assert_eq!((first.store_id, first.generation, first.next_segment), (7, 1, 2));
+        let edit = Edit { added: [2, 5].map(added).into(), ..Edit::default() };
+        let before = edit.apply(&living(), 9, path).unwrap();
+        let standing = Standing { manifest: Some(before), next_segment: 9, ..Standing::empty() };
+        let after = replacement(&standing, segment(8), (5, None), path).unwrap();
+        let expected = Manifest {
+            next_segment: 9,
+            generation: 3,
+            segments: vec![segment(8)],
+            ..Manifest::empty(5, 77)
+        };
+        assert_eq!(after, expected);
     }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::append::{Addition, Appending};
 use super::budget::capacity;
 use super::commit::Commit;
-use super::edit::Edit;
+use super::edit;
 use super::options::Packer;
 use super::prepared::Prepared;
 use super::records::{Records, SortedRecords};
@@ -184,10 +184,7 @@ impl<S: Storage> SortedIntake<S> {
             Some(appending) => {
                 appending.with(Addition { entry, bytes, ids: all_ids }, &pack.path)?
             }
-            None => {
-                let edit = Edit { radius, id_map, ..Edit::replace_all(&standing, entry) };
-                edit.apply(&standing, &pack.path)?
-            }
+            None => edit::replacement(&standing, entry, (radius, id_map), &pack.path)?,
         };
         let commit = Commit::prepare(files, standing.in_use, &manifest, &mut times)?;
         let summary = PackSummary {

@@ -1,37 +1,18 @@
-//! What a writer changes in the manifest, and the commit of it.
+//! The commits of a writer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::core::{Back, Core, windows_of};
-use crate::error::{Error, Result};
-use crate::format::{DeletionsEntry, MANIFEST_TEMPORARY, Manifest, SegmentEntry};
+use super::core::{Back, Core};
+use crate::error::Result;
+use crate::format::{MANIFEST_TEMPORARY, Manifest};
 use crate::segment::{NewFiles, PackTimes};
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
 use crate::store::commit::Commit;
+use crate::store::edit::Edit;
 use crate::store::standing::named;
-
-/// A segment that comes.
-pub(super) struct Added {
-    pub(super) entry: SegmentEntry,
-    /// What DELETIONS says of it.
-    pub(super) deletions: DeletionsEntry,
-    pub(super) window: u64,
-}
-
-/// What a commit changes.
-#[derive(Default)]
-pub(super) struct Changes {
-    /// The numbers of segments that go.
-    pub(super) removed: Vec<u64>,
-    pub(super) added: Vec<Added>,
-    /// The first log, and the last sequence of the segments, if these are others.
-    pub(super) log: Option<(u64, u64)>,
-    /// Logs whose operations are in segments by now.
-    pub(super) flushed: usize,
-}
 
 /// Bytes that a manifest counts: all of logs, and others that were written.
 struct Counted {
@@ -39,52 +20,17 @@ struct Counted {
     written: u64,
 }
 
-impl Changes {
-    /// The manifest behind the changes.
-    fn apply(self, before: &Manifest, back: &Back) -> Option<Manifest> {
-        let window_of = windows_of(before);
-        let mut manifest = before.clone();
-        manifest.generation = before.generation.checked_add(1)?;
-        manifest.next_segment = back.next_segment;
-        manifest.segments.retain(|segment| !self.removed.contains(&segment.number));
-        manifest.deletions.retain(|entry| !self.removed.contains(&entry.segment));
-        let mut new_windows = HashMap::new();
-        for Added { entry, deletions, window } in self.added {
-            new_windows.insert(entry.number, window);
-            manifest.segments.push(entry);
-            manifest.deletions.push(deletions);
-        }
-        manifest.segments.sort_unstable_by_key(|segment| segment.number);
-        manifest.deletions.sort_unstable_by_key(|entry| entry.segment);
-        if let Some(windows) = &mut manifest.windows {
-            let numbers = manifest.segments.iter().map(|segment| segment.number);
-            let window =
-                |number| new_windows.get(&number).copied().unwrap_or_else(|| window_of(number));
-            windows.windows = numbers.map(window).collect();
-        }
-        if let Some((log, (first_log, sequence))) = manifest.log.as_mut().zip(self.log) {
-            (log.first_log, log.sequence) = (first_log, sequence);
-        }
-        Some(manifest)
-    }
-}
-
 impl<S: Storage> Core<S> {
-    /// Commits changes, with the files that they need. What is seen changes with them.
+    /// Commits an edit, with the files that it needs. What is seen changes with it.
     ///
     /// # Errors
     ///
     /// [`Error::Io`]: then nothing has changed, unless only the last sync failed.
-    pub(super) fn commit(
-        &self,
-        files: NewFiles<S>,
-        changes: Changes,
-        back: &mut Back,
-    ) -> Result<()> {
+    pub(super) fn commit(&self, files: NewFiles<S>, edit: Edit, back: &mut Back) -> Result<()> {
         let before = Arc::clone(&self.front().base);
-        let flushed = changes.flushed;
-        let used_up = || Error::NoSegmentNumber { path: self.path.clone() };
-        let mut manifest = changes.apply(&before.manifest, back).ok_or_else(used_up)?;
+        // Logs become segments one by one.
+        let flushed = usize::from(edit.log.is_some());
+        let mut manifest = edit.apply(&before.manifest, back.next_segment, &self.path)?;
         let counted = self.count_bytes(&mut manifest, flushed, back);
         let bytes = manifest.encode();
         // An attempt that failed may have left it.

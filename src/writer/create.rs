@@ -37,17 +37,10 @@ pub(super) fn create<S: Storage>(
     standing.remove_leftovers(path, &**storage)?;
     let windows = window_seconds.map(|seconds| WindowsSection { seconds, windows: Vec::new() });
     let manifest = Manifest {
-        radius,
         next_segment: standing.next_segment,
-        store_id,
-        generation: 1,
-        segments: Vec::new(),
-        id_map: None,
-        log: None,
-        deletions: Vec::new(),
         windows,
         layout: Some(settings.text()),
-        unknown: Vec::new(),
+        ..Manifest::empty(radius, store_id)
     };
     begin_log(path, storage, standing, manifest, shape)
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::change::{Added, Changes};
 use super::core::{Core, locked};
 use crate::error::Result;
 use crate::execution::Meter;
@@ -13,6 +12,7 @@ use crate::segment::writer::{SegmentWriter, WrittenSegment};
 use crate::segment::{NewFiles, PackTimes, PackedIds, Set, SetSource, sum_of};
 use crate::snapshot::parts::Parts;
 use crate::storage::Storage;
+use crate::store::edit::{Added, Edit};
 use crate::tail::TailView;
 
 impl<S: Storage> Core<S> {
@@ -73,7 +73,7 @@ impl<S: Storage> Core<S> {
         let mut back = self.back();
         back.in_use.push(log_name(log));
         let log = Some((log + 1, sequence));
-        self.commit(files, Changes { added, log, flushed: 1, ..Changes::default() }, &mut back)?;
+        self.commit(files, Edit { added, log, ..Edit::default() }, &mut back)?;
         Ok(true)
     }
 
@@ -114,8 +114,7 @@ impl<S: Storage> Core<S> {
         sequence: u64,
         deletions: &[Deletion],
     ) -> Result<DeletionsEntry> {
-        let mut entry =
-            DeletionsEntry { segment, sequence, file_bytes: 0, header_crc: 0, footer_crc: 0 };
+        let mut entry = DeletionsEntry::without_file(segment, sequence);
         if deletions.is_empty() {
             return Ok(entry);
         }

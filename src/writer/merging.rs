@@ -1,6 +1,5 @@
 //! Merges segments, and drops what is too old.
 
-use super::change::{Added, Changes};
 use super::core::{Core, locked, windows_of};
 use super::flush::united;
 use crate::error::Result;
@@ -13,6 +12,7 @@ use crate::segment::source::SourceOfIds;
 use crate::segment::writer::SegmentWriter;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
+use crate::store::edit::{Added, Edit};
 
 /// Deletions that are kept until a merge has applied them, at least; and one for so many records of the
 /// store.
@@ -125,8 +125,8 @@ impl<S: Storage> Core<S> {
             let deletions = self.write_deletions(&mut files, entry.number, sequence, &deletions)?;
             added.push(Added { entry, deletions, window });
         }
-        let changes = Changes { removed: numbers.to_vec(), added, ..Changes::default() };
-        self.commit(files, changes, &mut back)?;
+        let edit = Edit { removed: numbers.to_vec(), added, log: None };
+        self.commit(files, edit, &mut back)?;
         Ok(true)
     }
 
@@ -170,8 +170,8 @@ impl<S: Storage> Core<S> {
             added.push(Added { entry, deletions, window });
         }
         let count = removed.len() as u64;
-        let changes = Changes { removed, added, ..Changes::default() };
-        self.commit(files, changes, &mut back)?;
+        let edit = Edit { removed, added, log: None };
+        self.commit(files, edit, &mut back)?;
         Ok(count)
     }
 }
