@@ -113,8 +113,7 @@ impl Writer {
     /// [`Error::MixedIds`] if there is an id and the store has none, or the other way round; [`Error::Io`] if there is no room in
     /// memory and a segment cannot be written. Nothing is stored then.
     pub fn insert(&self, fingerprint: u64, id: impl Into<Option<u64>>) -> Result<()> {
-        let operation = self.core().insertion(fingerprint, id.into(), self.window_of_now())?;
-        self.write(&[operation])
+        self.insert_into(self.window_of_now(), fingerprint, id.into())
     }
 
     /// Inserts many pairs of a fingerprint and an id. Up to 32,768 are seen, and survive a crash, all or none; longer
@@ -124,9 +123,7 @@ impl Writer {
     ///
     /// As [`Self::insert`]; the first parts of a longer list may be stored.
     pub fn insert_batch(&self, pairs: &[(u64, u64)]) -> Result<()> {
-        let window = self.window_of_now();
-        let insert = |&(fingerprint, id)| self.core().insertion(fingerprint, Some(id), window);
-        self.write(&pairs.iter().map(insert).collect::<Result<Vec<_>>>()?)
+        self.insert_batch_into(self.window_of_now(), pairs)
     }
 
     /// As [`Self::insert_batch`], of fingerprints without ids.
@@ -135,9 +132,7 @@ impl Writer {
     ///
     /// As [`Self::insert_batch`].
     pub fn insert_fingerprints(&self, fingerprints: &[u64]) -> Result<()> {
-        let window = self.window_of_now();
-        let insert = |&fingerprint| self.core().insertion(fingerprint, None, window);
-        self.write(&fingerprints.iter().map(insert).collect::<Result<Vec<_>>>()?)
+        self.insert_fingerprints_into(self.window_of_now(), fingerprints)
     }
 
     /// Takes one id from a fingerprint; with the last one the fingerprint goes. Takes no longer than an
@@ -232,14 +227,20 @@ impl Writer {
         id: impl Into<Option<u64>>,
         k: u32,
     ) -> Result<Verdict> {
-        let window = self.window_of_now();
-        self.check_and_write(self.core().insertion(fingerprint, id.into(), window)?, k)
+        self.check_and_insert_into(self.window_of_now(), fingerprint, id.into(), k)
     }
 
-    pub(super) fn check_and_write(&self, insertion: Operation, k: u32) -> Result<Verdict> {
+    pub(super) fn check_and_insert_into(
+        &self,
+        window: u64,
+        fingerprint: u64,
+        id: Option<u64>,
+        k: u32,
+    ) -> Result<Verdict> {
+        let insertion = self.core().insertion(fingerprint, id, window)?;
         let mut verdict = Verdict::Inserted;
         self.core().search_and_insert(|searcher| {
-            let near = searcher.search(insertion.fingerprint, k)?;
+            let near = searcher.search(fingerprint, k)?;
             if near.is_empty() {
                 return Ok(Some(insertion));
             }
@@ -326,7 +327,21 @@ impl Writer {
         self.commit(Durability::Immediate)
     }
 
-    pub(super) fn write(&self, operations: &[Operation]) -> Result<()> {
+    pub(super) fn insert_into(&self, window: u64, fingerprint: u64, id: Option<u64>) -> Result<()> {
+        self.write(&[self.core().insertion(fingerprint, id, window)?])
+    }
+
+    pub(super) fn insert_batch_into(&self, window: u64, pairs: &[(u64, u64)]) -> Result<()> {
+        let insert = |&(fingerprint, id)| self.core().insertion(fingerprint, Some(id), window);
+        self.write(&pairs.iter().map(insert).collect::<Result<Vec<_>>>()?)
+    }
+
+    pub(super) fn insert_fingerprints_into(&self, window: u64, fingerprints: &[u64]) -> Result<()> {
+        let insert = |&fingerprint| self.core().insertion(fingerprint, None, window);
+        self.write(&fingerprints.iter().map(insert).collect::<Result<Vec<_>>>()?)
+    }
+
+    fn write(&self, operations: &[Operation]) -> Result<()> {
         self.core().write(operations)?;
         self.written(operations.len())
     }

@@ -17,8 +17,7 @@ impl Writer {
         id: impl Into<Option<u64>>,
         time: SystemTime,
     ) -> Result<()> {
-        let operation = self.core().insertion(fingerprint, id.into(), self.window_of(time)?)?;
-        self.write(&[operation])
+        self.insert_into(self.window_of(time)?, fingerprint, id.into())
     }
 
     /// As [`Self::insert_batch`], at a time.
@@ -27,9 +26,7 @@ impl Writer {
     ///
     /// As [`Self::insert_batch`]; [`Error::InvalidOption`] if the store has no windows.
     pub fn insert_batch_at(&self, pairs: &[(u64, u64)], time: SystemTime) -> Result<()> {
-        let window = self.window_of(time)?;
-        let insert = |&(fingerprint, id)| self.core().insertion(fingerprint, Some(id), window);
-        self.write(&pairs.iter().map(insert).collect::<Result<Vec<_>>>()?)
+        self.insert_batch_into(self.window_of(time)?, pairs)
     }
 
     /// As [`Self::insert_fingerprints`], at a time.
@@ -38,9 +35,7 @@ impl Writer {
     ///
     /// As [`Self::insert_batch_at`].
     pub fn insert_fingerprints_at(&self, fingerprints: &[u64], time: SystemTime) -> Result<()> {
-        let window = self.window_of(time)?;
-        let insert = |&fingerprint| self.core().insertion(fingerprint, None, window);
-        self.write(&fingerprints.iter().map(insert).collect::<Result<Vec<_>>>()?)
+        self.insert_fingerprints_into(self.window_of(time)?, fingerprints)
     }
 
     /// As [`Self::check_and_insert`], at a time. What is near counts whenever it was inserted.
@@ -55,8 +50,7 @@ impl Writer {
         k: u32,
         time: SystemTime,
     ) -> Result<Verdict> {
-        let window = self.window_of(time)?;
-        self.check_and_write(self.core().insertion(fingerprint, id.into(), window)?, k)
+        self.check_and_insert_into(self.window_of(time)?, fingerprint, id.into(), k)
     }
 
     pub(super) fn window_of(&self, time: SystemTime) -> Result<u64> {
