@@ -1,6 +1,6 @@
 //! A writer without threads: every step is a call, so that tests can stop between any two.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,7 @@ use super::signals::{Signals, Task};
 use super::slowing::{self, LEAST_DELAY, MOST_DELAY};
 use crate::error::{Error, Result, Unsupported};
 use crate::execution::Execution;
-use crate::format::{
-    Change, LogTag, MANIFEST_NAME, Manifest, Operation, RecordShape, WindowsSection,
-};
+use crate::format::{Change, LogTag, MANIFEST_NAME, Operation, RecordShape};
 use crate::log::{Follower, LogWriter, keep_log};
 use crate::query::search::Searcher;
 use crate::segment::NewFiles;
@@ -290,12 +288,4 @@ impl<S: Storage> Core<S> {
     pub(super) fn wrote(&self, bytes: u64) {
         self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
-}
-
-/// The window of each segment of a manifest.
-pub(super) fn windows_of(manifest: &Manifest) -> impl Fn(u64) -> u64 {
-    let windows = manifest.windows.as_ref().map(|WindowsSection { windows, .. }| windows);
-    let numbers = manifest.segments.iter().map(|segment| segment.number);
-    let windows: HashMap<u64, u64> = numbers.zip(windows.into_iter().flatten().copied()).collect();
-    move |number| windows.get(&number).copied().unwrap_or(0)
 }

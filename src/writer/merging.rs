@@ -1,15 +1,17 @@
 //! Merges segments, and drops what is too old.
 
-use super::core::{Core, locked, windows_of};
+use std::sync::Arc;
+
+use super::core::{Core, locked};
 use super::flush::united;
 use crate::error::Result;
 use crate::execution::Meter;
 use crate::format::{Deletion, Manifest};
 use crate::merge::policy::{self, Candidate};
 use crate::merge::{MergeIds, MergeSource, Merging};
-use crate::segment::PackTimes;
 use crate::segment::source::SourceOfIds;
 use crate::segment::writer::SegmentWriter;
+use crate::segment::{PackTimes, Segment};
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
 use crate::store::edit::{Added, Edit};
@@ -27,15 +29,14 @@ impl<S: Storage> Core<S> {
     /// Merges what the [policy] says, once; tells whether there was anything.
     pub(super) fn merge_step(&self) -> Result<bool> {
         let base = self.front().base.clone();
-        let picked = policy::pick(&candidates(&base), self.capacity as u64);
+        let candidates = candidates(&base);
+        let picked = policy::pick(&candidates, self.capacity as u64);
         // Deletions take memory, and what they hide takes space, until a merge has applied them.
-        let records = candidates(&base).iter().map(|at| at.records).sum::<u64>();
+        let records = candidates.iter().map(|at| at.records).sum::<u64>();
         let is_too_much = base.hiding.len() > LEAST_DELETIONS.max(records / RECORDS_PER_DELETION);
         let groups = match picked {
             Some(numbers) => vec![numbers],
-            None if is_too_much => {
-                policy::all(&candidates(&base), |number| is_touched(&base, number))
-            }
+            None if is_too_much => policy::all(&candidates, |number| is_touched(&base, number)),
             None => return Ok(false),
         };
         let mut merged = false;
@@ -49,11 +50,12 @@ impl<S: Storage> Core<S> {
     /// anything.
     pub(super) fn merge_idle(&self) -> Result<bool> {
         let base = self.front().base.clone();
-        let Some((numbers, records)) = policy::pick_idle(&candidates(&base)) else {
+        let candidates = candidates(&base);
+        let Some((numbers, records)) = policy::pick_idle(&candidates) else {
             return Ok(false);
         };
         let Some(log) = base.manifest.log else { return Ok(false) };
-        let all = candidates(&base).iter().map(|at| at.records).sum::<u64>().max(1);
+        let all = candidates.iter().map(|at| at.records).sum::<u64>().max(1);
         let bytes: u64 = base.segments.iter().map(|segment| segment.file_bytes()).sum();
         let written = bytes as f64 * records as f64 / all as f64;
         let after = (log.written_bytes as f64 + written) / log.inserted_bytes.max(1) as f64;
@@ -83,7 +85,9 @@ impl<S: Storage> Core<S> {
             return Ok(false);
         }
         let sequence = base.manifest.log.map_or(0, |log| log.sequence);
-        let window = numbers.first().map_or(0, |&number| windows_of(&base.manifest)(number));
+        // All are in one window.
+        let one = candidates(&base).into_iter().find(|at| numbers.contains(&at.number));
+        let window = one.map_or(0, |at| at.window);
         let meter: Meter = self.execution.meter();
         let mut files = self.new_files();
         let written = self.execution.install(|| {
@@ -150,10 +154,9 @@ impl<S: Storage> Core<S> {
         let mut files = self.new_files();
         let mut back = self.back();
         let base = self.front().base.clone();
-        let window_of = windows_of(&base.manifest);
-        let numbers = base.manifest.segments.iter().map(|segment| segment.number);
-        let is_old = |number: &u64| window_of(*number) < before / seconds;
-        let removed: Vec<u64> = numbers.clone().filter(is_old).collect();
+        let all = candidates(&base);
+        let old = all.iter().filter(|at| at.window < before / seconds);
+        let removed: Vec<u64> = old.map(|at| at.number).collect();
         if removed.is_empty() {
             // An attempt that failed at last may have dropped them, and that is not durable yet.
             files.sync_names()?;
@@ -165,7 +168,7 @@ impl<S: Storage> Core<S> {
         if !deletions.is_empty() {
             let number = back.take_number(&self.path)?;
             let entry = self.write_records(&mut files, number, Vec::new())?.entry;
-            let window = numbers.map(window_of).max().unwrap_or(0);
+            let window = all.iter().map(|at| at.window).max().unwrap_or(0);
             let deletions = self.write_deletions(&mut files, entry.number, sequence, &deletions)?;
             added.push(Added { entry, deletions, window });
         }
@@ -183,20 +186,19 @@ fn has_all(manifest: &Manifest, numbers: &[u64]) -> bool {
 
 /// What the policy looks at.
 fn candidates(base: &Base) -> Vec<Candidate> {
-    let window_of = windows_of(&base.manifest);
-    let of_segment = |segment: &std::sync::Arc<crate::segment::Segment>| {
+    let of_segment = |(place, segment): (usize, &Arc<Segment>)| {
         let ids = segment.id_column().map_or(0, |ids| ids.id_count());
-        let number = segment.number();
-        Candidate { number, records: segment.count().max(ids), window: window_of(number) }
+        let window = base.manifest.window(place);
+        Candidate { number: segment.number(), records: segment.count().max(ids), window }
     };
-    base.segments.iter().map(of_segment).collect()
+    base.segments.iter().enumerate().map(of_segment).collect()
 }
 
 /// Whether deletions may hide something of a segment, or belong to it.
 fn is_touched(base: &Base, number: u64) -> bool {
     let place = base.segments.iter().position(|segment| segment.number() == number);
     let sequence = place.map_or(0, |place| base.hiding.sequence(place));
-    let later = base.hiding.lists().iter().flat_map(|list| list.iter());
-    later.into_iter().any(|deletion| deletion.sequence > sequence)
+    let mut deletions = base.hiding.lists().iter().flat_map(|list| list.iter());
+    deletions.any(|deletion| deletion.sequence > sequence)
         || base.lists().any(|(entry, list)| entry.segment == number && !list.is_empty())
 }

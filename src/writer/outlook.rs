@@ -33,11 +33,9 @@ impl Snapshot {
         let base = &self.parts().base;
         let largest = base.segments.iter().max_by_key(|segment| segment.count());
         let settings = Settings::of_store(&base.manifest, largest.map(|segment| &**segment))?;
-        let windows = base.manifest.windows.as_ref().map(|windows| &windows.windows);
         let mut by_window: BTreeMap<u64, u64> = BTreeMap::new();
         for (place, segment) in base.segments.iter().enumerate() {
-            let window = windows.and_then(|windows| windows.get(place)).copied().unwrap_or(0);
-            let count = by_window.entry(window).or_default();
+            let count = by_window.entry(base.manifest.window(place)).or_default();
             *count = count.saturating_add(segment.count());
         }
         let now = self.batch(self.radius()).predicted(BatchPlan::Search, 1);
