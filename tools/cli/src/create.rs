@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use fpstore::{Design, StoreOptions, WriterOptions};
+use fpstore::{StoreOptions, WriterOptions};
 
 use crate::failure::Failure;
-use crate::options::{Auto, CodecArg, radius};
+use crate::options::{LayoutArgs, radius};
 use crate::output::Output;
 use crate::times::{self, Length};
 
@@ -39,22 +39,8 @@ pub struct Args {
     #[arg(value_parser = radius, allow_negative_numbers = true)]
     radius: u32,
 
-    /// Which tables segments have [auto: as planned for the distance]
-    #[arg(long, default_value = "auto", value_name = "auto|NAME|W1,W2,...")]
-    design: Auto<Design>,
-
-    /// Bytes of a block: a power of two from 256 to 65536 [auto: as planned]
-    #[arg(long, default_value = "auto", value_name = "auto|N")]
-    block_bytes: Auto<u32>,
-
-    /// How neighbours are told apart [auto: whichever is smaller]
-    #[arg(long, default_value = "auto", value_enum, hide_possible_values = true)]
-    #[arg(value_name = "auto|xor|gap")]
-    codec: CodecArg,
-
-    /// Low bits kept apart in a column: 0, 8, 16, 24 or 32 [auto: the most that cost at most 1%]
-    #[arg(long, default_value = "auto", value_name = "auto|N")]
-    low_bits: Auto<u32>,
+    #[command(flatten)]
+    layout: LayoutArgs,
 
     /// Fingerprints have no ids
     #[arg(long)]
@@ -71,19 +57,16 @@ pub struct Args {
 
 /// Creates the store.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let mut options = StoreOptions::new()
+    let LayoutArgs { design, block_bytes, codec, low_bits } = args.layout.clone();
+    let options = StoreOptions::new()
         .radius(args.radius)
-        .codec(args.codec.given())
-        .low_bits(args.low_bits.clone().given())
+        .codec(codec.given())
+        .low_bits(low_bits.given())
         .ids(!args.no_ids)
         .window(args.window.map(|window| window.0))
         .writer(WriterOptions::new().background(false));
-    if let Some(design) = args.design.clone().given() {
-        options = options.design(design);
-    }
-    if let Some(block_bytes) = args.block_bytes.clone().given() {
-        options = options.block_bytes(block_bytes);
-    }
+    let options = design.set(options, StoreOptions::design);
+    let options = block_bytes.set(options, StoreOptions::block_bytes);
     options.create(&args.store)?.close()?;
     let mut output = Output::stdout();
     if !args.quiet {

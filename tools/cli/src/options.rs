@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use fpstore::{Codec, Costs};
+use fpstore::{Codec, Costs, Design};
 
 use crate::failure::Failure;
 
@@ -64,6 +64,14 @@ impl<T> Auto<T> {
             Auto::Given(value) => Some(value),
         }
     }
+
+    /// The options with the value set, if there is one.
+    pub fn set<O>(self, options: O, set: impl FnOnce(O, T) -> O) -> O {
+        match self {
+            Auto::Auto => options,
+            Auto::Given(value) => set(options, value),
+        }
+    }
 }
 
 impl<T: FromStr> FromStr for Auto<T> {
@@ -97,4 +105,25 @@ impl CodecArg {
             CodecArg::Gap => Some(Codec::Gap),
         }
     }
+}
+
+/// How a store is laid out.
+#[derive(Clone, clap::Args)]
+pub struct LayoutArgs {
+    /// Which tables to write [auto: as planned for the distance]
+    #[arg(long, default_value = "auto", value_name = "auto|NAME|W1,W2,...")]
+    pub design: Auto<Design>,
+
+    /// Bytes of a block: a power of two from 256 to 65536 [auto: as planned, 256 to 4096]
+    #[arg(long, default_value = "auto", value_name = "auto|N")]
+    pub block_bytes: Auto<u32>,
+
+    /// How neighbours are told apart [auto: whichever is smaller]
+    #[arg(long, default_value = "auto", value_enum, hide_possible_values = true)]
+    #[arg(value_name = "auto|xor|gap")]
+    pub codec: CodecArg,
+
+    /// Low bits kept apart in a column: 0, 8, 16, 24 or 32 [auto: the most that cost at most 1%]
+    #[arg(long, default_value = "auto", value_name = "auto|N")]
+    pub low_bits: Auto<u32>,
 }

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use fpstore::{Design, Execution, Objective, Packer};
+use fpstore::{Execution, Objective, Packer};
 
 use crate::failure::Failure;
 use crate::feed::{Feed, Known};
 use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
-use crate::options::{Auto, CodecArg, radius, read_costs};
+use crate::options::{LayoutArgs, radius, read_costs};
 use crate::progress::{Mode, Progress};
 use crate::times::Moment;
 
@@ -121,22 +121,8 @@ pub struct Args {
     #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
     prefer: Objective,
 
-    /// Which tables to write [auto: by --prefer, for this set]
-    #[arg(long, default_value = "auto", value_name = "auto|NAME|W1,W2,...")]
-    design: Auto<Design>,
-
-    /// Bytes of a block: a power of two from 256 to 65536 [auto: as `plan`, 256 to 4096]
-    #[arg(long, default_value = "auto", value_name = "auto|N")]
-    block_bytes: Auto<u32>,
-
-    /// How neighbours are told apart [auto: whichever is smaller]
-    #[arg(long, default_value = "auto", value_enum, hide_possible_values = true)]
-    #[arg(value_name = "auto|xor|gap")]
-    codec: CodecArg,
-
-    /// Low bits kept apart in a column: 0, 8, 16, 24 or 32 [auto: the most that cost at most 1%]
-    #[arg(long, default_value = "auto", value_name = "auto|N")]
-    low_bits: Auto<u32>,
+    #[command(flatten)]
+    layout: LayoutArgs,
 
     /// Choose for a machine with these constants, from `fpstore plan --calibrate`
     #[arg(long, value_name = "FILE")]
@@ -259,22 +245,18 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 }
 
 fn packer(args: &Args) -> Result<Packer, Failure> {
-    let mut packer = Packer::new()
+    let LayoutArgs { design, block_bytes, codec, low_bits } = args.layout.clone();
+    let packer = Packer::new()
         .radius(args.radius)
         .objective(args.prefer)
-        .codec(args.codec.given())
-        .low_bits(args.low_bits.clone().given())
+        .codec(codec.given())
+        .low_bits(low_bits.given())
         .replace(args.force)
         .append(args.append.is_some())
         .append_at(args.time.map(|time| time.0))
         .execution(execution(args)?);
-    if let Some(design) = args.design.clone().given() {
-        packer = packer.design(design);
-    }
-    if let Some(block_bytes) = args.block_bytes.clone().given() {
-        packer = packer.block_bytes(block_bytes);
-    }
-    Ok(packer)
+    let packer = design.set(packer, Packer::design);
+    Ok(block_bytes.set(packer, Packer::block_bytes))
 }
 
 /// How the pack runs, as far as the arguments tell.

@@ -184,7 +184,7 @@ fn rows(args: &Args, summary: &PackSummary, skipped: u64) -> Vec<(&'static str, 
 /// Why the store has this design, in words.
 fn reason(args: &Args, summary: &PackSummary) -> &'static str {
     let tables_bytes = summary.bytes - summary.id_bytes;
-    match (args.design.is_given(), args.block_bytes.is_given(), args.prefer) {
+    match (args.layout.design.is_given(), args.layout.block_bytes.is_given(), args.prefer) {
         (true, true, _) => "as given",
         (true, false, _) => "tables as given",
         (false, _, Objective::Size) => "the smallest, as preferred",
