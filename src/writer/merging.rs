@@ -23,7 +23,7 @@ const RECORDS_PER_DELETION: u64 = 8;
 
 /// How often each byte may be written so that segments are merged while nothing is written. Merges that are needed
 /// are made whatever they write.
-const IDLE_AMPLIFICATION: f64 = 8.0;
+pub(super) const IDLE_AMPLIFICATION: f64 = 8.0;
 
 impl<S: Storage> Core<S> {
     /// Merges what the [policy] says, once; tells whether there was anything.

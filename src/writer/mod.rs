@@ -14,6 +14,8 @@ mod outlook;
 mod settings;
 mod signals;
 mod slowing;
+#[cfg(test)]
+mod tests;
 mod timed;
 
 pub use handle::{Verdict, Writer};

@@ -1,0 +1,96 @@
+//! What a writer does while nothing is written.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::merging::IDLE_AMPLIFICATION;
+use crate::store::simulated::Random;
+use crate::{Design, StoreOptions, Writer, WriterOptions};
+
+fn options() -> WriterOptions {
+    WriterOptions::new().background(false)
+}
+
+/// Inserts pairs, and makes a segment of them.
+fn flush(writer: &Writer, pairs: u64, random: &mut Random) {
+    let pairs: Vec<_> = (0..pairs).map(|id| (random.next(), id)).collect();
+    writer.insert_batch(&pairs).unwrap();
+    writer.flush().unwrap();
+}
+
+fn segments(writer: &Writer) -> usize {
+    writer.snapshot().stats().unwrap().segments.len()
+}
+
+/// How often each byte was written, as the manifest counts.
+fn amplification(writer: &Writer) -> f64 {
+    let log = writer.core().front().base.manifest.log.unwrap();
+    log.written_bytes as f64 / log.inserted_bytes as f64
+}
+
+fn single(path: &Path, window: Option<Duration>) -> Writer {
+    let design = Design::named("single").unwrap();
+    let options = StoreOptions::new().design(design).block_bytes(512).window(window);
+    options.writer(self::options()).create(path).unwrap()
+}
+
+#[test]
+fn while_nothing_is_written_all_is_merged_as_long_as_that_writes_little() {
+    let directory = tempfile::tempdir().unwrap();
+    let writer = single(&directory.path().join("store"), None);
+    let random = &mut Random::new(1);
+    assert!(!writer.core().merge_idle().unwrap(), "there is nothing");
+    flush(&writer, 50_000, random);
+    assert!(!writer.core().merge_idle().unwrap(), "there is one segment");
+    let (mut merges, mut records) = (0, 50_000);
+    loop {
+        flush(&writer, 100, random);
+        records += 100;
+        assert_eq!(segments(&writer), 2);
+        assert!(!writer.core().merge_step().unwrap(), "no merge is needed");
+        let before = amplification(&writer);
+        let generation = writer.snapshot().generation();
+        if !writer.core().merge_idle().unwrap() {
+            // One more would have written all once again.
+            let log = writer.core().front().base.manifest.log.unwrap();
+            let bytes: u64 = writer.snapshot().stats().unwrap().bytes;
+            let after = (log.written_bytes + bytes) as f64 / log.inserted_bytes as f64;
+            assert!(after > IDLE_AMPLIFICATION, "{after}");
+            assert_eq!(writer.snapshot().generation(), generation);
+            break;
+        }
+        merges += 1;
+        assert_eq!(segments(&writer), 1);
+        let after = amplification(&writer);
+        assert!(before < after && after <= IDLE_AMPLIFICATION * 1.01, "{before} to {after}");
+    }
+    assert!((3..100).contains(&merges), "{merges}");
+    // What is inserted makes room for more.
+    flush(&writer, 20_000, random);
+    assert!(!writer.core().merge_step().unwrap(), "no merge is needed");
+    assert!(writer.core().merge_idle().unwrap());
+    assert_eq!(segments(&writer), 1);
+    assert_eq!(writer.snapshot().iter().count(), records + 20_000);
+}
+
+#[test]
+fn while_nothing_is_written_the_window_of_the_most_segments_comes_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let writer = single(&directory.path().join("store"), Some(Duration::from_secs(10)));
+    let random = &mut Random::new(2);
+    let at = |window: u64| -> SystemTime { UNIX_EPOCH + Duration::from_secs(10 * window) };
+    for (window, pairs) in [(1, 9000), (2, 9000), (2, 200), (1, 200), (2, 100), (3, 9000)] {
+        let pairs: Vec<_> = (0..pairs).map(|id| (random.next(), id)).collect();
+        writer.insert_batch_at(&pairs, at(window)).unwrap();
+        writer.flush().unwrap();
+    }
+    assert!(!writer.core().merge_step().unwrap(), "no merge is needed");
+    let windows = || writer.core().front().base.manifest.windows.clone().unwrap().windows;
+    assert_eq!(windows(), [1, 2, 2, 1, 2, 3]);
+    assert!(writer.core().merge_idle().unwrap());
+    assert_eq!(windows(), [1, 1, 3, 2]);
+    assert!(writer.core().merge_idle().unwrap());
+    assert_eq!(windows(), [3, 2, 1]);
+    assert!(!writer.core().merge_idle().unwrap());
+    assert_eq!(writer.snapshot().iter().count(), 27_500);
+}
