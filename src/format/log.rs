@@ -248,13 +248,18 @@ pub(crate) fn push_seal(
     push(tag, (next_sequence, durable_sequence), 0, (KIND_SEAL, &[]), out);
 }
 
-fn push(
+/// What stands behind the last record of a log that was closed: a record header, and no record, which says that all
+/// operations before this sequence are durable.
+pub(crate) fn end_mark(tag: LogTag, next_sequence: u64) -> [u8; log_record::END] {
+    header(tag, (next_sequence, next_sequence - 1), 0, (KIND_SEAL, &[]))
+}
+
+fn header(
     tag: LogTag,
     (first_sequence, durable_sequence): (u64, u64),
     operation_count: u32,
     (kind, payload): (u8, &[u8]),
-    out: &mut Vec<u8>,
-) {
+) -> [u8; log_record::END] {
     let mut header = [0; log_record::END];
     LE::write_u32(&mut header[log_record::PAYLOAD_BYTES], payload.len() as u32);
     LE::write_u64(&mut header[log_record::FIRST_SEQUENCE], first_sequence);
@@ -263,6 +268,17 @@ fn push(
     header[log_record::KIND.start] = kind;
     let crc = tag.header_crc(&header);
     LE::write_u32(&mut header[log_record::HEADER_CRC], crc);
+    header
+}
+
+fn push(
+    tag: LogTag,
+    sequences: (u64, u64),
+    operation_count: u32,
+    (kind, payload): (u8, &[u8]),
+    out: &mut Vec<u8>,
+) {
+    let header = header(tag, sequences, operation_count, (kind, payload));
     out.extend(header);
     let start = out.len();
     out.extend(payload);

@@ -31,7 +31,8 @@ pub(crate) use ids::{
 };
 pub(crate) use living::{DeletionsEntry, LogSection, WindowsSection};
 pub(crate) use log::{
-    Change, LogHeader, LogRecord, LogTag, Operation, RecordShape, promises, push_record, push_seal,
+    Change, LogHeader, LogRecord, LogTag, Operation, RecordShape, end_mark, promises, push_record,
+    push_seal,
 };
 pub(crate) use manifest::Manifest;
 pub(crate) use prefix::{CRC_BYTES, FileKind, MOST_HEADER_BYTES};

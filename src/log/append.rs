@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::format::{LogHeader, LogTag, Operation, RecordShape, log_name, push_record, push_seal};
+use crate::format::{
+    LogHeader, LogTag, Operation, RecordShape, end_mark, log_name, push_record, push_seal,
+};
 use crate::storage::Storage;
 
 /// Operations on their way into a log, which become one record: after a crash all of them are there, or
@@ -200,6 +202,19 @@ impl<S: Storage> LogWriter<S> {
             self.sync()?;
         }
         Ok(())
+    }
+
+    /// Says behind the last record that all of the log is durable, if it is: then damage to that record is told from a
+    /// crash. What is written later is written over this. Nobody relies on it, so it may fail, and is not synced.
+    pub(crate) fn mark_end(&mut self) {
+        if self.is_sealed || !self.unsynced.is_empty() || !self.queue.is_empty() {
+            return;
+        }
+        let mark = end_mark(self.tag(), self.next_durable);
+        let file = self.storage.open_at(&log_name(self.number), self.durable_bytes);
+        let _ = file.and_then(|mut file| file.write_all(&mark));
+        // The one that is open stands elsewhere.
+        self.file = None;
     }
 
     fn tag(&self) -> LogTag {

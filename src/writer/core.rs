@@ -279,6 +279,17 @@ impl<S: Storage> Core<S> {
         if durable { log.sync() } else { log.write() }
     }
 
+    /// Marks the end of what stands in logs, if there is something and it is durable.
+    pub(super) fn mark_end(&self) {
+        let is_written = {
+            let front = self.front();
+            front.is_handed_on() && (front.has_operations() || !front.sealed.is_empty())
+        };
+        if is_written {
+            self.log().mark_end();
+        }
+    }
+
     /// New files, which are removed unless they come into a manifest.
     pub(super) fn new_files(&self) -> NewFiles<S> {
         NewFiles::new(&self.path, Arc::clone(&self.storage))

@@ -435,6 +435,7 @@ impl Drop for Writer {
             // A thread that has panicked has said so.
             let _ = thread.join();
         }
+        self.core().mark_end();
     }
 }
 

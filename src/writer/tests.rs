@@ -1,14 +1,96 @@
-//! What a writer does while nothing is written.
+//! What a writer does at its end, and while nothing is written.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::merging::IDLE_AMPLIFICATION;
 use crate::store::simulated::Random;
-use crate::{Design, StoreOptions, Writer, WriterOptions};
+use crate::{Design, Durability, Store, StoreOptions, Writer, WriterOptions};
 
 fn options() -> WriterOptions {
     WriterOptions::new().background(false)
+}
+
+fn log_of(path: &Path) -> PathBuf {
+    let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let mut logs = entries.filter(|path| path.extension().is_some_and(|end| end == "fpl"));
+    let log = logs.next().unwrap();
+    assert_eq!(logs.next(), None);
+    log
+}
+
+/// A store whose log has two records.
+fn closed(path: &Path, close: bool) {
+    let writer = StoreOptions::new().writer(options()).create(path).unwrap();
+    writer.insert_batch(&[(1, 10), (2, 20)]).unwrap();
+    writer.commit(Durability::Immediate).unwrap();
+    writer.insert_batch(&[(3, 30), (4, 40)]).unwrap();
+    if close {
+        writer.close().unwrap();
+    }
+}
+
+fn count(path: &Path) -> crate::Result<usize> {
+    Ok(Store::open(path)?.iter().count())
+}
+
+#[test]
+fn damage_to_the_last_record_of_a_log_that_was_closed_is_told_from_a_crash() {
+    for close in [true, false] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store");
+        closed(&path, close);
+        let log = log_of(&path);
+        let bytes = fs::read(&log).unwrap();
+        // 32 bytes of header, two insertions of 17, padding and a CRC.
+        let (mark, record) = (bytes.len() - 32, bytes.len() - 32 - 72);
+        for at in record..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            fs::write(&log, &damaged).unwrap();
+            if at >= mark {
+                assert_eq!(count(&path).unwrap(), 4, "the mark is needed by nobody");
+                continue;
+            }
+            for error in [Store::open(&path).unwrap_err(), options().open(&path).unwrap_err()] {
+                assert_eq!(error.rule(), Some("LOG-3"), "{at}: {error}");
+            }
+        }
+        for end in mark..bytes.len() {
+            fs::write(&log, &bytes[..end]).unwrap();
+            assert_eq!(count(&path).unwrap(), 4);
+        }
+        fs::write(&log, &bytes[..mark - 1]).unwrap();
+        assert_eq!(count(&path).unwrap(), 2, "without the mark it looks like a crash");
+    }
+}
+
+#[test]
+fn a_log_does_not_grow_when_it_is_opened_and_closed_and_goes_on_over_its_mark() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    closed(&path, true);
+    let log = log_of(&path);
+    let bytes = fs::read(&log).unwrap();
+    let reader = Store::open(&path).unwrap();
+    for _ in 0..3 {
+        options().open(&path).unwrap().close().unwrap();
+        assert_eq!(fs::read(&log).unwrap(), bytes);
+        assert!(!reader.refresh().unwrap());
+    }
+    for next in 5..8 {
+        let writer = options().open(&path).unwrap();
+        writer.insert(next, next).unwrap();
+        writer.close().unwrap();
+        assert!(reader.refresh().unwrap());
+        assert_eq!((reader.iter().count() as u64, count(&path).unwrap() as u64), (next, next));
+    }
+    assert_eq!(log_of(&path), log);
+    let writer = options().open(&path).unwrap();
+    writer.flush().unwrap();
+    writer.close().unwrap();
+    assert_eq!(fs::metadata(log_of(&path)).unwrap().len(), 56, "nothing is left to be marked");
 }
 
 /// Inserts pairs, and makes a segment of them.

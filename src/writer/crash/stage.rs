@@ -184,6 +184,10 @@ impl Stage {
         match act {
             Act::Write(operations) => core.write(operations)?,
             Act::Log { durable } => core.write_log(*durable)?,
+            Act::Close => {
+                core.write_log(true)?;
+                core.mark_end();
+            }
             Act::Flush => core.flush()?,
             Act::MergeStep => drop(core.merge_step()?),
             Act::MergeAll => core.merge_all()?,

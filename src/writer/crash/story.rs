@@ -12,11 +12,17 @@ pub(super) const WINDOW_SECONDS: u64 = 10;
 #[derive(Clone, Debug)]
 pub(super) enum Act {
     Write(Vec<Operation>),
-    Log { durable: bool },
+    Log {
+        durable: bool,
+    },
+    /// What a writer does at its end. It goes on all the same.
+    Close,
     Flush,
     MergeStep,
     MergeAll,
-    Expire { before: u64 },
+    Expire {
+        before: u64,
+    },
 }
 
 /// What a store holds: fingerprints with an id and a window each.
@@ -32,7 +38,7 @@ impl Model {
             Act::Expire { before } => {
                 self.records.retain(|&[_, _, window]| window >= before / WINDOW_SECONDS);
             }
-            Act::Log { .. } | Act::Flush | Act::MergeStep | Act::MergeAll => {}
+            Act::Log { .. } | Act::Close | Act::Flush | Act::MergeStep | Act::MergeAll => {}
         }
     }
 
@@ -93,13 +99,14 @@ impl Story {
                 self.all_in_segments();
             }
             Act::Flush => self.all_in_segments(),
-            Act::Log { durable } => {
+            Act::Log { .. } | Act::Close => {
                 if is_new {
                     // What is written last says that what was durable by then was.
                     self.promised = self.promised.max(self.durable);
                 }
                 self.logged = self.models.len() - 1;
-                self.durable = if *durable { self.logged } else { self.durable };
+                let is_durable = !matches!(act, Act::Log { durable: false });
+                self.durable = if is_durable { self.logged } else { self.durable };
             }
             Act::MergeStep | Act::MergeAll => {}
         }
@@ -159,7 +166,8 @@ impl Author {
         self.written += 1;
         match self.random.below(100) {
             0..=8 => Act::Log { durable: false },
-            9..=13 => Act::Log { durable: true },
+            9..=12 => Act::Log { durable: true },
+            13 => Act::Close,
             14..=16 => Act::Flush,
             17..=19 => Act::MergeStep,
             20 => Act::MergeAll,

@@ -177,6 +177,12 @@ pub fn of_log(log: Log) -> Parts {
     parts
 }
 
+/// Ends a log with an end mark.
+pub fn mark_end(log: &mut Log) {
+    log.seal();
+    log.bytes.truncate(log.bytes.len() - 8);
+}
+
 fn torn_good(name: &'static str, sentence: &'static str, log: Log) -> WrittenVector {
     good(name, sentence, of_log(log), &[(A, &[], &[]), (C, &[], &[])])
 }
@@ -188,6 +194,8 @@ fn torn() -> Vec<WrittenVector> {
         log.bytes.truncate(log.bytes.len() - bytes);
         log
     };
+    let mut marked = two_records();
+    mark_end(&mut marked);
     let mut zeros = two_records();
     zeros.bytes.extend([0; 99]);
     // The record of operation 3 is broken; those behind it call at most 2 operations durable.
@@ -223,6 +231,11 @@ fn torn() -> Vec<WrittenVector> {
             "good-torn-last-byte",
             "The third record of the log lacks its last byte.",
             cut(1),
+        ),
+        torn_good(
+            "good-torn-end-mark",
+            "The writer has ended, and left an end mark: the first 32 bytes of a seal.",
+            marked,
         ),
         torn_good("good-torn-zeros", "99 zero bytes follow the last record of the log.", zeros),
         torn_good(

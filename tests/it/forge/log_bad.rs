@@ -1,6 +1,6 @@
 //! Cases of section 10: logs that are damaged, not torn.
 
-use super::living_good::{A, B, C, D, E, F, logs, of_log, two_records, with_ids};
+use super::living_good::{A, B, C, D, E, F, logs, mark_end, of_log, two_records, with_ids};
 use super::living_writer::{Log, LogSpec, Op, living_parts, log, log_name, put_log, record_field};
 use super::writer::put;
 use super::written::rejected;
@@ -79,6 +79,12 @@ fn promises() -> Vec<Row> {
             log.push(&[Insert(F, 0, 0)], 0);
             log.bytes[third] ^= 1;
             log.seal();
+        }),
+        ("bad-log-03-end-mark", "LOG-3", "The third record is broken. The end mark behind it calls all durable.", |log| {
+            let third = log.bytes.len();
+            log.push(&[Insert(F, 0, 0)], 0);
+            log.bytes[third + 40] ^= 1;
+            mark_end(log);
         }),
         ("bad-log-03-in-batch", "LOG-3", "The third record, of operations 3 and 4, is broken. Far behind it one calls operation 3 durable, and not operation 4.", |log| {
             let third = log.bytes.len();
