@@ -1,6 +1,6 @@
 //! Writes stores while they are read: log, tail, segments, merges.
 
-mod change;
+mod commit;
 mod core;
 #[cfg(test)]
 mod crash;
