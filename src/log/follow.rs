@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use crate::access::ReadFiles;
 use crate::error::{Corruption, Error, Result};
 use crate::format::{
-    Defect, LogHeader, LogRecord, LogSection, LogTag, Operation, RecordShape, log_name, promises,
+    Defect, LogHeader, LogRecord, LogSection, LogTag, Operation, RecordShape, end_mark, log_name,
+    promises,
 };
 use crate::tail::{Generation, TailView};
 
@@ -133,6 +134,13 @@ impl FollowedLog {
             is_sealed: false,
             generation: Generation::new(sequence, 1),
         }
+    }
+
+    /// What a copy of it that is durable may have behind its end; nothing where it has its end, or no operations.
+    pub(crate) fn end_mark(&self) -> Vec<u8> {
+        let next = self.generation.next_sequence();
+        let is_open = !self.is_sealed && next > self.generation.first_sequence();
+        if is_open { end_mark(self.tag, next).to_vec() } else { Vec::new() }
     }
 
     /// Its number.

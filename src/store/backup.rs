@@ -263,6 +263,9 @@ fn copy_logs(from: &Path, to: &Path, manifest: &Manifest) -> Result<u64> {
         let copy = |path: &PathBuf| -> io::Result<u64> {
             let temporary = Temporary::create(to, Visible::AsUsual)?;
             let bytes = copy_bytes(file, &mut temporary.file(), log.end())?;
+            if bytes == log.end() {
+                temporary.file().write_all(&log.end_mark())?;
+            }
             temporary.file().sync_all()?;
             temporary.persist(path, true)?;
             files::sync_directory(to)?;
@@ -333,6 +336,24 @@ mod tests {
         writer.close().unwrap();
         let refused = backup.incremental(true).run(&path, &to);
         assert!(matches!(refused, Err(Error::OtherStore { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn damage_to_the_last_record_of_a_copied_log_is_told_from_a_crash() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, to) = (directory.path().join("store"), directory.path().join("copy"));
+        let writer = writer(&path);
+        writer.insert_fingerprints(&[1, 2]).unwrap();
+        writer.commit(Durability::Eventual).unwrap();
+        Backup::new().run(&path, &to).unwrap();
+        writer.close().unwrap();
+        let name = log_name(1);
+        let mut log = fs::read(to.join(&name)).unwrap();
+        assert_eq!(log, fs::read(path.join(&name)).unwrap());
+        // In the payload of its only record.
+        log[90] ^= 1;
+        fs::write(to.join(&name), log).unwrap();
+        assert_eq!(Store::open(&to).unwrap_err().rule(), Some("LOG-3"));
     }
 
     #[test]
