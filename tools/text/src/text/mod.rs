@@ -1,0 +1,160 @@
+//! From the bytes of a document to the text of which features are taken.
+//!
+//! The steps, in this order, each a function from text to text: UTF-8, markup, normalisation and case ([`fold`]), white space.
+
+mod fold;
+mod markup;
+mod pages;
+mod space;
+
+pub(crate) use pages::is_letter;
+
+/// Which characters mean the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Each only itself.
+    None,
+    /// Canonically equivalent ones (NFC).
+    Nfc,
+    /// Compatible ones, too: full and half width, ligatures, circled digits (NFKC).
+    Nfkc,
+}
+
+/// Whether case counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Case {
+    /// Letters stay as they are.
+    Keep,
+    /// Full case folding of Unicode, and the normal form once more.
+    Fold,
+}
+
+/// What becomes of white space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Stays as it is.
+    Keep,
+    /// Runs become one blank; none at the start and the end.
+    Collapse,
+    /// Goes.
+    Remove,
+}
+
+/// What becomes of markup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Markup {
+    /// Is text like any other.
+    Keep,
+    /// Tags of HTML become blanks, character references what they stand for.
+    Html,
+}
+
+/// How the text of a document is prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TextRules {
+    /// What becomes of markup.
+    pub markup: Markup,
+    /// Which characters mean the same.
+    pub form: Form,
+    /// Whether case counts.
+    pub case: Case,
+    /// What becomes of white space.
+    pub space: Space,
+}
+
+/// Prepares texts; keeps its buffers.
+#[derive(Clone, Debug)]
+pub(crate) struct Normaliser {
+    rules: TextRules,
+    decoded: String,
+    bare: String,
+    folded: String,
+    spaced: String,
+}
+
+/// A prepared text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Prepared<'a> {
+    /// The text.
+    pub(crate) text: &'a str,
+    /// How many sequences of bytes were no UTF-8.
+    pub(crate) invalid: u64,
+}
+
+/// What a buffer may hold on to between documents.
+const KEPT_BYTES: usize = 16 << 20;
+
+impl Normaliser {
+    pub(crate) fn new(rules: TextRules) -> Normaliser {
+        let empty = String::new;
+        Normaliser { rules, decoded: empty(), bare: empty(), folded: empty(), spaced: empty() }
+    }
+
+    /// The text of `document`, from its buffers or, where nothing has to be changed, from the document itself.
+    pub(crate) fn prepare<'a>(&'a mut self, document: &'a [u8]) -> Prepared<'a> {
+        for buffer in [&mut self.decoded, &mut self.bare, &mut self.folded, &mut self.spaced] {
+            buffer.clear();
+            buffer.shrink_to(KEPT_BYTES);
+        }
+        let (mut text, invalid) = decode(document, &mut self.decoded);
+        if self.rules.markup == Markup::Html {
+            markup::strip(text, &mut self.bare);
+            text = &self.bare;
+        }
+        if (self.rules.form, self.rules.case) != (Form::None, Case::Keep) {
+            fold::fold(text, self.rules.form, self.rules.case, &mut self.folded);
+            text = &self.folded;
+        }
+        if self.rules.space != Space::Keep {
+            space::squeeze(text, self.rules.space, &mut self.spaced);
+            text = &self.spaced;
+        }
+        Prepared { text, invalid }
+    }
+}
+
+/// The text of `bytes`, each maximal part of an ill-formed sequence replaced by U+FFFD, as the Unicode standard recommends and browsers do;
+/// and how many there were.
+fn decode<'a>(bytes: &'a [u8], decoded: &'a mut String) -> (&'a str, u64) {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return (text, 0);
+    }
+    let mut invalid = 0;
+    for chunk in bytes.utf8_chunks() {
+        decoded.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            decoded.push(char::REPLACEMENT_CHARACTER);
+            invalid += 1;
+        }
+    }
+    (decoded, invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ill_formed_sequences_are_replaced_and_counted() {
+        let mut decoded = String::new();
+        assert_eq!(decode(b"a\xff\xe4\xb8b\xc3", &mut decoded), ("a\u{fffd}\u{fffd}b\u{fffd}", 3));
+    }
+
+    #[test]
+    fn the_steps_follow_each_other() {
+        let rules = TextRules {
+            markup: Markup::Html,
+            form: Form::Nfkc,
+            case: Case::Fold,
+            space: Space::Collapse,
+        };
+        let mut normaliser = Normaliser::new(rules);
+        let document =
+            "<p>\u{ff21}\u{3000}B&#67;<br>\n stra\u{df}e e\u{301} &lt;b&gt;</p>".as_bytes();
+        assert_eq!(
+            normaliser.prepare(document),
+            Prepared { text: "a bc strasse \u{e9} <b>", invalid: 0 }
+        );
+        assert_eq!(normaliser.prepare(b"").text, "");
+    }
+}
