@@ -1,0 +1,77 @@
+//! Frozen fingerprints. For each recipe `tests/golden.txt` has its id and line, and then what each of the fixed texts gets. Recipes are added at the
+//! end; what stands there is never changed.
+
+use std::collections::BTreeMap;
+
+use crate::agree::{LINES, Pair, given, pair};
+use crate::oracle::{Answer, Line};
+use crate::texts;
+
+const GOLDEN: &str = include_str!("../golden.txt");
+
+fn shown(answer: &Answer) -> String {
+    let list = |values: &[u64]| {
+        let digits: String = values.iter().map(|value| format!("{value:016x}")).collect();
+        // Many values stand for themselves by a hash.
+        if values.len() <= 8 {
+            digits
+        } else {
+            format!("{}:{:032x}", values.len(), xxhash_rust::xxh3::xxh3_128(digits.as_bytes()))
+        }
+    };
+    match answer {
+        Answer::TooFew(exact) => format!("few {exact:032x}"),
+        Answer::Bits(digits) => format!("bits {digits}"),
+        Answer::Slots(values) => format!("slots {}", list(values)),
+        Answer::Set(values) => format!("set {}", list(values)),
+    }
+}
+
+/// All presets, and the recipes of the other tests.
+fn shorts() -> Vec<String> {
+    let presets = fpstore_text::Recipe::presets().iter().map(|(name, _)| (*name).to_owned());
+    let all = presets.chain(LINES.iter().map(|line| (*line).to_owned()));
+    // Some are the same recipe.
+    all.map(|short| (pair(&short).line, short)).collect::<BTreeMap<_, _>>().into_values().collect()
+}
+
+/// The frozen lines of each recipe, by its canonical line.
+fn frozen() -> BTreeMap<&'static str, Vec<&'static str>> {
+    let recipes = GOLDEN.split("recipe ").skip(1).map(|part| {
+        let mut lines = part.lines();
+        let (id, line) = lines.next().unwrap().split_once(' ').unwrap();
+        assert_eq!(fpstore_text::Recipe::from_line(line).unwrap().id().to_string(), id);
+        (line, lines.collect())
+    });
+    recipes.collect()
+}
+
+#[test]
+fn fingerprints_are_those_that_were_frozen() {
+    let mut frozen = frozen();
+    for short in shorts() {
+        let Pair { mut fingerprinter, line, .. } = pair(&short);
+        let Some(expected) = frozen.remove(&*line) else { panic!("not frozen yet: {line}") };
+        let names = texts::fixed();
+        assert_eq!(expected.len(), names.len());
+        for ((name, document), expected) in names.iter().zip(expected) {
+            let answer = shown(&given(&mut fingerprinter, document));
+            assert_eq!(format!("{name}\t{answer}"), expected, "changed: {line}");
+        }
+    }
+    assert!(frozen.is_empty(), "frozen and no longer tested: {frozen:?}");
+}
+
+/// `cargo test -p fpstore-text --test text -- --ignored --nocapture print_golden`: what the oracle says, for recipes that are new.
+#[test]
+#[ignore = "prints"]
+fn print_golden() {
+    for short in shorts() {
+        let Pair { fingerprinter, line, frequencies } = pair(&short);
+        println!("recipe {} {line}", fingerprinter.recipe().id());
+        let oracle = Line::new(&line, frequencies);
+        texts::fixed()
+            .iter()
+            .for_each(|(name, document)| println!("{name}\t{}", shown(&oracle.answer(document))));
+    }
+}
