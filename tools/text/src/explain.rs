@@ -139,7 +139,7 @@ impl Fingerprinter {
             (Signature::Slots(a), Signature::Slots(b)) => {
                 Some(a.iter().zip(&b[..]).filter(|(a, b)| a == b).count())
             }
-            (Signature::Set(a), Signature::Set(b)) => Some(crate::signature::common(a, b)),
+            (Signature::Set(a), Signature::Set(b)) => Some(crate::overlap::overlap(a, b)),
             _ => None,
         });
         let agree = both.map(|(a, b)| self.recipe.rule().agree(a, b));

@@ -3,6 +3,7 @@
 //! * A [`Recipe`] is one line of text that fixes all that decides a fingerprint; [`grammar`] explains its words.
 //! * A [`Fingerprinter`] gives documents their [`Signature`]s by a recipe: a [`Fingerprint`] of 64, 128 or 256 bits, or several values.
 //! * The recipe's [`Rule`] says when two signatures agree.
+//! * A [`JaccardIndex`] finds sets by their Jaccard similarity, exactly: those of `spotsigs`, or the features of documents.
 //! * [`Fingerprinter::compare`] explains how two documents compare, feature by feature and bit by bit.
 //! * A [`Table`] holds in how many documents of a corpus each feature is, for recipes that weigh by that.
 //!
@@ -34,8 +35,10 @@ mod features;
 mod fingerprint;
 mod fingerprinter;
 mod hash;
+mod join;
 mod log2;
 mod method;
+mod overlap;
 mod recipe;
 mod signature;
 mod table;
@@ -53,6 +56,7 @@ pub use error::Error;
 pub use explain::{Comparison, DifferentBit, FeatureShare, FeatureUse};
 pub use fingerprint::{Fingerprint, Width};
 pub use fingerprinter::Fingerprinter;
+pub use join::JaccardIndex;
 pub use recipe::{
     Antecedents, Cut, Features, Keep, Method, Recipe, RecipeId, Rule, Scheme, TableId, TextHash,
     Tokens, Weight,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::fingerprint::Fingerprint;
+use crate::overlap::overlap;
 use crate::recipe::Rule;
 
 /// What a document got.
@@ -73,6 +74,26 @@ impl Signature<'_> {
     }
 }
 
+impl Signature<'_> {
+    /// By how much two signatures differ: the bits that differ; the slots that differ; for sets the Jaccard similarity that they lack, in
+    /// percent, rounded up. `None` for signatures of different kinds or widths.
+    #[must_use]
+    pub fn difference(&self, other: &Signature<'_>) -> Option<u32> {
+        match (self, other) {
+            (Signature::Bits(a), Signature::Bits(b)) => a.distance(b),
+            (Signature::Slots(a), Signature::Slots(b)) if a.len() == b.len() => {
+                Some(a.iter().zip(&b[..]).filter(|(a, b)| a != b).count() as u32)
+            }
+            (Signature::Set(a), Signature::Set(b)) => {
+                let common = overlap(a, b);
+                let all = (a.len() + b.len() - common).max(1);
+                Some(100 - (100 * common / all) as u32)
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Rule {
     /// Whether two documents are near duplicates by this rule. False for signatures of different kinds or widths.
     #[must_use]
@@ -86,7 +107,7 @@ impl Rule {
                     && a.iter().zip(&b[..]).filter(|(a, b)| a == b).count() >= *least as usize
             }
             (Rule::Common { least }, Signature::Set(a), Signature::Set(b)) => {
-                common(a, b) >= *least as usize
+                overlap(a, b) >= *least as usize
             }
             (Rule::Jaccard { threshold }, Signature::Set(a), Signature::Set(b)) => {
                 jaccard(a, b) >= *threshold
@@ -96,23 +117,11 @@ impl Rule {
     }
 }
 
-/// How many values two ascending lists have in common.
-pub(crate) fn common(a: &[u64], b: &[u64]) -> usize {
-    let (mut i, mut j, mut count) = (0, 0, 0);
-    while i < a.len() && j < b.len() {
-        let order = a[i].cmp(&b[j]);
-        count += usize::from(order.is_eq());
-        i += usize::from(order.is_le());
-        j += usize::from(order.is_ge());
-    }
-    count
-}
-
 /// The Jaccard similarity of two sets: what they have in common, by what they have together. Both are ascending and hold each value once;
 /// two empty sets have 0, since they say nothing.
 #[must_use]
 pub fn jaccard(a: &[u64], b: &[u64]) -> f64 {
-    let common = common(a, b);
+    let common = overlap(a, b);
     let all = a.len() + b.len() - common;
     if all == 0 { 0.0 } else { common as f64 / all as f64 }
 }
