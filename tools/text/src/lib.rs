@@ -30,6 +30,7 @@
 mod ascii;
 mod count;
 mod error;
+pub mod evaluate;
 mod explain;
 mod features;
 mod fingerprint;
