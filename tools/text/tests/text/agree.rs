@@ -46,6 +46,14 @@ pub const LINES: &[&str] = &[
     "python-simhash",
 ];
 
+/// Recipes that cut Chinese by a dictionary.
+#[cfg(feature = "jieba")]
+pub const DICTIONARY: &[&str] = &[
+    "simhash-64 cut=uax29+jieba-rs-0.8.1 n=2",
+    "spotsigs cut=uax29+jieba-rs-0.8.1 few=1 distance=1 chain=2",
+    "longest-sentences cut=uax29+jieba-rs-0.8.1",
+];
+
 /// A recipe with its table, if it needs one, and the oracle's counts.
 pub struct Pair {
     pub fingerprinter: Fingerprinter,
@@ -133,5 +141,21 @@ fn every_recipe_agrees_with_the_oracle_on_any_text() {
         proptest!(ProptestConfig::with_cases(40), |(document in texts::documents())| {
             prop_assert_eq!(given(&mut fingerprinter.borrow_mut(), &document), oracle.answer(&document), "{}", line);
         });
+    }
+}
+
+#[cfg(feature = "jieba")]
+#[test]
+fn words_of_the_dictionary_agree_with_the_oracle() {
+    for short in DICTIONARY {
+        let Pair { mut fingerprinter, line, frequencies } = pair(short);
+        let oracle = Line::new(&line, frequencies);
+        for (name, document) in texts::fixed() {
+            assert_eq!(
+                given(&mut fingerprinter, &document),
+                oracle.answer(&document),
+                "{line}, {name}"
+            );
+        }
     }
 }

@@ -8,6 +8,8 @@ use crate::oracle::{Answer, Line};
 use crate::texts;
 
 const GOLDEN: &str = include_str!("../golden.txt");
+#[cfg(feature = "jieba")]
+const DICTIONARY: &str = include_str!("../golden-dictionary.txt");
 
 fn shown(answer: &Answer) -> String {
     let list = |values: &[u64]| {
@@ -36,8 +38,8 @@ fn shorts() -> Vec<String> {
 }
 
 /// The frozen lines of each recipe, by its canonical line.
-fn frozen() -> BTreeMap<&'static str, Vec<&'static str>> {
-    let recipes = GOLDEN.split("recipe ").skip(1).map(|part| {
+fn frozen(golden: &'static str) -> BTreeMap<&'static str, Vec<&'static str>> {
+    let recipes = golden.split("recipe ").skip(1).map(|part| {
         let mut lines = part.lines();
         let (id, line) = lines.next().unwrap().split_once(' ').unwrap();
         assert_eq!(fpstore_text::Recipe::from_line(line).unwrap().id().to_string(), id);
@@ -48,8 +50,18 @@ fn frozen() -> BTreeMap<&'static str, Vec<&'static str>> {
 
 #[test]
 fn fingerprints_are_those_that_were_frozen() {
-    let mut frozen = frozen();
-    for short in shorts() {
+    compare(shorts(), GOLDEN);
+}
+
+#[cfg(feature = "jieba")]
+#[test]
+fn fingerprints_by_the_dictionary_are_those_that_were_frozen() {
+    compare(crate::agree::DICTIONARY.iter().map(|short| (*short).to_owned()).collect(), DICTIONARY);
+}
+
+fn compare(shorts: Vec<String>, golden: &'static str) {
+    let mut frozen = frozen(golden);
+    for short in shorts {
         let Pair { mut fingerprinter, line, .. } = pair(&short);
         let Some(expected) = frozen.remove(&*line) else { panic!("not frozen yet: {line}") };
         let names = texts::fixed();
@@ -66,7 +78,11 @@ fn fingerprints_are_those_that_were_frozen() {
 #[test]
 #[ignore = "prints"]
 fn print_golden() {
-    for short in shorts() {
+    #[allow(unused_mut)]
+    let mut all = shorts();
+    #[cfg(feature = "jieba")]
+    all.extend(crate::agree::DICTIONARY.iter().map(|short| (*short).to_owned()));
+    for short in all {
         let Pair { fingerprinter, line, frequencies } = pair(&short);
         println!("recipe {} {line}", fingerprinter.recipe().id());
         let oracle = Line::new(&line, frequencies);

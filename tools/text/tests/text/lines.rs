@@ -44,6 +44,46 @@ fn words_go_in_any_order_and_are_printed_in_one() {
     );
 }
 
+/// The table of words in GRAMMAR.md is that of the canonical lines.
+#[test]
+fn lines_have_the_words_that_the_grammar_lists() {
+    let grammar = include_str!("../../GRAMMAR.md");
+    let block = grammar.split("```").nth(1).unwrap();
+    let group = |name: &str| {
+        block.lines().find_map(|line| line.strip_prefix(name)?.trim().strip_prefix("= ")).unwrap()
+    };
+    let mut methods = 0;
+    for line in block
+        .lines()
+        .skip(2)
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_lowercase()))
+    {
+        let (method, words) = line.split_once(' ').unwrap();
+        let words = words
+            .replace("FEATURES", group("FEATURES"))
+            .replace("TEXT", group("TEXT"))
+            .replace("HASH", group("HASH"));
+        let (mut listed, mut lines) = (words.clone(), 0);
+        for short in agree::LINES {
+            let canonical = agree::pair(short).line;
+            let mut canonical = canonical.split(' ').skip(1);
+            if canonical.next() != Some(method) {
+                continue;
+            }
+            let keys: Vec<&str> = canonical.map(|word| word.split_once('=').unwrap().0).collect();
+            let cut = if keys.contains(&"keep") { "keep" } else { "cut" };
+            listed = words
+                .replace("(cut | keep)", cut)
+                .replace("[table]", if keys.contains(&"table") { "table" } else { "" });
+            assert_eq!(keys, listed.split_whitespace().collect::<Vec<_>>(), "{short}");
+            lines += 1;
+        }
+        assert!(lines > 0, "no line of {method} is tested: {listed}");
+        methods += 1;
+    }
+    assert_eq!(methods, 11);
+}
+
 #[test]
 fn errors_say_what_is_wrong_and_what_would_be_right() {
     assert!(refused("").contains("begins with the name of a preset (simhash-64"));

@@ -141,9 +141,16 @@ impl<'a> Line<'a> {
         xxh3_64_with_seed(token.as_bytes(), self.number("seed"))
     }
 
+    fn cut(&self, text: &str) -> Vec<String> {
+        if self.words.get("cut").is_some_and(|cut| cut.contains("jieba")) {
+            return by_dictionary(text);
+        }
+        text.unicode_words().map(str::to_owned).collect()
+    }
+
     pub fn features(&self, text: &str) -> Vec<u64> {
         let tokens: Vec<String> = match self.words["features"] {
-            "words" => text.unicode_words().map(str::to_owned).collect(),
+            "words" => self.cut(text),
             "chars" => {
                 use GeneralCategoryGroup::{Letter, Mark, Number};
                 let letter =
@@ -236,7 +243,7 @@ impl<'a> Line<'a> {
     fn sentences(&self, text: &str) -> Vec<u64> {
         let mut found = BTreeSet::new();
         for sentence in text.split_sentence_bounds() {
-            let hashes: Vec<u64> = sentence.unicode_words().map(|word| self.hash(word)).collect();
+            let hashes: Vec<u64> = self.cut(sentence).iter().map(|word| self.hash(word)).collect();
             if !hashes.is_empty() {
                 found.insert((std::cmp::Reverse(hashes.len()), word(combine(&hashes), 0)));
             }
@@ -255,20 +262,20 @@ impl<'a> Line<'a> {
             _ => format!("{english} {chinese}"),
         };
         let antecedents: BTreeSet<&str> = list.split_whitespace().collect();
-        let words: Vec<&str> = text.unicode_words().collect();
+        let words = self.cut(text);
         let spot = |start: usize| {
             let mut at = start;
-            let mut chain = vec![self.hash(words[start])];
+            let mut chain = vec![self.hash(&words[start])];
             for _ in 0..self.number("chain") {
                 at += self.number("distance") as usize;
-                while antecedents.contains(words.get(at)?) {
+                while antecedents.contains(words.get(at)?.as_str()) {
                     at += 1;
                 }
-                chain.push(self.hash(words[at]));
+                chain.push(self.hash(&words[at]));
             }
             Some(word(combine(&chain), 0))
         };
-        let starts = (0..words.len()).filter(|start| antecedents.contains(words[*start]));
+        let starts = (0..words.len()).filter(|start| antecedents.contains(words[*start].as_str()));
         starts.filter_map(spot).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -400,4 +407,40 @@ fn python(text: &str) -> Option<Answer> {
             2 * hashes.iter().filter(|hash| **hash >> bit & 1 == 1).count() > hashes.len()
         }),
     ))
+}
+
+#[cfg(not(feature = "jieba"))]
+fn by_dictionary(_: &str) -> Vec<String> {
+    panic!("built without")
+}
+
+#[cfg(feature = "jieba")]
+fn by_dictionary(text: &str) -> Vec<String> {
+    static JIEBA: std::sync::OnceLock<jieba_rs::Jieba> = std::sync::OnceLock::new();
+    let jieba = JIEBA.get_or_init(jieba_rs::Jieba::new);
+    let ideograph = |word: &str| {
+        let mut characters = word.chars();
+        let first = characters.next().unwrap();
+        let range = matches!(first, '\u{3400}'..='\u{4db5}' | '\u{4e00}'..='\u{9fcb}' | '\u{20000}'..='\u{2a6d6}');
+        range && characters.next().is_none()
+    };
+    let mut words: Vec<String> = Vec::new();
+    let mut run = (0, String::new());
+    let flush = |run: &mut (usize, String), words: &mut Vec<String>| {
+        let cut = jieba.cut(&run.1, false);
+        words.extend(cut.into_iter().map(|piece| AsRef::<str>::as_ref(&piece).to_owned()));
+        run.1.clear();
+    };
+    for (start, word) in text.unicode_word_indices() {
+        if !ideograph(word) || start != run.0 {
+            flush(&mut run, &mut words);
+        }
+        if ideograph(word) {
+            run = (start + word.len(), run.1 + word);
+        } else {
+            words.push(word.to_owned());
+        }
+    }
+    flush(&mut run, &mut words);
+    words
 }
