@@ -4,6 +4,7 @@
 //! * A [`Fingerprinter`] gives documents their [`Signature`]s by a recipe: a [`Fingerprint`] of 64, 128 or 256 bits, or several values.
 //! * The recipe's [`Rule`] says when two signatures agree.
 //! * A [`JaccardIndex`] finds sets by their Jaccard similarity, exactly: those of `spotsigs`, or the features of documents.
+//! * [`image`] has the perceptual hash of the Python package ImageHash, for pictures.
 //! * [`Fingerprinter::compare`] explains how two documents compare, feature by feature and bit by bit.
 //! * A [`Table`] holds in how many documents of a corpus each feature is, for recipes that weigh by that.
 //!
@@ -36,6 +37,7 @@ mod features;
 mod fingerprint;
 mod fingerprinter;
 mod hash;
+pub mod image;
 mod join;
 mod log2;
 mod method;

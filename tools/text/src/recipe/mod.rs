@@ -271,6 +271,15 @@ pub enum Rule {
     },
 }
 
+impl RecipeId {
+    /// The id of a line: the first 128 bits of its SHA-256.
+    #[must_use]
+    pub fn of_line(line: &str) -> RecipeId {
+        let digest: [u8; 32] = Sha256::digest(line.as_bytes()).into();
+        RecipeId(std::array::from_fn(|index| digest[index]))
+    }
+}
+
 impl Recipe {
     /// The recipe of a canonical line, as [`Display`](fmt::Display) prints it.
     ///
@@ -292,8 +301,7 @@ impl Recipe {
     /// The name by which stores and outputs know it.
     #[must_use]
     pub fn id(&self) -> RecipeId {
-        let digest: [u8; 32] = Sha256::digest(self.to_string().as_bytes()).into();
-        RecipeId(std::array::from_fn(|index| digest[index]))
+        RecipeId::of_line(&self.to_string())
     }
 
     /// How features become fingerprints.
