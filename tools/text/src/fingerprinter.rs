@@ -82,7 +82,7 @@ impl Fingerprinter {
     }
 
     fn build(recipe: &Recipe, table: Option<Arc<Table>>) -> Result<Fingerprinter, Error> {
-        check_built(recipe)?;
+        recipe.check_built()?;
         check_table(recipe, table.as_deref())?;
         let engine = engine(recipe, table.clone())?;
         let rules = match recipe.method {
@@ -226,17 +226,6 @@ fn cut(recipe: &Recipe) -> Cut {
     match recipe.features.tokens {
         Tokens::Words(cut) => cut,
         Tokens::Chars(_) => Cut::Uax29,
-    }
-}
-
-/// Whether this crate was built with what the recipe needs.
-pub(crate) fn check_built(recipe: &Recipe) -> Result<(), Error> {
-    let needs_jieba = cut(recipe) == Cut::Jieba
-        && !matches!(recipe.method, Method::Exact { .. } | Method::PythonSimhash);
-    if needs_jieba && !cfg!(feature = "jieba") {
-        Err(Error::NotBuilt { feature: "jieba" })
-    } else {
-        Ok(())
     }
 }
 

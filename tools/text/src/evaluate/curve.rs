@@ -1,6 +1,6 @@
 //! How far signatures are apart, by how similar the texts are.
 
-use super::Labelled;
+use super::pairs::Labelled;
 use crate::fingerprinter::Fingerprinter;
 use crate::signature::{Found, Signature};
 

@@ -1,6 +1,6 @@
 //! Pairs of texts whose similarity is known.
 
-use super::Change;
+use super::change::Change;
 use crate::fingerprinter::Fingerprinter;
 use crate::signature::jaccard;
 

@@ -33,7 +33,7 @@ impl<const L: usize> Hyperplanes<L> {
                 .weighed()
                 .for_each(|(feature, weight)| self.counts.add_weighted(words(feature), weight));
         }
-        crate::Fingerprint::from_limbs(&self.counts.majority()).map(Signature::Bits)
+        crate::fingerprint::Fingerprint::from_limbs(&self.counts.majority()).map(Signature::Bits)
     }
 }
 

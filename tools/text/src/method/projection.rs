@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use super::Sketch;
 use super::tally::Tally;
-use crate::Fingerprint;
-use crate::fingerprint::Width;
+use crate::fingerprint::{Fingerprint, Width};
 use crate::hash::Stream;
 use crate::recipe::Weight;
 use crate::signature::Signature;

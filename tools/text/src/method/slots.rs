@@ -69,10 +69,10 @@ impl Slots {
     }
 
     /// Bit i is the lowest bit of slot i; 64 to a limb.
-    pub(crate) fn finish_bits(&mut self) -> Option<crate::Fingerprint> {
+    pub(crate) fn finish_bits(&mut self) -> Option<crate::fingerprint::Fingerprint> {
         let limb = |slots: &[u64]| slots.iter().rev().fold(0, |bits, slot| bits << 1 | slot & 1);
         let limbs: Vec<u64> = self.finish().chunks(64).map(limb).collect();
-        crate::Fingerprint::from_limbs(&limbs)
+        crate::fingerprint::Fingerprint::from_limbs(&limbs)
     }
 
     /// One value for each `rows` slots: word i of what the slots of band i combine to.

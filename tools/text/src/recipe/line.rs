@@ -3,15 +3,14 @@
 use std::fmt::Write;
 use std::ops::RangeInclusive;
 
-use super::{
-    Antecedents, Cut, Features, Keep, Method, Recipe, Scheme, TableId, TextHash, Tokens, Weight,
+use super::parts::{
+    Antecedents, Cut, Features, Keep, Method, Recipe, START, Scheme, TableId, TextHash, Tokens,
+    Weight,
 };
+use super::presets::no_recipe;
 use crate::error::Error;
 use crate::fingerprint::Width;
 use crate::text::{Case, Form, Markup, Space, TextRules};
-
-/// What every line begins with.
-pub(super) const START: &str = "text/1";
 
 const SLOTS: u64 = 4096;
 
@@ -96,40 +95,58 @@ fn visit_method<W: Words>(method: &mut Method, words: &mut W) -> Result<(), Erro
             words.small("agree", agree, 1..=*bands)
         }
         Method::IMatch { table, low, high, lexicons, drop } => {
-            words.table("table", table)?;
-            words.small("low", low, 0..=16_384)?;
-            words.small("high", high, *low..=16_384)?;
-            words.small("lexicons", lexicons, 1..=64)?;
-            words.small("drop", drop, 0..=99)
+            visit_lexicons(table, (low, high), lexicons, drop, words)
         }
         Method::SpotSigs { antecedents, distance, chain, percent } => {
-            let names = [
-                ("en", Antecedents::English),
-                ("zh", Antecedents::Chinese),
-                ("en+zh", Antecedents::Both),
-            ];
-            words.choice("antecedents", antecedents, &names)?;
-            words.small("distance", distance, 1..=16)?;
-            words.small("chain", chain, 1..=16)?;
-            words.small("percent", percent, 1..=100)
+            visit_spots(antecedents, (distance, chain), percent, words)
         }
         Method::LongestSentences { sentences, agree } => {
             words.small("sentences", sentences, 1..=64)?;
             words.small("agree", agree, 1..=*sentences)
         }
-        Method::Exact { width, hash } => {
-            visit_width(width, words)?;
-            words.choice(
-                "hash",
-                hash,
-                &[("xxh3", TextHash::Xxh3), ("sha256", TextHash::Sha256)],
-            )?;
-            let narrow = *hash == TextHash::Sha256 || *width != Width::W256;
-            let problem = "XXH3 has no 256 bits: `hash=sha256`, or `bits=128`";
-            if narrow { Ok(()) } else { Err(Error::Contradiction { problem }) }
-        }
+        Method::Exact { width, hash } => visit_whole(width, hash, words),
         Method::PythonSimhash => Ok(()),
     }
+}
+
+fn visit_lexicons<W: Words>(
+    table: &mut TableId,
+    (low, high): (&mut u32, &mut u32),
+    lexicons: &mut u32,
+    drop: &mut u32,
+    words: &mut W,
+) -> Result<(), Error> {
+    words.table("table", table)?;
+    words.small("low", low, 0..=16_384)?;
+    words.small("high", high, *low..=16_384)?;
+    words.small("lexicons", lexicons, 1..=64)?;
+    words.small("drop", drop, 0..=99)
+}
+
+fn visit_spots<W: Words>(
+    antecedents: &mut Antecedents,
+    (distance, chain): (&mut u32, &mut u32),
+    percent: &mut u32,
+    words: &mut W,
+) -> Result<(), Error> {
+    let names =
+        [("en", Antecedents::English), ("zh", Antecedents::Chinese), ("en+zh", Antecedents::Both)];
+    words.choice("antecedents", antecedents, &names)?;
+    words.small("distance", distance, 1..=16)?;
+    words.small("chain", chain, 1..=16)?;
+    words.small("percent", percent, 1..=100)
+}
+
+fn visit_whole<W: Words>(
+    width: &mut Width,
+    hash: &mut TextHash,
+    words: &mut W,
+) -> Result<(), Error> {
+    visit_width(width, words)?;
+    words.choice("hash", hash, &[("xxh3", TextHash::Xxh3), ("sha256", TextHash::Sha256)])?;
+    let narrow = *hash == TextHash::Sha256 || *width != Width::W256;
+    let problem = "XXH3 has no 256 bits: `hash=sha256`, or `bits=128`";
+    if narrow { Ok(()) } else { Err(Error::Contradiction { problem }) }
 }
 
 fn visit_width<W: Words>(width: &mut Width, words: &mut W) -> Result<(), Error> {
@@ -230,7 +247,7 @@ pub(super) fn parse(line: &str) -> Result<Recipe, Error> {
     let mut words = line.split_ascii_whitespace();
     let start = words.next().unwrap_or_default();
     if start != START {
-        return Err(super::presets::no_recipe(start));
+        return Err(no_recipe(start));
     }
     let name = words.next().unwrap_or_default();
     let method = methods().into_iter().find(|method| method.name() == name).ok_or_else(|| {

@@ -1,6 +1,6 @@
 //! Short names for recipes that are good to begin with.
 
-use super::line::START;
+use super::parts::START;
 use crate::error::Error;
 
 /// Names and canonical lines. `table=?` stands where the id of a table has to be given.

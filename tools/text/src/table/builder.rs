@@ -1,6 +1,7 @@
 //! Counting the documents that have each feature.
 
-use super::{Counts, Table, id, kind};
+use super::counts::Counts;
+use super::file::{Table, id, kind};
 use crate::error::Error;
 use crate::features::features;
 use crate::recipe::{Features, Recipe};
@@ -39,7 +40,7 @@ impl TableBuilder {
     ///
     /// [`Error::Contradiction`] if the method takes no features, [`Error::NotBuilt`] as in [`Fingerprinter::new`](crate::Fingerprinter::new).
     pub fn new(recipe: &Recipe) -> Result<TableBuilder, Error> {
-        crate::fingerprinter::check_built(recipe)?;
+        recipe.check_built()?;
         let Some(features) = recipe.features() else {
             return Err(Error::Contradiction {
                 problem: "a table counts features, and the method of this recipe takes none",

@@ -9,7 +9,7 @@ use caseless::Caseless;
 use unicode_normalization::UnicodeNormalization;
 
 use super::pages::Outcomes;
-use super::{Case, Form};
+use super::rules::{Case, Form};
 
 /// Appends the normal form of `text` to `out`.
 pub(super) fn fold(text: &str, form: Form, case: Case, out: &mut String) {

@@ -7,7 +7,7 @@ use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick, is_nfkc_quick};
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
-use super::{Case, Form};
+use super::rules::{Case, Form};
 
 const PAGE: usize = 256;
 const PAGES: usize = 0x11_0000 / PAGE;

@@ -1,6 +1,6 @@
 //! White space: the 25 characters that have had the property `White_Space` since Unicode 6.3.
 
-use super::Space;
+use super::rules::Space;
 
 /// Appends `text` to `out` with its white space collapsed or removed.
 pub(super) fn squeeze(text: &str, space: Space, out: &mut String) {

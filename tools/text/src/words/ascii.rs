@@ -14,7 +14,7 @@
 //!
 //! Walking over the edges costs a branch for each word instead of one for each byte.
 
-use super::Sink;
+use super::sink::Sink;
 
 const BLOCK: usize = 64;
 

@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 
 use jieba_rs::Jieba;
 
-use super::{Sink, is_ideograph, words};
+use super::kinds::is_ideograph;
+use super::sink::Sink;
+use super::unicode::words;
 
 /// Gives `sink` the words of `text`, runs of ideographs cut by jieba without its hidden Markov model.
 pub(crate) fn words_by_dictionary<S: Sink>(text: &str, sink: &mut S) {
