@@ -283,3 +283,29 @@ fn engine(recipe: &Recipe, table: Option<Arc<Table>>) -> Result<Engine, Error> {
         Method::PythonSimhash => Engine::Python,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_can_have_one_each_and_agree() {
+        let recipe: Recipe = "simhash-128".parse().unwrap();
+        let fingerprinter = Fingerprinter::new(&recipe).unwrap();
+        let document =
+            "one fingerprinter serves one thread, and its clones give the same as it does";
+        let answers: Vec<_> = std::thread::scope(|scope| {
+            let handles: Vec<_> = (0..4)
+                .map(|_| {
+                    let mut mine = fingerprinter.clone();
+                    scope.spawn(move || match mine.fingerprint(document.as_bytes()).found {
+                        Found::Signature(signature) => signature.into_owned(),
+                        Found::TooFew { .. } => panic!("few"),
+                    })
+                })
+                .collect();
+            handles.into_iter().map(|handle| handle.join().unwrap()).collect()
+        });
+        assert!(answers.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+}

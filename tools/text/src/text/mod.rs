@@ -11,6 +11,14 @@ mod space;
 pub(crate) use pages::is_letter;
 pub use rules::{Case, Form, Markup, Space, TextRules};
 
+// What recipes call `unicode=16.0.0`.
+const _: () = assert!(
+    matches!(unicode_normalization::UNICODE_VERSION, (16, 0, 0))
+        && matches!(unicode_segmentation::UNICODE_VERSION, (16, 0, 0))
+        && matches!(unicode_properties::UNICODE_VERSION, (16, 0, 0))
+        && matches!(caseless::UNICODE_VERSION, (16, 0, 0))
+);
+
 /// Prepares texts; keeps its buffers.
 #[derive(Clone, Debug)]
 pub(crate) struct Normaliser {

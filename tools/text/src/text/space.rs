@@ -10,7 +10,8 @@ pub(super) fn squeeze(text: &str, space: Space, out: &mut String) {
     let mut start = 0;
     let mut at = 0;
     while at < bytes.len() {
-        let blank = blank_bytes(&bytes[at..]);
+        let blank =
+            if MAY_BE_BLANK[usize::from(bytes[at])] { blank_bytes(&bytes[at..]) } else { 0 };
         if blank == 0 {
             at += 1;
             continue;
@@ -41,6 +42,18 @@ fn append(run: &str, space: Space, out: &mut String) {
         out.push_str(run);
     }
 }
+
+/// Which bytes white space can begin with.
+const MAY_BE_BLANK: [bool; 256] = {
+    let mut may = [false; 256];
+    let leads = *b"\t\n\x0b\x0c\r \xc2\xe1\xe2\xe3";
+    let mut index = 0;
+    while index < leads.len() {
+        may[leads[index] as usize] = true;
+        index += 1;
+    }
+    may
+};
 
 /// How many bytes the white space takes with which `bytes` begin; 0 if they do not.
 #[inline]
@@ -74,6 +87,7 @@ mod tests {
             let text = character.to_string();
             let expected = if character.is_whitespace() { text.len() } else { 0 };
             assert_eq!(blank_bytes(text.as_bytes()), expected, "{character:?}");
+            assert!(expected == 0 || MAY_BE_BLANK[usize::from(text.as_bytes()[0])]);
         }
     }
 
