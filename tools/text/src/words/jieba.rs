@@ -31,7 +31,7 @@ impl<S: Sink> Runs<'_, S> {
         let mut start = self.start;
         if self.start < self.end {
             for piece in self.jieba.cut(&self.text[self.start..self.end], false) {
-                let word: &str = piece.as_ref();
+                let word: &str = piece;
                 self.sink.word(word.as_bytes(), start);
                 start += word.len();
             }
