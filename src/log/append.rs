@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 use crate::format::{
@@ -68,6 +69,14 @@ pub(crate) fn keep_log<S: Storage>(storage: &S, number: u64, end: u64) -> Result
     kept().map_err(Error::io(storage.path(&name), "write and sync the log"))
 }
 
+/// Creates a log. One that exists is from an attempt that failed, or from a writer that was stopped, and is emptied.
+fn create_empty<S: Storage>(storage: &S, name: &str) -> io::Result<S::File> {
+    match storage.create(name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => storage.rewrite(name, &[]),
+        created => created,
+    }
+}
+
 /// Writes one log after the other.
 ///
 /// What is not known to be durable is kept in memory, so that after a write or a sync that failed all of it
@@ -88,6 +97,8 @@ pub(crate) struct LogWriter<S: Storage> {
     is_new: bool,
     /// Whether it has its end.
     is_sealed: bool,
+    /// Whether a manifest must be durable before anything is written to the log.
+    awaits_manifest: bool,
     /// What is to be written.
     queue: VecDeque<Pending>,
     /// The sequence behind the last operation that is among the bytes above, that was handed to the system, and that
@@ -96,7 +107,7 @@ pub(crate) struct LogWriter<S: Storage> {
     next_written: u64,
     next_durable: u64,
     /// Bytes handed to the system so far.
-    pub(crate) written_bytes: u64,
+    written_bytes: Arc<AtomicU64>,
 }
 
 impl<S: Storage> LogWriter<S> {
@@ -123,11 +134,12 @@ impl<S: Storage> LogWriter<S> {
             written: 0,
             is_new: end == 0,
             is_sealed: false,
+            awaits_manifest: false,
             queue: VecDeque::new(),
             next_encoded: next_sequence,
             next_written: next_sequence,
             next_durable: next_sequence,
-            written_bytes: 0,
+            written_bytes: Arc::default(),
         };
         if end == 0 {
             writer.push_header();
@@ -144,6 +156,17 @@ impl<S: Storage> LogWriter<S> {
     /// The sequence behind the last operation that is durable.
     pub(crate) fn next_durable(&self) -> u64 {
         self.next_durable
+    }
+
+    /// Counts the bytes that are handed to the system.
+    pub(crate) fn written_bytes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.written_bytes)
+    }
+
+    /// Whether the log has nothing but its header, and nothing is to be written to it.
+    pub(crate) fn is_empty(&self) -> bool {
+        let bytes = self.durable_bytes + self.unsynced.len() as u64;
+        bytes <= LogHeader::BYTES as u64 && self.queue.is_empty()
     }
 
     /// Takes what is to be written.
@@ -217,6 +240,23 @@ impl<S: Storage> LogWriter<S> {
         self.file = None;
     }
 
+    /// Creates the next log, without a byte, and gives its name: for a manifest that needs no log before it.
+    pub(crate) fn create_next(&self) -> Result<String> {
+        let name = log_name(self.number + 1);
+        let created = create_empty(&*self.storage, &name);
+        created.map_err(Error::io(self.storage.path(&name), "create the log"))?;
+        Ok(name)
+    }
+
+    /// Goes on with the [next log](Self::create_next), and leaves this one, which [is empty](Self::is_empty), without its end.
+    ///
+    /// The manifest that begins there must be visible. Nothing is written before it is durable: a reader who finds the one
+    /// before it takes records in that log for damage.
+    pub(crate) fn leave(&mut self) {
+        self.turn_to_next();
+        self.awaits_manifest = true;
+    }
+
     fn tag(&self) -> LogTag {
         LogTag { store_id: self.store_id, number: self.number }
     }
@@ -233,6 +273,12 @@ impl<S: Storage> LogWriter<S> {
     /// Begins the log behind one that has its end.
     fn begin_next(&mut self, sequence: u64) -> Result<()> {
         self.sync_file()?;
+        debug_assert_eq!(sequence, self.next_encoded);
+        self.turn_to_next();
+        Ok(())
+    }
+
+    fn turn_to_next(&mut self) {
         self.file = None;
         self.number += 1;
         self.durable_bytes = 0;
@@ -240,9 +286,7 @@ impl<S: Storage> LogWriter<S> {
         self.written = 0;
         self.is_new = true;
         self.is_sealed = false;
-        debug_assert_eq!(sequence, self.next_encoded);
         self.push_header();
-        Ok(())
     }
 
     /// Hands the bytes that are left to the system.
@@ -251,18 +295,16 @@ impl<S: Storage> LogWriter<S> {
             self.next_written = self.next_encoded;
             return Ok(());
         }
+        if self.awaits_manifest {
+            let synced = self.storage.sync_directory();
+            synced.map_err(self.error("sync the directory of"))?;
+            self.awaits_manifest = false;
+        }
         let name = log_name(self.number);
         if self.file.is_none() {
             let handed_over = self.durable_bytes + self.written as u64;
-            // What an attempt that failed has left is the beginning of the same bytes.
             let opened = match handed_over {
-                0 => match self.storage.create(&name) {
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                        // Or it is from a writer that was stopped, and has other bytes behind.
-                        self.storage.rewrite(&name, &[])
-                    }
-                    created => created,
-                },
+                0 => create_empty(&*self.storage, &name),
                 _ => self.storage.open_at(&name, handed_over),
             };
             self.file = Some(opened.map_err(self.error("open the log"))?);
@@ -271,7 +313,7 @@ impl<S: Storage> LogWriter<S> {
         let bytes = &self.unsynced[self.written..];
         match file.write_all(bytes) {
             Ok(()) => {
-                self.written_bytes += bytes.len() as u64;
+                self.written_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
                 self.written = self.unsynced.len();
                 self.next_written = self.next_encoded;
                 Ok(())

@@ -4,4 +4,4 @@ mod append;
 mod follow;
 
 pub(crate) use append::{LogWriter, Pending, keep_log};
-pub(crate) use follow::Follower;
+pub(crate) use follow::{FollowedLog, Follower};

@@ -21,15 +21,19 @@ struct Counted {
 }
 
 impl<S: Storage> Core<S> {
-    /// Commits an edit, with the files that it needs. What is seen changes with it.
+    /// Commits an edit, with the files that it needs, behind which segments hold so many of the oldest logs. What is seen
+    /// changes with it.
     ///
     /// # Errors
     ///
     /// [`Error::Io`]: then nothing has changed, unless only the last sync failed.
-    pub(super) fn commit(&self, files: NewFiles<S>, edit: Edit, back: &mut Back) -> Result<()> {
+    pub(super) fn commit(
+        &self,
+        files: NewFiles<S>,
+        (edit, flushed): (Edit, usize),
+        back: &mut Back,
+    ) -> Result<()> {
         let before = Arc::clone(&self.front().base);
-        // Logs become segments one by one.
-        let flushed = usize::from(edit.log.is_some());
         let mut manifest = edit.apply(&before.manifest, back.next_segment, &self.path)?;
         let counted = self.count_bytes(&mut manifest, flushed, back);
         let bytes = manifest.encode();
@@ -59,7 +63,7 @@ impl<S: Storage> Core<S> {
     /// Adds to a manifest what was written since the last commit, and what was inserted into so many logs that segments
     /// hold by now; gives what was written.
     fn count_bytes(&self, manifest: &mut Manifest, flushed: usize, back: &Back) -> Counted {
-        let log = self.log().written_bytes;
+        let log = self.logged_bytes.load(Ordering::Relaxed);
         let written = self.written_bytes.load(Ordering::Relaxed);
         // Whoever inserted it may have ended since.
         let inserted = self.front().inserted_bytes(flushed);

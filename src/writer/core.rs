@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::front::{Front, Sealed};
+use super::front::Front;
 use super::settings::Settings;
 use super::signals::{Signals, Task};
 use super::slowing::{self, LEAST_DELAY, MOST_DELAY};
 use crate::error::{Error, Result, Unsupported};
 use crate::execution::Execution;
 use crate::format::{Change, LogTag, MANIFEST_NAME, Operation, RecordShape};
-use crate::log::{Follower, LogWriter, keep_log};
+use crate::log::{FollowedLog, Follower, LogWriter, keep_log};
 use crate::query::search::Searcher;
 use crate::segment::NewFiles;
 use crate::snapshot::Snapshot;
@@ -26,8 +26,8 @@ pub(super) const MOST_TOGETHER: usize = 1 << 15;
 
 /// A store that is written.
 ///
-/// Locks are taken in the order log, front, and back, front; nobody writes to the disk with the front locked. (A search
-/// of [`Core::search_and_insert`] may read it there: that is what keeps others from writing in between.)
+/// Locks are taken in the order merging, flushing, log, back, front; nobody writes to the disk with the front locked. (A
+/// search of [`Core::search_and_insert`] may read it there: that is what keeps others from writing in between.)
 pub(super) struct Core<S: Storage> {
     pub(super) path: PathBuf,
     pub(super) storage: Arc<S>,
@@ -45,8 +45,9 @@ pub(super) struct Core<S: Storage> {
     /// Held while a generation becomes a segment, and while segments are merged.
     pub(super) flushing: Mutex<()>,
     pub(super) merging: Mutex<()>,
-    /// Bytes written to the store, but for logs.
+    /// Bytes written to the store, but for logs, and to logs.
     pub(super) written_bytes: AtomicU64,
+    pub(super) logged_bytes: Arc<AtomicU64>,
     stopping: Arc<AtomicBool>,
     /// Wakes those who write logs, flush and merge.
     pub(super) signals: Arc<Signals>,
@@ -119,11 +120,7 @@ impl<S: Storage> Core<S> {
             keep_log(&*storage, log.number(), log.end())?;
         }
         storage.sync_directory().map_err(Error::io(path, "sync the directory"))?;
-        let sealed = logs.into_iter().map(|log| {
-            let number = log.number();
-            Sealed { log: number, generation: log.into_generation() }
-        });
-        let sealed: VecDeque<Sealed> = sealed.collect();
+        let sealed: VecDeque<_> = logs.into_iter().map(FollowedLog::into_generation).collect();
         let (number, end) = (last.number(), last.end());
         let generation = last.into_generation();
         let tag = LogTag { store_id, number };
@@ -133,7 +130,7 @@ impl<S: Storage> Core<S> {
         let window_seconds = windows.map(|windows| windows.seconds);
         let stopping = Arc::new(AtomicBool::new(false));
         let execution = execution.cancelled_also_by(Arc::clone(&stopping));
-        let front = Front::new(base, shape, capacity, sealed, (number, generation));
+        let front = Front::new(base, shape, capacity, sealed, generation);
         Ok(Self {
             path: path.to_path_buf(),
             storage,
@@ -143,6 +140,7 @@ impl<S: Storage> Core<S> {
             capacity,
             execution,
             front: Mutex::new(front),
+            logged_bytes: log.written_bytes(),
             log: Mutex::new(log),
             back: Mutex::new(back),
             flushing: Mutex::new(()),

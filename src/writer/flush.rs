@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::DerefMut;
 
 use super::core::{Core, locked};
 use crate::error::Result;
 use crate::execution::Meter;
 use crate::format::{Deletion, DeletionsEntry, deletions_name, encode_deletions, log_name};
+use crate::log::LogWriter;
 use crate::segment::source::SourceOfIds;
 use crate::segment::writer::{SegmentWriter, WrittenSegment};
 use crate::segment::{NewFiles, PackTimes, PackedIds, Set, SetSource, sum_of};
@@ -32,12 +34,21 @@ impl<S: Storage> Core<S> {
     /// one.
     pub(super) fn flush_oldest(&self) -> Result<bool> {
         let _alone = locked(&self.flushing);
-        let (log, views, base) = {
+        self.flush_next(|| self.log())
+    }
+
+    /// As [`Self::flush_oldest`], for who sees to it that nobody else flushes; takes the log when it needs it.
+    pub(super) fn flush_next<L: DerefMut<Target = LogWriter<S>>>(
+        &self,
+        log_writer: impl FnOnce() -> L,
+    ) -> Result<bool> {
+        let (views, base) = {
             let front = self.front();
             let Some(sealed) = front.sealed.front() else { return Ok(false) };
-            let views: Vec<TailView> = sealed.generation.views().collect();
-            (sealed.log, views, front.base.clone())
+            let views: Vec<TailView> = sealed.views().collect();
+            (views, front.base.clone())
         };
+        let Some(log) = base.manifest.log.map(|log| log.first_log) else { return Ok(false) };
         let sequence = views.last().map_or(0, |view| view.next_sequence() - 1);
         let mut files = self.new_files();
         let mut added = Vec::new();
@@ -65,15 +76,15 @@ impl<S: Storage> Core<S> {
         }
         // The next log exists before a manifest names it.
         {
-            let mut writer = self.log();
-            let pending = self.front().take_pending();
+            let mut writer = log_writer();
+            let pending = self.front().take_ended();
             writer.enqueue(pending);
             writer.sync_and_begin()?;
         }
         let mut back = self.back();
         back.in_use.push(log_name(log));
         let log = Some((log + 1, sequence));
-        self.commit(files, Edit { added, log, ..Edit::default() }, &mut back)?;
+        self.commit(files, (Edit { added, log, ..Edit::default() }, 1), &mut back)?;
         Ok(true)
     }
 

@@ -20,11 +20,9 @@ const RECORD_BYTES: usize = 1 << 20;
 pub(super) struct Front {
     shape: RecordShape,
     pub(super) base: Arc<Base>,
-    /// Logs that have their end, with what they hold, the older first.
-    pub(super) sealed: VecDeque<Sealed>,
+    /// What logs hold that have their end, the older first. The oldest log is the first one of the manifest.
+    pub(super) sealed: VecDeque<Generation>,
     active: Generation,
-    /// Of the active generation.
-    log: u64,
     /// Operations that a generation has room for.
     capacity: usize,
     /// What was not handed to the log so far.
@@ -37,20 +35,14 @@ pub(super) struct Front {
     pub(super) to_merge: u64,
 }
 
-/// A log that has its end.
-pub(super) struct Sealed {
-    pub(super) log: u64,
-    pub(super) generation: Generation,
-}
-
 impl Front {
-    /// Goes on with what stood in the logs, the last of which has this number.
+    /// Goes on with what stood in the logs.
     pub(super) fn new(
         base: Arc<Base>,
         shape: RecordShape,
         capacity: usize,
-        sealed: VecDeque<Sealed>,
-        (log, active): (u64, Generation),
+        sealed: VecDeque<Generation>,
+        active: Generation,
     ) -> Self {
         let searcher = searcher(Snapshot::new(Arc::clone(&base), Vec::new()));
         Self {
@@ -59,7 +51,6 @@ impl Front {
             base,
             sealed,
             active,
-            log,
             capacity,
             pending: VecDeque::new(),
             searcher,
@@ -117,8 +108,7 @@ impl Front {
         }
         let next = Generation::new(sequence, self.capacity);
         let generation = std::mem::replace(&mut self.active, next);
-        self.sealed.push_back(Sealed { log: self.log, generation });
-        self.log += 1;
+        self.sealed.push_back(generation);
     }
 
     /// What is to be handed to the log.
@@ -126,9 +116,15 @@ impl Front {
         std::mem::take(&mut self.pending)
     }
 
+    /// The same, without what comes behind the last log that has its end.
+    pub(super) fn take_ended(&mut self) -> VecDeque<Pending> {
+        let end = self.pending.iter().rposition(Pending::ends).map_or(0, |last| last + 1);
+        self.pending.drain(..end).collect()
+    }
+
     /// What is seen now.
     pub(super) fn snapshot(&self) -> Snapshot {
-        let sealed = self.sealed.iter().flat_map(|sealed| sealed.generation.views());
+        let sealed = self.sealed.iter().flat_map(Generation::views);
         let views = sealed.chain(self.active.views());
         let views: Vec<TailView> = views.filter(|view| !view.is_empty()).collect();
         Snapshot::new(Arc::clone(&self.base), views)
@@ -144,7 +140,7 @@ impl Front {
     /// Bytes of the records that were inserted into so many of the oldest generations.
     pub(super) fn inserted_bytes(&self, generations: usize) -> u64 {
         let oldest = self.sealed.iter().take(generations);
-        let views = oldest.flat_map(|sealed| sealed.generation.views());
+        let views = oldest.flat_map(Generation::views);
         let insertions: u64 = views.map(|view| view.len()).sum();
         insertions * if self.shape.ids { 16 } else { 8 }
     }

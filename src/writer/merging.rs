@@ -6,7 +6,8 @@ use super::core::{Core, locked};
 use super::flush::united;
 use crate::error::Result;
 use crate::execution::Meter;
-use crate::format::{Deletion, Manifest};
+use crate::format::{Deletion, Manifest, log_name};
+use crate::log::LogWriter;
 use crate::merge::policy::{self, Candidate};
 use crate::merge::{MergeIds, MergeSource, Merging};
 use crate::segment::source::SourceOfIds;
@@ -130,7 +131,7 @@ impl<S: Storage> Core<S> {
             added.push(Added { entry, deletions, window });
         }
         let edit = Edit { removed: numbers.to_vec(), added, log: None };
-        self.commit(files, edit, &mut back)?;
+        self.commit(files, (edit, 0), &mut back)?;
         Ok(true)
     }
 
@@ -151,18 +152,26 @@ impl<S: Storage> Core<S> {
         let Some(seconds) = self.window_seconds else { return Ok(0) };
         // What stands in the log goes by windows as well, once it is in segments.
         self.flush()?;
+        let is_old = |at: &Candidate| at.window < before / seconds;
+        let base = self.front().base.clone();
+        if !candidates(&base).iter().any(is_old) {
+            // An attempt that failed at last may have dropped them, and that is not durable yet.
+            self.new_files().sync_names()?;
+            return Ok(0);
+        }
+        drop(base);
+        // A merge may need all threads for long, and the locks below in one of them.
+        let _merging = locked(&self.merging);
+        let _flushing = locked(&self.flushing);
+        let mut log = self.log();
+        self.empty_log(&mut log)?;
         let mut files = self.new_files();
         let mut back = self.back();
         let base = self.front().base.clone();
         let all = candidates(&base);
-        let old = all.iter().filter(|at| at.window < before / seconds);
-        let removed: Vec<u64> = old.map(|at| at.number).collect();
-        if removed.is_empty() {
-            // An attempt that failed at last may have dropped them, and that is not durable yet.
-            files.sync_names()?;
-            return Ok(0);
-        }
-        let sequence = base.manifest.log.map_or(0, |log| log.sequence);
+        let removed: Vec<u64> = all.iter().filter(|at| is_old(at)).map(|at| at.number).collect();
+        let Some(section) = base.manifest.log else { return Ok(0) };
+        let sequence = section.sequence;
         let deletions = self.deletions_to_keep(&base, &removed);
         let mut added = Vec::new();
         if !deletions.is_empty() {
@@ -173,9 +182,29 @@ impl<S: Storage> Core<S> {
             added.push(Added { entry, deletions, window });
         }
         let count = removed.len() as u64;
-        let edit = Edit { removed, added, log: None };
-        self.commit(files, edit, &mut back)?;
-        Ok(count)
+        // No log tells of this. So the log that the manifest before leads to is left as it is, empty and without its end, and
+        // what is written from now on cannot be read without this manifest: [LOG-5] misses it.
+        files.add(&log.create_next()?);
+        back.in_use.push(log_name(section.first_log));
+        let edit = Edit { removed, added, log: Some((section.first_log + 1, sequence)) };
+        let published = self.commit(files, (edit, 0), &mut back);
+        let is_visible = self.front().base.manifest.generation > base.manifest.generation;
+        if is_visible {
+            log.leave();
+        }
+        published.map(|()| count)
+    }
+
+    /// Flushes until the log is empty. Nobody else flushes or writes to the log meanwhile.
+    fn empty_log(&self, log: &mut LogWriter<S>) -> Result<()> {
+        if !log.is_empty() {
+            let mut front = self.front();
+            if front.has_operations() {
+                front.seal();
+            }
+        }
+        while self.flush_next(|| &mut *log)? {}
+        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::merging::IDLE_AMPLIFICATION;
 use crate::store::simulated::Random;
-use crate::{Design, Durability, Store, StoreOptions, Writer, WriterOptions};
+use crate::{Design, Durability, Execution, Store, StoreOptions, Writer, WriterOptions};
 
 fn options() -> WriterOptions {
     WriterOptions::new().background(false)
@@ -175,4 +175,50 @@ fn while_nothing_is_written_the_window_of_the_most_segments_comes_first() {
     assert_eq!(windows(), [3, 2, 1]);
     assert!(!writer.core().merge_idle().unwrap());
     assert_eq!(writer.snapshot().iter().count(), 27_500);
+}
+
+#[test]
+fn windows_expire_while_others_write_and_nothing_else_goes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let day = Duration::from_secs(24 * 60 * 60);
+    // With one thread for flushes, merges and what is expired.
+    let options = WriterOptions::new().execution(Execution::new().threads(1));
+    let options = StoreOptions::new().ids(false).window(Some(day)).writer(options);
+    let writer = options.create(&path).unwrap();
+    let at = |days: u64| UNIX_EPOCH + day * days as u32;
+    let (threads, each) = (3, 300);
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..threads)
+            .map(|thread| {
+                let writer = &writer;
+                scope.spawn(move || {
+                    for number in 0..each {
+                        writer.insert_fingerprints_at(&[thread << 32 | number], at(9999)).unwrap();
+                        if number % 8 == 0 {
+                            writer.commit(Durability::Immediate).unwrap();
+                        }
+                    }
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            for _ in 0..200 {
+                writer.merge_all().unwrap();
+            }
+        });
+        let mut expired = 0;
+        while expired < 5 || !writers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+            writer.insert_fingerprints_at(&[u64::MAX - expired], at(expired)).unwrap();
+            // A deletion that outlives the window it came in.
+            writer.delete_fingerprint(1 << 63).unwrap();
+            assert!(writer.expire(at(expired + 1)).unwrap() > 0);
+            expired += 1;
+        }
+    });
+    writer.close().unwrap();
+    let all: crate::Result<Vec<_>> = Store::open(&path).unwrap().iter().collect();
+    let expected: Vec<_> =
+        (0..threads).flat_map(|thread| (0..each).map(move |n| thread << 32 | n)).collect();
+    assert_eq!(all.unwrap(), expected);
 }

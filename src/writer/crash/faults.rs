@@ -135,6 +135,70 @@ fn an_expiry_that_failed_at_last_is_durable_once_it_succeeds() {
     assert_eq!(found.unwrap().unwrap().pairs(), [[14, 1]]);
 }
 
+/// A store with a fingerprint in an old window and one in a new window, whose disk does this to the syncs of its
+/// directory once a manifest has come.
+fn with_two_windows(fault: Fault) -> Stage {
+    let mut stage = Stage::new(Simulated::default(), SHAPES[3], 8).unwrap();
+    stage.succeed(&Act::Write(vec![in_window(0), in_window(9)])).unwrap();
+    stage.succeed(&Act::Flush).unwrap();
+    let mut renamed = false;
+    stage.disk.set_plan(Some(Box::new(move |step| {
+        renamed |= matches!(step, Step::Rename(..));
+        if renamed && *step == Step::SyncDirectory { fault } else { Fault::None }
+    })));
+    stage
+}
+
+fn in_window(window: u64) -> Operation {
+    Operation { change: Change::Insert, fingerprint: 5 + window, id: 0, window }
+}
+
+/// What is durable if all names are as they were synced last.
+fn without_names(stage: &Stage) -> Simulated {
+    let (names, renames) = (Kept::Nothing, Kept::Nothing);
+    Simulated::new(stage.disk.state().after_crash(Survives {
+        names,
+        renames,
+        ..Survives::all(Kept::All)
+    }))
+}
+
+/// No log tells of an expiry: what is written behind it was once read with what had expired.
+#[test]
+fn an_expiry_that_a_disk_has_lost_is_missed_by_what_was_written_behind_it() {
+    let mut stage = with_two_windows(Fault::Lies);
+    stage.succeed(&Act::Expire { before: 50 }).unwrap();
+    let model = look(&without_names(&stage), stage.story.ever()).unwrap().unwrap();
+    assert_eq!(model.pairs(), [[5, 0], [14, 0]], "as if nothing had been done");
+    for written in 0..3 {
+        stage.succeed(&Act::Write(vec![in_window(10 + written)])).unwrap();
+        stage.succeed(&Act::Log { durable: true }).unwrap();
+        let error = look(&without_names(&stage), &[]).unwrap_err();
+        assert_eq!(error.rule(), Some("LOG-5"), "{error}");
+        assert_eq!(open(&without_names(&stage), 8).err().unwrap().rule(), Some("LOG-5"));
+    }
+}
+
+#[test]
+fn nothing_is_written_behind_an_expiry_before_that_is_durable() {
+    let mut stage = with_two_windows(Fault::Io);
+    let expire = Act::Expire { before: 50 };
+    expect_io(&stage.perform(&expire).unwrap_err()).unwrap();
+    stage.succeed(&Act::Write(vec![in_window(10)])).unwrap();
+    for durable in [false, true] {
+        expect_io(&stage.perform(&Act::Log { durable }).unwrap_err()).unwrap();
+        let model = look(&without_names(&stage), stage.story.ever()).unwrap().unwrap();
+        assert_eq!(model.pairs(), [[5, 0], [14, 0]]);
+    }
+    stage.disk.set_plan(None);
+    stage.core.write_log(true).unwrap();
+    let left = Simulated::new(stage.disk.state().after_crash(Survives::all(Kept::Nothing)));
+    let found = look(&left, &[stage.story.after(&expire)]).unwrap().unwrap();
+    assert_eq!(found.pairs(), [[14, 0], [15, 0]]);
+    stage.succeed(&expire).unwrap();
+    stage.end().unwrap();
+}
+
 #[test]
 fn what_was_handed_on_stays_if_a_later_write_fails_and_the_program_ends() {
     let mut stage = Stage::new(Simulated::default(), SHAPES[2], 8).unwrap();

@@ -190,6 +190,7 @@ fn chains() -> Vec<WrittenVector> {
     let sealed = || log(operations, 0).sealed();
     let two = |first: LogSpec| living_parts(&logs(vec![first, log(&[&[Insert(C, 0, 0)]], 1)]));
     let open = two(log(operations, 0));
+    let left = living_parts(&logs(vec![log(&[], 0), log(operations, 0)]));
     let mut torn = open.clone();
     torn.file(&log_name(1)).truncate(140);
     let mut header_only = open.clone();
@@ -213,6 +214,12 @@ fn chains() -> Vec<WrittenVector> {
             "LOG-5",
             "A log ends without a seal, and the next one holds a record.",
             open.assemble(),
+        ),
+        rejected(
+            "bad-log-05-left",
+            "LOG-5",
+            "A log has no records, and the next one goes on with the same sequence: an expiry between them was lost.",
+            left.assemble(),
         ),
         rejected(
             "bad-log-05-torn",
