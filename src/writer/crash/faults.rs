@@ -7,8 +7,8 @@ use crate::error::Error;
 use crate::format::{Change, Operation, RecordShape};
 use crate::store::simulated::{Fault, Kept, Simulated, Step, Survives};
 
-/// Times that an act is tried.
-const ATTEMPTS: usize = 200;
+/// Times that an act is tried. While a disk is full each of its operations may take one: an expiry has needed more than 200.
+const ATTEMPTS: usize = 2000;
 
 /// Checks an error that comes from the disk.
 pub(super) fn expect_io(error: &Error) -> Found<()> {
