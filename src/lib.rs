@@ -1,9 +1,10 @@
 //! A compressed on-disk store for near-duplicate fingerprints, with exact Hamming search.
 //!
-//! fpstore holds sets of 64-bit fingerprints (SimHash of documents, perceptual hashes of images) in
-//! little more space than information theory asks for, and answers exactly: *which stored
-//! fingerprints are within Hamming distance k of this one?* It follows section 3 of Manku, Jain,
-//! Das Sarma, *Detecting Near-Duplicates for Web Crawling* (WWW 2007).
+//! fpstore holds sets of fingerprints of 64 bits (SimHash of documents, perceptual hashes of images), or of
+//! 32, 128 or 256, in little more space than information theory asks for, and answers exactly: *which
+//! stored fingerprints are within Hamming distance k of this one?* It follows section 3 of Manku, Jain,
+//! Das Sarma, *Detecting Near-Duplicates for Web Crawling* (WWW 2007), and for wide fingerprints Norouzi,
+//! Punjani, Fleet, *Fast search in Hamming space with multi-index hashing* (CVPR 2012).
 //!
 //! # The types
 //!
@@ -40,6 +41,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Fingerprints of another width say so where a store is packed, created or opened ([`Fingerprint`]):
+//!
+//! ```
+//! use fpstore::{OpenOptions, Packer};
+//!
+//! let directory = tempfile::tempdir()?;
+//! let path = directory.path().join("images.fps");
+//! let hashes = (1..=20_000u64).map(|i| [1, 2, 3, 4].map(|word| (i ^ word << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+//! Packer::new().width::<[u64; 4]>().radius(31).pack(&path, hashes.clone())?;
+//!
+//! let store = OpenOptions::new().width::<[u64; 4]>().open(&path)?;
+//! let mut query = hashes.clone().nth(6).unwrap();
+//! query[2] ^= 0b1011;
+//! let nearest = store.nearest(query, 1, 31)?;
+//! assert_eq!(nearest[0].distance, 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # How a fingerprint travels
 //!
 //! Packing sorts the set, in runs on the disk where it is large, and for each table of the design
@@ -59,6 +78,10 @@
 //! What a [`Writer`] inserts goes to a log and to memory, where it is searched at once; half a million of them become a
 //! *segment*, which is a packed set of its own, and segments are merged. A search looks into all of them.
 //!
+//! Wide fingerprints stand in a *base*, each once and in order. For each of several parts of their bits there is a table
+//! of those that have the same bits there; a search looks into each part for what differs from the query in a few bits,
+//! and compares what it finds with the base. If k bits differ in all, few do in some part.
+//!
 //! The files are specified in `format-spec/FORMAT.md`.
 //!
 //! # Memory
@@ -71,7 +94,9 @@
 //!
 //! # Limits
 //!
-//! * Fingerprints have 64 bits.
+//! * Fingerprints have 32, 64, 128 or 256 bits. Only those of 64 bits can have tables; all can have a *base*
+//!   that holds each once, up to 2^32 - 1 of them in one segment, and tables of parts of their bits
+//!   ([`Packer::parts`]).
 //! * A store has one [`Writer`] at a time, over all processes, and any number of readers.
 //! * Mapped files must not be changed while they are open; see [`Store`].
 //! * Needs a 64-bit machine.
@@ -84,6 +109,7 @@ compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target")
 mod access;
 mod block;
 mod calibrate;
+mod chunked;
 mod codec;
 mod costs;
 mod design;
@@ -91,6 +117,8 @@ mod error;
 mod execution;
 #[doc(hidden)]
 pub mod files;
+mod fingerprint;
+mod flips;
 mod format;
 mod id_map;
 mod ids;
@@ -101,9 +129,11 @@ mod log;
 mod mapped;
 mod memory;
 mod merge;
+mod multi_index;
 mod permute;
 mod plan;
 mod query;
+mod record;
 mod repair;
 mod router;
 mod segment;
@@ -125,9 +155,11 @@ pub use design::Design;
 pub use error::Bytes;
 pub use error::{Corruption, Error, ErrorKind, IdMapProblem, Result, Unsupported};
 pub use execution::{Execution, Phase, Progress};
+pub use fingerprint::{Fingerprint, Hex};
 pub use format::{BitRange, Codec, IdMapTag, SkippedSection};
 pub use id_map::{IdMap, IdMapReader, IdMapWriter};
 pub use ids::{IdStats, Ids};
+pub use multi_index::{BaseStats, PartStats, PartsPlan, plan_parts, recommended_parts};
 pub use plan::{Objective, Plan, Planner, TablePlan};
 pub use query::Flow;
 pub use query::batch::{Answer, Answers, Batch, BatchPlan, BatchSummary, OwnedAnswer};
@@ -140,6 +172,8 @@ pub use simd::simd_level;
 pub use snapshot::union::Match;
 pub use snapshot::{Iter, IterWithIds, LivingStats, SegmentStats, Snapshot, Stats, VerifyReport};
 pub use store::{Backup, BackupSummary};
-pub use store::{OpenOptions, PackEstimate, PackSession, PackSummary, Packer, PreparedPack, Store};
+pub use store::{
+    OpenOptions, PackEstimate, PackSession, PackSummary, Packer, PreparedPack, Store, width_of,
+};
 pub use table::{TableStats, information_bound_bits};
 pub use writer::{Durability, FullMerge, Slowing, StoreOptions, Verdict, Writer, WriterOptions};

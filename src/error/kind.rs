@@ -54,6 +54,8 @@ impl Error {
             },
             Self::Busy { .. } | Self::Unflushed { .. } => ErrorKind::Busy,
             Self::InvalidOption { .. }
+            | Self::Width { .. }
+            | Self::TooManyRows { .. }
             | Self::MixedIds
             | Self::NotStored { .. }
             | Self::Ended

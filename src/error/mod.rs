@@ -20,6 +20,7 @@ pub(crate) use rules::ID_MAP;
 pub use rules::{Corruption, Unsupported};
 
 use crate::files::Unfit;
+use crate::fingerprint::Hex;
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -126,13 +127,31 @@ pub enum Error {
         /// What it may be.
         expected: String,
     },
+    /// The fingerprints of a store have another width than those that were asked for.
+    #[non_exhaustive]
+    Width {
+        /// Directory of the store.
+        path: PathBuf,
+        /// Bits of its fingerprints.
+        found: u32,
+        /// Bits of those that were asked for.
+        expected: u32,
+    },
+    /// A segment would have more fingerprints than a base can hold.
+    #[non_exhaustive]
+    TooManyRows {
+        /// Number of fingerprints.
+        count: u64,
+        /// How many a base holds.
+        most: u64,
+    },
     /// Some fingerprints of a pack came with ids and others without.
     MixedIds,
     /// A fingerprint that must be stored is not.
     #[non_exhaustive]
     NotStored {
         /// The fingerprint.
-        fingerprint: u64,
+        fingerprint: Hex,
     },
     /// It was asked to stop.
     Cancelled,
@@ -230,12 +249,21 @@ impl fmt::Display for Error {
             Self::InvalidOption { option, value, expected } => {
                 write!(f, "{option} cannot be {value}: {expected}")
             }
+            Self::Width { path, found, expected } => write!(
+                f,
+                "{}: fingerprints of {found} bits, and {expected} were asked for; open it as a store of that width",
+                path.display()
+            ),
+            Self::TooManyRows { count, most } => write!(
+                f,
+                "{count} fingerprints are more than the {most} of one segment; pack them into several stores, or append"
+            ),
             Self::MixedIds => f.write_str(
                 "some fingerprints came with ids and others without; all of a pack have ids, or none",
             ),
             Self::NotStored { fingerprint } => write!(
                 f,
-                "fingerprint {fingerprint:016x} is not stored; give pairs of the same store"
+                "fingerprint {fingerprint} is not stored; give pairs of the same store"
             ),
             Self::Cancelled => f.write_str("stopped, as was asked for"),
             Self::DeadlineExceeded => {

@@ -89,8 +89,8 @@ rules! {
     StoreSection { section: u32 } = "MAN-9", "the STORE section must be the first and the only one; section {section} breaks this";
     /// The STORE payload has the wrong length.
     StoreLength { found: u64, expected: u64 } = "STO-1", "the STORE section has {found} bytes, the least is {expected}";
-    /// The planned radius is over 64.
-    PlannedRadius { found: u16 } = "STO-3", "the planned radius is {found}, over 64";
+    /// The planned radius is greater than the number of bits of a fingerprint.
+    PlannedRadius { found: u16, bits: u16 } = "STO-3", "the planned radius is {found}, over {bits}";
     /// The generation is 0.
     Generation = "STO-5", "the generation is 0, the first is 1";
     /// The number of SEGMENT sections is not as stated.
@@ -217,6 +217,44 @@ rules! {
     LastKey { block: u64, found: u64, expected: u64 } = "BLK-8", "block {block} ends with {found:016x}, the router says {expected:016x}";
     /// Padding of a block is not zero.
     BlockPadding { block: u64 } = "BLK-9", "padding of block {block} is not zero";
+    /// A base or part file that the manifest names is missing.
+    BaseMissing = "DIR-2", "this file of the segment is missing";
+    /// Tables of fingerprints that are too wide for them.
+    WideTables { bits: u16 } = "SEG-7", "a segment of fingerprints of {bits} bits has tables; it can only have a base";
+    /// A base or part file has another length than the manifest says.
+    BaseLength { found: u64, expected: u64 } = "BAS-1", "the file has {found} bytes, the manifest says {expected}";
+    /// The base or part file is not the one that the manifest means.
+    BaseNotInManifest { found: u32, expected: u32 } = "BAS-2", "header CRC is {found:08x}, the manifest means {expected:08x}";
+    /// The base does not say what the manifest says of its segment.
+    BaseOfOtherSegment = "BAS-4", "width, number of parts, count or set sum of the base are not those of the manifest";
+    /// There are not so many rows in a base.
+    BaseCount { count: u64, file_bytes: u64 } = "BAS-5", "{count} rows do not fit a base file of {file_bytes} bytes, or are more than a base has";
+    /// The CRC of the directory of a base or part file is wrong.
+    BaseDirectoryChecksum { found: u32, computed: u32 } = "BAS-6", "directory CRC is {found:08x}, computed {computed:08x}";
+    /// The directory of a base or part file is not the one that the manifest means.
+    BaseDirectoryNotInManifest { found: u32, expected: u32 } = "BAS-7", "directory CRC is {found:08x}, the manifest means {expected:08x}";
+    /// A chunk of a base or part file is damaged.
+    BaseChunkChecksum { chunk: u64, found: u32, computed: u32 } = "BAS-8", "CRC of chunk {chunk} is {found:08x}, computed {computed:08x}";
+    /// The rows of a base do not ascend.
+    BaseOrder { row: u64 } = "BAS-9", "row {row} of the base is not greater than the one before it";
+    /// The set sum of a base is not that of its rows.
+    BaseSetSum = "BAS-10", "the set sum of the rows is not what the header says";
+    /// A part table belongs to another base.
+    PartOfOtherBase { part: u16 } = "PRT-2", "width, number, count or CRC of the base are not those of part {part} of this base";
+    /// The parts do not cover the fingerprints one after the other.
+    PartBits { start: u16, bits: u16, key: u8 } = "PRT-3", "a part of {bits} bits from bit {start} on, with keys of {key} bits, does not fit its place";
+    /// A part table has another length than its header says.
+    PartLength { count: u64, file_bytes: u64 } = "PRT-4", "a part table of {count} rows does not fit a file of {file_bytes} bytes";
+    /// The marks of a group of keys are not what its start says.
+    PartGroup { group: u64 } = "PRT-5", "the marks of group {group} do not fit the starts";
+    /// A part table names a row that the base does not have.
+    PartRow { row: u64, count: u64 } = "PRT-6", "row {row} of a base of {count}";
+    /// A part table does not have each row under its key, in order.
+    PartOrder { place: u64 } = "PRT-7", "the row at place {place} does not stand under its key, or not in order";
+    /// The number of coincidences is not that of the keys.
+    PartCoincidences { found: u64, computed: u64 } = "PRT-8", "{found} coincidences, counted {computed}";
+    /// What fills the last words of a part table is not zero.
+    PartPadding = "PRT-9", "padding of a part table is not zero";
     /// An ids file has another length than the manifest says.
     IdsLength { found: u64, expected: u64 } = "IDS-3", "the ids file has {found} bytes, the manifest says {expected}";
     /// The ids file is not the one that the manifest means.
@@ -290,7 +328,11 @@ impl Corruption {
     pub(crate) fn may_be_a_file_that_went(&self) -> bool {
         matches!(
             self,
-            Self::TableMissing | Self::IdsMissing | Self::DeletionsMissing | Self::LogMissing
+            Self::TableMissing
+                | Self::BaseMissing
+                | Self::IdsMissing
+                | Self::DeletionsMissing
+                | Self::LogMissing
         )
     }
 
@@ -331,8 +373,10 @@ rules! {
     WritersSection { kind: u32 } = "MAN-7", "a section of kind {kind} must be understood to write here, and is not";
     /// A payload has fields that this version does not define.
     PayloadTail { section: &'static str } = "MAN-10", "the {section} section has more fields than version 1 defines";
-    /// Fingerprints that do not have 64 bits.
-    StoreFingerprintBits { found: u16 } = "STO-2", "fingerprints of {found} bits, this is a reader of 64-bit ones";
+    /// Fingerprints of another width than those that this version knows.
+    StoreFingerprintBits { found: u16 } = "STO-2", "fingerprints of {found} bits, this is a reader of those with 32, 64, 128 and 256";
+    /// A segment whose fingerprints are found in another way.
+    Index { found: u8 } = "SEG-6", "index {found} of a segment is not known";
     /// Reserved bytes of a segment are in use.
     SegmentReserved = "SEG-3", "reserved bytes of the segment are in use";
     /// Keys that do not have 64 bits.
@@ -355,6 +399,10 @@ rules! {
     LogFlags { flags: u32 } = "LOG-2", "the log has flags {flags:08x}, which are unknown";
     /// A record of a kind that this version does not define.
     LogRecordKind { found: u8 } = "LOG-7", "a record of kind {found}, or with reserved bytes in use";
+    /// Reserved bytes of the header of a base file are in use.
+    BaseReserved = "BAS-3", "reserved bytes of the header of the base file are in use";
+    /// Reserved bytes of the header of a part file are in use.
+    PartReserved = "PRT-1", "reserved bytes of the header of the part file are in use";
     /// Reserved bytes of the header of an ids file are in use.
     IdsReserved = "IDS-5", "reserved bytes of the header of the ids file are in use";
 }

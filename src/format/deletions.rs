@@ -3,8 +3,9 @@
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::living::DeletionsEntry;
-use super::{CRC_BYTES, Defect, FileKind, deletion, deletions_header};
+use super::{CRC_BYTES, Defect, FileKind, deletions_header};
 use crate::error::{Corruption, Unsupported};
+use crate::fingerprint::{Fingerprint, bytes_of, file_bytes, of_file_bytes};
 
 const FILE: FileKind = FileKind {
     name: "deletions file",
@@ -26,42 +27,51 @@ pub(crate) enum Scope {
 
 /// A deletion: it hides what was written before its sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Deletion {
-    pub(crate) fingerprint: u64,
+pub(crate) struct Deletion<F = u64> {
+    pub(crate) fingerprint: F,
     pub(crate) scope: Scope,
     pub(crate) sequence: u64,
 }
 
-impl Deletion {
+impl<F: Fingerprint> Deletion<F> {
+    /// Bytes of a deletion.
+    const BYTES: usize = bytes_of::<F>() + 16;
+
     fn encode(&self, out: &mut Vec<u8>) {
         let (id, whole) = match self.scope {
             Scope::Whole => (0, WHOLE),
             Scope::Id(id) => (id, 0),
         };
-        for word in [self.fingerprint, id, self.sequence | whole] {
+        out.extend(file_bytes(self.fingerprint).as_ref());
+        for word in [id, self.sequence | whole] {
             out.extend(word.to_le_bytes());
         }
     }
 
-    fn decode(bytes: &[u8]) -> Self {
-        let sequence = LE::read_u64(&bytes[deletion::SEQUENCE_AND_SCOPE]);
-        let id = LE::read_u64(&bytes[deletion::ID]);
-        Self {
-            fingerprint: LE::read_u64(&bytes[deletion::FINGERPRINT]),
+    /// Decodes as many bytes as a deletion has.
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (fingerprint, words) = bytes.split_at_checked(bytes_of::<F>())?;
+        let &[id, sequence] = words.as_chunks().0 else { return None };
+        let [id, sequence] = [id, sequence].map(u64::from_le_bytes);
+        Some(Self {
+            fingerprint: of_file_bytes(fingerprint)?,
             scope: if sequence & WHOLE != 0 { Scope::Whole } else { Scope::Id(id) },
             sequence: sequence & !WHOLE,
-        }
+        })
     }
 
     /// What a list is ordered by; each comes once.
-    pub(crate) fn key(&self) -> (u64, Scope) {
+    pub(crate) fn key(&self) -> (F, Scope) {
         (self.fingerprint, self.scope)
     }
 }
 
 /// The bytes of the deletions file of a segment: deletions ascend by [`Deletion::key`]. Gives what the
 /// manifest says of the file: its length and its CRCs.
-pub(crate) fn encode_deletions(segment: u64, deletions: &[Deletion]) -> (Vec<u8>, (u64, u32, u32)) {
+pub(crate) fn encode_deletions<F: Fingerprint>(
+    segment: u64,
+    deletions: &[Deletion<F>],
+) -> (Vec<u8>, (u64, u32, u32)) {
     let mut header = [0; deletions_header::END];
     LE::write_u64(&mut header[deletions_header::COUNT], deletions.len() as u64);
     LE::write_u64(&mut header[deletions_header::SEGMENT_NUMBER], segment);
@@ -77,10 +87,10 @@ pub(crate) fn encode_deletions(segment: u64, deletions: &[Deletion]) -> (Vec<u8>
 }
 
 /// Decodes and checks the deletions file of a segment.
-pub(crate) fn decode_deletions(
+pub(crate) fn decode_deletions<F: Fingerprint>(
     file: &[u8],
     entry: &DeletionsEntry,
-) -> Result<Vec<Deletion>, Defect> {
+) -> Result<Vec<Deletion<F>>, Defect> {
     let (found, expected) = (file.len() as u64, entry.file_bytes);
     if found != expected {
         return Err(Defect::corrupt(0, Corruption::DeletionsLength { found, expected }));
@@ -102,7 +112,7 @@ pub(crate) fn decode_deletions(
     }
     let count = LE::read_u64(&header[deletions_header::COUNT]);
     let body = (file.len() - header.len()).checked_sub(CRC_BYTES);
-    if body.map(|body| body as u128) != Some(u128::from(count) * deletion::END as u128) {
+    if body.map(|body| body as u128) != Some(u128::from(count) * Deletion::<F>::BYTES as u128) {
         let corruption = Corruption::DeletionCount { count, file_bytes: entry.file_bytes };
         return Err(Defect::corrupt(deletions_header::COUNT.start, corruption));
     }
@@ -117,16 +127,17 @@ pub(crate) fn decode_deletions(
         let corruption = Corruption::DeletionsFooterNotInManifest { found, expected };
         return Err(Defect::corrupt(footer_at, corruption));
     }
-    let deletions: Vec<Deletion> = body.chunks_exact(deletion::END).map(Deletion::decode).collect();
+    let chunks = body.chunks_exact(Deletion::<F>::BYTES);
+    let deletions: Vec<Deletion<F>> = chunks.filter_map(Deletion::decode).collect();
     let ascends = |place: usize| {
         let before = place.checked_sub(1).map(|before| deletions[before].key());
         before.is_none_or(|before| before < deletions[place].key())
     };
-    let in_range = |deletion: &Deletion| (1..=entry.sequence).contains(&deletion.sequence);
+    let in_range = |deletion: &Deletion<F>| (1..=entry.sequence).contains(&deletion.sequence);
     let wrong = (0..deletions.len()).find(|&at| !ascends(at) || !in_range(&deletions[at]));
     match wrong {
         Some(place) => {
-            let at = header.len() + place * deletion::END;
+            let at = header.len() + place * Deletion::<F>::BYTES;
             Err(Defect::corrupt(at, Corruption::DeletionOrder { deletion: place as u64 }))
         }
         None => Ok(deletions),

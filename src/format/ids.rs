@@ -57,17 +57,6 @@ impl IdsGeometry {
         self.ranks.start..self.ids.end
     }
 
-    /// Number of chunks of the body.
-    pub(crate) fn chunks(&self) -> usize {
-        self.body().len().div_ceil(CHUNK_BYTES)
-    }
-
-    /// The bytes of chunk `number`.
-    pub(crate) fn chunk(&self, number: usize) -> Range<usize> {
-        let start = self.body().start + number * CHUNK_BYTES;
-        start..(start + CHUNK_BYTES).min(self.body().end)
-    }
-
     /// Bytes of the file.
     pub(crate) fn file_bytes(&self) -> u64 {
         (self.chunk_crcs.end + DIRECTORY_CRC_BYTES) as u64

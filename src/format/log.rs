@@ -4,6 +4,7 @@ use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{CRC_BYTES, Defect, FileKind, log_header, log_record, pad8};
 use crate::error::{Corruption, Unsupported};
+use crate::fingerprint::{Fingerprint, bytes_of, file_bytes, of_file_bytes};
 
 const FILE: FileKind = FileKind {
     name: "log",
@@ -44,13 +45,12 @@ impl RecordShape {
         known.then_some(Self { ids: flags & FLAG_IDS != 0, windows: flags & FLAG_WINDOWS != 0 })
     }
 
-    /// Bytes of an operation in a record.
-    fn operation_bytes(self, tag: u8) -> Option<usize> {
-        let id = 8 * usize::from(self.ids);
+    /// Words that an operation in a record has behind its fingerprint.
+    fn words(self, tag: u8) -> Option<usize> {
         match tag {
-            TAG_INSERT => Some(9 + id + 8 * usize::from(self.windows)),
-            TAG_DELETE if self.ids => Some(17),
-            TAG_DELETE_FINGERPRINT => Some(9),
+            TAG_INSERT => Some(usize::from(self.ids) + usize::from(self.windows)),
+            TAG_DELETE if self.ids => Some(1),
+            TAG_DELETE_FINGERPRINT => Some(0),
             _ => None,
         }
     }
@@ -69,14 +69,14 @@ pub(crate) enum Change {
 
 /// An operation of a log. What its store does not have is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Operation {
+pub(crate) struct Operation<F = u64> {
     pub(crate) change: Change,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: F,
     pub(crate) id: u64,
     pub(crate) window: u64,
 }
 
-impl Operation {
+impl<F: Fingerprint> Operation<F> {
     /// Appends the bytes of the operation.
     pub(crate) fn encode(&self, shape: RecordShape, out: &mut Vec<u8>) {
         out.push(match self.change {
@@ -84,7 +84,7 @@ impl Operation {
             Change::Delete => TAG_DELETE,
             Change::DeleteFingerprint => TAG_DELETE_FINGERPRINT,
         });
-        out.extend(self.fingerprint.to_le_bytes());
+        out.extend(file_bytes(self.fingerprint).as_ref());
         if shape.ids && self.change != Change::DeleteFingerprint {
             out.extend(self.id.to_le_bytes());
         }
@@ -96,14 +96,15 @@ impl Operation {
     /// Decodes the first operation of `bytes`, and what follows it.
     fn decode(bytes: &[u8], shape: RecordShape) -> Option<(Self, &[u8])> {
         let tag = *bytes.first()?;
-        let (bytes, rest) = bytes.split_at_checked(shape.operation_bytes(tag)?)?;
+        let (fingerprint, bytes) = bytes[1..].split_at_checked(bytes_of::<F>())?;
+        let (words, rest) = bytes.split_at_checked(8 * shape.words(tag)?)?;
         let change = match tag {
             TAG_INSERT => Change::Insert,
             TAG_DELETE => Change::Delete,
             _ => Change::DeleteFingerprint,
         };
-        let mut words = bytes[1..].chunks_exact(8).map(LE::read_u64);
-        let fingerprint = words.next()?;
+        let fingerprint = of_file_bytes(fingerprint)?;
+        let mut words = words.chunks_exact(8).map(LE::read_u64);
         let has_id = shape.ids && change != Change::DeleteFingerprint;
         let id = if has_id { words.next()? } else { 0 };
         let window = words.next().unwrap_or(0);
@@ -310,11 +311,11 @@ impl<'a> LogRecord<'a> {
     }
 
     /// Gives the operations to `sink`.
-    pub(crate) fn operations(
+    pub(crate) fn operations<F: Fingerprint>(
         &self,
         file: &[u8],
         shape: RecordShape,
-        mut sink: impl FnMut(Operation),
+        mut sink: impl FnMut(Operation<F>),
     ) -> Result<(), Defect> {
         let kind = file[self.at + log_record::KIND.start];
         let reserved = &file[self.at..][log_record::RESERVED];
@@ -416,7 +417,7 @@ mod tests {
         push_seal(TAG, (8, 7), &mut bytes);
         let seal = LogRecord::at(TAG, &bytes, 0).unwrap();
         assert!(seal.is_seal && seal.operation_count == 0 && seal.end == bytes.len());
-        seal.operations(&bytes, SHAPE, |_| panic!("it has none")).unwrap();
+        seal.operations(&bytes, SHAPE, |_: Operation| panic!("it has none")).unwrap();
         assert!(promises(TAG, &bytes, 0, 7) && !promises(TAG, &bytes, 0, 8));
     }
 

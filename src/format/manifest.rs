@@ -21,6 +21,8 @@ const FILE: FileKind = FileKind {
 /// A decoded manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Manifest {
+    /// Bits of a fingerprint.
+    pub(crate) bits: u16,
     /// The radius that the store was planned for.
     pub(crate) radius: u16,
     /// The number of the next segment.
@@ -48,8 +50,9 @@ pub(crate) struct Manifest {
 
 impl Manifest {
     /// The first manifest of a store without segments.
-    pub(crate) fn empty(radius: u16, store_id: u128) -> Self {
+    pub(crate) fn empty(bits: u16, radius: u16, store_id: u128) -> Self {
         Self {
+            bits,
             radius,
             next_segment: 1,
             store_id,
@@ -74,7 +77,7 @@ impl Manifest {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; manifest_header::END];
         let mut store = [0; store_section::END];
-        LE::write_u16(&mut store[store_section::FINGERPRINT_BITS], 64);
+        LE::write_u16(&mut store[store_section::FINGERPRINT_BITS], self.bits);
         LE::write_u16(&mut store[store_section::PLANNED_RADIUS], self.radius);
         LE::write_u32(&mut store[store_section::SEGMENT_COUNT], self.segments.len() as u32);
         LE::write_u64(&mut store[store_section::NEXT_SEGMENT], self.next_segment);
@@ -144,7 +147,7 @@ impl Manifest {
         let mut entries: Vec<SegmentEntry> = Vec::new();
         for section in segments {
             let after = entries.last().map_or(0, |entry| entry.number);
-            entries.push(SegmentEntry::decode(section, after, store.next_segment)?);
+            entries.push(SegmentEntry::decode(section, after, (store.bits, store.next_segment))?);
         }
         let mut after = 0;
         for section in rest.iter().filter(|section| section.kind == KIND_IDS) {
@@ -166,6 +169,7 @@ impl Manifest {
             payload: section.payload.to_vec(),
         });
         Ok(Self {
+            bits: store.bits,
             radius: store.radius,
             next_segment: store.next_segment,
             store_id: store.store_id,
@@ -264,6 +268,7 @@ fn decode_sections(bytes: &[u8]) -> Result<Vec<Section<'_>>, Defect> {
 
 /// The STORE payload.
 struct StoreFields {
+    bits: u16,
     radius: u16,
     next_segment: u64,
     store_id: u128,
@@ -281,14 +286,15 @@ impl StoreFields {
             };
             return Err(Defect::corrupt(at, corruption));
         }
-        let found = LE::read_u16(&payload[store_section::FINGERPRINT_BITS]);
-        if found != 64 {
-            return Err(Defect::unsupported(at, Unsupported::StoreFingerprintBits { found }));
+        let bits = LE::read_u16(&payload[store_section::FINGERPRINT_BITS]);
+        if ![32, 64, 128, 256].contains(&bits) {
+            let feature = Unsupported::StoreFingerprintBits { found: bits };
+            return Err(Defect::unsupported(at, feature));
         }
         let radius = LE::read_u16(&payload[store_section::PLANNED_RADIUS]);
-        if radius > 64 {
+        if radius > bits {
             let offset = at + store_section::PLANNED_RADIUS.start;
-            return Err(Defect::corrupt(offset, Corruption::PlannedRadius { found: radius }));
+            return Err(Defect::corrupt(offset, Corruption::PlannedRadius { found: radius, bits }));
         }
         let stated = LE::read_u32(&payload[store_section::SEGMENT_COUNT]);
         if stated != segments {
@@ -306,6 +312,6 @@ impl StoreFields {
         section.check_tail(store_section::END, "STORE")?;
         let next_segment = LE::read_u64(&payload[store_section::NEXT_SEGMENT]);
         let store_id = LE::read_u128(&payload[store_section::STORE_ID]);
-        Ok(Self { radius, next_segment, store_id, generation })
+        Ok(Self { bits, radius, next_segment, store_id, generation })
     }
 }

@@ -4,6 +4,7 @@
 //! with the constants here. Decoding is pure: bytes in, a value or a [`Defect`] out. Nothing here
 //! reads files, and nothing trusts a number before its rule was checked.
 
+mod base;
 mod deletions;
 mod footer;
 mod id_map;
@@ -19,6 +20,9 @@ mod table;
 
 use std::path::Path;
 
+pub(crate) use base::{
+    BaseHeader, GROUP_BITS, GROUP_KEYS, MOST_KEY_BITS, MOST_ROWS, PartGeometry, PartHeader,
+};
 pub(crate) use deletions::{Deletion, Scope, decode_deletions, encode_deletions};
 pub(crate) use footer::Footer;
 pub(crate) use id_map::{
@@ -37,7 +41,7 @@ pub(crate) use log::{
 pub(crate) use manifest::Manifest;
 pub(crate) use prefix::{CRC_BYTES, FileKind, MOST_HEADER_BYTES};
 pub use section::SkippedSection;
-pub(crate) use segment_entry::{IdsEntry, SegmentEntry, TableEntry};
+pub(crate) use segment_entry::{IdsEntry, IndexKind, SegmentEntry, TableEntry};
 pub use table::{BitRange, Codec};
 pub(crate) use table::{Geometry, TableHeader, check_padding, is_block_bytes, is_identity, is_top};
 
@@ -69,6 +73,16 @@ pub(crate) fn ids_name(segment: u64) -> String {
     format!("segment-{segment:016x}-ids.fpi")
 }
 
+/// Name of the base of segment `segment`.
+pub(crate) fn base_name(segment: u64) -> String {
+    format!("segment-{segment:016x}-base.fpb")
+}
+
+/// Name of the file of part table `part` of segment `segment`.
+pub(crate) fn part_name(segment: u64, part: usize) -> String {
+    format!("segment-{segment:016x}-part-{part:03}.fpp")
+}
+
 /// Name of the file of the deletions of segment `segment`.
 pub(crate) fn deletions_name(segment: u64) -> String {
     format!("segment-{segment:016x}-deletions.fpd")
@@ -92,8 +106,12 @@ pub(crate) fn segment_number(name: &str) -> Option<u64> {
     let number = u64::from_str_radix(segment, 16).ok()?;
     let expected = match file.strip_prefix("table-").and_then(|file| file.strip_suffix(".fpt")) {
         Some(table) => table_name(number, table.parse().ok()?),
-        None if file == "ids.fpi" => ids_name(number),
-        None => deletions_name(number),
+        None => match file.strip_prefix("part-").and_then(|file| file.strip_suffix(".fpp")) {
+            Some(part) => part_name(number, part.parse().ok()?),
+            None if file == "ids.fpi" => ids_name(number),
+            None if file == "base.fpb" => base_name(number),
+            None => deletions_name(number),
+        },
     };
     (expected == name).then_some(number)
 }
@@ -202,7 +220,7 @@ layout!(
     /// Section 3.4.
     segment_section:
     SEGMENT_NUMBER = 0 + 8, COUNT = 8 + 8, SET_SUM = 16 + 16, TABLE_COUNT = 32 + 2, ENTRY_BYTES = 34 + 2,
-    RESERVED = 36 + 4; 40
+    INDEX = 36 + 1, RESERVED = 37 + 3; 40
 );
 layout!(
     /// Section 3.4.
@@ -280,6 +298,22 @@ layout!(
 );
 
 layout!(
+    /// Section 18.1; the rows follow.
+    base_header:
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
+    FINGERPRINT_BITS = 16 + 2, PART_COUNT = 18 + 2, SET_SUM = 20 + 16, COUNT = 36 + 8,
+    RESERVED = 44 + 16, HEADER_CRC = 60 + 4; 64
+);
+layout!(
+    /// Section 18.2; starts, marks and rows follow.
+    part_header:
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
+    FINGERPRINT_BITS = 16 + 2, PART_NUMBER = 18 + 2, START_BIT = 20 + 2, PART_BITS = 22 + 2,
+    COUNT = 24 + 8, COINCIDENCES = 32 + 8, BASE_CRC = 40 + 4, KEY_BITS = 44 + 1,
+    RESERVED = 45 + 15, HEADER_CRC = 60 + 4; 64
+);
+
+layout!(
     /// Section 9; the deletions follow.
     deletions_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
@@ -354,6 +388,8 @@ mod tests {
             ("deletion", deletion::FIELDS, deletion::END),
             ("log-header", log_header::FIELDS, log_header::END),
             ("log-record", log_record::FIELDS, log_record::END),
+            ("base-header", base_header::FIELDS, base_header::END),
+            ("part-header", part_header::FIELDS, part_header::END),
             ("ids-header", ids_header::FIELDS, ids_header::END),
             ("id-map-header", id_map_header::FIELDS, id_map_header::END),
             ("id-map-footer", id_map_footer::FIELDS, id_map_footer::END),
@@ -392,6 +428,8 @@ mod tests {
         assert!(is_writers_name(&table_name(0xab, 7)));
         assert!(is_writers_name(&ids_name(0xab)));
         assert!(is_writers_name(&deletions_name(0xab)));
+        assert!(is_writers_name(&base_name(0xab)));
+        assert!(is_writers_name(&part_name(0xab, 254)));
         assert!(is_writers_name(&log_name(0xab)));
         assert_eq!(log_number(&log_name(u64::MAX)), Some(u64::MAX));
         assert_eq!(segment_number(&deletions_name(7)), Some(7));
@@ -412,6 +450,10 @@ mod tests {
             "segment-0000000000000001-ids.fpt",
             "segment-0000000000000001-ids.fpi.bak",
             "segment-1-ids.fpi",
+            "segment-0000000000000001-base.fpp",
+            "segment-0000000000000001-base.fpb.bak",
+            "segment-0000000000000001-part-0.fpp",
+            "segment-0000000000000001-part-000.fpt",
             "segment-0000000000000001-deletions.fpi",
             "segment-0000000000000001-deletions.fpd.bak",
             "log-0000000000000001.fpl.bak",

@@ -3,8 +3,20 @@
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::section::Section;
-use super::{Defect, ids_section, segment_section, table_entry};
+use super::{
+    Defect, base_name, ids_name, ids_section, part_name, segment_section, table_entry, table_name,
+};
 use crate::error::{Corruption, Unsupported};
+
+/// How the fingerprints of a segment are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum IndexKind {
+    /// By tables that hold all of them, each in another order.
+    #[default]
+    Tables,
+    /// By a base that holds them once, and tables of parts of their bits.
+    Parts,
+}
 
 /// A segment as the manifest describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +24,8 @@ pub(crate) struct SegmentEntry {
     pub(crate) number: u64,
     pub(crate) count: u64,
     pub(crate) set_sum: u128,
+    pub(crate) index: IndexKind,
+    /// The tables; or the base, and then the part tables.
     pub(crate) tables: Vec<TableEntry>,
     /// The ids, of a segment that has them.
     pub(crate) ids: Option<IdsEntry>,
@@ -34,6 +48,17 @@ pub(crate) struct TableEntry {
 }
 
 impl SegmentEntry {
+    /// The names of its files, those of the index in the order of their entries.
+    pub(crate) fn file_names(&self) -> impl Iterator<Item = String> {
+        let number = self.number;
+        let of_index = (0..self.tables.len()).map(move |file| match (self.index, file) {
+            (IndexKind::Tables, table) => table_name(number, table),
+            (IndexKind::Parts, 0) => base_name(number),
+            (IndexKind::Parts, file) => part_name(number, file - 1),
+        });
+        of_index.chain(self.ids.map(|_| ids_name(number)))
+    }
+
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut payload = vec![0; segment_section::END + table_entry::END * self.tables.len()];
         LE::write_u64(&mut payload[segment_section::SEGMENT_NUMBER], self.number);
@@ -41,6 +66,7 @@ impl SegmentEntry {
         LE::write_u128(&mut payload[segment_section::SET_SUM], self.set_sum);
         LE::write_u16(&mut payload[segment_section::TABLE_COUNT], self.tables.len() as u16);
         LE::write_u16(&mut payload[segment_section::ENTRY_BYTES], table_entry::END as u16);
+        payload[segment_section::INDEX.start] = self.index as u8;
         let entries = payload[segment_section::END..].chunks_exact_mut(table_entry::END);
         for (entry, table) in entries.zip(&self.tables) {
             LE::write_u64(&mut entry[table_entry::FILE_BYTES], table.file_bytes);
@@ -50,11 +76,11 @@ impl SegmentEntry {
         payload
     }
 
-    /// Decodes a segment that stands behind segment `after`.
+    /// Decodes a segment of fingerprints of so many bits that stands behind segment `after`.
     pub(super) fn decode(
         section: &Section<'_>,
         after: u64,
-        next_segment: u64,
+        (bits, next_segment): (u16, u64),
     ) -> Result<Self, Defect> {
         let Section { payload, at, .. } = *section;
         let short = |expected: usize| {
@@ -81,6 +107,14 @@ impl SegmentEntry {
             let offset = at + segment_section::RESERVED.start;
             return Err(Defect::unsupported(offset, Unsupported::SegmentReserved));
         }
+        let index = match payload[segment_section::INDEX.start] {
+            0 => IndexKind::Tables,
+            1 => IndexKind::Parts,
+            found => {
+                let at = at + segment_section::INDEX.start;
+                return Err(Defect::unsupported(at, Unsupported::Index { found }));
+            }
+        };
         let number = LE::read_u64(&payload[segment_section::SEGMENT_NUMBER]);
         if number <= after || number >= next_segment {
             let corruption =
@@ -90,6 +124,10 @@ impl SegmentEntry {
         if usize::from(entry_bytes) < table_entry::END || entry_bytes % 8 != 0 {
             let offset = at + segment_section::ENTRY_BYTES.start;
             return Err(Defect::corrupt(offset, Corruption::EntryBytes { found: entry_bytes }));
+        }
+        if index == IndexKind::Tables && bits > 64 {
+            let offset = at + segment_section::INDEX.start;
+            return Err(Defect::corrupt(offset, Corruption::WideTables { bits }));
         }
         let entries = payload[segment_section::END..end].chunks_exact(entry_bytes.into());
         if entries.clone().any(|entry| entry[table_entry::END..].iter().any(|&byte| byte != 0)) {
@@ -108,6 +146,7 @@ impl SegmentEntry {
             number,
             count: LE::read_u64(&payload[segment_section::COUNT]),
             set_sum: LE::read_u128(&payload[segment_section::SET_SUM]),
+            index,
             tables,
             ids: None,
         })

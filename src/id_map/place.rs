@@ -9,7 +9,7 @@ use super::reader::{IdMap, pending_path};
 use crate::error::{Error, IdMapProblem, Result};
 use crate::files::{self, Temporary, Visible};
 use crate::format::ID_MAP_FILE;
-use crate::store::{Store, with_unfinished_id_map};
+use crate::store::{manifest_of, with_unfinished_id_map};
 
 /// A map that is being written, as a temporary file beside its place.
 #[derive(Debug)]
@@ -171,5 +171,5 @@ fn is_meant(path: &Path, store: &Path) -> bool {
 }
 
 fn is_of(map: &IdMap, store: &Path) -> bool {
-    Store::open(store).is_ok_and(|store| store.id_map() == Some(map.tag()))
+    manifest_of(store).is_ok_and(|manifest| manifest.id_map == Some(map.tag()))
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::text::Texts;
 use crate::error::{Corruption, Error, IdMapProblem, Result};
 use crate::files::{open_regular, read_exact_at};
+use crate::fingerprint::Fingerprint;
 use crate::format::{
     Defect, ENTRY_BYTES, GROUP_STRINGS, ID_MAP_FILE, IdMapFooter, IdMapTag, MOST_HEADER_BYTES,
     PAGE_GROUPS, PAGE_STRINGS, entries, id_map_footer, numbered_crc,
@@ -72,7 +73,7 @@ impl IdMap {
     ///
     /// As [`Self::open`]; [`IdMapProblem::OfOtherStore`] if the store means another map,
     /// [`IdMapProblem::NotMeant`] if it means none.
-    pub fn of_store(path: impl AsRef<Path>, store: &Store) -> Result<Self> {
+    pub fn of_store<F: Fingerprint>(path: impl AsRef<Path>, store: &Store<F>) -> Result<Self> {
         let Some(expected) = store.id_map() else {
             return Err(IdMapProblem::NotMeant.at(store.path()));
         };

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::place::MapPlace;
 use super::text;
 use crate::error::{Error, IdMapProblem, Result};
+use crate::fingerprint::Fingerprint;
 use crate::format::{
     ENTRY_BYTES, GROUP_STRINGS, ID_MAP_FILE, IdMapFooter, IdMapTag, PAGE_STRINGS, entry,
     id_map_footer, id_map_header, numbered_crc,
@@ -105,7 +106,7 @@ impl IdMapWriter {
     /// As [`PackSession::finish`] and [`Self::create`]; [`IdMapProblem::OtherSession`] for a session
     /// of another store. There is neither a new store nor a new map then, unless only the last step
     /// failed, after which the map stands beside its place and is found there.
-    pub fn commit(self, mut session: PackSession) -> Result<PackSummary> {
+    pub fn commit<F: Fingerprint>(self, mut session: PackSession<F>) -> Result<PackSummary> {
         let Self { place, strings } = self;
         if session.path() != Some(place.store()) {
             let store = place.store().to_path_buf();

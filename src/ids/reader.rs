@@ -7,22 +7,18 @@ use std::path::PathBuf;
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use crate::access::ReadFiles;
+use crate::chunked::{BadChunk, Chunks};
 use crate::error::{Corruption, Error, Result};
-use crate::format::{
-    self, CHUNK_BYTES, Defect, GROUP_MARKS, IdsEntry, IdsGeometry, IdsHeader, SegmentEntry,
-};
+use crate::format::{self, Defect, GROUP_MARKS, IdsEntry, IdsGeometry, IdsHeader, SegmentEntry};
 use crate::mapped::Bytes;
-use crate::table::Verified;
 
 /// The open ids of a segment. Any number of threads may use it.
 pub(crate) struct IdColumn {
     path: PathBuf,
     pub(super) bytes: Bytes,
     pub(super) header: IdsHeader,
-    header_crc: u32,
     pub(super) geometry: IdsGeometry,
-    /// Chunks whose CRC was found right.
-    verified: Verified,
+    pub(super) chunks: Chunks,
 }
 
 impl IdColumn {
@@ -46,8 +42,8 @@ impl IdColumn {
             .and_then(|header| header.check_directory(&bytes, entry).map(|()| header))
             .map_err(|defect| defect.in_file(&path))?;
         let geometry = header.geometry();
-        let verified = Verified::none_of(geometry.chunks());
-        Ok(Self { path, bytes, header, header_crc: entry.header_crc, geometry, verified })
+        let chunks = Chunks::new(geometry.body(), geometry.chunk_crcs.start, entry.header_crc);
+        Ok(Self { path, bytes, header, geometry, chunks })
     }
 
     /// Number of ids.
@@ -62,7 +58,7 @@ impl IdColumn {
 
     /// Bytes in the heap, besides the file where it is in memory.
     pub(crate) fn heap_bytes(&self) -> u64 {
-        self.verified.heap_bytes()
+        self.chunks.heap_bytes()
     }
 
     /// The numbers of the ids of the fingerprint at a place of the identity table.
@@ -210,27 +206,14 @@ impl IdColumn {
     /// the file was opened.
     #[inline]
     fn check(&self, bytes: Range<usize>) -> Result<()> {
-        if self.verified.all() || bytes.is_empty() {
-            return Ok(());
-        }
-        let start = self.geometry.body().start;
-        let chunks = (bytes.start - start) / CHUNK_BYTES..=(bytes.end - 1 - start) / CHUNK_BYTES;
-        chunks.into_iter().try_for_each(|chunk| {
-            if self.verified.contains(chunk) { Ok(()) } else { self.check_chunk(chunk) }
-        })
+        self.chunks.check(&self.bytes, bytes).map_err(|bad| self.chunk_error(bad))
     }
 
-    /// Checks the CRC of a chunk.
-    pub(super) fn check_chunk(&self, chunk: usize) -> Result<()> {
-        let at = self.geometry.chunk(chunk);
-        let found = LE::read_u32(&self.bytes[self.geometry.chunk_crcs.start + 4 * chunk..]);
-        let computed = format::chunk_crc(self.header_crc, chunk as u64, &self.bytes[at.clone()]);
-        if found != computed {
-            let corruption = Corruption::ChunkChecksum { chunk: chunk as u64, found, computed };
-            return Err(self.error(at.start, corruption));
-        }
-        self.verified.insert(chunk);
-        Ok(())
+    /// The error for a chunk whose CRC is wrong.
+    #[cold]
+    pub(super) fn chunk_error(&self, bad: BadChunk) -> Error {
+        let BadChunk { chunk, offset, found, computed } = bad;
+        self.error(offset, Corruption::ChunkChecksum { chunk, found, computed })
     }
 
     /// The error for a rule that the bytes at `offset` break.

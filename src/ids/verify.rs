@@ -12,15 +12,17 @@ use crate::table::Table;
 
 impl IdColumn {
     /// Checks all that opening the file did not: every chunk, that the ranks are those of the blocks
-    /// of `table`, that there are as many marks as the directory says, that the ids of each
+    /// of `table`, if there is one, that there are as many marks as the directory says, that the ids of each
     /// fingerprint ascend, padding, and that all ids are less than `strings`, where they are numbers
     /// of so many strings.
-    pub(crate) fn verify(&self, table: &Table, strings: Option<u64>) -> Result<()> {
+    pub(crate) fn verify(&self, table: Option<&Table>, strings: Option<u64>) -> Result<()> {
         // The first of the errors by the order of chunks, not of time.
-        let chunks = (0..self.geometry.chunks()).into_par_iter();
-        let checked: Vec<Result<()>> = chunks.map(|chunk| self.check_chunk(chunk)).collect();
-        checked.into_iter().collect::<Result<()>>()?;
-        self.verify_ranks(table)?;
+        let chunks = (0..self.chunks.count()).into_par_iter();
+        let check = |chunk| self.chunks.check_chunk(&self.bytes, chunk);
+        let checked: Vec<_> = chunks.map(check).collect();
+        let checked: std::result::Result<(), _> = checked.into_iter().collect();
+        checked.map_err(|bad| self.chunk_error(bad))?;
+        table.map_or(Ok(()), |table| self.verify_ranks(table))?;
         self.verify_marks()?;
         self.verify_order()?;
         self.verify_padding()?;

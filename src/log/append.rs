@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 use crate::format::{
     LogHeader, LogTag, Operation, RecordShape, end_mark, log_name, push_record, push_seal,
 };
@@ -28,7 +29,7 @@ impl Pending {
     }
 
     /// Adds operations.
-    pub(crate) fn push(&mut self, operations: &[Operation], shape: RecordShape) {
+    pub(crate) fn push<F: Fingerprint>(&mut self, operations: &[Operation<F>], shape: RecordShape) {
         for operation in operations {
             operation.encode(shape, &mut self.payload);
         }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::access::ReadFiles;
 use crate::error::{Corruption, Error, Result};
+use crate::fingerprint::Fingerprint;
 use crate::format::{
     Defect, LogHeader, LogRecord, LogSection, LogTag, Operation, RecordShape, end_mark, log_name,
     promises,
@@ -15,23 +16,23 @@ use crate::tail::{Generation, TailView};
 const PIECE: usize = 1 << 10;
 
 /// The logs of a store, as far as they were read.
-pub(crate) struct Follower {
+pub(crate) struct Follower<F: Fingerprint = u64> {
     store_id: u128,
     shape: RecordShape,
     /// The older first; all but the last are sealed.
-    logs: Vec<FollowedLog>,
+    logs: Vec<FollowedLog<F>>,
 }
 
 /// A log, as far as it was read.
-pub(crate) struct FollowedLog {
+pub(crate) struct FollowedLog<F: Fingerprint = u64> {
     tag: LogTag,
     /// Where the whole records end; 0 if not even the header is whole.
     end: u64,
     is_sealed: bool,
-    generation: Generation,
+    generation: Generation<F>,
 }
 
-impl Follower {
+impl<F: Fingerprint> Follower<F> {
     /// Reads the logs of a store.
     ///
     /// # Errors
@@ -102,7 +103,7 @@ impl Follower {
 
     /// Whether this is about the same store, and what it has read goes on behind these segments.
     pub(crate) fn goes_on(&self, section: &LogSection, store_id: u128) -> bool {
-        let is_known = |log: &FollowedLog| {
+        let is_known = |log: &FollowedLog<F>| {
             let first_sequence = log.generation.first_sequence();
             (log.tag.number, first_sequence) == (section.first_log, section.sequence + 1)
         };
@@ -115,18 +116,18 @@ impl Follower {
     }
 
     /// What stands in the logs, the older first.
-    pub(crate) fn views(&self) -> Vec<TailView> {
+    pub(crate) fn views(&self) -> Vec<TailView<F>> {
         let views = self.logs.iter().flat_map(|log| log.generation.views());
         views.filter(|view| !view.is_empty()).collect()
     }
 
     /// The logs, for who goes on writing them. The last may not exist.
-    pub(crate) fn into_logs(self) -> Vec<FollowedLog> {
+    pub(crate) fn into_logs(self) -> Vec<FollowedLog<F>> {
         self.logs
     }
 }
 
-impl FollowedLog {
+impl<F: Fingerprint> FollowedLog<F> {
     fn new(store_id: u128, number: u64, sequence: u64) -> Self {
         Self {
             tag: LogTag { store_id, number },
@@ -154,7 +155,7 @@ impl FollowedLog {
     }
 
     /// Its operations.
-    pub(crate) fn into_generation(self) -> Generation {
+    pub(crate) fn into_generation(self) -> Generation<F> {
         self.generation
     }
 
@@ -224,8 +225,8 @@ impl FollowedLog {
                 return Ok(());
             };
             // All of it is checked before some of it counts.
-            record.operations(bytes, shape, |_| {})?;
-            record.operations(bytes, shape, |operation: Operation| {
+            record.operations(bytes, shape, |_: Operation<F>| {})?;
+            record.operations(bytes, shape, |operation: Operation<F>| {
                 piece.push(operation);
                 if piece.len() == PIECE {
                     self.generation.push(&piece);

@@ -1,40 +1,46 @@
 //! What a merged segment is written of.
 
+use std::any::Any;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::streams::{Stream, merge};
 use crate::codec::profile::Profile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
+use crate::fingerprint::Fingerprint;
 use crate::format::BitRange;
 use crate::ids::IdSource;
+use crate::multi_index::{EntrySource, PartOptions};
 use crate::permute::Permutation;
-use crate::segment::source::KeySource;
-use crate::segment::{Segment, sum_of};
+use crate::segment::source::{KeySource, RowSource};
+use crate::segment::{PartEntries, Segment, sum_of};
 use crate::snapshot::Snapshot;
 use crate::snapshot::cursor::{Cursor, Decode};
 use crate::snapshot::parts::Base;
 use crate::snapshot::union;
+use crate::sort::{Create, Spill};
 
 /// Ids, or words of marks, that are handed on together.
 const PIECE: usize = 1 << 13;
+/// Entries of a part table that are in memory, twice.
+const SORTED: usize = 1 << 22;
 
 /// Segments that are to become one.
-pub(crate) struct Merging {
+pub(crate) struct Merging<F: Fingerprint = u64> {
     /// These segments alone, with all that hides something of them.
-    snapshot: Snapshot,
+    snapshot: Snapshot<F>,
     /// For each segment the fingerprints that are hidden in it.
-    dead: Vec<Arc<HashSet<u64>>>,
+    dead: Vec<Arc<HashSet<F>>>,
     count: u64,
     set_sum: u128,
     id_count: u64,
     greatest_id: u64,
 }
 
-impl Merging {
+impl<F: Fingerprint> Merging<F> {
     /// The segments of `base` with these numbers. Goes through them once.
-    pub(crate) fn new(base: &Base, numbers: &[u64], meter: &Meter) -> Result<Self> {
+    pub(crate) fn new(base: &Base<F>, numbers: &[u64], meter: &Meter) -> Result<Self> {
         let is_one = |place: usize| numbers.contains(&base.segments[place].number());
         let snapshot = Snapshot::new(Arc::new(base.restricted(is_one)), Vec::new());
         let dead = dead(&snapshot)?;
@@ -48,7 +54,7 @@ impl Merging {
         Ok(merging)
     }
 
-    fn segments(&self) -> &[Arc<Segment>] {
+    fn segments(&self) -> &[Arc<Segment<F>>] {
         self.snapshot.segments()
     }
 
@@ -67,8 +73,21 @@ impl Merging {
         (self.id_count, self.greatest_id)
     }
 
+    /// Gives all fingerprints to `sink`, in pieces, in ascending order.
+    fn visit_rows(&self, sink: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
+        let mut cursor = Cursor::new(&self.snapshot, F::default(), Decode::Alone)?;
+        let mut piece = Vec::new();
+        loop {
+            cursor.next_piece(&mut piece)?;
+            if piece.is_empty() {
+                return Ok(());
+            }
+            sink(&piece)?;
+        }
+    }
+
     fn count_fingerprints(&mut self, meter: &Meter) -> Result<()> {
-        let mut cursor = Cursor::new(&self.snapshot, 0, Decode::Alone)?;
+        let mut cursor = Cursor::new(&self.snapshot, F::default(), Decode::Alone)?;
         let mut piece = Vec::new();
         loop {
             cursor.next_piece(&mut piece)?;
@@ -100,7 +119,9 @@ impl Merging {
             }
         }
     }
+}
 
+impl Merging {
     /// The keys of one permutation.
     fn streams(&self, top: &[BitRange]) -> Result<Vec<Stream>> {
         let permutation = Permutation::new(top);
@@ -111,7 +132,7 @@ impl Merging {
                 let same = |table: &crate::table::Table| *table.permutation() == permutation;
                 match segment.tables().iter().position(same) {
                     Some(table) => Ok(Stream::of_table(segment, table, dead)),
-                    None if permutation.is_identity() => Ok(Stream::of_table(segment, 0, dead)),
+                    None if permutation.is_identity() => Ok(Stream::of_rows(segment, dead)),
                     None => Stream::sorted(segment, &permutation, dead),
                 }
             })
@@ -120,17 +141,17 @@ impl Merging {
 }
 
 /// For each segment the fingerprints that are hidden in it.
-fn dead(snapshot: &Snapshot) -> Result<Vec<Arc<HashSet<u64>>>> {
+fn dead<F: Fingerprint>(snapshot: &Snapshot<F>) -> Result<Vec<Arc<HashSet<F>>>> {
     let parts = snapshot.parts();
     let deletions = parts.base.hiding.lists().iter().flat_map(|list| list.iter());
-    let mut touched: Vec<u64> = deletions.map(|deletion| deletion.fingerprint).collect();
+    let mut touched: Vec<F> = deletions.map(|deletion| deletion.fingerprint).collect();
     touched.sort_unstable();
     touched.dedup();
-    let of_segment = |(place, segment): (usize, &Arc<Segment>)| {
-        let table = segment.identity();
+    let of_segment = |(place, segment): (usize, &Arc<Segment<F>>)| {
+        let rows = segment.rows();
         let mut dead = HashSet::new();
         for &fingerprint in &touched {
-            let is_there = table.contains(table.permutation().key(fingerprint))?;
+            let is_there = rows.contains(fingerprint)?;
             if is_there && !union::visible_in(parts, place, fingerprint)? {
                 dead.insert(fingerprint);
             }
@@ -140,20 +161,28 @@ fn dead(snapshot: &Snapshot) -> Result<Vec<Arc<HashSet<u64>>>> {
     snapshot.segments().iter().enumerate().map(of_segment).collect()
 }
 
-/// The keys of segments that become one.
-pub(crate) struct MergeSource<'a> {
-    merging: &'a Merging,
+/// The keys, or the rows, of segments that become one.
+pub(crate) struct MergeSource<'a, F: Fingerprint, T> {
+    merging: &'a Merging<F>,
     meter: &'a Meter,
+    create: Create<'a, T>,
     top: Vec<BitRange>,
+    entries: PartEntries<T>,
 }
 
-impl<'a> MergeSource<'a> {
-    pub(crate) fn new(merging: &'a Merging, meter: &'a Meter) -> Self {
-        Self { merging, meter, top: Vec::new() }
+impl<'a, F: Fingerprint, T: Spill> MergeSource<'a, F, T> {
+    pub(crate) fn new(merging: &'a Merging<F>, meter: &'a Meter, create: Create<'a, T>) -> Self {
+        let entries = PartEntries::new(SORTED);
+        Self { merging, meter, create, top: Vec::new(), entries }
+    }
+
+    /// What is merged, if its fingerprints are keys.
+    fn keys(&self) -> Result<&'a Merging> {
+        (self.merging as &dyn Any).downcast_ref().ok_or(Error::Ended)
     }
 }
 
-impl KeySource for MergeSource<'_> {
+impl<F: Fingerprint, T: Spill> KeySource for MergeSource<'_, F, T> {
     fn count(&self) -> u64 {
         self.merging.count
     }
@@ -169,7 +198,7 @@ impl KeySource for MergeSource<'_> {
 
     fn profile(&mut self) -> Result<Profile> {
         let mut profile = Profile::empty();
-        merge(self.merging.streams(&self.top)?, &mut |keys| {
+        merge(self.keys()?.streams(&self.top)?, &mut |keys| {
             profile.extend(keys);
             self.meter.advance(Phase::Count, keys.len() as u64)
         })?;
@@ -181,14 +210,40 @@ impl KeySource for MergeSource<'_> {
         _next: Option<&[BitRange]>,
         sink: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        merge(self.merging.streams(&self.top)?, sink)
+        merge(self.keys()?.streams(&self.top)?, sink)
+    }
+}
+
+impl<F: Fingerprint, T: Spill> RowSource<F> for MergeSource<'_, F, T> {
+    fn count(&self) -> u64 {
+        self.merging.count
+    }
+
+    fn set_sum(&self) -> u128 {
+        self.merging.set_sum
+    }
+
+    fn visit_rows(&mut self, sink: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
+        self.merging.visit_rows(sink)
+    }
+
+    fn order_entries(&mut self, part: &PartOptions) -> Result<()> {
+        let merging = self.merging;
+        let mut visit = |sink: &mut dyn FnMut(&[F]) -> Result<()>| merging.visit_rows(sink);
+        self.entries.order(part, &mut visit, self.meter, self.create)
+    }
+}
+
+impl<F: Fingerprint, T: Spill> EntrySource for MergeSource<'_, F, T> {
+    fn visit(&mut self, sink: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        self.entries.visit(sink)
     }
 }
 
 /// The ids of segments that become one.
-pub(crate) struct MergeIds<'a>(pub(crate) &'a Merging);
+pub(crate) struct MergeIds<'a, F: Fingerprint>(pub(crate) &'a Merging<F>);
 
-impl IdSource for MergeIds<'_> {
+impl<F: Fingerprint> IdSource for MergeIds<'_, F> {
     fn visit_marks(&mut self, sink: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
         let (mut words, mut word, mut filled) = (Vec::with_capacity(PIECE), 0u64, 0);
         self.visit(&mut |_, is_first| {
@@ -222,7 +277,7 @@ impl IdSource for MergeIds<'_> {
     }
 }
 
-impl MergeIds<'_> {
+impl<F: Fingerprint> MergeIds<'_, F> {
     /// Calls `take` with each id, and whether it is the first of its fingerprint.
     fn visit(&self, take: &mut dyn FnMut(u64, bool) -> Result<()>) -> Result<()> {
         let mut cursor = Cursor::with_ids(&self.0.snapshot)?;

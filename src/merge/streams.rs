@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::permute::Permutation;
-use crate::segment::Segment;
+use crate::segment::{Rows, Segment};
 
 /// Blocks that are decoded at a time, and keys, unless a single block holds more.
 const BLOCKS: u64 = 16;
@@ -21,10 +21,10 @@ pub(super) struct Stream {
 }
 
 enum From {
-    /// A table that has the order.
+    /// A table that has the order; `None` for that of the fingerprints.
     Table {
         segment: Arc<Segment>,
-        table: usize,
+        table: Option<usize>,
         next_block: u64,
     },
     /// Sorted before.
@@ -35,6 +35,15 @@ enum From {
 impl Stream {
     /// Those of a table of a segment.
     pub(super) fn of_table(segment: &Arc<Segment>, table: usize, dead: Arc<HashSet<u64>>) -> Self {
+        Self::of(segment, Some(table), dead)
+    }
+
+    /// The fingerprints of a segment.
+    pub(super) fn of_rows(segment: &Arc<Segment>, dead: Arc<HashSet<u64>>) -> Self {
+        Self::of(segment, None, dead)
+    }
+
+    fn of(segment: &Arc<Segment>, table: Option<usize>, dead: Arc<HashSet<u64>>) -> Self {
         let from = From::Table { segment: Arc::clone(segment), table, next_block: 0 };
         Self { from, dead, keys: Vec::new(), at: 0 }
     }
@@ -45,7 +54,7 @@ impl Stream {
         permutation: &Permutation,
         dead: Arc<HashSet<u64>>,
     ) -> Result<Self> {
-        let mut stream = Self::of_table(segment, 0, dead);
+        let mut stream = Self::of_rows(segment, dead);
         let mut keys = Vec::new();
         while stream.fill()? {
             keys.extend(stream.keys.iter().map(|&fingerprint| permutation.key(fingerprint)));
@@ -61,22 +70,22 @@ impl Stream {
             self.at = 0;
             match &mut self.from {
                 From::Table { segment, table, next_block } => {
-                    let table = &segment.tables()[*table];
+                    let table = table.and_then(|table| segment.tables().get(table));
+                    let rows = table.map_or_else(|| segment.rows(), Rows::Table);
                     let start = *next_block;
-                    if start == table.block_count() {
+                    if start == rows.block_count() {
                         self.from = From::End;
                         self.keys.clear();
                         return Ok(false);
                     }
-                    let wanted = start..(start + BLOCKS).min(table.block_count());
-                    let (end, _) = table.blocks_within(wanted, KEYS);
-                    table.decode_blocks(start..end, &mut self.keys)?;
+                    let wanted = start..(start + BLOCKS).min(rows.block_count());
+                    let (end, _) = rows.blocks_within(wanted, KEYS);
+                    rows.read(start..end, &mut self.keys)?;
                     *next_block = end;
                     if !self.dead.is_empty() {
-                        let permutation = table.permutation();
-                        let is_alive =
-                            |key: &u64| !self.dead.contains(&permutation.fingerprint(*key));
-                        self.keys.retain(is_alive);
+                        let permutation = table.map(|table| table.permutation());
+                        let fingerprint = |key| permutation.map_or(key, |at| at.fingerprint(key));
+                        self.keys.retain(|&key| !self.dead.contains(&fingerprint(key)));
                     }
                 }
                 From::Sorted(keys) => {

@@ -5,13 +5,23 @@ use super::planner::Planner;
 use crate::codec::profile::Profile;
 use crate::design::Design;
 use crate::error::{Error, Result};
-use crate::format::{self, Codec};
+use crate::format::{self, Codec, GROUP_BITS};
+use crate::multi_index;
 
 /// Tables that are chosen at most. More copies than four take more than three times the space of the fingerprints
 /// themselves, for little time, and long to predict.
 const MOST_TABLES: usize = 4;
 
-/// How a segment is laid out.
+/// How the fingerprints of a segment are found.
+#[derive(Clone, Debug)]
+pub(crate) enum IndexLayout {
+    /// By tables.
+    Tables(Layout),
+    /// By a base and so many part tables.
+    Parts(u16),
+}
+
+/// How the tables of a segment are laid out.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) design: Design,
@@ -30,20 +40,23 @@ pub(crate) struct LayoutOptions {
     pub(crate) block_bytes: Option<u32>,
     pub(crate) codec: Option<Codec>,
     pub(crate) low_bits: Option<u32>,
+    /// A base and so many part tables, in place of tables.
+    pub(crate) parts: Option<u16>,
 }
 
 impl LayoutOptions {
     /// Everything is left open.
     pub(crate) fn new(radius: u32) -> Self {
-        Self { radius, design: None, block_bytes: None, codec: None, low_bits: None }
+        let (design, block_bytes, codec, low_bits, parts) = (None, None, None, None, None);
+        Self { radius, design, block_bytes, codec, low_bits, parts }
     }
 
-    /// Refuses what cannot be.
+    /// Refuses what cannot be, for fingerprints of so many bits.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidOption`].
-    pub(crate) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self, bits: u32) -> Result<()> {
         let invalid = |option, value: u32, expected: &str| {
             Err(Error::InvalidOption {
                 option,
@@ -51,8 +64,21 @@ impl LayoutOptions {
                 expected: expected.to_string(),
             })
         };
-        if self.radius > u64::BITS {
-            return invalid("radius", self.radius, "it is 0 to 64 bits");
+        if self.radius > bits {
+            let expected = format!("it is 0 to {bits} bits");
+            return invalid("radius", self.radius, &expected);
+        }
+        let most_parts = bits / GROUP_BITS;
+        if let Some(parts) = self.parts.map(u32::from).filter(|&parts| parts > most_parts) {
+            let expected = format!("they are at most {most_parts}, of {GROUP_BITS} bits or more");
+            return invalid("parts", parts, &expected);
+        }
+        let of_tables = self.design.is_some() || self.block_bytes.is_some();
+        if of_tables && (self.parts.is_some() || bits > u64::BITS) {
+            let expected = "tables are for fingerprints of 64 bits, and in place of parts";
+            let design = self.design.as_ref().map_or("given blocks", |_| "a design");
+            let (option, value) = ("layout", design.to_string());
+            return Err(Error::InvalidOption { option, value, expected: expected.to_string() });
         }
         if let Some(bytes) = self.block_bytes.filter(|&bytes| !format::is_block_bytes(bytes)) {
             return invalid("block bytes", bytes, "they are a power of two from 256 to 65536");
@@ -71,6 +97,12 @@ impl LayoutOptions {
             .block_bytes(self.block_bytes)
             .codec(self.codec)
             .low_bits(self.low_bits)
+    }
+
+    /// How many part tables there are to be for so many fingerprints of so many bits; `None` if there are to be tables.
+    pub(crate) fn part_count(&self, bits: u32, count: u64) -> Option<u16> {
+        let planned = || (bits != u64::BITS).then(|| multi_index::plan(bits, count, self.radius));
+        self.parts.or_else(planned)
     }
 
     /// Whether there is something to plan.

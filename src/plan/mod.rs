@@ -21,7 +21,7 @@ mod tests;
 mod touched;
 mod uneven;
 
-pub(crate) use layout::{Layout, LayoutOptions};
+pub(crate) use layout::{IndexLayout, Layout, LayoutOptions};
 pub use objective::Objective;
 pub use planner::Planner;
 pub(crate) use predict::search_touches;

@@ -10,8 +10,8 @@ use crate::access::{Access, InDirectory, ReadFiles};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::format::{
-    IdsEntry, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, SegmentEntry, TableHeader, ids_name,
-    segment_number, table_name,
+    IdsEntry, IndexKind, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, SegmentEntry, TableHeader,
+    ids_name, segment_number, table_name,
 };
 use crate::log::Follower;
 use crate::snapshot::parts::{Base, Parts};
@@ -53,6 +53,14 @@ impl Found {
                 (without_manifest(path, &files, &mut report)?, Vec::new())
             }
         };
+        if manifest.bits != 64 || manifest.segments.iter().any(|at| at.index == IndexKind::Parts) {
+            return Err(Error::InvalidOption {
+                option: "store",
+                value: format!("{}, of {} bits", path.display(), manifest.bits),
+                expected: "only stores with tables are repaired; take a backup of this one"
+                    .to_string(),
+            });
+        }
         let (lists, problems) = Base::salvage_deletions(&files, &manifest);
         report.problems.extend(problems.iter().map(ToString::to_string));
         let mut tails = Vec::new();
@@ -126,7 +134,7 @@ fn without_manifest(
     if segments.iter().any(|segment| segment.ids.is_none()) {
         segments.iter_mut().for_each(|segment| segment.ids = None);
     }
-    Ok(Manifest { next_segment: u64::MAX, segments, ..Manifest::empty(RADIUS, 0) })
+    Ok(Manifest { next_segment: u64::MAX, segments, ..Manifest::empty(64, RADIUS, 0) })
 }
 
 /// What a manifest would say of a segment, as its files tell.
@@ -142,5 +150,6 @@ fn entry_of_files(files: &InDirectory<'_>, number: u64, names: &[String]) -> Opt
     // A table that does not tell is one that cannot be read.
     let tables = told.iter().map(|told| told.map_or(any, |(_, _, entry)| entry)).collect();
     let ids = files.bytes(&ids_name(number)).ok().and_then(|bytes| IdsEntry::describe(&bytes));
-    Some(SegmentEntry { number, count, set_sum, tables, ids })
+    let index = IndexKind::Tables;
+    Some(SegmentEntry { number, count, set_sum, index, tables, ids })
 }

@@ -1,6 +1,7 @@
 //! Ids on their way to a segment: of sorted pairs, in memory or in temporary files.
 
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::ids::IdSource;
 use crate::sort::{self, Create, Extent, SortedRuns, Spill};
 
@@ -8,36 +9,37 @@ use crate::sort::{self, Create, Extent, SortedRuns, Spill};
 const PIECE: usize = 1 << 13;
 
 /// The ids of a pack, in the order of their fingerprints.
-pub(crate) struct PackedIds<F> {
-    from: From<F>,
+pub(crate) struct PackedIds<F: Fingerprint, T> {
+    from: From<F, T>,
     pub(crate) count: u64,
     pub(crate) greatest: u64,
 }
 
-enum From<F> {
+enum From<F: Fingerprint, T> {
     /// Sorted pairs.
-    Memory(Vec<[u64; 2]>),
+    Memory(Vec<F::WithId>),
     /// The ids in one file, their marks in words in another.
-    Spilled { ids: F, marks: F },
+    Spilled { ids: T, marks: T },
 }
 
-impl<F: Spill> PackedIds<F> {
+impl<F: Fingerprint, T: Spill> PackedIds<F, T> {
     /// Of sorted pairs without repeats; gives their fingerprints as well.
-    pub(crate) fn of_pairs(pairs: Vec<[u64; 2]>) -> (Vec<u64>, Self) {
-        let starts = || pairs.chunk_by(|a, b| a[0] == b[0]);
+    pub(crate) fn of_pairs(pairs: Vec<F::WithId>) -> (Vec<F>, Self) {
+        let of = |pair: &F::WithId| F::of_pair(pair).0;
+        let starts = || pairs.chunk_by(|a, b| of(a) == of(b));
         let mut set = Vec::with_capacity(starts().count());
-        set.extend(starts().map(|pairs| pairs[0][0]));
+        set.extend(starts().map(|pairs| of(&pairs[0])));
         let count = pairs.len() as u64;
-        let greatest = pairs.iter().map(|pair| pair[1]).max().unwrap_or(0);
+        let greatest = pairs.iter().map(|pair| F::of_pair(pair).1).max().unwrap_or(0);
         (set, Self { from: From::Memory(pairs), count, greatest })
     }
 
     /// Merges runs of pairs: the ids go to temporary files, the fingerprints to `sink`, in pieces.
     /// Gives also the number of bytes of these files.
     pub(crate) fn merge(
-        runs: SortedRuns<[u64; 2], F>,
-        create: Create<'_, F>,
-        sink: &mut dyn FnMut(&[u64]) -> Result<()>,
+        runs: SortedRuns<F::WithId, T>,
+        create: Create<'_, T>,
+        sink: &mut dyn FnMut(&[F]) -> Result<()>,
     ) -> Result<(Self, u64)> {
         let (ids, marks) = (create()?, create()?);
         let (mut count, mut greatest, mut last) = (0u64, 0, None);
@@ -47,7 +49,8 @@ impl<F: Spill> PackedIds<F> {
             for pairs in pairs.chunks(PIECE) {
                 fingerprints.clear();
                 piece.clear();
-                for &[fingerprint, id] in pairs {
+                for pair in pairs {
+                    let (fingerprint, id) = F::of_pair(pair);
                     let is_first = last != Some(fingerprint);
                     last = Some(fingerprint);
                     if is_first {
@@ -69,15 +72,15 @@ impl<F: Spill> PackedIds<F> {
 }
 
 /// Marks on their way to a file.
-struct Marks<'a, F> {
-    file: &'a F,
+struct Marks<'a, T> {
+    file: &'a T,
     words: Vec<u64>,
     written: u64,
     open: u64,
     filled: u32,
 }
 
-impl<F: Spill> Marks<'_, F> {
+impl<T: Spill> Marks<'_, T> {
     fn push(&mut self, mark: bool) -> Result<()> {
         self.open |= u64::from(mark) << self.filled;
         self.filled += 1;
@@ -108,7 +111,7 @@ impl<F: Spill> Marks<'_, F> {
     }
 }
 
-impl<F: Spill> IdSource for PackedIds<F> {
+impl<F: Fingerprint, T: Spill> IdSource for PackedIds<F, T> {
     fn visit_marks(&mut self, sink: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
         match &self.from {
             From::Memory(pairs) => {
@@ -118,8 +121,9 @@ impl<F: Spill> IdSource for PackedIds<F> {
                     words.clear();
                     words.extend(pairs.chunks(64).map(|pairs| {
                         pairs.iter().zip(0..).fold(0u64, |word, (pair, bit)| {
-                            let is_first = last != Some(pair[0]);
-                            last = Some(pair[0]);
+                            let (fingerprint, _) = F::of_pair(pair);
+                            let is_first = last != Some(fingerprint);
+                            last = Some(fingerprint);
                             word | u64::from(is_first) << bit
                         })
                     }));
@@ -137,7 +141,7 @@ impl<F: Spill> IdSource for PackedIds<F> {
                 let mut ids = Vec::with_capacity(PIECE);
                 for pairs in pairs.chunks(PIECE) {
                     ids.clear();
-                    ids.extend(pairs.iter().map(|pair| pair[1]));
+                    ids.extend(pairs.iter().map(|pair| F::of_pair(pair).1));
                     sink(&ids)?;
                 }
                 Ok(())

@@ -1,50 +1,49 @@
 //! Reads segments.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
+use super::rows::Rows;
+use super::tables::Tables;
 use crate::access::ReadFiles;
 use crate::costs::SearchCosts;
 use crate::design::Design;
 use crate::error::Result;
-use crate::format::SegmentEntry;
+use crate::fingerprint::Fingerprint;
+use crate::format::{IndexKind, SegmentEntry};
 use crate::ids::IdColumn;
-use crate::plan::{self, Touched};
+use crate::multi_index::MultiIndex;
 use crate::table::Table;
-use crate::thresholds::shared::Solved;
 use crate::thresholds::solver::Thresholds;
 
 /// An open segment. Any number of threads may use it.
-pub(crate) struct Segment {
+pub(crate) struct Segment<F = u64> {
     /// What the manifest says of it.
     entry: SegmentEntry,
-    design: Design,
-    tables: Vec<Table>,
+    index: Index<F>,
     ids: Option<Arc<IdColumn>>,
-    solved: Arc<Solved>,
-    /// For each radius what a search touches on average, once it was asked for.
-    touched: Vec<OnceLock<Touched>>,
 }
 
-impl Segment {
-    /// Opens the tables and the ids of `entry`.
+/// How the fingerprints of a segment are found.
+pub(crate) enum Index<F> {
+    Tables(Tables),
+    Parts(MultiIndex<F>),
+}
+
+impl<F: Fingerprint> Segment<F> {
+    /// Opens the index and the ids of `entry`.
     pub(crate) fn open(files: &dyn ReadFiles, entry: &SegmentEntry) -> Result<Self> {
-        let tables = (0..entry.tables.len())
-            .map(|number| Table::open(files, entry, number))
-            .collect::<Result<Vec<_>>>()?;
-        let ids = entry.ids.as_ref();
-        let open_ids = |ids| IdColumn::open(files, entry, ids, tables[0].block_count());
-        let ids = ids.map(open_ids).transpose()?;
-        let tops = tables.iter().map(|table| table.header().top.clone()).collect();
-        let design = Design::from_tops(tops)?;
-        Ok(Self {
-            entry: entry.clone(),
-            solved: Solved::of(&design, tables[0].block_count()),
-            design,
-            tables,
-            ids: ids.map(Arc::new),
-            touched: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
-        })
+        let index = match entry.index {
+            IndexKind::Tables => Index::Tables(Tables::open(files, entry)?),
+            IndexKind::Parts => Index::Parts(MultiIndex::open(files, entry)?),
+        };
+        // The rows of a base have their numbers.
+        let blocks = match &index {
+            Index::Tables(tables) => tables.identity().block_count(),
+            Index::Parts(_) => 0,
+        };
+        let ids = entry.ids.as_ref().map(|ids| IdColumn::open(files, entry, ids, blocks));
+        Ok(Self { entry: entry.clone(), index, ids: ids.transpose()?.map(Arc::new) })
     }
 
     /// What the manifest says of it: equal entries stand for equal files.
@@ -62,26 +61,51 @@ impl Segment {
         self.entry.count
     }
 
-    /// The design.
-    pub(crate) fn design(&self) -> &Design {
-        &self.design
+    /// How its fingerprints are found.
+    pub(crate) fn index(&self) -> &Index<F> {
+        &self.index
     }
 
-    /// The tables; there is at least one.
+    /// The fingerprints in their order.
+    pub(crate) fn rows(&self) -> Rows<'_, F> {
+        match &self.index {
+            Index::Tables(tables) => Rows::Table(tables.identity()),
+            Index::Parts(index) => Rows::Base(index.base()),
+        }
+    }
+
+    /// The tables, if it has some.
     pub(crate) fn tables(&self) -> &[Table] {
-        &self.tables
+        match &self.index {
+            Index::Tables(tables) => tables.all(),
+            Index::Parts(_) => &[],
+        }
     }
 
-    /// The table in the order of the fingerprints.
-    pub(crate) fn identity(&self) -> &Table {
-        // The manifest rule [SEG-2] gives every segment a table.
-        &self.tables[0]
+    /// The design of its tables, if it has some.
+    pub(crate) fn design(&self) -> Option<&Design> {
+        match &self.index {
+            Index::Tables(tables) => Some(tables.design()),
+            Index::Parts(_) => None,
+        }
     }
 
     /// Bytes of all files.
     pub(crate) fn file_bytes(&self) -> u64 {
         let ids = self.ids.as_ref().map_or(0, |ids| ids.file_bytes());
-        ids + self.tables.iter().map(Table::file_bytes).sum::<u64>()
+        ids + match &self.index {
+            Index::Tables(tables) => tables.all().iter().map(Table::file_bytes).sum::<u64>(),
+            Index::Parts(index) => index.file_bytes(),
+        }
+    }
+
+    /// Bytes of heap.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        let ids = self.ids.as_ref().map_or(0, |ids| ids.heap_bytes());
+        ids + match &self.index {
+            Index::Tables(tables) => tables.all().iter().map(Table::heap_bytes).sum::<u64>(),
+            Index::Parts(index) => index.heap_bytes(),
+        }
     }
 
     /// The ids, if it has some.
@@ -91,30 +115,34 @@ impl Segment {
 
     /// The numbers of the ids of a fingerprint in the column; `None` if it has none. Decodes at most
     /// one block.
-    pub(crate) fn ids(&self, fingerprint: u64) -> Result<Option<(&Arc<IdColumn>, Range<u64>)>> {
+    pub(crate) fn ids(&self, fingerprint: F) -> Result<Option<(&Arc<IdColumn>, Range<u64>)>> {
         let Some(column) = &self.ids else { return Ok(None) };
-        let table = self.identity();
-        let Some((block, key)) = table.position(table.permutation().key(fingerprint))? else {
-            return Ok(None);
+        let numbers = match &self.index {
+            Index::Tables(tables) => {
+                let place = tables.place(fingerprint)?;
+                place.map(|(block, key)| column.of_position(block, key))
+            }
+            Index::Parts(index) => {
+                index.base().position(fingerprint)?.map(|row| column.of_rank(row))
+            }
         };
-        Ok(Some((column, column.of_position(block, key)?)))
+        Ok(numbers.transpose()?.map(|numbers| (column, numbers)))
     }
 
-    /// How many bits may differ in the top of each table for a search within `k`; `None` where a
-    /// scan of the identity table is less work.
+    /// How many bits may differ in the top of each table for a search within `k`; `None` where there are no tables, or
+    /// a scan of the identity table is less work.
     pub(crate) fn thresholds(&self, k: u32) -> Option<&Thresholds> {
-        self.solved.thresholds(k)
+        match &self.index {
+            Index::Tables(tables) => tables.thresholds(k),
+            Index::Parts(_) => None,
+        }
     }
 
-    /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of
-    /// one thread.
+    /// The predicted time of a search within `k`, with a match, in nanoseconds of one thread.
     pub(crate) fn search_ns(&self, k: u32, costs: &SearchCosts) -> f64 {
-        let predict = || {
-            let (table, count) = (self.identity(), self.count());
-            let (codec, geometry) = (table.header().codec, table.geometry());
-            plan::search_touches(&self.design, count, codec, geometry, k, self.thresholds(k))
-        };
-        let touched = self.touched.get(k as usize).map(|touched| touched.get_or_init(predict));
-        touched.map_or(f64::INFINITY, |touched| touched.warm_ns(costs))
+        match &self.index {
+            Index::Tables(tables) => tables.search_ns(k, costs),
+            Index::Parts(index) => index.search_ns(k),
+        }
     }
 }

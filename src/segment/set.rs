@@ -1,45 +1,54 @@
 //! A sorted set, and the keys of one table after another, in memory or in temporary files.
 
+use std::any::Any;
+use std::marker::PhantomData;
+
 use rayon::prelude::*;
 
 use crate::codec::profile::Profile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
+use crate::fingerprint::Fingerprint;
 use crate::format::BitRange;
+use crate::multi_index::{EntrySource, PartOptions};
 use crate::permute::Permutation;
 use crate::plan::Planner;
-use crate::segment::source::KeySource;
+use crate::segment::entries::PartEntries;
+use crate::segment::source::{KeySource, RowSource};
 use crate::set_sum;
 use crate::sort::{self, Buffers, Counts, Create, Extent, Spill, TableParts};
 
 /// A sorted set without repeats.
-pub(crate) enum Set<F> {
+pub(crate) enum Set<F, T> {
     /// In memory.
     Memory {
-        set: Vec<u64>,
-        /// The keys of the table in work, unless it is in the order of the set.
+        set: Vec<F>,
+        /// The keys of the table in work, unless it is in the order of the set; or the entries of a part table.
         spare: Vec<u64>,
     },
     /// In a temporary file.
-    Spilled(Box<Spilled<F>>),
+    Spilled(Box<Spilled<F, T>>),
 }
 
 /// A set in a temporary file.
-pub(crate) struct Spilled<F> {
-    file: F,
+pub(crate) struct Spilled<F, T> {
+    file: T,
     extent: Extent,
-    /// Of the set.
+    /// Of the set, where it has 64 bits.
     pub(crate) profile: Profile,
     buffers: Buffers,
     /// The table in work, unless it is in the order of the set.
-    parts: Option<TableParts<F>>,
+    parts: Option<TableParts<T>>,
+    /// The entries of the part table in work.
+    entries: PartEntries<T>,
     /// Of the next table.
     counts: Option<Counts>,
     /// Most bytes of temporary files at any time.
     temporary_bytes: u64,
+    width: PhantomData<F>,
 }
 
-impl<F: Spill> Set<F> {
+impl<F: Fingerprint, T: Spill> Set<F, T> {
     /// Number of fingerprints.
     pub(crate) fn count(&self) -> u64 {
         match self {
@@ -56,9 +65,51 @@ impl<F: Spill> Set<F> {
         }
     }
 
-    /// Tells a planner of the set.
-    pub(crate) fn sample(&self, planner: Planner) -> Result<Planner> {
+    /// Gives all fingerprints to `sink`, in pieces, in ascending order.
+    fn visit_rows(&mut self, sink: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
         match self {
+            Self::Memory { set, .. } => sink(set),
+            Self::Spilled(spilled) => spilled.visit_rows(sink),
+        }
+    }
+
+    /// Sorts the entries of a part table.
+    fn order_entries(
+        &mut self,
+        part: &PartOptions,
+        meter: &Meter,
+        create: Create<'_, T>,
+    ) -> Result<()> {
+        match self {
+            Self::Memory { set, spare } => {
+                let rows = set.par_iter().enumerate();
+                let entries: Vec<u64> =
+                    rows.map(|(row, &fingerprint)| part.entry(row as u32, fingerprint)).collect();
+                meter.check()?;
+                spare.resize(entries.len(), 0);
+                sort::sort_tops(&entries, part.row_bits(), spare);
+                meter.check()
+            }
+            Self::Spilled(spilled) => spilled.order_entries(part, meter, create),
+        }
+    }
+
+    /// Gives the entries that were sorted to `sink`, in pieces.
+    fn visit_entries(&mut self, sink: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Memory { spare, .. } => sink(spare),
+            Self::Spilled(spilled) => spilled.entries.visit(sink),
+        }
+    }
+}
+
+impl<F: Fingerprint, T: Spill> Set<F, T> {
+    /// Tells a planner of tables of the set, if there can be such.
+    pub(crate) fn sample(&self, planner: Planner) -> Result<Planner> {
+        let Some(keys) = (self as &dyn Any).downcast_ref::<Set<u64, T>>() else {
+            return Ok(planner);
+        };
+        match keys {
             Set::Memory { set, .. } => Ok(planner.sample(set)),
             Set::Spilled(spilled) => {
                 let count = spilled.count();
@@ -72,7 +123,9 @@ impl<F: Spill> Set<F> {
             }
         }
     }
+}
 
+impl<T: Spill> Set<u64, T> {
     /// Brings the keys of the table with this top into order, and counts those of the `next` one
     /// where that is of use.
     fn prepare(
@@ -80,7 +133,7 @@ impl<F: Spill> Set<F> {
         top: &[BitRange],
         next: Option<&[BitRange]>,
         meter: &Meter,
-        create: Create<'_, F>,
+        create: Create<'_, T>,
     ) -> Result<()> {
         let permutation = Permutation::new(top);
         match self {
@@ -98,7 +151,7 @@ impl<F: Spill> Set<F> {
     }
 
     /// The profile of the table that was prepared.
-    fn profile(&mut self, meter: &Meter, create: Create<'_, F>) -> Result<Profile> {
+    fn profile(&mut self, meter: &Meter, create: Create<'_, T>) -> Result<Profile> {
         match self {
             Set::Memory { set, spare } => {
                 Ok(Profile::new(if spare.is_empty() { set } else { spare }))
@@ -122,7 +175,7 @@ impl<F: Spill> Set<F> {
     fn visit(
         &mut self,
         next: Option<&[BitRange]>,
-        create: Create<'_, F>,
+        create: Create<'_, T>,
         sink: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
         match self {
@@ -136,14 +189,49 @@ impl<F: Spill> Set<F> {
 }
 
 /// A set that segments are written of.
-pub(crate) struct SetSource<'a, F> {
-    pub(crate) set: Set<F>,
+pub(crate) struct SetSource<'a, F, T> {
+    pub(crate) set: Set<F, T>,
     pub(crate) sum: u128,
     pub(crate) meter: &'a Meter,
-    pub(crate) create: Create<'a, F>,
+    pub(crate) create: Create<'a, T>,
 }
 
-impl<F: Spill> KeySource for SetSource<'_, F> {
+impl<F: Fingerprint, T: Spill> SetSource<'_, F, T> {
+    /// The set, whose fingerprints are keys.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Ended`] of another width, which nobody writes tables of.
+    fn keys(&mut self) -> Result<&mut Set<u64, T>> {
+        (&mut self.set as &mut dyn Any).downcast_mut().ok_or(Error::Ended)
+    }
+}
+
+impl<F: Fingerprint, T: Spill> RowSource<F> for SetSource<'_, F, T> {
+    fn count(&self) -> u64 {
+        self.set.count()
+    }
+
+    fn set_sum(&self) -> u128 {
+        self.sum
+    }
+
+    fn visit_rows(&mut self, sink: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
+        self.set.visit_rows(sink)
+    }
+
+    fn order_entries(&mut self, part: &PartOptions) -> Result<()> {
+        self.set.order_entries(part, self.meter, self.create)
+    }
+}
+
+impl<F: Fingerprint, T: Spill> EntrySource for SetSource<'_, F, T> {
+    fn visit(&mut self, sink: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()> {
+        self.set.visit_entries(sink)
+    }
+}
+
+impl<F: Fingerprint, T: Spill> KeySource for SetSource<'_, F, T> {
     fn count(&self) -> u64 {
         self.set.count()
     }
@@ -153,11 +241,13 @@ impl<F: Spill> KeySource for SetSource<'_, F> {
     }
 
     fn order(&mut self, top: &[BitRange], next: Option<&[BitRange]>) -> Result<()> {
-        self.set.prepare(top, next, self.meter, self.create)
+        let (meter, create) = (self.meter, self.create);
+        self.keys()?.prepare(top, next, meter, create)
     }
 
     fn profile(&mut self) -> Result<Profile> {
-        self.set.profile(self.meter, self.create)
+        let (meter, create) = (self.meter, self.create);
+        self.keys()?.profile(meter, create)
     }
 
     fn visit(
@@ -165,19 +255,60 @@ impl<F: Spill> KeySource for SetSource<'_, F> {
         next: Option<&[BitRange]>,
         sink: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        self.set.visit(next, self.create, sink)
+        let create = self.create;
+        self.keys()?.visit(next, create, sink)
     }
 }
 
-impl<F: Spill> Spilled<F> {
+impl<F: Fingerprint, T: Spill> Spilled<F, T> {
     fn new(
-        file: F,
+        file: T,
         extent: Extent,
         profile: Profile,
         buffers: Buffers,
         temporary_bytes: u64,
     ) -> Self {
-        Self { file, extent, profile, buffers, parts: None, counts: None, temporary_bytes }
+        let entries = PartEntries::new(buffers.keys.len() / 2);
+        Self {
+            file,
+            extent,
+            profile,
+            buffers,
+            parts: None,
+            entries,
+            counts: None,
+            temporary_bytes,
+            width: PhantomData,
+        }
+    }
+
+    /// Fingerprints that are in memory at a time.
+    fn piece(&self) -> usize {
+        (self.buffers.keys.len() * size_of::<u64>() / F::BYTES).max(1)
+    }
+
+    fn visit_rows(&mut self, sink: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
+        let mut rows = vec![F::zeroed(); self.piece().min(self.extent.len as usize)];
+        for piece in sort::pieces(self.extent, rows.len()) {
+            let rows = &mut rows[..piece.len as usize];
+            sort::read(&self.file, rows, piece.at)?;
+            sink(rows)?;
+        }
+        Ok(())
+    }
+
+    fn order_entries(
+        &mut self,
+        part: &PartOptions,
+        meter: &Meter,
+        create: Create<'_, T>,
+    ) -> Result<()> {
+        let mut entries = std::mem::replace(&mut self.entries, PartEntries::new(0));
+        let ordered = entries.order(part, &mut |sink| self.visit_rows(sink), meter, create);
+        let set_bytes = F::BYTES as u64 * self.extent.len;
+        self.temporary_bytes = self.temporary_bytes.max(set_bytes + entries.temporary_bytes);
+        self.entries = entries;
+        ordered
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -190,14 +321,17 @@ impl<F: Spill> Spilled<F> {
             buffer.truncate(capacity);
             buffer.shrink_to_fit();
         }
+        self.entries = PartEntries::new(capacity / 2);
     }
+}
 
+impl<T: Spill> Spilled<u64, T> {
     fn prepare(
         &mut self,
         permutation: &Permutation,
         next: Option<&[BitRange]>,
         meter: &Meter,
-        create: Create<'_, F>,
+        create: Create<'_, T>,
     ) -> Result<()> {
         // The parts of the table before go first.
         self.parts = None;
@@ -272,42 +406,47 @@ impl CountNext {
 }
 
 /// A set on its way to a temporary file.
-pub(crate) struct Merged<'a, F> {
+pub(crate) struct Merged<'a, F, T> {
     meter: &'a Meter,
-    file: F,
+    file: T,
     profile: Profile,
     sum: u128,
     len: u64,
+    width: PhantomData<F>,
 }
 
-impl<'a, F: Spill> Merged<'a, F> {
-    pub(crate) fn new(meter: &'a Meter, file: F) -> Self {
-        Self { meter, file, profile: Profile::empty(), sum: 0, len: 0 }
+impl<'a, F: Fingerprint, T: Spill> Merged<'a, F, T> {
+    pub(crate) fn new(meter: &'a Meter, file: T) -> Self {
+        let (profile, width) = (Profile::empty(), PhantomData);
+        Self { meter, file, profile, sum: 0, len: 0, width }
     }
 
     /// Takes the next fingerprints, which ascend.
-    pub(crate) fn push(&mut self, set: &[u64]) -> Result<()> {
+    pub(crate) fn push(&mut self, set: &[F]) -> Result<()> {
         sort::write(&self.file, set, self.len)?;
         self.len += set.len() as u64;
-        self.profile.extend(set);
+        // Tables are made of these alone.
+        if F::BITS == u64::BITS {
+            self.profile.extend(bytemuck::try_cast_slice(set).unwrap_or_default());
+        }
         self.sum = self.sum.wrapping_add(sum_of(set));
-        self.meter.wrote(8 * set.len() as u64);
+        self.meter.wrote(F::BYTES as u64 * set.len() as u64);
         self.meter.advance(Phase::Merge, set.len() as u64)
     }
 
     /// The set, and its sum. There were at most `peak` bytes in temporary files before, and `others`
     /// beside the set.
-    pub(crate) fn finish(self, buffers: Buffers, peak: u64, others: u64) -> (Set<F>, u128) {
+    pub(crate) fn finish(self, buffers: Buffers, peak: u64, others: u64) -> (Set<F, T>, u128) {
         self.meter.plan(&[(Phase::Merge, self.len)]);
         let extent = Extent { at: 0, len: self.len };
-        let temporary_bytes = peak.max(others + 8 * self.len);
+        let temporary_bytes = peak.max(others + F::BYTES as u64 * self.len);
         let spilled = Spilled::new(self.file, extent, self.profile, buffers, temporary_bytes);
         (Set::Spilled(Box::new(spilled)), self.sum)
     }
 }
 
 /// The set sum of fingerprints.
-pub(crate) fn sum_of(set: &[u64]) -> u128 {
-    let terms = set.par_iter().with_min_len(1 << 12).map(|&fp| set_sum::term(fp));
+pub(crate) fn sum_of<F: Fingerprint>(set: &[F]) -> u128 {
+    let terms = set.par_iter().with_min_len(1 << 12).map(|&one| set_sum::term_of(one));
     terms.reduce(|| 0, u128::wrapping_add)
 }

@@ -4,6 +4,7 @@ use crate::codec::profile::Profile;
 use crate::error::Result;
 use crate::format::BitRange;
 use crate::ids::IdSource;
+use crate::multi_index::{EntrySource, PartOptions};
 
 /// A set of fingerprints, which gives the keys of one table after another in ascending order.
 ///
@@ -29,6 +30,21 @@ pub(crate) trait KeySource {
         next: Option<&[BitRange]>,
         sink: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()>;
+}
+
+/// A set of fingerprints, which gives these in order, and the entries of one part table after another.
+pub(crate) trait RowSource<F>: EntrySource {
+    /// Number of distinct fingerprints.
+    fn count(&self) -> u64;
+
+    /// Their set sum.
+    fn set_sum(&self) -> u128;
+
+    /// Gives the fingerprints to `sink`, in pieces, in ascending order.
+    fn visit_rows(&mut self, sink: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()>;
+
+    /// Brings the entries of a part table into order, for [`EntrySource::visit`].
+    fn order_entries(&mut self, part: &PartOptions) -> Result<()>;
 }
 
 /// The ids of such a set.

@@ -1,15 +1,18 @@
 //! Writes the files of a segment.
 
+use std::io::Write;
 use std::time::Instant;
 
 use super::files::NewFiles;
-use super::source::{KeySource, SourceOfIds};
+use super::source::{KeySource, RowSource, SourceOfIds};
 use super::times::PackTimes;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Metered, Phase};
-use crate::format::{self, IdsEntry, SegmentEntry};
+use crate::fingerprint::Fingerprint;
+use crate::format::{self, IdsEntry, IndexKind, MOST_ROWS, SegmentEntry, TableEntry};
 use crate::ids::{IdsOptions, write_ids};
-use crate::plan::Layout;
+use crate::multi_index::{self, BaseWriter, PartOptions, write_part};
+use crate::plan::{IndexLayout, Layout};
 use crate::storage::Storage;
 use crate::table::{TableOptions, TableStats, TableWriter, WriteError, Written};
 
@@ -19,7 +22,6 @@ use crate::table::{TableOptions, TableStats, TableWriter, WriteError, Written};
 /// Memory, beside that of the source: blocks on their way, and with ids 4 bytes per block of a table.
 pub(crate) struct SegmentWriter<'a, S: Storage> {
     pub(crate) files: &'a mut NewFiles<S>,
-    pub(crate) layout: &'a Layout,
     pub(crate) meter: &'a Meter,
     pub(crate) times: &'a mut PackTimes,
 }
@@ -47,16 +49,34 @@ impl<S: Storage> SegmentWriter<'_, S> {
     ///
     /// # Errors
     ///
-    /// Those of the source and of the file system; [`Error::Cancelled`] and [`Error::DeadlineExceeded`].
-    pub(crate) fn write(
+    /// As [`Self::write_tables`] and [`Self::write_parts`].
+    pub(crate) fn write<F: Fingerprint>(
         &mut self,
         number: u64,
+        layout: &IndexLayout,
+        source: &mut (impl KeySource + RowSource<F>),
+        ids: Option<SourceOfIds<'_>>,
+    ) -> Result<WrittenSegment> {
+        match layout {
+            IndexLayout::Tables(layout) => self.write_tables(number, layout, source, ids),
+            IndexLayout::Parts(parts) => self.write_parts(number, *parts, source, ids),
+        }
+    }
+
+    /// Writes segment `number`, with tables.
+    ///
+    /// # Errors
+    ///
+    /// Those of the source and of the file system; [`Error::Cancelled`] and [`Error::DeadlineExceeded`].
+    fn write_tables(
+        &mut self,
+        number: u64,
+        layout: &Layout,
         source: &mut dyn KeySource,
         mut ids: Option<SourceOfIds<'_>>,
     ) -> Result<WrittenSegment> {
         let (count, set_sum) = (source.count(), source.set_sum());
         let (mut entries, mut tables, mut id_entry) = (Vec::new(), Vec::new(), None);
-        let layout = self.layout;
         let tops = layout.design.tops();
         for (table, top) in tops.iter().enumerate() {
             let next = tops.get(table + 1).map(Vec::as_slice);
@@ -89,8 +109,90 @@ impl<S: Storage> SegmentWriter<'_, S> {
             }
             entries.push(written.entry);
         }
-        let entry = SegmentEntry { number, count, set_sum, tables: entries, ids: id_entry };
+        let (index, ids) = (IndexKind::Tables, id_entry);
+        let entry = SegmentEntry { number, count, set_sum, index, tables: entries, ids };
         Ok(WrittenSegment { entry, tables })
+    }
+
+    /// Writes segment `number`, with a base and so many part tables.
+    ///
+    /// # Errors
+    ///
+    /// Those of the source and of the file system; [`Error::Cancelled`] and [`Error::DeadlineExceeded`];
+    /// [`Error::TooManyRows`].
+    pub(crate) fn write_parts<F: Fingerprint>(
+        &mut self,
+        number: u64,
+        part_count: u16,
+        source: &mut dyn RowSource<F>,
+        ids: Option<SourceOfIds<'_>>,
+    ) -> Result<WrittenSegment> {
+        let (count, set_sum) = (source.count(), source.set_sum());
+        if count > MOST_ROWS {
+            return Err(Error::TooManyRows { count, most: MOST_ROWS });
+        }
+        let base = self.write_file(&format::base_name(number), |out, meter| {
+            let mut base = BaseWriter::<F>::new((count, set_sum, part_count), out)?;
+            let mut failed = Ok(());
+            let visited = source.visit_rows(&mut |rows| {
+                if let Err(error) = base.push(rows) {
+                    failed = Err(error);
+                    // Passes through the source, and goes no further.
+                    return Err(Error::Ended);
+                }
+                meter.advance(Phase::Encode, rows.len() as u64)
+            });
+            failed?;
+            visited.map_err(WriteError::Other)?;
+            base.finish()
+        })?;
+        let base_crc = base.header_crc;
+        let mut ids_entry = None;
+        if let Some(ids) = ids {
+            let options = IdsOptions {
+                table_crc: base_crc,
+                count,
+                key_counts: Vec::new(),
+                id_count: ids.count,
+                greatest: ids.greatest,
+            };
+            ids_entry = Some(self.write_ids(number, &options, ids)?);
+        }
+        let mut tables = vec![base];
+        for part in multi_index::parts(F::BITS, part_count, count) {
+            let part = PartOptions { base_crc, ..part };
+            let start = Instant::now();
+            source.order_entries(&part)?;
+            self.times.sort += start.elapsed();
+            let name = format::part_name(number, part.number.into());
+            tables.push(self.write_file(&name, |out, meter| {
+                let written = write_part::<F>(&part, source, out)?;
+                meter.advance(Phase::Encode, count).map_err(WriteError::Other)?;
+                Ok(written)
+            })?);
+        }
+        let (index, ids) = (IndexKind::Parts, ids_entry);
+        let entry = SegmentEntry { number, count, set_sum, index, tables, ids };
+        Ok(WrittenSegment { entry, tables: Vec::new() })
+    }
+
+    /// Writes and syncs a file.
+    fn write_file(
+        &mut self,
+        name: &str,
+        write: impl FnOnce(&mut dyn Write, &Meter) -> Result<TableEntry, WriteError>,
+    ) -> Result<TableEntry> {
+        let mut file = self.files.create(name)?;
+        let start = Instant::now();
+        let mut out = Metered { out: &mut file, meter: self.meter };
+        let written = write(&mut out, self.meter);
+        let fail = |error| written_or(error, self.files.error(name, "write the file"));
+        let entry = written.map_err(fail)?;
+        self.times.write += start.elapsed();
+        let start = Instant::now();
+        self.files.sync(&mut file, name, "sync the file")?;
+        self.times.sync += start.elapsed();
+        Ok(entry)
     }
 
     /// Writes and syncs a table whose keys `visit` gives, in pieces.

@@ -9,6 +9,7 @@ use super::parts::{Base, Parts};
 use super::settle::settle;
 use super::union;
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 use crate::format::{IdMapTag, SkippedSection};
 use crate::ids::Ids;
 use crate::segment::Segment;
@@ -33,27 +34,32 @@ use crate::tail::TailView;
 /// assert_eq!(found.join().unwrap()?.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
-pub struct Snapshot {
-    parts: Arc<Parts>,
+pub struct Snapshot<F: Fingerprint = u64> {
+    parts: Arc<Parts<F>>,
     /// The same without tails, once that was asked for.
-    settled: Arc<OnceLock<Snapshot>>,
+    settled: Arc<OnceLock<Snapshot<F>>>,
 }
 
-impl Snapshot {
+impl<F: Fingerprint> Clone for Snapshot<F> {
+    fn clone(&self) -> Self {
+        Self { parts: Arc::clone(&self.parts), settled: Arc::clone(&self.settled) }
+    }
+}
+
+impl<F: Fingerprint> Snapshot<F> {
     /// What these parts are.
-    pub(crate) fn new(base: Arc<Base>, tails: Vec<TailView>) -> Self {
+    pub(crate) fn new(base: Arc<Base<F>>, tails: Vec<TailView<F>>) -> Self {
         Self { parts: Arc::new(Parts { base, tails }), settled: Arc::default() }
     }
 
     /// What it is made of.
-    pub(crate) fn parts(&self) -> &Parts {
+    pub(crate) fn parts(&self) -> &Parts<F> {
         &self.parts
     }
 
     /// The same fingerprints in segments alone, for whoever reads these: what was written last becomes one
     /// in memory, the first time.
-    pub(crate) fn settled(&self) -> Result<Snapshot> {
+    pub(crate) fn settled(&self) -> Result<Self> {
         if self.parts.tails.is_empty() {
             return Ok(self.clone());
         }
@@ -66,13 +72,13 @@ impl Snapshot {
     }
 
     /// Whether it is about the same manifest as another one, and as much of the logs.
-    pub(crate) fn sees_the_same_as(&self, other: &Snapshot) -> bool {
-        let end = |snapshot: &Snapshot| snapshot.parts.tails.last().map(TailView::next_sequence);
+    pub(crate) fn sees_the_same_as(&self, other: &Self) -> bool {
+        let end = |snapshot: &Self| snapshot.parts.tails.last().map(TailView::next_sequence);
         Arc::ptr_eq(&self.parts.base, &other.parts.base) && end(self) == end(other)
     }
 
     /// The segments.
-    pub(crate) fn segments(&self) -> &[Arc<Segment>] {
+    pub(crate) fn segments(&self) -> &[Arc<Segment<F>>] {
         &self.parts.base.segments
     }
 
@@ -156,7 +162,7 @@ impl Snapshot {
     /// assert_eq!(this_week.search(0b1011, 3)?.len(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn between(&self, times: Range<SystemTime>) -> Result<Snapshot> {
+    pub fn between(&self, times: Range<SystemTime>) -> Result<Self> {
         let Some(windows) = &self.parts.base.manifest.windows else {
             return Err(Error::InvalidOption {
                 option: "time",
@@ -181,7 +187,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if that block is damaged.
-    pub fn contains(&self, fingerprint: u64) -> Result<bool> {
+    pub fn contains(&self, fingerprint: F) -> Result<bool> {
         union::holds(&self.parts, fingerprint)
     }
 
@@ -209,12 +215,12 @@ impl Snapshot {
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the block, or what tells the number of ids, is damaged. The iterator gives
     /// that error where the ids themselves are.
-    pub fn ids(&self, fingerprint: u64) -> Result<Ids> {
+    pub fn ids(&self, fingerprint: F) -> Result<Ids> {
         union::ids_of(&self.parts, fingerprint)
     }
 }
 
-impl fmt::Debug for Snapshot {
+impl<F: Fingerprint> fmt::Debug for Snapshot<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Snapshot")
             .field("store_id", &format_args!("{:032x}", self.id()))

@@ -12,9 +12,10 @@ use rayon::prelude::*;
 use super::contents::Snapshot;
 use super::union;
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::ids::{IdCursor, Ids};
 use crate::memory;
-use crate::segment::Segment;
+use crate::segment::{Rows, Segment};
 
 /// Blocks that are decoded at a time on the thread of the caller, and fingerprints, unless a single
 /// block holds more.
@@ -47,34 +48,34 @@ pub(crate) enum Decode {
 ///
 /// Memory: of each segment the keys of 4 blocks, or 512 KiB per thread of the current pool; or 8 bytes for
 /// each key of the block with most keys, whatever the headers of the tables claim.
-pub(crate) struct Cursor {
-    places: Vec<SegmentCursor>,
+pub(crate) struct Cursor<F: Fingerprint = u64> {
+    places: Vec<SegmentCursor<F>>,
     /// What is read, without tails.
-    snapshot: Snapshot,
+    snapshot: Snapshot<F>,
 }
 
-/// A place in the identity table of a segment, whose keys are the fingerprints.
-struct SegmentCursor {
-    segment: Arc<Segment>,
+/// A place among the fingerprints of a segment.
+struct SegmentCursor<F: Fingerprint> {
+    segment: Arc<Segment<F>>,
     decode: Decode,
-    start: u64,
+    start: F,
     next_block: u64,
     /// Fingerprints that were decoded.
     decoded: u64,
     /// Those of some adjacent blocks each; of the first, up to `at` they are used up.
-    chunks: VecDeque<Vec<u64>>,
+    chunks: VecDeque<Vec<F>>,
     at: usize,
     /// Room for others.
-    spare: Vec<Vec<u64>>,
+    spare: Vec<Vec<F>>,
     /// The same place among the ids, if they are read and there are some.
     ids: Option<IdCursor>,
     /// What hides fingerprints of the segment, and the place of this among all, where they are left out.
-    hiding: Option<(Snapshot, usize)>,
+    hiding: Option<(Snapshot<F>, usize)>,
 }
 
-impl Cursor {
+impl<F: Fingerprint> Cursor<F> {
     /// The fingerprints from `start` on.
-    pub(crate) fn new(snapshot: &Snapshot, start: u64, decode: Decode) -> Result<Self> {
+    pub(crate) fn new(snapshot: &Snapshot<F>, start: F, decode: Decode) -> Result<Self> {
         let mut cursor = Self::unhidden(snapshot, start, decode)?;
         if cursor.snapshot.parts().hides() {
             for (number, place) in cursor.places.iter_mut().enumerate() {
@@ -84,15 +85,16 @@ impl Cursor {
         Ok(cursor)
     }
 
-    fn unhidden(snapshot: &Snapshot, start: u64, decode: Decode) -> Result<Self> {
+    fn unhidden(snapshot: &Snapshot<F>, start: F, decode: Decode) -> Result<Self> {
         let snapshot = snapshot.settled()?;
-        let place = |segment: &Arc<Segment>| SegmentCursor::new(segment, start, decode);
-        Ok(Self { places: snapshot.segments().iter().map(place).collect(), snapshot })
+        let place = |segment: &Arc<Segment<F>>| SegmentCursor::new(segment, start, decode);
+        let places = snapshot.segments().iter().map(place).collect::<Result<_>>()?;
+        Ok(Self { places, snapshot })
     }
 
     /// All fingerprints, for [`Self::next_with_ids`].
-    pub(crate) fn with_ids(snapshot: &Snapshot) -> Result<Self> {
-        let mut cursor = Self::unhidden(snapshot, 0, Decode::Alone)?;
+    pub(crate) fn with_ids(snapshot: &Snapshot<F>) -> Result<Self> {
+        let mut cursor = Self::unhidden(snapshot, F::default(), Decode::Alone)?;
         for place in &mut cursor.places {
             place.ids = place.segment.id_column().map(|column| IdCursor::new(Arc::clone(column)));
         }
@@ -100,7 +102,7 @@ impl Cursor {
     }
 
     /// Puts some of the next fingerprints in place of those in `piece`; none at the end.
-    pub(crate) fn next_piece(&mut self, piece: &mut Vec<u64>) -> Result<()> {
+    pub(crate) fn next_piece(&mut self, piece: &mut Vec<F>) -> Result<()> {
         if let [only] = &mut self.places[..] {
             return only.next_chunk(piece);
         }
@@ -114,7 +116,7 @@ impl Cursor {
     }
 
     /// The next fingerprint and its ids; `None` at the end.
-    pub(crate) fn next_with_ids(&mut self) -> Result<Option<(u64, Ids)>> {
+    pub(crate) fn next_with_ids(&mut self) -> Result<Option<(F, Ids)>> {
         let hides = self.snapshot.parts().hides();
         while let Some(least) = self.least()? {
             let parts = self.snapshot.parts();
@@ -144,9 +146,9 @@ impl Cursor {
     /// whether there are more of these. Ends early, with any answer, once `stopped`.
     pub(crate) fn read(
         &mut self,
-        last: u64,
+        last: F,
         limit: usize,
-        out: &mut Vec<u64>,
+        out: &mut Vec<F>,
         stopped: impl Fn() -> bool,
     ) -> Result<bool> {
         let mut left = limit;
@@ -188,7 +190,7 @@ impl Cursor {
     }
 
     /// The least of the next fingerprints of all segments.
-    fn least(&mut self) -> Result<Option<u64>> {
+    fn least(&mut self) -> Result<Option<F>> {
         let mut least = None;
         for place in &mut self.places {
             least = [least, place.ready()?.first().copied()].into_iter().flatten().min();
@@ -197,7 +199,7 @@ impl Cursor {
     }
 
     /// Goes on behind a fingerprint, which may stand in several segments.
-    fn pass(&mut self, fingerprint: u64) -> Result<()> {
+    fn pass(&mut self, fingerprint: F) -> Result<()> {
         for place in &mut self.places {
             if place.ready()?.first() == Some(&fingerprint) {
                 place.at += 1;
@@ -207,24 +209,24 @@ impl Cursor {
     }
 }
 
-impl SegmentCursor {
-    fn new(segment: &Arc<Segment>, start: u64, decode: Decode) -> Self {
-        Self {
+impl<F: Fingerprint> SegmentCursor<F> {
+    fn new(segment: &Arc<Segment<F>>, start: F, decode: Decode) -> Result<Self> {
+        Ok(Self {
             segment: Arc::clone(segment),
             decode,
             start,
-            next_block: segment.identity().seek(start),
+            next_block: segment.rows().seek(start)?,
             decoded: 0,
             chunks: VecDeque::new(),
             at: 0,
             spare: Vec::new(),
             ids: None,
             hiding: None,
-        }
+        })
     }
 
     /// Leaves out what is hidden.
-    fn hide(&self, keys: &mut Vec<u64>) -> Result<()> {
+    fn hide(&self, keys: &mut Vec<F>) -> Result<()> {
         let Some((snapshot, number)) = &self.hiding else { return Ok(()) };
         let parts = snapshot.parts();
         let mut fault = None;
@@ -240,7 +242,7 @@ impl SegmentCursor {
 
     /// Some of the next fingerprints, none at the end.
     #[inline]
-    fn ready(&mut self) -> Result<&[u64]> {
+    fn ready(&mut self) -> Result<&[F]> {
         while self.chunks.front().is_none_or(|chunk| self.at >= chunk.len()) {
             self.at = 0;
             self.spare.extend(self.chunks.pop_front());
@@ -252,7 +254,7 @@ impl SegmentCursor {
     }
 
     /// Puts the next chunk in place of `chunk`, whose room is used for others.
-    fn next_chunk(&mut self, chunk: &mut Vec<u64>) -> Result<()> {
+    fn next_chunk(&mut self, chunk: &mut Vec<F>) -> Result<()> {
         if self.decode == Decode::Alone
             && self.decoded > 0
             && self.chunks.is_empty()
@@ -295,19 +297,19 @@ impl SegmentCursor {
 
     /// Puts the keys of the next blocks in place of `keys`; none at the end. These keep their length until then:
     /// to fill a list that was cleared with zeros first takes 5% of the time of decoding.
-    fn decode_alone(&mut self, keys: &mut Vec<u64>) -> Result<()> {
-        let table = self.segment.identity();
+    fn decode_alone(&mut self, keys: &mut Vec<F>) -> Result<()> {
+        let rows = self.segment.rows();
         let start = self.next_block;
-        if start == table.block_count() {
+        if start == rows.block_count() {
             keys.clear();
             return Ok(());
         }
-        let wanted = start..(start + ALONE_BLOCKS).min(table.block_count());
-        let (mut end, _) = table.blocks_within(wanted, ALONE_KEYS);
-        if table.decode_blocks(start..end, keys).is_err() {
+        let wanted = start..(start + ALONE_BLOCKS).min(rows.block_count());
+        let (mut end, _) = rows.blocks_within(wanted, ALONE_KEYS);
+        if rows.read(start..end, keys).is_err() {
             // What stands before a damaged block is not lost: one by one up to it.
             end = start + 1;
-            table.decode_blocks(start..end, keys)?;
+            rows.read(start..end, keys)?;
         }
         self.next_block = end;
         self.count(keys.len())
@@ -316,23 +318,25 @@ impl SegmentCursor {
     /// Counts fingerprints that were decoded.
     fn count(&mut self, keys: usize) -> Result<()> {
         self.decoded += keys as u64;
-        if self.decoded > self.segment.count() {
-            return Err(self.segment.identity().surplus_error(self.decoded));
+        match self.segment.rows() {
+            Rows::Table(table) if self.decoded > self.segment.count() => {
+                Err(table.surplus_error(self.decoded))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn fill_together(&mut self) -> Result<()> {
         let tasks = self.tasks();
         self.spare.resize_with(tasks.len().max(self.spare.len()), Vec::new);
         let rooms = self.spare.drain(..tasks.len());
-        let tasks: Vec<(Range<u64>, Vec<u64>)> = tasks.into_iter().zip(rooms).collect();
-        let table = self.segment.identity();
-        let decode = |(numbers, mut keys): (Range<u64>, Vec<u64>)| {
-            table.decode_blocks(numbers, &mut keys)?;
+        let tasks: Vec<(Range<u64>, Vec<F>)> = tasks.into_iter().zip(rooms).collect();
+        let rows = self.segment.rows();
+        let decode = |(numbers, mut keys): (Range<u64>, Vec<F>)| {
+            rows.read(numbers, &mut keys)?;
             Ok(keys)
         };
-        let chunks: Vec<Result<Vec<u64>>> = tasks.into_par_iter().map(decode).collect();
+        let chunks: Vec<Result<Vec<F>>> = tasks.into_par_iter().map(decode).collect();
         for keys in chunks {
             let mut keys = keys?;
             self.count(keys.len())?;
@@ -344,8 +348,8 @@ impl SegmentCursor {
 
     /// The blocks that are decoded next, by one task each.
     fn tasks(&mut self) -> Vec<Range<u64>> {
-        let table = self.segment.identity();
-        let blocks = table.block_count();
+        let rows = self.segment.rows();
+        let blocks = rows.block_count();
         let of_block = (self.segment.count() / blocks.max(1)).max(1);
         let of_task = (TASK_KEYS / of_block).max(TASK_BLOCKS);
         let most_tasks = TASKS * rayon::current_num_threads() as u64;
@@ -353,7 +357,7 @@ impl SegmentCursor {
         while tasks.len() < most_tasks as usize && self.next_block < blocks {
             let start = self.next_block;
             let wanted = start..blocks.min(start.saturating_add(of_task));
-            let (end, of_task) = table.blocks_within(wanted, MOST_TASK_KEYS);
+            let (end, of_task) = rows.blocks_within(wanted, MOST_TASK_KEYS);
             keys += of_task;
             if !tasks.is_empty() && keys > MOST_TASK_KEYS * most_tasks {
                 break;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bitvec::prelude::{BitVec, bitvec};
 
+use crate::fingerprint::{Fingerprint, words};
 use crate::format::{Deletion, Scope};
 use crate::tail::Hidden;
 
@@ -11,22 +12,21 @@ use crate::tail::Hidden;
 const FILTER_BITS: usize = 16;
 
 /// The deletions of a snapshot that may hide something of its segments.
-#[derive(Default)]
-pub(crate) struct Hiding {
+pub(crate) struct Hiding<F = u64> {
     /// For each segment the sequence up to which deletions were applied to it.
     sequences: Vec<u64>,
     /// Lists of deletions, each ascending.
-    lists: Vec<Arc<Vec<Deletion>>>,
+    lists: Vec<Arc<Vec<Deletion<F>>>>,
     /// For a hash of each fingerprint of the lists a 1.
     filter: BitVec<usize>,
 }
 
-impl Hiding {
+impl<F: Fingerprint> Hiding<F> {
     /// What `lists` hide in segments to which deletions up to these sequences were applied.
-    pub(crate) fn new(sequences: Vec<u64>, lists: Vec<Arc<Vec<Deletion>>>) -> Self {
+    pub(crate) fn new(sequences: Vec<u64>, lists: Vec<Arc<Vec<Deletion<F>>>>) -> Self {
         // What no segment needs to know any more hides nothing.
         let least = sequences.iter().copied().min().unwrap_or(u64::MAX);
-        let needed = |list: &&Arc<Vec<Deletion>>| list.iter().any(|at| at.sequence > least);
+        let needed = |list: &&Arc<Vec<Deletion<F>>>| list.iter().any(|at| at.sequence > least);
         let lists: Vec<_> = lists.iter().filter(needed).cloned().collect();
         let count: usize = lists.iter().map(|list| list.len()).sum();
         let places = if count == 0 { 0 } else { (count * FILTER_BITS).next_power_of_two() };
@@ -54,18 +54,18 @@ impl Hiding {
     }
 
     /// The lists of deletions.
-    pub(crate) fn lists(&self) -> &[Arc<Vec<Deletion>>] {
+    pub(crate) fn lists(&self) -> &[Arc<Vec<Deletion<F>>>] {
         &self.lists
     }
 
     /// Whether something of `fingerprint` may be hidden somewhere.
     #[inline]
-    pub(crate) fn touches(&self, fingerprint: u64) -> bool {
+    pub(crate) fn touches(&self, fingerprint: F) -> bool {
         !self.is_empty() && self.filter[place(fingerprint, self.filter.len())]
     }
 
     /// What is hidden of `fingerprint` in a segment.
-    pub(crate) fn of(&self, segment: usize, fingerprint: u64) -> Hidden {
+    pub(crate) fn of(&self, segment: usize, fingerprint: F) -> Hidden {
         if !self.touches(fingerprint) {
             return Hidden::Nothing;
         }
@@ -92,13 +92,15 @@ impl Hiding {
 
     /// Bytes of memory.
     pub(crate) fn heap_bytes(&self) -> u64 {
-        self.len() * size_of::<Deletion>() as u64 + self.filter.len() as u64 / 8
+        self.len() * size_of::<Deletion<F>>() as u64 + self.filter.len() as u64 / 8
     }
 }
 
 /// The place of a fingerprint in a filter of so many, a power of two.
 #[inline]
-fn place(fingerprint: u64, places: usize) -> usize {
-    let hash = fingerprint.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+fn place<F: Fingerprint>(fingerprint: F, places: usize) -> usize {
+    let hash = words(fingerprint).fold(0, |hash: u64, word| {
+        (hash.rotate_left(32) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    });
     (hash >> 20) as usize & (places - 1)
 }

@@ -3,25 +3,26 @@
 use super::contents::Snapshot;
 use super::cursor::{Cursor, Decode};
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 use crate::ids::Ids;
 
 /// The fingerprints of a [`Snapshot`], ascending and each once; ends after the first error.
-pub struct Iter {
-    cursor: Result<Cursor, Option<Error>>,
+pub struct Iter<F: Fingerprint = u64> {
+    cursor: Result<Cursor<F>, Option<Error>>,
     /// Fingerprints that come next, from `at` on.
-    ready: Vec<u64>,
+    ready: Vec<F>,
     at: usize,
 }
 
-impl Iter {
-    pub(super) fn new(snapshot: &Snapshot, start: u64) -> Self {
+impl<F: Fingerprint> Iter<F> {
+    pub(super) fn new(snapshot: &Snapshot<F>, start: F) -> Self {
         let cursor = Cursor::new(snapshot, start, Decode::Alone).map_err(Some);
         Self { cursor, ready: Vec::new(), at: 0 }
     }
 
     /// Brings more fingerprints; `None` at the end.
     #[cold]
-    fn refill(&mut self) -> Option<Result<u64>> {
+    fn refill(&mut self) -> Option<Result<F>> {
         self.at = 0;
         let filled = match &mut self.cursor {
             Ok(cursor) => cursor.next_piece(&mut self.ready),
@@ -38,11 +39,11 @@ impl Iter {
     }
 }
 
-impl Iterator for Iter {
-    type Item = Result<u64>;
+impl<F: Fingerprint> Iterator for Iter<F> {
+    type Item = Result<F>;
 
     #[inline]
-    fn next(&mut self) -> Option<Result<u64>> {
+    fn next(&mut self) -> Option<Result<F>> {
         match self.ready.get(self.at) {
             Some(&fingerprint) => {
                 self.at += 1;
@@ -54,7 +55,7 @@ impl Iterator for Iter {
 
     /// As calling [`Self::next`] again and again, and faster.
     #[inline]
-    fn fold<B, F: FnMut(B, Result<u64>) -> B>(mut self, init: B, mut f: F) -> B {
+    fn fold<B, G: FnMut(B, Result<F>) -> B>(mut self, init: B, mut f: G) -> B {
         let mut folded = init;
         loop {
             for &fingerprint in self.ready.get(self.at..).unwrap_or_default() {
@@ -69,24 +70,24 @@ impl Iterator for Iter {
     }
 }
 
-impl std::iter::FusedIterator for Iter {}
+impl<F: Fingerprint> std::iter::FusedIterator for Iter<F> {}
 
 /// The fingerprints of a [`Snapshot`] with their ids, ascending by fingerprint and each once; ends after
 /// the first error.
 ///
 /// Reads the blocks and the ids in the order of the files, and looks nothing up.
-pub struct IterWithIds {
-    cursor: Result<Cursor, Option<Error>>,
+pub struct IterWithIds<F: Fingerprint = u64> {
+    cursor: Result<Cursor<F>, Option<Error>>,
 }
 
-impl IterWithIds {
-    pub(super) fn new(snapshot: &Snapshot) -> Self {
+impl<F: Fingerprint> IterWithIds<F> {
+    pub(super) fn new(snapshot: &Snapshot<F>) -> Self {
         Self { cursor: Cursor::with_ids(snapshot).map_err(Some) }
     }
 }
 
-impl Iterator for IterWithIds {
-    type Item = Result<(u64, Ids)>;
+impl<F: Fingerprint> Iterator for IterWithIds<F> {
+    type Item = Result<(F, Ids)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match &mut self.cursor {
@@ -100,32 +101,32 @@ impl Iterator for IterWithIds {
     }
 }
 
-impl std::iter::FusedIterator for IterWithIds {}
+impl<F: Fingerprint> std::iter::FusedIterator for IterWithIds<F> {}
 
-impl Snapshot {
+impl<F: Fingerprint> Snapshot<F> {
     /// All fingerprints in ascending order, each once. Decodes some blocks per segment at a time.
-    pub fn iter(&self) -> Iter {
-        Iter::new(self, 0)
+    pub fn iter(&self) -> Iter<F> {
+        Iter::new(self, F::default())
     }
 
     /// As [`Self::iter`], from `fingerprint` on. Finds the first block in O(log n) time.
-    pub fn iter_from(&self, fingerprint: u64) -> Iter {
+    pub fn iter_from(&self, fingerprint: F) -> Iter<F> {
         Iter::new(self, fingerprint)
     }
 
     /// All fingerprints in ascending order, each once, with their ids: those that [`Self::ids`] gives,
     /// and none where there are none. Reads all files in order, so it takes some 50 ns for each
     /// instead of a look-up.
-    pub fn iter_with_ids(&self) -> IterWithIds {
+    pub fn iter_with_ids(&self) -> IterWithIds<F> {
         IterWithIds::new(self)
     }
 }
 
-impl IntoIterator for &Snapshot {
-    type Item = Result<u64>;
-    type IntoIter = Iter;
+impl<F: Fingerprint> IntoIterator for &Snapshot<F> {
+    type Item = Result<F>;
+    type IntoIter = Iter<F>;
 
-    fn into_iter(self) -> Iter {
+    fn into_iter(self) -> Iter<F> {
         self.iter()
     }
 }

@@ -5,32 +5,40 @@ use std::sync::Arc;
 use super::hiding::Hiding;
 use crate::access::ReadFiles;
 use crate::error::{Corruption, Error, Result};
+use crate::fingerprint::Fingerprint;
 use crate::format::{
     Defect, Deletion, DeletionsEntry, MANIFEST_NAME, Manifest, decode_deletions, deletions_name,
 };
 use crate::segment::Segment;
 use crate::tail::{Hidden, TailRecord, TailView};
 
+/// The deletions that belong to a segment, shared by all who read them.
+pub(crate) type DeletionList<F> = Arc<Vec<Deletion<F>>>;
+
 /// The segments of one manifest, open.
-pub(crate) struct Base {
+pub(crate) struct Base<F: Fingerprint = u64> {
     /// The manifest, as it stands in its file.
     pub(crate) bytes: Vec<u8>,
     pub(crate) manifest: Manifest,
-    pub(crate) segments: Vec<Arc<Segment>>,
-    pub(crate) hiding: Hiding,
+    pub(crate) segments: Vec<Arc<Segment<F>>>,
+    pub(crate) hiding: Hiding<F>,
     /// The deletions of each entry of DELETIONS.
-    deletions: Vec<Arc<Vec<Deletion>>>,
+    deletions: Vec<DeletionList<F>>,
 }
 
-impl Base {
+impl<F: Fingerprint> Base<F> {
     /// Opens what a manifest names. What is open already is taken from the `earlier` one, if it has it.
     pub(crate) fn open(
         files: &dyn ReadFiles,
         bytes: &[u8],
-        earlier: Option<&Base>,
+        earlier: Option<&Self>,
     ) -> Result<Self> {
         let manifest = Manifest::decode(bytes);
         let manifest = manifest.map_err(|defect| defect.in_file(&files.path(MANIFEST_NAME)))?;
+        let (found, expected) = (u32::from(manifest.bits), F::BITS);
+        if found != expected {
+            return Err(Error::Width { path: files.path(""), found, expected });
+        }
         let earlier = earlier.filter(|base| base.manifest.store_id == manifest.store_id);
         let open_segment = |entry| {
             let known = earlier.into_iter().flat_map(|base| &base.segments);
@@ -63,7 +71,7 @@ impl Base {
     pub(crate) fn salvage_deletions(
         files: &dyn ReadFiles,
         manifest: &Manifest,
-    ) -> (Vec<Arc<Vec<Deletion>>>, Vec<Error>) {
+    ) -> (Vec<DeletionList<F>>, Vec<Error>) {
         let mut problems = Vec::new();
         let lists = manifest.deletions.iter().map(|entry| {
             let list = read_deletions(files, entry);
@@ -79,14 +87,14 @@ impl Base {
     pub(crate) fn without_segments(
         bytes: Vec<u8>,
         manifest: Manifest,
-        deletions: Vec<Arc<Vec<Deletion>>>,
+        deletions: Vec<DeletionList<F>>,
     ) -> Self {
         let hiding = Hiding::new(sequences(&manifest), deletions.clone());
         Self { bytes, manifest, segments: Vec::new(), hiding, deletions }
     }
 
     /// The entries of DELETIONS, each with its list.
-    pub(crate) fn lists(&self) -> impl Iterator<Item = (&DeletionsEntry, &Arc<Vec<Deletion>>)> {
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (&DeletionsEntry, &DeletionList<F>)> {
         self.manifest.deletions.iter().zip(&self.deletions)
     }
 
@@ -109,7 +117,7 @@ impl Base {
     }
 
     /// The same with one more segment, to which all deletions were applied but those of `hiding`.
-    pub(crate) fn extended(&self, segment: Segment, hiding: Hiding) -> Self {
+    pub(crate) fn extended(&self, segment: Segment<F>, hiding: Hiding<F>) -> Self {
         let mut segments = self.segments.clone();
         segments.push(Arc::new(segment));
         let (bytes, manifest) = (self.bytes.clone(), self.manifest.clone());
@@ -127,7 +135,10 @@ pub(crate) fn sequences(manifest: &Manifest) -> Vec<u64> {
 }
 
 /// Reads the deletions file of a segment, if it has one.
-fn read_deletions(files: &dyn ReadFiles, entry: &DeletionsEntry) -> Result<Vec<Deletion>> {
+fn read_deletions<F: Fingerprint>(
+    files: &dyn ReadFiles,
+    entry: &DeletionsEntry,
+) -> Result<Vec<Deletion<F>>> {
     if entry.file_bytes == 0 {
         return Ok(Vec::new());
     }
@@ -143,13 +154,13 @@ fn read_deletions(files: &dyn ReadFiles, entry: &DeletionsEntry) -> Result<Vec<D
 }
 
 /// What a snapshot sees.
-pub(crate) struct Parts {
-    pub(crate) base: Arc<Base>,
+pub(crate) struct Parts<F: Fingerprint = u64> {
+    pub(crate) base: Arc<Base<F>>,
     /// What was written since, the older first.
-    pub(crate) tails: Vec<TailView>,
+    pub(crate) tails: Vec<TailView<F>>,
 }
 
-impl Parts {
+impl<F: Fingerprint> Parts<F> {
     /// Whether something may be hidden.
     #[inline]
     pub(crate) fn hides(&self) -> bool {
@@ -157,13 +168,13 @@ impl Parts {
     }
 
     /// Whether something of `fingerprint` may be hidden somewhere.
-    pub(crate) fn touches(&self, fingerprint: u64) -> bool {
+    pub(crate) fn touches(&self, fingerprint: F) -> bool {
         self.base.hiding.touches(fingerprint)
             || self.tails.iter().any(|tail| tail.touches(fingerprint))
     }
 
     /// What is hidden of `fingerprint` in a segment.
-    pub(crate) fn hidden(&self, segment: usize, fingerprint: u64) -> Hidden {
+    pub(crate) fn hidden(&self, segment: usize, fingerprint: F) -> Hidden {
         let mut hidden = self.base.hiding.of(segment, fingerprint);
         for tail in &self.tails {
             if tail.touches(fingerprint) {
@@ -175,7 +186,12 @@ impl Parts {
 
     /// Calls `found` with the records of all tails that hold and are within `k` of `fingerprint`, some
     /// perhaps several times.
-    pub(crate) fn search_tails(&self, fingerprint: u64, k: u32, mut found: impl FnMut(TailRecord)) {
+    pub(crate) fn search_tails(
+        &self,
+        fingerprint: F,
+        k: u32,
+        mut found: impl FnMut(TailRecord<F>),
+    ) {
         for (place, tail) in self.tails.iter().enumerate() {
             let later = &self.tails[place + 1..];
             tail.search(fingerprint, k, &mut |record| {
@@ -187,7 +203,7 @@ impl Parts {
     }
 
     /// The records of all tails that hold.
-    pub(crate) fn tail_records(&self) -> Vec<TailRecord> {
+    pub(crate) fn tail_records(&self) -> Vec<TailRecord<F>> {
         let mut records = Vec::new();
         for (place, tail) in self.tails.iter().enumerate() {
             let later = &self.tails[place + 1..];
@@ -198,6 +214,6 @@ impl Parts {
 }
 
 /// Whether one of some later tails deletes a record.
-fn is_deleted(later: &[TailView], record: &TailRecord) -> bool {
+fn is_deleted<F: Fingerprint>(later: &[TailView<F>], record: &TailRecord<F>) -> bool {
     later.iter().any(|tail| tail.deletes(record.fingerprint, Some(record.id)))
 }

@@ -7,23 +7,20 @@ use std::sync::Arc;
 use super::hiding::Hiding;
 use super::parts::{Parts, sequences};
 use crate::access::InMemory;
-use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::{Execution, Meter};
-use crate::plan::Layout;
+use crate::fingerprint::Fingerprint;
 use crate::segment::source::SourceOfIds;
 use crate::segment::writer::SegmentWriter;
 use crate::segment::{NewFiles, PackTimes, PackedIds, Segment, Set, SetSource, sum_of};
 use crate::sort::Spill;
 use crate::storage::Storage;
 
-/// Bytes of a block.
-const BLOCK_BYTES: u32 = 512;
-
 /// The same fingerprints and ids, without tails.
-pub(super) fn settle(parts: &Parts) -> Result<Parts> {
-    let mut records: Vec<[u64; 2]> =
-        parts.tail_records().iter().map(|record| [record.fingerprint, record.id]).collect();
+pub(super) fn settle<F: Fingerprint>(parts: &Parts<F>) -> Result<Parts<F>> {
+    let records = parts.tail_records();
+    let mut records: Vec<F::WithId> =
+        records.iter().map(|record| record.fingerprint.with_id(record.id)).collect();
     records.sort_unstable();
     records.dedup();
     let base = &*parts.base;
@@ -40,9 +37,9 @@ pub(super) fn settle(parts: &Parts) -> Result<Parts> {
     Ok(Parts { base: Arc::new(base.extended(segment, hiding)), tails: Vec::new() })
 }
 
-/// A segment of pairs that ascend strictly, with the ids or without.
-fn segment_of(pairs: Vec<[u64; 2]>, has_ids: bool) -> Result<Segment> {
-    let (set, mut ids) = PackedIds::<NoSpill>::of_pairs(pairs);
+/// A segment of pairs that ascend strictly, with the ids or without. It is read in order, so it has no part tables.
+fn segment_of<F: Fingerprint>(pairs: Vec<F::WithId>, has_ids: bool) -> Result<Segment<F>> {
+    let (set, mut ids) = PackedIds::<F, NoSpill>::of_pairs(pairs);
     let (id_count, greatest) = (ids.count, ids.greatest);
     let meter: Meter = Execution::new().meter();
     let sum = sum_of(&set);
@@ -51,16 +48,10 @@ fn segment_of(pairs: Vec<[u64; 2]>, has_ids: bool) -> Result<Segment> {
     let mut source = SetSource { set, sum, meter: &meter, create: &create };
     let storage = Arc::new(InMemory::default());
     let mut files = NewFiles::new(Path::new("memory"), Arc::clone(&storage));
-    let quarters = Design::named("quarters").ok_or(Error::Ended)?;
-    let layout = Layout { design: quarters, block_bytes: BLOCK_BYTES, codec: None, low_bits: None };
     let mut times = PackTimes::default();
     let ids = has_ids.then_some(SourceOfIds { ids: &mut ids, count: id_count, greatest });
-    let (layout, meter, times) = (&layout, &meter, &mut times);
-    let written = SegmentWriter { files: &mut files, layout, meter, times }.write(
-        u64::MAX,
-        &mut source,
-        ids,
-    )?;
+    let mut writer = SegmentWriter { files: &mut files, meter: &meter, times: &mut times };
+    let written = writer.write_parts(u64::MAX, 0, &mut source, ids)?;
     files.keep();
     Segment::open(&*storage, &written.entry)
 }

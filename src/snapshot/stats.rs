@@ -5,14 +5,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::contents::Snapshot;
 use crate::design::Design;
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::format::LogSection;
 use crate::ids::IdStats;
+use crate::multi_index::BaseStats;
+use crate::segment::Index;
 use crate::table::TableStats;
 
 /// The size of a store and what it is made of.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
+    /// Bits of a fingerprint.
+    pub bits: u32,
     /// The Hamming radius that the store was planned for.
     pub radius: u32,
     /// The number of fingerprints, as [`Snapshot::len`] gives it.
@@ -43,7 +48,7 @@ pub struct LivingStats {
     pub deletions: u64,
     /// Bytes that were written to the store, with its logs and manifests, up to the last segment.
     pub written_bytes: u64,
-    /// Bytes of the records that were inserted until then: 8 for each fingerprint, and 8 for each id.
+    /// Bytes of the records that were inserted until then: those of each fingerprint, and 8 for each id.
     pub inserted_bytes: u64,
 }
 
@@ -60,12 +65,14 @@ impl LivingStats {
 pub struct SegmentStats {
     /// Number of the segment, part of the names of its files.
     pub number: u64,
-    /// The design of its tables.
-    pub design: Design,
+    /// The design of its tables; `None` where it has a base and part tables instead.
+    pub design: Option<Design>,
     /// The number of distinct fingerprints.
     pub count: u64,
     /// The tables.
     pub tables: Vec<TableStats>,
+    /// The base and the part tables, where it has these.
+    pub base: Option<BaseStats>,
     /// The ids, if it has some.
     pub ids: Option<IdStats>,
     /// When its window of time begins, if the store has windows.
@@ -74,7 +81,7 @@ pub struct SegmentStats {
     pub deletions: u64,
 }
 
-impl Snapshot {
+impl<F: Fingerprint> Snapshot<F> {
     /// The size of the store and of its parts. Reads headers and histograms only.
     ///
     /// # Errors
@@ -100,23 +107,26 @@ impl Snapshot {
                 let tables = segment.tables().iter().map(|table| table.stats());
                 Ok(SegmentStats {
                     number: segment.number(),
-                    design: segment.design().clone(),
+                    design: segment.design().cloned(),
                     count: segment.count(),
                     tables: tables.collect::<Result<_>>()?,
+                    base: match segment.index() {
+                        Index::Tables(_) => None,
+                        Index::Parts(index) => Some(index.stats()),
+                    },
                     ids: segment.id_column().map(|ids| ids.stats()),
                     since: since(place),
                     deletions: deletions(segment.number()),
                 })
             })
             .collect::<Result<Vec<_>>>()?;
-        let tables = segments.iter().flat_map(|segment| &segment.tables);
-        let tables = tables.map(|table| table.file_bytes);
+        let files = self.segments().iter().map(|segment| segment.file_bytes());
         let lists = base.manifest.deletions.iter().map(|entry| entry.file_bytes);
-        let ids = segments.iter().filter_map(|segment| segment.ids).map(|ids| ids.file_bytes);
         Ok(Stats {
+            bits: F::BITS,
             radius: self.radius(),
             fingerprints: self.len(),
-            bytes: self.manifest().len() as u64 + tables.chain(ids).chain(lists).sum::<u64>(),
+            bytes: self.manifest().len() as u64 + files.chain(lists).sum::<u64>(),
             segments,
             living: base.manifest.log.map(|log| self.living_stats(&log)),
         })
@@ -142,9 +152,7 @@ impl Snapshot {
     /// blocks), what stands in no segment yet, and deletions, besides the files themselves where they are in memory, and some 45 KiB per table for
     /// its codes.
     pub fn heap_bytes(&self) -> u64 {
-        let tables = self.segments().iter().flat_map(|segment| segment.tables());
-        let ids = self.segments().iter().filter_map(|segment| segment.id_column());
-        let opened = tables.map(|table| table.heap_bytes()).chain(ids.map(|ids| ids.heap_bytes()));
+        let opened = self.segments().iter().map(|segment| segment.heap_bytes());
         let tails = self.parts().tails.iter().map(|tail| tail.heap_bytes());
         opened.chain(tails).sum::<u64>() + self.parts().base.hiding.heap_bytes()
     }

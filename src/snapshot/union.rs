@@ -11,37 +11,37 @@ use rayon::prelude::*;
 
 use super::parts::Parts;
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::ids::{IdColumn, Ids};
 use crate::sort;
 use crate::tail::Hidden;
 
 /// A stored fingerprint near a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Match {
+pub struct Match<F = u64> {
     /// The stored fingerprint.
-    pub fingerprint: u64,
+    pub fingerprint: F,
     /// Its Hamming distance from the query, in bits.
     pub distance: u32,
 }
 
-impl Match {
+impl<F: Copy> Match<F> {
     /// What matches are ordered by.
     #[inline]
-    pub(crate) fn order(&self) -> (u32, u64) {
+    pub(crate) fn order(&self) -> (u32, F) {
         (self.distance, self.fingerprint)
     }
 }
 
 /// Whether a snapshot holds a fingerprint.
-pub(crate) fn holds(parts: &Parts, fingerprint: u64) -> Result<bool> {
+pub(crate) fn holds<F: Fingerprint>(parts: &Parts<F>, fingerprint: F) -> Result<bool> {
     let mut is_in_tail = false;
     parts.search_tails(fingerprint, 0, |_| is_in_tail = true);
     if is_in_tail {
         return Ok(true);
     }
     for (place, segment) in parts.base.segments.iter().enumerate() {
-        let table = segment.identity();
-        if !table.contains(table.permutation().key(fingerprint))? {
+        if !segment.rows().contains(fingerprint)? {
             continue;
         }
         if visible_in(parts, place, fingerprint)? {
@@ -52,7 +52,11 @@ pub(crate) fn holds(parts: &Parts, fingerprint: u64) -> Result<bool> {
 }
 
 /// Whether a fingerprint that a segment holds is visible there.
-pub(crate) fn visible_in(parts: &Parts, segment: usize, fingerprint: u64) -> Result<bool> {
+pub(crate) fn visible_in<F: Fingerprint>(
+    parts: &Parts<F>,
+    segment: usize,
+    fingerprint: F,
+) -> Result<bool> {
     match parts.hidden(segment, fingerprint) {
         Hidden::Nothing => Ok(true),
         Hidden::Whole => Ok(false),
@@ -70,7 +74,7 @@ fn len(numbers: &Range<u64>) -> usize {
 }
 
 /// The ids that a fingerprint has in all segments and tails.
-pub(crate) fn ids_of(parts: &Parts, fingerprint: u64) -> Result<Ids> {
+pub(crate) fn ids_of<F: Fingerprint>(parts: &Parts<F>, fingerprint: F) -> Result<Ids> {
     let mut ids = Ids::default();
     for (place, segment) in parts.base.segments.iter().enumerate() {
         if let Some((column, numbers)) = segment.ids(fingerprint)? {
@@ -86,11 +90,11 @@ pub(crate) fn ids_of(parts: &Parts, fingerprint: u64) -> Result<Ids> {
 }
 
 /// Adds those ids that `fingerprint` has in a segment and that are not hidden.
-pub(crate) fn add_ids(
+pub(crate) fn add_ids<F: Fingerprint>(
     ids: &mut Ids,
-    parts: &Parts,
+    parts: &Parts<F>,
     segment: usize,
-    fingerprint: u64,
+    fingerprint: F,
     (column, numbers): (&Arc<IdColumn>, Range<u64>),
 ) -> Result<()> {
     let hidden = match parts.hidden(segment, fingerprint) {
@@ -104,14 +108,17 @@ pub(crate) fn add_ids(
 
 /// The matches of one query that are visible, each once, by distance, then by value.
 #[inline]
-pub(crate) fn of_matches(parts: &Parts, matches: &mut Vec<Match>) -> Result<()> {
+pub(crate) fn of_matches<F: Fingerprint>(
+    parts: &Parts<F>,
+    matches: &mut Vec<Match<F>>,
+) -> Result<()> {
     matches.sort_unstable_by_key(Match::order);
     matches.dedup();
     if parts.hides() { drop_hidden(parts, matches) } else { Ok(()) }
 }
 
 #[cold]
-fn drop_hidden(parts: &Parts, matches: &mut Vec<Match>) -> Result<()> {
+fn drop_hidden<F: Fingerprint>(parts: &Parts<F>, matches: &mut Vec<Match<F>>) -> Result<()> {
     let mut fault = None;
     matches.retain(|found| match is_visible(parts, found.fingerprint) {
         Ok(visible) => visible,
@@ -124,7 +131,7 @@ fn drop_hidden(parts: &Parts, matches: &mut Vec<Match>) -> Result<()> {
 }
 
 /// Whether a fingerprint that some segment holds is visible.
-fn is_visible(parts: &Parts, fingerprint: u64) -> Result<bool> {
+fn is_visible<F: Fingerprint>(parts: &Parts<F>, fingerprint: F) -> Result<bool> {
     if parts.touches(fingerprint) { holds(parts, fingerprint) } else { Ok(true) }
 }
 

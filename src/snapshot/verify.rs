@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::contents::Snapshot;
 use crate::error::Result;
 use crate::execution::{Execution, Phase, Progress};
+use crate::fingerprint::Fingerprint;
+use crate::segment::{Index, Segment};
 
 /// What [`Snapshot::verify`] has checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,7 +14,7 @@ use crate::execution::{Execution, Phase, Progress};
 pub struct VerifyReport {
     /// Number of segments.
     pub segments: u64,
-    /// Number of tables.
+    /// Number of tables, bases and part tables.
     pub tables: u64,
     /// Number of blocks of all tables.
     pub blocks: u64,
@@ -28,7 +30,15 @@ pub struct VerifyReport {
     pub bytes: u64,
 }
 
-impl Snapshot {
+/// Number of files of the index of a segment.
+fn file_count<F: Fingerprint>(segment: &Segment<F>) -> u64 {
+    match segment.index() {
+        Index::Tables(tables) => tables.all().len() as u64,
+        Index::Parts(index) => 1 + index.part_count() as u64,
+    }
+}
+
+impl<F: Fingerprint> Snapshot<F> {
     /// Checks every byte: all checksums, padding, codes and the order of keys, that the router is
     /// what the blocks give, and that every table of a segment holds the same set, by a sum of 128
     /// bits over its fingerprints; and of the ids, that they belong to these fingerprints and ascend,
@@ -44,7 +54,7 @@ impl Snapshot {
     /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded).
     pub fn verify_with(&self, execution: &Execution) -> Result<VerifyReport> {
         let total = self.segments().iter().fold(0u64, |total, segment| {
-            let keys = segment.count().saturating_mul(segment.tables().len() as u64);
+            let keys = segment.count().saturating_mul(file_count(segment));
             let ids = segment.id_column().map_or(0, |ids| ids.id_count());
             total.saturating_add(keys).saturating_add(ids)
         });
@@ -68,18 +78,21 @@ impl Snapshot {
                 ..VerifyReport::default()
             };
             for segment in self.segments() {
+                if let Index::Parts(index) = segment.index() {
+                    index.verify(&done)?;
+                }
                 for table in segment.tables() {
                     table.verify(&done)?;
-                    report.tables += 1;
                     report.blocks += table.block_count();
-                    report.bytes += table.file_bytes();
                 }
                 if let Some(ids) = segment.id_column() {
-                    ids.verify(segment.identity(), self.id_map().map(|map| map.string_count))?;
+                    let strings = self.id_map().map(|map| map.string_count);
+                    ids.verify(segment.tables().first(), strings)?;
                     done(ids.id_count())?;
                     report.ids = report.ids.saturating_add(ids.id_count());
-                    report.bytes += ids.file_bytes();
                 }
+                report.tables += file_count(segment);
+                report.bytes += segment.file_bytes();
                 report.segments += 1;
                 report.fingerprints = report.fingerprints.saturating_add(segment.count());
             }

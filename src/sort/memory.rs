@@ -7,8 +7,8 @@
 use rayon::prelude::*;
 
 use super::partition::{MAX_BUCKETS, Sources, partition};
-use super::record::Record;
 use crate::permute::Permutation;
+use crate::record::Record;
 
 /// Sets that are sorted by comparisons.
 const SMALL: usize = 1 << 12;
@@ -69,7 +69,7 @@ pub(crate) fn sort_permuted(set: &[u64], permutation: &Permutation, keys: &mut [
 
 /// Sorts `keys` into `sorted`, which has the same length. Keys that agree in all but the `ordered`
 /// last bits ascend already.
-pub(super) fn sort_tops(keys: &[u64], ordered: u32, sorted: &mut [u64]) {
+pub(crate) fn sort_tops(keys: &[u64], ordered: u32, sorted: &mut [u64]) {
     let lengths = distribute(Sources(&[keys]), |key| key, sorted);
     sort_buckets(sorted, &lengths, ordered, |_| ());
 }
@@ -94,14 +94,14 @@ fn distribute<R: Record>(
 ) -> Vec<usize> {
     let len = sources.len();
     let samples = (0..len).step_by(len.div_ceil(SAMPLE).max(1));
-    let sample = samples.filter_map(|at| Some(map(sources.get(at)?).fingerprint()));
+    let sample = samples.filter_map(|at| Some(map(sources.get(at)?).leading()));
     let (least, most) = sample.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
     let buckets = bucket_count(len);
     let width = 64 - most.saturating_sub(least).leading_zeros();
     let shift = width.saturating_sub(buckets.ilog2()).min(63);
     // What lies outside the range of the sample goes to the first or the last bucket.
     let bucket = |record: &R| {
-        let above = record.fingerprint().saturating_sub(least);
+        let above = record.leading().saturating_sub(least);
         ((above >> shift) as usize).min(buckets - 1)
     };
     partition(sources, buckets, map, bucket, out)
@@ -148,7 +148,7 @@ fn sort_bucket<R: Record>(bucket: &mut [R], scratch: &mut Vec<R>, ordered: u32) 
     if bucket.len() < 64 {
         return bucket.sort_unstable();
     }
-    let range = bucket.iter().map(Record::fingerprint);
+    let range = bucket.iter().map(Record::leading);
     let (least, most) = range.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
     // Subtracting it leaves the ordered bits as they are.
     let base = if ordered < 64 { least >> ordered << ordered } else { 0 };
@@ -184,7 +184,7 @@ fn sort_bucket<R: Record>(bucket: &mut [R], scratch: &mut Vec<R>, ordered: u32) 
 fn scatter<R: Record>(from: &[R], to: &mut [R], base: u64, shift: u32, digit_bits: u32) {
     const DIGITS: usize = 1 << DIGIT_BITS;
     let mask = (1 << digit_bits) - 1;
-    let digit = |record: &R| ((record.fingerprint() - base) >> shift & mask) as usize % DIGITS;
+    let digit = |record: &R| ((record.leading() - base) >> shift & mask) as usize % DIGITS;
     let mut next = [0u32; DIGITS];
     from.iter().for_each(|record| next[digit(record)] += 1);
     let mut sum = 0;

@@ -3,13 +3,12 @@
 mod memory;
 mod partition;
 mod parts;
-mod record;
 mod runs;
 mod spill;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use memory::{partition_keys, scratch_records, sort_lists, sort_permuted};
+pub(crate) use memory::{partition_keys, scratch_records, sort_lists, sort_permuted, sort_tops};
 pub(crate) use parts::{Buffers, Counts, TableParts};
 pub(crate) use runs::{Sorted, SortedRuns, Sorter};
 pub(crate) use spill::{Create, Extent, Spill, pieces, read, write};

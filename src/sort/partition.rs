@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::record::Record;
+use crate::record::Record;
 
 /// Records that are collected for a bucket before they are written to it, so that one write fills
 /// a cache line or two.

@@ -6,9 +6,9 @@
 //! runs as for a thousand, uses all threads, and is as fast as the sort in memory.
 
 use super::memory::sort_lists;
-use super::record::Record;
 use super::spill::{self, Create, Extent, Spill};
 use crate::error::Result;
+use crate::record::Record;
 
 /// Records of a run that are loaded at once, at least, so that reads are not too short.
 const LEAST_WINDOW: usize = 1 << 12;

@@ -2,14 +2,14 @@
 
 use rayon::prelude::*;
 
-use super::record::Record;
 use crate::error::Result;
+use crate::record::Record;
 
 /// Bytes that one thread reads at once.
 const READ_BYTES: usize = 1 << 20;
 
 /// A temporary file, which is removed when it is dropped. Offsets are in bytes.
-pub(crate) trait Spill: Send + Sync {
+pub(crate) trait Spill: Send + Sync + 'static {
     /// Writes all of `bytes`.
     fn write_at(&self, bytes: &[u8], at: u64) -> Result<()>;
     /// Fills `bytes`.

@@ -35,7 +35,7 @@ fn create() -> Result<Memory> {
     Ok(Memory::default())
 }
 
-fn sorted_in_runs<R: record::Record>(records: &[R], capacity: usize) -> Vec<R> {
+fn sorted_in_runs<R: crate::record::Record>(records: &[R], capacity: usize) -> Vec<R> {
     let mut sorter = Sorter::new(capacity);
     for piece in records.chunks(7) {
         let mut rest = sorter.fill(piece);

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::edit::{Added, Edit, behind};
 use super::standing::Standing;
 use crate::error::{Error, IdMapProblem, Result, Unsupported};
+use crate::fingerprint::Fingerprint;
 use crate::format::{DeletionsEntry, MANIFEST_NAME, Manifest, SegmentEntry};
 use crate::log::Follower;
 use crate::storage::Storage;
@@ -33,7 +34,7 @@ impl Appending {
     ///
     /// [`Error::NotAStore`]; [`Error::Unsupported`] if a program must know more to write it; [`Error::Unflushed`] if there are
     /// operations in the log: deletions among them came before the segment, and would hide something of it.
-    pub(super) fn new<S: Storage>(
+    pub(super) fn new<F: Fingerprint, S: Storage>(
         path: &Path,
         storage: &S,
         standing: &Standing,
@@ -48,7 +49,7 @@ impl Appending {
             return Err(Error::Unsupported { path: path.join(MANIFEST_NAME), offset: 0, feature });
         }
         if let Some(section) = &before.log {
-            let logs = Follower::open(storage, section, before.store_id)?;
+            let logs = Follower::<F>::open(storage, section, before.store_id)?;
             let last = logs.views().last().map(|view| view.next_sequence() - 1);
             let operations = last.unwrap_or(0).saturating_sub(section.sequence);
             if operations > 0 {
@@ -102,7 +103,8 @@ impl Appending {
         let edit = Edit { added, ..Edit::default() };
         let mut manifest = edit.apply(&before, next_segment, path)?;
         if let Some(log) = &mut manifest.log {
-            let each = if ids.is_some() { 16 } else { 8 };
+            let of_id = if ids.is_some() { 8 } else { 0 };
+            let each = u64::from(manifest.bits) / 8 + of_id;
             log.written_bytes = log.written_bytes.saturating_add(bytes);
             log.inserted_bytes = log.inserted_bytes.saturating_add(records.saturating_mul(each));
         }

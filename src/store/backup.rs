@@ -18,9 +18,9 @@ use super::target::Target;
 use crate::access::{Access, InDirectory};
 use crate::error::{Error, Result};
 use crate::files::{self, Temporary, Visible};
+use crate::fingerprint::by_width;
 use crate::format::{
-    DeletionsEntry, MANIFEST_NAME, Manifest, SegmentEntry, deletions_name, ids_name, log_name,
-    table_name,
+    DeletionsEntry, MANIFEST_NAME, Manifest, SegmentEntry, deletions_name, log_name,
 };
 use crate::log::Follower;
 use crate::segment::{NewFiles, PackTimes};
@@ -161,7 +161,7 @@ impl Backup {
         summary.log_bytes = copy_logs(from, to, &manifest)?;
         files.sync_names()?;
         // Before it is visible: what has come must be what the manifest says.
-        drop(Base::open(&*storage, bytes, None)?);
+        by_width!(manifest.bits, F => drop(Base::<F>::open(&*storage, bytes, None)?));
         Commit::prepare(files, standing.in_use, &manifest, &mut PackTimes::default())?.publish()?;
         Ok(summary)
     }
@@ -231,9 +231,7 @@ impl<'a> Contents<'a> {
     fn of(manifest: &'a Manifest) -> Self {
         let mut files = HashMap::new();
         for segment in &manifest.segments {
-            let tables = (0..segment.tables.len()).map(|number| table_name(segment.number, number));
-            let ids = segment.ids.iter().map(|_| ids_name(segment.number));
-            files.extend(tables.chain(ids).map(|name| (name, Tag::OfSegment(segment))));
+            files.extend(segment.file_names().map(|name| (name, Tag::OfSegment(segment))));
         }
         for entry in &manifest.deletions {
             files.insert(deletions_name(entry.segment), Tag::Deletions(entry));
@@ -250,21 +248,24 @@ impl<'a> Contents<'a> {
 fn copy_logs(from: &Path, to: &Path, manifest: &Manifest) -> Result<u64> {
     let Some(section) = &manifest.log else { return Ok(0) };
     let source = InDirectory { path: from, access: Access::Mapped };
-    let logs = Follower::open(&source, section, manifest.store_id)?.into_logs();
+    let ends: Vec<(u64, u64, Vec<u8>)> = by_width!(manifest.bits, F => {
+        let logs = Follower::<F>::open(&source, section, manifest.store_id)?.into_logs();
+        logs.iter().map(|log| (log.number(), log.end(), log.end_mark())).collect()
+    });
     let mut all = 0;
-    for log in logs {
-        let name = log_name(log.number());
+    for (number, end, mark) in ends {
+        let name = log_name(number);
         let (path, copied) = (from.join(&name), to.join(&name));
         let file = match files::open_regular(&path) {
             // That behind the last one may not be there yet.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && log.end() == 0 => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && end == 0 => continue,
             opened => opened.map_err(Error::io(&path, "open the log"))?,
         };
         let copy = |path: &PathBuf| -> io::Result<u64> {
             let temporary = Temporary::create(to, Visible::AsUsual)?;
-            let bytes = copy_bytes(file, &mut temporary.file(), log.end())?;
-            if bytes == log.end() {
-                temporary.file().write_all(&log.end_mark())?;
+            let bytes = copy_bytes(file, &mut temporary.file(), end)?;
+            if bytes == end {
+                temporary.file().write_all(&mark)?;
             }
             temporary.file().sync_all()?;
             temporary.persist(path, true)?;

@@ -76,7 +76,7 @@ impl Edit {
 pub(super) fn replacement(
     standing: &Standing,
     by: SegmentEntry,
-    (radius, id_map): (u16, Option<IdMapTag>),
+    (bits, radius, id_map): (u16, u16, Option<IdMapTag>),
     path: &Path,
 ) -> Result<Manifest> {
     let before = standing.manifest.as_ref();
@@ -86,7 +86,7 @@ pub(super) fn replacement(
         generation: next_generation(before, path)?,
         segments: vec![by],
         id_map,
-        ..Manifest::empty(radius, store_id)
+        ..Manifest::empty(bits, radius, store_id)
     })
 }
 
@@ -119,10 +119,11 @@ fn first_store_id(segment: &SegmentEntry) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{LogSection, RecordShape, WindowsSection};
+    use crate::format::{IndexKind, LogSection, RecordShape, WindowsSection};
 
     fn segment(number: u64) -> SegmentEntry {
-        SegmentEntry { number, count: number, set_sum: 7, tables: Vec::new(), ids: None }
+        let (index, tables) = (IndexKind::Tables, Vec::new());
+        SegmentEntry { number, count: number, set_sum: 7, index, tables, ids: None }
     }
 
     fn added(number: u64) -> Added {
@@ -148,7 +149,7 @@ mod tests {
             log: Some(log),
             windows: Some(WindowsSection { seconds: 60, windows: Vec::new() }),
             layout: Some("design=single".to_string()),
-            ..Manifest::empty(4, 77)
+            ..Manifest::empty(64, 4, 77)
         }
     }
 
@@ -167,7 +168,7 @@ mod tests {
         assert_eq!((log.first_log, log.sequence, log.written_bytes), (5, 30, 1));
         assert_eq!((after.next_segment, after.generation), (7, 3));
         assert_eq!((after.store_id, after.radius, &after.layout), (77, 4, &before.layout));
-        let packed = Manifest::empty(3, 1);
+        let packed = Manifest::empty(64, 3, 1);
         let edit = Edit { added: vec![added(1)], ..Edit::default() };
         let after = edit.apply(&packed, 2, path).unwrap();
         assert_eq!((after.deletions, after.windows, after.segments.len()), (Vec::new(), None, 1));
@@ -179,17 +180,17 @@ mod tests {
     #[test]
     fn a_replacement_is_the_same_store_and_nothing_else_of_it_stays() {
         let path = Path::new("store");
-        let first = replacement(&Standing::empty(), segment(1), (3, None), path).unwrap();
+        let first = replacement(&Standing::empty(), segment(1), (64, 3, None), path).unwrap();
         assert_eq!((first.store_id, first.generation, first.next_segment), (7, 1, 2));
         let edit = Edit { added: [2, 5].map(added).into(), ..Edit::default() };
         let before = edit.apply(&living(), 9, path).unwrap();
         let standing = Standing { manifest: Some(before), next_segment: 9, ..Standing::empty() };
-        let after = replacement(&standing, segment(8), (5, None), path).unwrap();
+        let after = replacement(&standing, segment(8), (64, 5, None), path).unwrap();
         let expected = Manifest {
             next_segment: 9,
             generation: 3,
             segments: vec![segment(8)],
-            ..Manifest::empty(5, 77)
+            ..Manifest::empty(64, 5, 77)
         };
         assert_eq!(after, expected);
     }

@@ -4,8 +4,10 @@ use super::budget;
 use super::options::Packer;
 use crate::design::Design;
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::format::{IdsHeader, digits};
-use crate::plan::Layout;
+use crate::multi_index;
+use crate::plan::{IndexLayout, Layout};
 
 /// Bytes of a table besides its blocks and their routers.
 const TABLE_BYTES: u64 = 4096 + 600;
@@ -14,10 +16,12 @@ const TABLE_BYTES: u64 = 4096 + 600;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PackEstimate {
-    /// The tables.
-    pub design: Design,
-    /// Bytes per block.
-    pub block_bytes: u32,
+    /// The tables; `None` where there will be a base.
+    pub design: Option<Design>,
+    /// Bytes per block of a table.
+    pub block_bytes: Option<u32>,
+    /// The number of part tables; `None` where there will be tables.
+    pub parts: Option<u16>,
     /// Bytes of memory at most.
     pub memory_bytes: u64,
     /// Bytes of temporary files at most; 0 if everything fits into memory. The last table is
@@ -32,7 +36,7 @@ pub struct PackEstimate {
     pub seconds: f64,
 }
 
-impl Packer {
+impl<F: Fingerprint> Packer<F> {
     /// What a pack of `count` uniform fingerprints will need. Writes nothing.
     ///
     /// # Errors
@@ -58,22 +62,32 @@ impl Packer {
         self.check_options()?;
         let threads = self.execution.thread_count();
         let (layout, planner) = self.choose_layout(count, Ok)?;
-        let Layout { design, block_bytes, .. } = layout;
-        let planner = planner.designs([design.clone()]).block_bytes(Some(block_bytes));
-        let plan = planner.best()?;
-        let table_bytes = plan.map_or(0, |plan| plan.store_bytes);
-        let tables = design.table_count() as u64;
-        let id_bytes = greatest.map_or(0, |greatest| {
-            let blocks = (table_bytes / tables).saturating_sub(TABLE_BYTES);
-            id_bytes(count, blocks / (u64::from(block_bytes) + 8), greatest)
-        });
+        let (table_bytes, tables, blocks) = match &layout {
+            IndexLayout::Tables(Layout { design, block_bytes, .. }) => {
+                let planner = planner.designs([design.clone()]).block_bytes(Some(*block_bytes));
+                let table_bytes = planner.best()?.map_or(0, |plan| plan.store_bytes);
+                let tables = design.table_count() as u64;
+                let blocks = (table_bytes / tables).saturating_sub(TABLE_BYTES);
+                (table_bytes, tables, blocks / (u64::from(*block_bytes) + 8))
+            }
+            IndexLayout::Parts(parts) => {
+                (multi_index::file_bytes(F::BITS, *parts, count), 1 + u64::from(*parts), 0)
+            }
+        };
+        let id_bytes = greatest.map_or(0, |greatest| id_bytes(count, blocks, greatest));
         let capacity = budget::capacity(self.execution.memory_limit(), threads, 0) as u64;
+        // A wider fingerprint takes as much as several of 64 bits.
+        let words = F::BYTES.div_ceil(size_of::<u64>()) as u64;
         let (spills, in_memory, spilled) = match greatest {
-            None => (count > capacity, budget::in_memory_bytes(count, threads), 16 * count),
+            None => {
+                let in_memory = budget::in_memory_bytes(count * words, threads);
+                (count * words > capacity, in_memory, 16 * count * words)
+            }
             Some(_) => {
-                let in_memory = budget::in_memory_bytes_with_ids(count, threads);
+                let all = count * (words + 1);
+                let in_memory = budget::in_memory_bytes_with_ids(all / 2, threads);
                 // While runs are merged: these, the set, the ids and a bit for each.
-                (count > capacity / 2, in_memory, 32 * count + count / 8)
+                (all > capacity, in_memory, 16 * all + count / 8)
             }
         };
         let c = &self.execution.cost().pack;
@@ -82,9 +96,14 @@ impl Packer {
         let share = c.serial_share + (1.0 - c.serial_share) / threads as f64;
         let ids = greatest.map_or(0, |_| count);
         let work = (count * tables) as f64 * nanoseconds + ids as f64 * id_nanoseconds;
+        let (design, block_bytes, parts) = match layout {
+            IndexLayout::Tables(layout) => (Some(layout.design), Some(layout.block_bytes), None),
+            IndexLayout::Parts(parts) => (None, None, Some(parts)),
+        };
         Ok(PackEstimate {
             design,
             block_bytes,
+            parts,
             memory_bytes: self.execution.memory_limit().filter(|_| spills).unwrap_or(in_memory),
             temporary_bytes: if spills { spilled } else { 0 },
             store_bytes: table_bytes + id_bytes,

@@ -16,22 +16,25 @@ use super::standing::Standing;
 use super::summary::PackSummary;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
+use crate::fingerprint::Fingerprint;
 use crate::format::IdMapTag;
+use crate::plan::IndexLayout;
+use crate::record::Record;
 use crate::segment::source::SourceOfIds;
 use crate::segment::writer::{SegmentWriter, WrittenSegment};
 use crate::segment::{Merged, NewFiles, PackTimes, PackedIds, Set, SetSource, sum_of};
 use crate::sort::{Buffers, Sorted};
 use crate::storage::Storage;
 
-/// Fingerprints for which there is room in any case where there are ids.
+/// Words for which there is room in any case.
 const LEAST_BUFFER: usize = 16;
 
 /// What all stages of a pack into some storage need.
-pub(super) struct Pack<S> {
-    pub(super) packer: Packer,
+pub(super) struct Pack<F, S> {
+    pub(super) packer: Packer<F>,
     pub(super) path: PathBuf,
     storage: Arc<S>,
-    /// Room for fingerprints, twice.
+    /// Room for words, twice.
     capacity: usize,
     pub(super) meter: Meter,
     times: PackTimes,
@@ -40,22 +43,22 @@ pub(super) struct Pack<S> {
 }
 
 /// Takes fingerprints, or pairs of a fingerprint and an id.
-pub(super) struct Intake<S: Storage> {
-    pub(super) pack: Pack<S>,
-    records: Records<S::Spill>,
+pub(super) struct Intake<F: Fingerprint, S: Storage> {
+    pub(super) pack: Pack<F, S>,
+    records: Records<F, S::Spill>,
     spilled: u64,
 }
 
 /// What an [`Intake`] took, in order.
-pub(super) struct SortedIntake<S: Storage> {
-    pub(super) pack: Pack<S>,
-    sorted: SortedRecords<S::Spill>,
+pub(super) struct SortedIntake<F: Fingerprint, S: Storage> {
+    pub(super) pack: Pack<F, S>,
+    sorted: SortedRecords<F, S::Spill>,
 }
 
 /// A set, its sum, and its ids.
-type SetOfRecords<F> = (Set<F>, u128, Option<PackedIds<F>>);
+type SetOfRecords<F, T> = (Set<F, T>, u128, Option<PackedIds<F, T>>);
 
-impl<S: Storage> Pack<S> {
+impl<F: Fingerprint, S: Storage> Pack<F, S> {
     /// Looks at what stands at the output, and removes what a stopped pack left. Comes before the
     /// first file is created.
     pub(super) fn clear(&self) -> Result<Standing> {
@@ -65,9 +68,9 @@ impl<S: Storage> Pack<S> {
     }
 }
 
-impl<S: Storage> Intake<S> {
-    /// An intake with room for `capacity` fingerprints, twice.
-    pub(super) fn new(packer: Packer, path: &Path, storage: S, capacity: usize) -> Self {
+impl<F: Fingerprint, S: Storage> Intake<F, S> {
+    /// An intake with room for `capacity` words, twice.
+    pub(super) fn new(packer: Packer<F>, path: &Path, storage: S, capacity: usize) -> Self {
         let meter = packer.execution.meter();
         let pack = Pack {
             packer,
@@ -88,7 +91,7 @@ impl<S: Storage> Intake<S> {
     }
 
     /// Takes what there is room for, and gives the rest. Fingerprints without ids were admitted.
-    pub(super) fn fill<'a>(&mut self, fingerprints: &'a [u64]) -> &'a [u64] {
+    pub(super) fn fill<'a>(&mut self, fingerprints: &'a [F]) -> &'a [F] {
         let rest = match &mut self.records {
             Records::Fingerprints(sorter) => sorter.fill(fingerprints),
             _ => fingerprints,
@@ -98,7 +101,7 @@ impl<S: Storage> Intake<S> {
     }
 
     /// As [`Self::fill`], with ids.
-    pub(super) fn fill_pairs<'a>(&mut self, pairs: &'a [[u64; 2]]) -> &'a [[u64; 2]] {
+    pub(super) fn fill_pairs<'a>(&mut self, pairs: &'a [F::WithId]) -> &'a [F::WithId] {
         let rest = match &mut self.records {
             Records::Pairs(sorter) => sorter.fill(pairs),
             _ => pairs,
@@ -119,7 +122,7 @@ impl<S: Storage> Intake<S> {
     }
 
     /// Sorts what was taken. Creates no file, unless it has [spilled](Self::spill).
-    pub(super) fn sort(self) -> Result<SortedIntake<S>> {
+    pub(super) fn sort(self) -> Result<SortedIntake<F, S>> {
         let Self { mut pack, records, spilled } = self;
         let phase = if spilled > 0 { Phase::Merge } else { Phase::Sort };
         pack.meter.plan(&[(phase, pack.read)]);
@@ -136,7 +139,7 @@ impl<S: Storage> Intake<S> {
     }
 }
 
-impl<S: Storage> SortedIntake<S> {
+impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
     /// Writes all files of the store that takes the place of what is `standing`.
     pub(super) fn write(self, standing: Standing) -> Result<Prepared<S>> {
         let Self { mut pack, sorted } = self;
@@ -151,11 +154,15 @@ impl<S: Storage> SortedIntake<S> {
         times.sort += start.elapsed();
         let count = set.count();
         let (layout, planner) = packer.choose_layout(count, |planner| set.sample(planner))?;
-        let block_bytes = layout.block_bytes;
-        pack.reserve(&mut set, block_bytes, ids.is_some())?;
+        if let IndexLayout::Tables(layout) = &layout {
+            pack.reserve(&mut set, layout.block_bytes, ids.is_some())?;
+        }
         let id_count = ids.as_ref().map(|ids| ids.count);
         let all_ids = ids.as_ref().map(|ids| (ids.count, ids.greatest));
-        let tables = layout.design.table_count() as u64;
+        let tables = match &layout {
+            IndexLayout::Tables(layout) => layout.design.table_count() as u64,
+            IndexLayout::Parts(parts) => 1 + u64::from(*parts),
+        };
         pack.plan_phases(&set, tables, id_count);
         let mut files = NewFiles::new(&pack.path, Arc::clone(&pack.storage));
         let create = || pack.storage.spill();
@@ -164,13 +171,8 @@ impl<S: Storage> SortedIntake<S> {
             let (count, greatest) = (ids.count, ids.greatest);
             SourceOfIds { ids, count, greatest }
         });
-        let written = SegmentWriter {
-            files: &mut files,
-            layout: &layout,
-            meter: &pack.meter,
-            times: &mut times,
-        }
-        .write(number, &mut source, ids)?;
+        let mut writer = SegmentWriter { files: &mut files, meter: &pack.meter, times: &mut times };
+        let written = writer.write(number, &layout, &mut source, ids)?;
         let temporary_bytes = source.set.temporary_bytes();
         // Temporaries go before the store is there.
         drop(source);
@@ -184,7 +186,10 @@ impl<S: Storage> SortedIntake<S> {
             Some(appending) => {
                 appending.with(Addition { entry, bytes, ids: all_ids }, &pack.path)?
             }
-            None => edit::replacement(&standing, entry, (radius, id_map), &pack.path)?,
+            None => {
+                let store = (F::BITS as u16, radius, id_map);
+                edit::replacement(&standing, entry, store, &pack.path)?
+            }
         };
         let commit = Commit::prepare(files, standing.in_use, &manifest, &mut times)?;
         let summary = PackSummary {
@@ -194,8 +199,7 @@ impl<S: Storage> SortedIntake<S> {
             id_bytes,
             bytes: bytes + commit.manifest_bytes,
             tables,
-            design: layout.design,
-            block_bytes,
+            layout,
             planner,
             temporary_bytes,
             times,
@@ -204,18 +208,18 @@ impl<S: Storage> SortedIntake<S> {
     }
 }
 
-impl<S: Storage> Pack<S> {
+impl<F: Fingerprint, S: Storage> Pack<F, S> {
     /// What the set is to be added to, if it does not replace it.
     fn appending(
         &mut self,
         standing: &Standing,
-        sorted: &SortedRecords<S::Spill>,
+        sorted: &SortedRecords<F, S::Spill>,
     ) -> Result<Option<Appending>> {
         if !self.packer.append {
             return Ok(None);
         }
         let time = self.packer.append_at;
-        let appending = Appending::new(&self.path, &*self.storage, standing, time)?;
+        let appending = Appending::new::<F, S>(&self.path, &*self.storage, standing, time)?;
         let with_ids = matches!(sorted, SortedRecords::Pairs(_));
         if appending.with_ids().is_some_and(|wanted| wanted != with_ids) {
             return Err(Error::MixedIds);
@@ -225,7 +229,7 @@ impl<S: Storage> Pack<S> {
     }
 
     /// Says what the phases that are to come will do.
-    fn plan_phases(&self, set: &Set<S::Spill>, tables: u64, ids: Option<u64>) {
+    fn plan_phases(&self, set: &Set<F, S::Spill>, tables: u64, ids: Option<u64>) {
         let count = set.count();
         self.meter.plan(&[(Phase::Encode, count * tables), (Phase::Ids, ids.unwrap_or(0))]);
         if let Set::Spilled(_) = set {
@@ -235,14 +239,14 @@ impl<S: Storage> Pack<S> {
     }
 
     /// The set, its sum, and the ids if there are some.
-    fn set_of(&self, sorted: SortedRecords<S::Spill>) -> Result<SetOfRecords<S::Spill>> {
-        let in_memory = |set: Vec<u64>, spare| {
+    fn set_of(&self, sorted: SortedRecords<F, S::Spill>) -> Result<SetOfRecords<F, S::Spill>> {
+        let in_memory = |set: Vec<F>, spare| {
             let sum = sum_of(&set);
             (Set::Memory { set, spare }, sum)
         };
         match sorted {
             SortedRecords::Fingerprints(Sorted::Memory(set, spare)) => {
-                let (set, sum) = in_memory(set, spare);
+                let (set, sum) = in_memory(set, words(spare).unwrap_or_default());
                 Ok((set, sum, None))
             }
             SortedRecords::Pairs(Sorted::Memory(pairs, spare)) => {
@@ -252,32 +256,39 @@ impl<S: Storage> Pack<S> {
                 Ok((set, sum, Some(ids)))
             }
             SortedRecords::Fingerprints(Sorted::Runs(runs)) => {
-                let (in_runs, peak) = (8 * runs.len(), runs.peak_bytes);
+                let (in_runs, peak) = (F::BYTES as u64 * runs.len(), runs.peak_bytes);
                 let mut merged = Merged::new(&self.meter, self.storage.spill()?);
                 let (keys, sorted) = runs.merge(&mut |set| merged.push(set))?;
-                let (set, sum) = merged.finish(Buffers { keys, sorted }, peak, in_runs);
+                let buffers = match (words(keys), words(sorted)) {
+                    (Some(keys), Some(sorted)) => Buffers { keys, sorted },
+                    _ => self.buffers(),
+                };
+                let (set, sum) = merged.finish(buffers, peak, in_runs);
                 Ok((set, sum, None))
             }
             SortedRecords::Pairs(Sorted::Runs(runs)) => {
-                let (in_runs, peak) = (16 * runs.len(), runs.peak_bytes);
+                let (in_runs, peak) = (F::WithId::BYTES as u64 * runs.len(), runs.peak_bytes);
                 let mut merged = Merged::new(&self.meter, self.storage.spill()?);
                 let storage = &self.storage;
                 let merge =
                     PackedIds::merge(runs, &|| storage.spill(), &mut |set| merged.push(set));
                 let (ids, bytes) = merge?;
                 self.meter.wrote(bytes);
-                // As much as the pairs took, which are gone.
-                let buffer = || vec![0; self.capacity.max(LEAST_BUFFER)];
-                let buffers = Buffers { keys: buffer(), sorted: buffer() };
-                let (set, sum) = merged.finish(buffers, peak, in_runs + bytes);
+                let (set, sum) = merged.finish(self.buffers(), peak, in_runs + bytes);
                 Ok((set, sum, Some(ids)))
             }
         }
     }
 
+    /// Buffers that take as much as the records did, which are gone.
+    fn buffers(&self) -> Buffers {
+        let buffer = || vec![0; self.capacity.max(LEAST_BUFFER)];
+        Buffers { keys: buffer(), sorted: buffer() }
+    }
+
     /// Makes room for the routers of tables with blocks of so many bytes, and for what ids need to
     /// know of blocks.
-    fn reserve(&self, set: &mut Set<S::Spill>, block_bytes: u32, with_ids: bool) -> Result<()> {
+    fn reserve(&self, set: &mut Set<F, S::Spill>, block_bytes: u32, with_ids: bool) -> Result<()> {
         let Set::Spilled(spilled) = set else {
             return Ok(());
         };
@@ -300,4 +311,9 @@ impl<S: Storage> Pack<S> {
         spilled.limit(left);
         Ok(())
     }
+}
+
+/// The room of a list of words, if it is one: to take new memory costs as much as some of the sort.
+fn words<F: Fingerprint>(list: Vec<F>) -> Option<Vec<u64>> {
+    bytemuck::allocation::try_cast_vec(list).ok()
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::io;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -10,7 +11,10 @@ use crate::access::{Access, InDirectory};
 use crate::error::{Corruption, Error, Result};
 use crate::execution::Execution;
 use crate::files;
-use crate::format::{Defect, IdMapTag, MANIFEST_NAME, MAX_MANIFEST_BYTES, SkippedSection};
+use crate::fingerprint::Fingerprint;
+use crate::format::{
+    Defect, IdMapTag, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, SkippedSection,
+};
 use crate::ids::Ids;
 use crate::log::Follower;
 use crate::query::batch::Batch;
@@ -50,18 +54,23 @@ const OPEN_ATTEMPTS: usize = 10;
 /// assert_eq!(near[1], fpstore::Match { fingerprint: 0b0011, distance: 2 });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone)]
-pub struct Store {
-    shared: Arc<Shared>,
+pub struct Store<F: Fingerprint = u64> {
+    shared: Arc<Shared<F>>,
+}
+
+impl<F: Fingerprint> Clone for Store<F> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
 }
 
 /// What all clones of a store share.
-struct Shared {
+struct Shared<F: Fingerprint> {
     path: PathBuf,
     access: Access,
-    current: RwLock<Snapshot>,
+    current: RwLock<Snapshot<F>>,
     /// What was read of the logs. Held while the store is looked at anew.
-    logs: Mutex<Option<Follower>>,
+    logs: Mutex<Option<Follower<F>>>,
 }
 
 /// How to open a [`Store`].
@@ -72,17 +81,31 @@ struct Shared {
 /// let store = fpstore::OpenOptions::new().in_memory(true).open("pages.fps")?;
 /// # Ok::<(), fpstore::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OpenOptions {
+#[derive(Clone, Copy, Debug)]
+pub struct OpenOptions<F = u64> {
     in_memory: bool,
+    width: PhantomData<fn() -> F>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl OpenOptions {
     /// Maps the files.
     pub fn new() -> Self {
-        Self::default()
+        Self { in_memory: false, width: PhantomData }
     }
 
+    /// The same options, for fingerprints of another width: `OpenOptions::new().width::<[u64; 4]>()`.
+    pub fn width<F: Fingerprint>(self) -> OpenOptions<F> {
+        OpenOptions { in_memory: self.in_memory, width: PhantomData }
+    }
+}
+
+impl<F: Fingerprint> OpenOptions<F> {
     /// Whether to read all files into memory instead of mapping them. Takes as much memory as the
     /// files have bytes, and rules out SIGBUS.
     pub fn in_memory(mut self, in_memory: bool) -> Self {
@@ -94,9 +117,9 @@ impl OpenOptions {
     ///
     /// # Errors
     ///
-    /// [`Error::NotAStore`] if there is none, [`Error::Corrupt`] or [`Error::Unsupported`] for what
+    /// [`Error::NotAStore`] if there is none, [`Error::Width`] if its fingerprints have another width, [`Error::Corrupt`] or [`Error::Unsupported`] for what
     /// its files hold, [`Error::Io`] if they cannot be read.
-    pub fn open(self, path: impl AsRef<Path>) -> Result<Store> {
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Store<F>> {
         let path = path.as_ref();
         let access = if self.in_memory { Access::InMemory } else { Access::Mapped };
         let mut logs = None;
@@ -113,12 +136,12 @@ impl OpenOptions {
 
 /// Opens what stands at `path` now, with what is open of an `earlier` snapshot, and what was read of the
 /// logs before.
-fn open_current(
+fn open_current<F: Fingerprint>(
     path: &Path,
     access: Access,
-    earlier: Option<&Snapshot>,
-    logs: &mut Option<Follower>,
-) -> Result<Snapshot> {
+    earlier: Option<&Snapshot<F>>,
+    logs: &mut Option<Follower<F>>,
+) -> Result<Snapshot<F>> {
     let mut bytes = read_manifest(path)?;
     for _ in 1..OPEN_ATTEMPTS {
         let result = open_manifest(path, access, &bytes, earlier, logs);
@@ -152,13 +175,13 @@ fn open_current(
 }
 
 /// Opens what a manifest names.
-fn open_manifest(
+fn open_manifest<F: Fingerprint>(
     path: &Path,
     access: Access,
     bytes: &[u8],
-    earlier: Option<&Snapshot>,
-    logs: &mut Option<Follower>,
-) -> Result<Snapshot> {
+    earlier: Option<&Snapshot<F>>,
+    logs: &mut Option<Follower<F>>,
+) -> Result<Snapshot<F>> {
     let files = &InDirectory { path, access };
     let earlier = earlier.map(|snapshot| &snapshot.parts().base);
     let base = match earlier.filter(|base| base.bytes == bytes) {
@@ -190,7 +213,9 @@ impl Store {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         OpenOptions::new().open(path)
     }
+}
 
+impl<F: Fingerprint> Store<F> {
     /// The directory of the store.
     pub fn path(&self) -> &Path {
         &self.shared.path
@@ -198,7 +223,7 @@ impl Store {
 
     /// What the store holds, as of opening it or of the last [`refresh`](Self::refresh) of any of its clones.
     /// All queries are those of a [`Snapshot`]; the ones of the store ask its snapshot of that moment.
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> Snapshot<F> {
         self.shared.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -269,12 +294,21 @@ impl Store {
     /// # Errors
     ///
     /// As [`Snapshot::search`].
-    pub fn search(&self, fingerprint: u64, k: u32) -> Result<Vec<Match>> {
+    pub fn search(&self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
         self.snapshot().search(fingerprint, k)
     }
 
+    /// As [`Snapshot::nearest`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::search`].
+    pub fn nearest(&self, fingerprint: F, count: usize, max_k: u32) -> Result<Vec<Match<F>>> {
+        self.snapshot().nearest(fingerprint, count, max_k)
+    }
+
     /// As [`Snapshot::searcher`].
-    pub fn searcher(&self) -> Searcher {
+    pub fn searcher(&self) -> Searcher<F> {
         self.snapshot().searcher()
     }
 
@@ -283,28 +317,8 @@ impl Store {
     /// # Errors
     ///
     /// As [`Snapshot::search`].
-    pub fn any_within(&self, fingerprint: u64, k: u32) -> Result<bool> {
+    pub fn any_within(&self, fingerprint: F, k: u32) -> Result<bool> {
         self.snapshot().any_within(fingerprint, k)
-    }
-
-    /// As [`Snapshot::batch`].
-    pub fn batch(&self, k: u32) -> Batch {
-        self.snapshot().batch(k)
-    }
-
-    /// As [`Snapshot::self_join`].
-    pub fn self_join(&self, k: u32) -> Join {
-        self.snapshot().self_join(k)
-    }
-
-    /// As [`Snapshot::join`].
-    pub fn join(&self, other: impl Into<Snapshot>, k: u32) -> Join {
-        self.snapshot().join(other, k)
-    }
-
-    /// As [`Snapshot::clusters`].
-    pub fn clusters(&self, k: u32) -> Clustering {
-        self.snapshot().clusters(k)
     }
 
     /// As [`Snapshot::contains`].
@@ -312,7 +326,7 @@ impl Store {
     /// # Errors
     ///
     /// As [`Snapshot::contains`].
-    pub fn contains(&self, fingerprint: u64) -> Result<bool> {
+    pub fn contains(&self, fingerprint: F) -> Result<bool> {
         self.snapshot().contains(fingerprint)
     }
 
@@ -331,17 +345,17 @@ impl Store {
     /// # Errors
     ///
     /// As [`Snapshot::ids`].
-    pub fn ids(&self, fingerprint: u64) -> Result<Ids> {
+    pub fn ids(&self, fingerprint: F) -> Result<Ids> {
         self.snapshot().ids(fingerprint)
     }
 
     /// As [`Snapshot::iter`].
-    pub fn iter(&self) -> Iter {
+    pub fn iter(&self) -> Iter<F> {
         self.snapshot().iter()
     }
 
     /// As [`Snapshot::iter_with_ids`].
-    pub fn iter_with_ids(&self) -> IterWithIds {
+    pub fn iter_with_ids(&self) -> IterWithIds<F> {
         self.snapshot().iter_with_ids()
     }
 
@@ -371,33 +385,80 @@ impl Store {
     pub fn verify_with(&self, execution: &Execution) -> Result<VerifyReport> {
         self.snapshot().verify_with(execution)
     }
+
+    /// As [`Snapshot::batch`].
+    pub fn batch(&self, k: u32) -> Batch<F> {
+        self.snapshot().batch(k)
+    }
+
+    /// As [`Snapshot::self_join`].
+    pub fn self_join(&self, k: u32) -> Join<F> {
+        self.snapshot().self_join(k)
+    }
+
+    /// As [`Snapshot::join`].
+    pub fn join(&self, other: impl Into<Snapshot<F>>, k: u32) -> Join<F> {
+        self.snapshot().join(other, k)
+    }
+
+    /// As [`Snapshot::clusters`].
+    pub fn clusters(&self, k: u32) -> Clustering<F> {
+        self.snapshot().clusters(k)
+    }
 }
 
-impl From<Store> for Snapshot {
-    fn from(store: Store) -> Self {
+impl<F: Fingerprint> From<Store<F>> for Snapshot<F> {
+    fn from(store: Store<F>) -> Self {
         store.snapshot()
     }
 }
 
-impl From<&Store> for Snapshot {
-    fn from(store: &Store) -> Self {
+impl<F: Fingerprint> From<&Store<F>> for Snapshot<F> {
+    fn from(store: &Store<F>) -> Self {
         store.snapshot()
     }
 }
 
-impl fmt::Debug for Store {
+impl<F: Fingerprint> fmt::Debug for Store<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store").field("path", &self.path()).finish_non_exhaustive()
     }
 }
 
-impl IntoIterator for &Store {
-    type Item = Result<u64>;
-    type IntoIter = Iter;
+impl<F: Fingerprint> IntoIterator for &Store<F> {
+    type Item = Result<F>;
+    type IntoIter = Iter<F>;
 
-    fn into_iter(self) -> Iter {
+    fn into_iter(self) -> Iter<F> {
         self.iter()
     }
+}
+
+/// The width of the fingerprints of the store in the directory `path`, in bits: what [`OpenOptions::width`] must be. Reads
+/// the manifest only.
+///
+/// # Errors
+///
+/// [`Error::NotAStore`] if there is none, [`Error::Corrupt`] or [`Error::Unsupported`] for what its manifest holds,
+/// [`Error::Io`] if it cannot be read.
+///
+/// # Examples
+///
+/// ```
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("store");
+/// fpstore::Packer::new().width::<u128>().pack(&path, [7])?;
+/// assert_eq!(fpstore::width_of(&path)?, 128);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn width_of(path: impl AsRef<Path>) -> Result<u32> {
+    Ok(manifest_of(path.as_ref())?.bits.into())
+}
+
+/// What the manifest in the directory `path` says.
+pub(crate) fn manifest_of(path: &Path) -> Result<Manifest> {
+    let manifest = Manifest::decode(&read_manifest(path)?);
+    manifest.map_err(|defect| defect.in_file(&path.join(MANIFEST_NAME)))
 }
 
 /// Reads the manifest in the directory `path`.

@@ -1,12 +1,14 @@
 //! What a pack is to write.
 
+use std::marker::PhantomData;
 use std::time::SystemTime;
 
 use crate::design::Design;
 use crate::error::Result;
 use crate::execution::{Execution, budget};
+use crate::fingerprint::Fingerprint;
 use crate::format::Codec;
-use crate::plan::{Layout, LayoutOptions, Objective, Planner};
+use crate::plan::{IndexLayout, LayoutOptions, Objective, Planner};
 
 /// Writes a set of fingerprints as a compressed store.
 ///
@@ -30,13 +32,14 @@ use crate::plan::{Layout, LayoutOptions, Objective, Planner};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Packer {
+pub struct Packer<F = u64> {
     pub(super) layout: LayoutOptions,
     pub(super) objective: Objective,
     pub(super) replace: bool,
     pub(super) append: bool,
     pub(super) append_at: Option<SystemTime>,
     pub(super) execution: Execution,
+    pub(super) width: PhantomData<fn() -> F>,
 }
 
 impl Default for Packer {
@@ -57,9 +60,19 @@ impl Packer {
             append: false,
             append_at: None,
             execution: Execution::new(),
+            width: PhantomData,
         }
     }
 
+    /// The same options, for fingerprints of another width: `Packer::new().width::<[u64; 4]>()`. Only fingerprints of 64
+    /// bits can have [tables](Self::design); others have a base and [parts](Self::parts).
+    pub fn width<F: Fingerprint>(self) -> Packer<F> {
+        let Self { layout, objective, replace, append, append_at, execution, .. } = self;
+        Packer { layout, objective, replace, append, append_at, execution, width: PhantomData }
+    }
+}
+
+impl<F: Fingerprint> Packer<F> {
     /// The tables to write. Where none are given a [`Planner`] chooses one to four for the set and
     /// the radius, with the shipped constants: the same on every machine.
     pub fn design(mut self, design: Design) -> Self {
@@ -67,7 +80,16 @@ impl Packer {
         self
     }
 
-    /// The Hamming radius, in bits, that queries will mostly ask for; 0 to 64. It is remembered,
+    /// In place of tables one *base*, which holds every fingerprint once, and so many tables of parts of their bits, with
+    /// the number of a row for each: the index of Norouzi, Punjani and Fleet, *Fast search in Hamming space with multi-index
+    /// hashing* (CVPR 2012). 0 writes the base alone, which searches scan. Up to one part for 6 bits. For fingerprints of
+    /// another width than 64 bits that is the only way, and the number is chosen for the radius where it is left open.
+    pub fn parts(mut self, parts: u16) -> Self {
+        self.layout.parts = Some(parts);
+        self
+    }
+
+    /// The Hamming radius, in bits, that queries will mostly ask for; 0 to the width. It is remembered,
     /// the planner chooses for it, and it limits nothing.
     pub fn radius(mut self, radius: u32) -> Self {
         self.layout.radius = radius;
@@ -132,7 +154,7 @@ impl Packer {
     }
 
     pub(super) fn check_options(&self) -> Result<()> {
-        self.layout.check()?;
+        self.layout.check(F::BITS)?;
         budget::check(self.execution.memory_limit(), "a pack needs")?;
         self.execution.check_threads()
     }
@@ -143,9 +165,12 @@ impl Packer {
         &self,
         count: u64,
         sample: impl FnOnce(Planner) -> Result<Planner>,
-    ) -> Result<(Layout, Planner)> {
+    ) -> Result<(IndexLayout, Planner)> {
         let planner = self.layout.planner(count, self.objective).costs(*self.execution.cost());
+        if let Some(parts) = self.layout.part_count(F::BITS, count) {
+            return Ok((IndexLayout::Parts(parts), planner));
+        }
         let planner = if self.layout.is_open() { sample(planner)? } else { planner };
-        Ok((self.layout.choose(&planner)?, planner))
+        Ok((IndexLayout::Tables(self.layout.choose(&planner)?), planner))
     }
 }

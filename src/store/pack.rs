@@ -5,17 +5,18 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::open::Store;
+use super::open::OpenOptions;
 use super::options::Packer;
 use super::session::PackSession;
 use super::summary::PackSummary;
 use super::target::{self, Target};
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 
 /// Fingerprints that are taken from an iterator together.
 const PIECE: usize = 1 << 13;
 
-impl Packer {
+impl<F: Fingerprint> Packer<F> {
     /// Checks options and output without writing anything, so that a long input need not be read in
     /// vain.
     ///
@@ -33,7 +34,7 @@ impl Packer {
         }
         if self.append {
             // What is no store is not locked, and nothing is created there.
-            drop(Store::open(path.as_ref())?);
+            drop(OpenOptions::new().width::<F>().open(path.as_ref())?);
         }
         target::check(path.as_ref(), self.replace || self.append)
     }
@@ -52,14 +53,14 @@ impl Packer {
     /// # Errors
     ///
     /// [`Error::InvalidOption`] before anything else; [`Error::Exists`] and [`Error::Foreign`]
-    /// where the output is taken; where it is [appended](Packer::append) to a store those of [`Store::open`],
+    /// where the output is taken; where it is [appended](Packer::append) to a store those of [`Store::open`](crate::Store::open),
     /// [`Error::Unflushed`] and [`Error::MixedIds`]; [`Error::Busy`] while another process writes there; [`Error::Io`]
     /// where the file system refuses, for instance on a full disk; [`Error::Cancelled`] if it was
     /// [asked to stop](crate::Execution::cancel). What was written is removed again.
     pub fn pack(
         &self,
         path: impl AsRef<Path>,
-        fingerprints: impl IntoIterator<Item = impl Borrow<u64>>,
+        fingerprints: impl IntoIterator<Item = impl Borrow<F>>,
     ) -> Result<PackSummary> {
         let mut session = self.start(path)?;
         let mut piece = Vec::with_capacity(PIECE);
@@ -96,7 +97,7 @@ impl Packer {
     pub fn pack_with_ids(
         &self,
         path: impl AsRef<Path>,
-        pairs: impl IntoIterator<Item = (u64, u64)>,
+        pairs: impl IntoIterator<Item = (F, u64)>,
     ) -> Result<PackSummary> {
         let mut session = self.start(path)?;
         let mut piece = Vec::with_capacity(PIECE);
@@ -117,7 +118,7 @@ impl Packer {
     /// # Errors
     ///
     /// As [`Self::pack`], as far as options and output go. Nothing is created yet.
-    pub fn start(&self, path: impl AsRef<Path>) -> Result<PackSession> {
+    pub fn start(&self, path: impl AsRef<Path>) -> Result<PackSession<F>> {
         self.check_target(path.as_ref())?;
         PackSession::new(self.clone(), path.as_ref())
     }

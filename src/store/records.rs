@@ -1,32 +1,34 @@
 //! What a pack takes: fingerprints, or pairs of a fingerprint and an id.
 
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
+use crate::record::Record;
 use crate::sort::{Create, Sorted, Sorter, Spill};
 
 /// Takes records, of one kind.
-pub(super) enum Records<F> {
+pub(super) enum Records<F: Fingerprint, T> {
     /// Nothing came so far.
     None,
-    Fingerprints(Sorter<u64, F>),
-    Pairs(Sorter<[u64; 2], F>),
+    Fingerprints(Sorter<F, T>),
+    Pairs(Sorter<F::WithId, T>),
 }
 
 /// All records, sorted.
-pub(super) enum SortedRecords<F> {
-    Fingerprints(Sorted<u64, F>),
-    Pairs(Sorted<[u64; 2], F>),
+pub(super) enum SortedRecords<F: Fingerprint, T> {
+    Fingerprints(Sorted<F, T>),
+    Pairs(Sorted<F::WithId, T>),
 }
 
-impl<F: Spill> Records<F> {
-    /// Gets ready for records with ids or without, with room for `capacity` fingerprints, twice.
+impl<F: Fingerprint, T: Spill> Records<F, T> {
+    /// Gets ready for records with ids or without, with room for `capacity` words, twice.
     ///
     /// # Errors
     ///
     /// [`Error::MixedIds`] if others came before.
     pub(super) fn admit(&mut self, with_ids: bool, capacity: usize) -> Result<()> {
         match (&self, with_ids) {
-            (Records::None, false) => *self = Records::Fingerprints(Sorter::new(capacity)),
-            (Records::None, true) => *self = Records::Pairs(Sorter::new(capacity / 2)),
+            (Records::None, false) => *self = Records::Fingerprints(sorter(capacity)),
+            (Records::None, true) => *self = Records::Pairs(sorter(capacity)),
             (Records::Fingerprints(_), false) | (Records::Pairs(_), true) => {}
             _ => {
                 return Err(Error::MixedIds);
@@ -36,7 +38,7 @@ impl<F: Spill> Records<F> {
     }
 
     /// Makes room; gives the bytes written.
-    pub(super) fn spill(&mut self, create: Create<'_, F>) -> Result<u64> {
+    pub(super) fn spill(&mut self, create: Create<'_, T>) -> Result<u64> {
         match self {
             Records::None => Ok(0),
             Records::Fingerprints(sorter) => sorter.spill(create),
@@ -45,11 +47,16 @@ impl<F: Spill> Records<F> {
     }
 
     /// Sorts what is there.
-    pub(super) fn finish(self, create: Create<'_, F>) -> Result<SortedRecords<F>> {
+    pub(super) fn finish(self, create: Create<'_, T>) -> Result<SortedRecords<F, T>> {
         Ok(match self {
             Records::None => SortedRecords::Fingerprints(Sorted::Memory(Vec::new(), Vec::new())),
             Records::Fingerprints(sorter) => SortedRecords::Fingerprints(sorter.finish(create)?),
             Records::Pairs(sorter) => SortedRecords::Pairs(sorter.finish(create)?),
         })
     }
+}
+
+/// A sorter with room for so many words, twice.
+fn sorter<R: Record, T: Spill>(words: usize) -> Sorter<R, T> {
+    Sorter::new(words / R::BYTES.div_ceil(size_of::<u64>()))
 }

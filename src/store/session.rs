@@ -14,6 +14,7 @@ use super::standing::Standing;
 use super::summary::PackSummary;
 use super::target::Target;
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 use crate::format::IdMapTag;
 use crate::storage::Directory;
 
@@ -36,22 +37,22 @@ const PIECE: usize = 1 << 13;
 /// assert_eq!((summary.read, summary.distinct), (4, 3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct PackSession {
-    state: State,
+pub struct PackSession<F: Fingerprint = u64> {
+    state: State<F>,
     pool: Arc<ThreadPool>,
 }
 
 /// Whether a session can go on.
-enum State {
-    Open(Box<Open>),
+enum State<F: Fingerprint> {
+    Open(Box<Open<F>>),
     /// A call has failed, or a callback has panicked: all that was written is gone.
     Ended,
 }
 
 /// What a session has.
-struct Open {
+struct Open<F: Fingerprint> {
     // Goes first: the directory goes only if it is empty.
-    intake: Intake<Directory>,
+    intake: Intake<F, Directory>,
     /// Since something was written there.
     output: Option<Output>,
 }
@@ -62,7 +63,7 @@ struct Output {
     target: Target,
 }
 
-impl Open {
+impl<F: Fingerprint> Open<F> {
     /// Locks and clears the output, unless that is done.
     fn take_output(&mut self) -> Result<&Output> {
         if self.output.is_none() {
@@ -74,9 +75,9 @@ impl Open {
     }
 }
 
-impl PackSession {
+impl<F: Fingerprint> PackSession<F> {
     /// A session whose output was checked.
-    pub(super) fn new(packer: Packer, path: &Path) -> Result<Self> {
+    pub(super) fn new(packer: Packer<F>, path: &Path) -> Result<Self> {
         let pool = packer.execution.start_pool()?;
         let storage = Directory::new(path, packer.execution.scratch());
         let capacity = capacity(packer.execution.memory_limit(), pool.current_num_threads(), 0);
@@ -90,7 +91,7 @@ impl PackSession {
     ///
     /// As [`Packer::pack`]. After an error nothing more is taken, and
     /// [`finish`](Self::finish) fails.
-    pub fn extend(&mut self, fingerprints: &[u64]) -> Result<()> {
+    pub fn extend(&mut self, fingerprints: &[F]) -> Result<()> {
         let mut rest = fingerprints;
         self.take(false, &mut |intake| {
             rest = intake.fill(rest);
@@ -105,12 +106,12 @@ impl PackSession {
     ///
     /// As [`Self::extend`]; [`Error::MixedIds`] where [`Self::extend`] was called before: all
     /// fingerprints of a pack have ids, or none.
-    pub fn extend_with_ids(&mut self, pairs: &[(u64, u64)]) -> Result<()> {
+    pub fn extend_with_ids(&mut self, pairs: &[(F, u64)]) -> Result<()> {
         let mut piece = Vec::new();
         // Once without any: that decides that there are ids.
         for pairs in pairs.chunks(PIECE).chain(pairs.is_empty().then_some(pairs)) {
             piece.clear();
-            piece.extend(pairs.iter().map(|&(fingerprint, id)| [fingerprint, id]));
+            piece.extend(pairs.iter().map(|&(fingerprint, id)| fingerprint.with_id(id)));
             let mut rest = &piece[..];
             self.take(true, &mut |intake| {
                 rest = intake.fill_pairs(rest);
@@ -141,7 +142,7 @@ impl PackSession {
     fn take(
         &mut self,
         with_ids: bool,
-        fill: &mut dyn FnMut(&mut Intake<Directory>) -> bool,
+        fill: &mut dyn FnMut(&mut Intake<F, Directory>) -> bool,
     ) -> Result<()> {
         // Stays so after an error, or a panic of a callback: what was written goes with `open`.
         let State::Open(mut open) = mem::replace(&mut self.state, State::Ended) else {
@@ -201,7 +202,7 @@ impl PackSession {
     }
 }
 
-impl std::fmt::Debug for PackSession {
+impl<F: Fingerprint> std::fmt::Debug for PackSession<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PackSession").finish_non_exhaustive()
     }

@@ -77,17 +77,11 @@ impl Standing {
 pub(crate) fn named(manifest: &Manifest) -> impl Iterator<Item = String> {
     let with_file = manifest.deletions.iter().filter(|entry| entry.file_bytes > 0);
     let deletions = with_file.map(|entry| format::deletions_name(entry.segment));
-    manifest.segments.iter().flat_map(files_of).chain(deletions)
+    manifest.segments.iter().flat_map(|segment| segment.file_names()).chain(deletions)
 }
 
 /// Whether this is the name of a log that may hold what the segments of a manifest do not.
 pub(crate) fn is_open_log(name: &str, manifest: &Manifest) -> bool {
     let first = manifest.log.map(|log| log.first_log);
     format::log_number(name).zip(first).is_some_and(|(number, first)| number >= first)
-}
-
-/// The names of the files of a segment.
-fn files_of(segment: &format::SegmentEntry) -> Vec<String> {
-    let tables = (0..segment.tables.len()).map(|table| format::table_name(segment.number, table));
-    tables.chain(segment.ids.as_ref().map(|_| format::ids_name(segment.number))).collect()
 }

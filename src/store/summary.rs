@@ -1,7 +1,7 @@
 //! What a pack says of itself.
 
 use crate::design::Design;
-use crate::plan::Planner;
+use crate::plan::{IndexLayout, Planner};
 use crate::segment::PackTimes;
 use crate::table::TableStats;
 
@@ -19,12 +19,9 @@ pub struct PackSummary {
     pub id_bytes: u64,
     /// Bytes of all files.
     pub bytes: u64,
-    /// The tables.
+    /// The tables; none where there is a base.
     pub tables: Vec<TableStats>,
-    /// The design of the tables, given or chosen.
-    pub design: Design,
-    /// Bytes per block, given or chosen.
-    pub block_bytes: u32,
+    pub(super) layout: IndexLayout,
     /// Predicts what other designs would take for this set. It knows the options of the packer and,
     /// where something was left to choose, a sample of the set; it looks at those designs and sizes
     /// that the packer had to choose from.
@@ -33,4 +30,30 @@ pub struct PackSummary {
     pub temporary_bytes: u64,
     /// What took how long.
     pub times: PackTimes,
+}
+
+impl PackSummary {
+    /// The design of the tables, given or chosen; `None` where there is a base.
+    pub fn design(&self) -> Option<&Design> {
+        match &self.layout {
+            IndexLayout::Tables(layout) => Some(&layout.design),
+            IndexLayout::Parts(_) => None,
+        }
+    }
+
+    /// Bytes per block, given or chosen; `None` where there is a base.
+    pub fn block_bytes(&self) -> Option<u32> {
+        match &self.layout {
+            IndexLayout::Tables(layout) => Some(layout.block_bytes),
+            IndexLayout::Parts(_) => None,
+        }
+    }
+
+    /// The number of part tables, given or chosen; `None` where there are tables.
+    pub fn parts(&self) -> Option<u16> {
+        match self.layout {
+            IndexLayout::Tables(_) => None,
+            IndexLayout::Parts(parts) => Some(parts),
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::view::TailView;
 use super::writer::TailWriter;
+use crate::fingerprint::Fingerprint;
 use crate::format::{Change, Operation};
 
 /// Insertions that a further tail has room for, at least and at most.
@@ -9,25 +10,25 @@ const LEAST: usize = 1 << 10;
 const MOST: usize = 1 << 20;
 
 /// The operations of one log.
-pub(crate) struct Generation {
+pub(crate) struct Generation<F: Fingerprint = u64> {
     /// All but the last are full.
-    tails: Vec<TailWriter>,
+    tails: Vec<TailWriter<F>>,
 }
 
-impl Generation {
+impl<F: Fingerprint> Generation<F> {
     /// None so far; the first will have this sequence. There will be some `expected` insertions.
     pub(crate) fn new(first_sequence: u64, expected: usize) -> Self {
         Self { tails: vec![TailWriter::new(first_sequence, expected.clamp(1, MOST))] }
     }
 
     /// Adds operations.
-    pub(crate) fn push(&mut self, mut operations: &[Operation]) {
+    pub(crate) fn push(&mut self, mut operations: &[Operation<F>]) {
         while !operations.is_empty() {
             let records = self.records() as usize;
             let next_sequence = self.next_sequence();
             let Some(last) = self.tails.last_mut() else { return };
             let mut room = last.room();
-            let fits = |operation: &&Operation| {
+            let fits = |operation: &&Operation<F>| {
                 let takes = usize::from(operation.change == Change::Insert);
                 room >= takes && {
                     room -= takes;
@@ -65,7 +66,7 @@ impl Generation {
     }
 
     /// What stands there now, the older first.
-    pub(crate) fn views(&self) -> impl Iterator<Item = TailView> {
+    pub(crate) fn views(&self) -> impl Iterator<Item = TailView<F>> {
         self.tails.iter().map(TailWriter::view)
     }
 }

@@ -1,32 +1,41 @@
-//! Finds the records near a fingerprint: by one of four parts of 16 bits that hardly differs.
+//! Finds the records near a fingerprint: by one of four parts, of 16 bits where a fingerprint has 64, that hardly
+//! differs.
 //!
 //! A list per part and prefix of it, in lines of the cache with five records each, so that adding a
 //! record touches two lines per part, and a list of ten is read by three misses.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use std::marker::PhantomData;
+
 use super::pages::Pages;
+use crate::fingerprint::{Fingerprint, first_word};
+use crate::flips;
 
 /// Parts of a fingerprint.
 const PARTS: usize = 4;
-const PART_BITS: u32 = u64::BITS / PARTS as u32;
+/// Bits of a prefix of a part, at most.
+const MOST_BITS: u32 = 20;
 /// Records of a line.
 const SLOTS: usize = 5;
 /// Where the numbers of the records begin in a line, two in each word; the last one shares its word
 /// with the number of the next line.
 const NUMBERS: usize = SLOTS;
 
-/// A line: fingerprints, the numbers of their records from 1 on, and that of the line behind it, from
-/// 1 on.
-type Line = [AtomicU64; 8];
+/// A line: the first words of fingerprints, the numbers of their records from 1 on, and that of the line behind it, from
+/// 1 on. It fills a line of the cache.
+#[derive(Default)]
+#[repr(align(32))]
+struct Line([AtomicU64; 8]);
 
 /// The lists.
-pub(super) struct Index {
+pub(super) struct Index<F> {
     /// Bits of the prefix of a part.
     bits: u32,
     /// For each part and prefix the number of the first line, from 1 on.
     heads: Box<[AtomicU64]>,
-    lines: Pages<8>,
+    lines: Pages<Line>,
+    width: PhantomData<F>,
 }
 
 /// Where the next line goes; for the one who writes.
@@ -35,56 +44,58 @@ pub(super) struct IndexEnd {
     lines: usize,
 }
 
-impl Index {
+impl<F: Fingerprint> Index<F> {
+    const PART_BITS: u32 = F::BITS / PARTS as u32;
+
     /// An index of at most so many records.
     pub(super) fn new(capacity: usize) -> Self {
-        let bits = capacity.max(4).ilog2().saturating_sub(2).min(PART_BITS);
+        let bits = capacity.max(4).ilog2().saturating_sub(2).min(Self::PART_BITS).min(MOST_BITS);
         let lists = PARTS << bits;
         // Each list begins a line, and all others are full.
         let lines = (PARTS * capacity).div_ceil(SLOTS) + lists.min(PARTS * capacity);
         let heads = (0..lists).map(|_| AtomicU64::new(0)).collect();
-        Self { bits, heads, lines: Pages::new(lines) }
+        Self { bits, heads, lines: Pages::new(lines), width: PhantomData }
     }
 
     /// The list of a part of a fingerprint.
     #[inline]
-    fn list(&self, part: usize, fingerprint: u64) -> usize {
-        let of_part =
-            (fingerprint << (PART_BITS as usize * part)).checked_shr(u64::BITS - self.bits);
-        part << self.bits | of_part.unwrap_or(0) as usize
+    fn list(&self, part: usize, fingerprint: F) -> usize {
+        part << self.bits | fingerprint.bits(Self::PART_BITS * part as u32, self.bits) as usize
     }
 
     /// Adds a record; `false` if there is no room. Only one thread may do this at a time.
-    pub(super) fn add(&self, fingerprint: u64, record: u32, end: &mut IndexEnd) -> bool {
+    pub(super) fn add(&self, fingerprint: F, record: u32, end: &mut IndexEnd) -> bool {
         (0..PARTS).all(|part| self.add_to(self.list(part, fingerprint), fingerprint, record, end))
     }
 
-    fn add_to(&self, list: usize, fingerprint: u64, record: u32, end: &mut IndexEnd) -> bool {
+    fn add_to(&self, list: usize, fingerprint: F, record: u32, end: &mut IndexEnd) -> bool {
         let head = self.heads[list].load(Ordering::Relaxed) as usize;
         if let Some(line) = head.checked_sub(1).and_then(|number| self.lines.get(number)) {
             let free = (0..SLOTS).find(|&slot| number_at(line, slot, Ordering::Relaxed) == 0);
             if let Some(slot) = free {
-                put(line, slot, fingerprint, record);
+                put(line, slot, first_word(fingerprint), record);
                 return true;
             }
         }
         let Some(line) = self.lines.get_or_grow(end.lines) else { return false };
         end.lines += 1;
-        line[NUMBERS + 2].store((head as u64) << 32, Ordering::Relaxed);
-        put(line, 0, fingerprint, record);
+        line.0[NUMBERS + 2].store((head as u64) << 32, Ordering::Relaxed);
+        put(line, 0, first_word(fingerprint), record);
         self.heads[list].store(end.lines as u64, Ordering::Release);
         true
     }
 
-    /// Gives the records within `k` of `fingerprint` to `found`, some perhaps several times; `false`, whatever
-    /// was found, if looking at all of `records` is less work.
+    /// Gives the records whose first words are within `k` of that of `fingerprint`, and some part of which is near
+    /// enough that they may be, to `found`, some perhaps several times; `false`, whatever was found, if looking at all
+    /// of `records` is less work.
     pub(super) fn search(
         &self,
-        fingerprint: u64,
+        fingerprint: F,
         k: u32,
         records: u32,
-        mut found: impl FnMut(u32, u64),
+        mut found: impl FnMut(u32),
     ) -> bool {
+        let word = first_word(fingerprint);
         // A line takes as long as some records that are read in order.
         let mut lines_left = 8 + records / 8;
         for part in 0..PARTS as u32 {
@@ -101,17 +112,17 @@ impl Index {
                     for slot in 0..SLOTS {
                         let number = number_at(line, slot, Ordering::Acquire);
                         let Some(record) = number.checked_sub(1) else { break };
-                        let stored = line[slot].load(Ordering::Relaxed);
-                        if (stored ^ fingerprint).count_ones() <= k {
-                            found(record, stored);
+                        let stored = line.0[slot].load(Ordering::Relaxed);
+                        if (stored ^ word).count_ones() <= k {
+                            found(record);
                         }
                     }
-                    next = (line[NUMBERS + 2].load(Ordering::Relaxed) >> 32) as usize;
+                    next = (line.0[NUMBERS + 2].load(Ordering::Relaxed) >> 32) as usize;
                     lines_left = lines_left.saturating_sub(1);
                 }
                 lines_left > 0
             };
-            if !with_flips(self.bits, threshold, 0, 0, &mut look) {
+            if !flips::up_to(self.bits, threshold, &mut look) {
                 return false;
             }
         }
@@ -124,32 +135,17 @@ impl Index {
     }
 }
 
-/// Calls `look` with all ways to flip up to `flips` of the bits from `from` up to `bits`, besides those in
-/// `flipped`, up to where it says no.
-fn with_flips(
-    bits: u32,
-    flips: u32,
-    from: u32,
-    flipped: usize,
-    look: &mut impl FnMut(usize) -> bool,
-) -> bool {
-    look(flipped)
-        && (flips == 0
-            || (from..bits)
-                .all(|bit| with_flips(bits, flips - 1, bit + 1, flipped | 1 << bit, look)))
-}
-
 /// The number of the record in a slot, from 1 on; 0 if there is none.
 #[inline]
 fn number_at(line: &Line, slot: usize, ordering: Ordering) -> u32 {
-    (line[NUMBERS + slot / 2].load(ordering) >> (32 * (slot % 2))) as u32
+    (line.0[NUMBERS + slot / 2].load(ordering) >> (32 * (slot % 2))) as u32
 }
 
 /// Fills a slot. Who sees its number sees the fingerprint too.
 #[inline]
-fn put(line: &Line, slot: usize, fingerprint: u64, record: u32) {
-    line[slot].store(fingerprint, Ordering::Relaxed);
-    let word = &line[NUMBERS + slot / 2];
+fn put(line: &Line, slot: usize, first_word: u64, record: u32) {
+    line.0[slot].store(first_word, Ordering::Relaxed);
+    let word = &line.0[NUMBERS + slot / 2];
     let number = (u64::from(record) + 1) << (32 * (slot % 2));
     word.store(word.load(Ordering::Relaxed) | number, Ordering::Release);
 }

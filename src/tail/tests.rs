@@ -96,7 +96,7 @@ fn a_full_tail_has_no_room_and_holds_all() {
     // All in one list of each part.
     let same = |id| Operation { change: Change::Insert, fingerprint: 5, id, window: 0 };
     for capacity in [1usize, 2, 3, 5, 64, 1000, 3000] {
-        let mut writer = TailWriter::new(1, capacity);
+        let mut writer = TailWriter::<u64>::new(1, capacity);
         for id in 0..capacity as u64 {
             assert_eq!(writer.room() as u64, capacity as u64 - id);
             writer.push(&[same(id)]);

@@ -5,20 +5,21 @@ use std::sync::Arc;
 
 use super::hidden::Hidden;
 use super::records::{Tail, TailRecord};
+use crate::fingerprint::Fingerprint;
 use crate::format::{Deletion, Scope};
 
 /// The first operations of a tail.
 #[derive(Clone)]
-pub(crate) struct TailView {
-    tail: Arc<Tail>,
+pub(crate) struct TailView<F: Fingerprint = u64> {
+    tail: Arc<Tail<F>>,
     operations: u64,
     records: u32,
     /// Only insertions with a window in this range are seen.
     windows: Range<u64>,
 }
 
-impl TailView {
-    pub(super) fn new(tail: Arc<Tail>, operations: u64, records: u32) -> Self {
+impl<F: Fingerprint> TailView<F> {
+    pub(super) fn new(tail: Arc<Tail<F>>, operations: u64, records: u32) -> Self {
         Self { tail, operations, records, windows: 0..u64::MAX }
     }
 
@@ -49,7 +50,7 @@ impl TailView {
     }
 
     /// Whether a record is of the windows, and not deleted later in this tail.
-    fn is_alive(&self, record: &TailRecord) -> bool {
+    fn is_alive(&self, record: &TailRecord<F>) -> bool {
         self.windows.contains(&record.window)
             && !(self.has_deletions()
                 && self.tail.any_deletion(record.fingerprint, |deletion| {
@@ -59,8 +60,8 @@ impl TailView {
     }
 
     /// Gives the insertions that hold and are within `k` of `fingerprint`, some perhaps several times.
-    pub(crate) fn search(&self, fingerprint: u64, k: u32, found: &mut dyn FnMut(TailRecord)) {
-        self.tail.search(fingerprint, k, self.records, &mut |number, _| {
+    pub(crate) fn search(&self, fingerprint: F, k: u32, found: &mut dyn FnMut(TailRecord<F>)) {
+        self.tail.search(fingerprint, k, self.records, &mut |number| {
             if let Some(record) = self.tail.record(number).filter(|record| self.is_alive(record)) {
                 found(record);
             }
@@ -68,20 +69,20 @@ impl TailView {
     }
 
     /// All insertions that hold, in their order.
-    pub(crate) fn records(&self) -> impl Iterator<Item = TailRecord> {
+    pub(crate) fn records(&self) -> impl Iterator<Item = TailRecord<F>> {
         let records = (0..self.records).filter_map(|number| self.tail.record(number));
         records.filter(|record| self.is_alive(record))
     }
 
     /// Whether anything is deleted of `fingerprint` that was written before this tail.
-    pub(crate) fn touches(&self, fingerprint: u64) -> bool {
+    pub(crate) fn touches(&self, fingerprint: F) -> bool {
         self.has_deletions()
             && self.tail.any_deletion(fingerprint, |deletion| deletion.operation < self.operations)
     }
 
     /// Whether a pair that was written before this tail is deleted; without an id, whether all of its
     /// fingerprint is.
-    pub(crate) fn deletes(&self, fingerprint: u64, id: Option<u64>) -> bool {
+    pub(crate) fn deletes(&self, fingerprint: F, id: Option<u64>) -> bool {
         self.has_deletions()
             && self.tail.any_deletion(fingerprint, |deletion| {
                 deletion.operation < self.operations
@@ -90,7 +91,7 @@ impl TailView {
     }
 
     /// What is hidden of a fingerprint that was written before this tail.
-    pub(crate) fn hides(&self, fingerprint: u64) -> Hidden {
+    pub(crate) fn hides(&self, fingerprint: F) -> Hidden {
         let mut ids = Vec::new();
         let is_whole = self.tail.any_deletion(fingerprint, |deletion| {
             let counts = deletion.operation < self.operations;
@@ -109,12 +110,12 @@ impl TailView {
     }
 
     /// The deletions, ascending, of each fingerprint and scope the last.
-    pub(crate) fn deletions(&self) -> Vec<Deletion> {
+    pub(crate) fn deletions(&self) -> Vec<Deletion<F>> {
         if !self.has_deletions() {
             return Vec::new();
         }
         let all = self.tail.deletions().into_iter();
-        let mut all: Vec<Deletion> = all
+        let mut all: Vec<Deletion<F>> = all
             .filter(|(_, deletion)| deletion.operation < self.operations)
             .map(|(fingerprint, deletion)| Deletion {
                 fingerprint,

@@ -7,17 +7,18 @@ use super::index::{Index, IndexEnd};
 use super::pages::Pages;
 use super::records::{Tail, TailDeletion};
 use super::view::TailView;
+use crate::fingerprint::{Fingerprint, share};
 use crate::format::{Change, Operation, Scope};
 
 /// Writes a tail; there is one for each.
-pub(crate) struct TailWriter {
-    tail: Arc<Tail>,
+pub(crate) struct TailWriter<F: Fingerprint> {
+    tail: Arc<Tail<F>>,
     operations: u64,
     records: u32,
     end: IndexEnd,
 }
 
-impl TailWriter {
+impl<F: Fingerprint> TailWriter<F> {
     /// An empty tail with room for `capacity` insertions, whose first operation has this sequence.
     pub(crate) fn new(first_sequence: u64, capacity: usize) -> Self {
         let capacity = capacity.clamp(1, u32::MAX as usize - 1);
@@ -57,7 +58,7 @@ impl TailWriter {
     }
 
     /// Adds operations, which are seen together. There is [room](Self::room) for them.
-    pub(crate) fn push(&mut self, operations: &[Operation]) {
+    pub(crate) fn push(&mut self, operations: &[Operation<F>]) {
         for operation in operations {
             let number = self.operations;
             match operation.change {
@@ -73,10 +74,11 @@ impl TailWriter {
         }
     }
 
-    fn insert(&mut self, operation: &Operation, number: u64) {
+    fn insert(&mut self, operation: &Operation<F>, number: u64) {
         let Operation { fingerprint, id, window, .. } = *operation;
         let Some(record) = self.tail.records.get_or_grow(self.records as usize) else { return };
-        for (word, value) in record.iter().zip([fingerprint, id, window, number]) {
+        share(fingerprint, &record.fingerprint);
+        for (word, value) in record.words.iter().zip([id, window, number]) {
             word.store(value, Ordering::Relaxed);
         }
         // Its slot makes the words above visible.
@@ -84,14 +86,14 @@ impl TailWriter {
         self.records += 1;
     }
 
-    fn delete(&mut self, fingerprint: u64, scope: Scope, operation: u64) {
+    fn delete(&mut self, fingerprint: F, scope: Scope, operation: u64) {
         let deletions = self.tail.deletions.write();
         let mut deletions = deletions.unwrap_or_else(PoisonError::into_inner);
         deletions.entry(fingerprint).or_default().push(TailDeletion { operation, scope });
     }
 
     /// What stands there now.
-    pub(crate) fn view(&self) -> TailView {
+    pub(crate) fn view(&self) -> TailView<F> {
         TailView::new(Arc::clone(&self.tail), self.operations, self.records)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use super::core::{Back, Core};
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::format::{MANIFEST_TEMPORARY, Manifest};
 use crate::segment::{NewFiles, PackTimes};
 use crate::snapshot::parts::Base;
@@ -20,7 +21,7 @@ struct Counted {
     written: u64,
 }
 
-impl<S: Storage> Core<S> {
+impl<F: Fingerprint, S: Storage> Core<F, S> {
     /// Commits an edit, with the files that it needs, behind which segments hold so many of the oldest logs. What is seen
     /// changes with it.
     ///

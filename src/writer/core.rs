@@ -12,6 +12,7 @@ use super::signals::{Signals, Task};
 use super::slowing::{self, LEAST_DELAY, MOST_DELAY};
 use crate::error::{Error, Result, Unsupported};
 use crate::execution::Execution;
+use crate::fingerprint::Fingerprint;
 use crate::format::{Change, LogTag, MANIFEST_NAME, Operation, RecordShape};
 use crate::log::{FollowedLog, Follower, LogWriter, keep_log};
 use crate::query::search::Searcher;
@@ -28,7 +29,7 @@ pub(super) const MOST_TOGETHER: usize = 1 << 15;
 ///
 /// Locks are taken in the order merging, flushing, log, back, front; nobody writes to the disk with the front locked. (A
 /// search of [`Core::search_and_insert`] may read it there: that is what keeps others from writing in between.)
-pub(super) struct Core<S: Storage> {
+pub(super) struct Core<F: Fingerprint, S: Storage> {
     pub(super) path: PathBuf,
     pub(super) storage: Arc<S>,
     pub(super) settings: Settings,
@@ -39,7 +40,7 @@ pub(super) struct Core<S: Storage> {
     pub(super) capacity: usize,
     /// How segments are written.
     pub(super) execution: Execution,
-    front: Mutex<Front>,
+    front: Mutex<Front<F>>,
     log: Mutex<LogWriter<S>>,
     back: Mutex<Back>,
     /// Held while a generation becomes a segment, and while segments are merged.
@@ -79,7 +80,7 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<S: Storage> Core<S> {
+impl<F: Fingerprint, S: Storage> Core<F, S> {
     /// Opens the store that stands in a locked directory, and reads its logs.
     ///
     /// # Errors
@@ -151,7 +152,7 @@ impl<S: Storage> Core<S> {
         })
     }
 
-    pub(super) fn front(&self) -> MutexGuard<'_, Front> {
+    pub(super) fn front(&self) -> MutexGuard<'_, Front<F>> {
         locked(&self.front)
     }
 
@@ -164,7 +165,7 @@ impl<S: Storage> Core<S> {
     }
 
     /// What is seen now.
-    pub(super) fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> Snapshot<F> {
         self.front().snapshot()
     }
 
@@ -175,7 +176,7 @@ impl<S: Storage> Core<S> {
     ///
     /// Where what was written before cannot become a segment, and there is no room; nothing of
     /// these operations is written then, or the first ones of a longer list.
-    pub(super) fn write(&self, operations: &[Operation]) -> Result<()> {
+    pub(super) fn write(&self, operations: &[Operation<F>]) -> Result<()> {
         for operations in operations.chunks(MOST_TOGETHER) {
             self.with_room(operations.len(), |front| {
                 front.push(operations);
@@ -189,7 +190,7 @@ impl<S: Storage> Core<S> {
     pub(super) fn with_room<T>(
         &self,
         operations: usize,
-        act: impl FnOnce(&mut Front) -> Result<T>,
+        act: impl FnOnce(&mut Front<F>) -> Result<T>,
     ) -> Result<T> {
         loop {
             let mut front = self.front();
@@ -239,10 +240,10 @@ impl<S: Storage> Core<S> {
     /// The operation that inserts a fingerprint.
     pub(super) fn insertion(
         &self,
-        fingerprint: u64,
+        fingerprint: F,
         id: Option<u64>,
         window: u64,
-    ) -> Result<Operation> {
+    ) -> Result<Operation<F>> {
         if id.is_some() != self.shape.ids {
             return Err(Error::MixedIds);
         }
@@ -254,7 +255,7 @@ impl<S: Storage> Core<S> {
     /// between.
     pub(super) fn search_and_insert(
         &self,
-        search: impl FnOnce(&mut Searcher) -> Result<Option<Operation>>,
+        search: impl FnOnce(&mut Searcher<F>) -> Result<Option<Operation<F>>>,
     ) -> Result<()> {
         self.with_room(1, |front| {
             if let Some(operation) = search(front.searcher())? {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::settings::Settings;
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 use crate::format::{
     LogSection, LogTag, MANIFEST_NAME, Manifest, RecordShape, WindowsSection, log_name,
 };
@@ -31,7 +32,8 @@ pub(super) fn create<S: Storage>(
     path: &Path,
     storage: &Arc<S>,
     settings: &Settings,
-    (radius, shape, window_seconds, store_id): (u16, RecordShape, Option<u64>, u128),
+    (bits, radius): (u16, u16),
+    (shape, window_seconds, store_id): (RecordShape, Option<u64>, u128),
 ) -> Result<()> {
     let standing = Standing::read(path, &**storage)?;
     standing.remove_leftovers(path, &**storage)?;
@@ -40,16 +42,16 @@ pub(super) fn create<S: Storage>(
         next_segment: standing.next_segment,
         windows,
         layout: Some(settings.text()),
-        ..Manifest::empty(radius, store_id)
+        ..Manifest::empty(bits, radius, store_id)
     };
     begin_log(path, storage, standing, manifest, shape)
 }
 
 /// Gives a log to the store that stands in a directory that is locked, unless it has one.
-pub(super) fn enliven<S: Storage>(path: &Path, storage: &Arc<S>) -> Result<()> {
+pub(super) fn enliven<F: Fingerprint, S: Storage>(path: &Path, storage: &Arc<S>) -> Result<()> {
     let bytes = storage.read(MANIFEST_NAME);
     let bytes = bytes.map_err(Error::io(path.join(MANIFEST_NAME), "read the manifest"))?;
-    let base = Base::open(&**storage, &bytes, None)?;
+    let base = Base::<F>::open(&**storage, &bytes, None)?;
     if base.manifest.log.is_some() {
         return Ok(());
     }

@@ -7,6 +7,7 @@ use std::ops::DerefMut;
 use super::core::{Core, locked};
 use crate::error::Result;
 use crate::execution::Meter;
+use crate::fingerprint::Fingerprint;
 use crate::format::{Deletion, DeletionsEntry, deletions_name, encode_deletions, log_name};
 use crate::log::LogWriter;
 use crate::segment::source::SourceOfIds;
@@ -17,7 +18,7 @@ use crate::storage::Storage;
 use crate::store::edit::{Added, Edit};
 use crate::tail::TailView;
 
-impl<S: Storage> Core<S> {
+impl<F: Fingerprint, S: Storage> Core<F, S> {
     /// Makes a segment of all that is written so far.
     pub(super) fn flush(&self) -> Result<()> {
         {
@@ -45,7 +46,7 @@ impl<S: Storage> Core<S> {
         let (views, base) = {
             let front = self.front();
             let Some(sealed) = front.sealed.front() else { return Ok(false) };
-            let views: Vec<TailView> = sealed.views().collect();
+            let views: Vec<TailView<F>> = sealed.views().collect();
             (views, front.base.clone())
         };
         let Some(log) = base.manifest.log.map(|log| log.first_log) else { return Ok(false) };
@@ -53,11 +54,11 @@ impl<S: Storage> Core<S> {
         let mut files = self.new_files();
         let mut added = Vec::new();
         let deletions = if base.segments.is_empty() { Vec::new() } else { last_deletions(&views) };
-        let mut by_window: BTreeMap<u64, Vec<[u64; 2]>> = BTreeMap::new();
+        let mut by_window: BTreeMap<u64, Vec<F::WithId>> = BTreeMap::new();
         let parts = Parts { base, tails: views };
         for record in parts.tail_records() {
             let of_window = by_window.entry(record.window).or_default();
-            of_window.push([record.fingerprint, record.id]);
+            of_window.push(record.fingerprint.with_id(record.id));
         }
         if by_window.is_empty() && !deletions.is_empty() {
             // The deletions need a segment to belong to.
@@ -93,12 +94,12 @@ impl<S: Storage> Core<S> {
         &self,
         files: &mut NewFiles<S>,
         number: u64,
-        mut records: Vec<[u64; 2]>,
+        mut records: Vec<F::WithId>,
     ) -> Result<WrittenSegment> {
         let written = self.execution.install(|| {
             records.sort_unstable();
             records.dedup();
-            let (set, mut ids) = PackedIds::<S::Spill>::of_pairs(records);
+            let (set, mut ids) = PackedIds::<F, S::Spill>::of_pairs(records);
             let count = set.len() as u64;
             let (id_count, greatest) = (ids.count, ids.greatest);
             let sum = sum_of(&set);
@@ -108,9 +109,9 @@ impl<S: Storage> Core<S> {
             let mut source = SetSource { set, sum, meter: &meter, create: &create };
             let layout = &self.settings.layout(count);
             let mut times = PackTimes::default();
-            let mut writer = SegmentWriter { files, layout, meter: &meter, times: &mut times };
+            let mut writer = SegmentWriter { files, meter: &meter, times: &mut times };
             let ids = SourceOfIds { ids: &mut ids, count: id_count, greatest };
-            writer.write(number, &mut source, self.shape.ids.then_some(ids))
+            writer.write(number, layout, &mut source, self.shape.ids.then_some(ids))
         })??;
         self.wrote(written.bytes());
         Ok(written)
@@ -123,7 +124,7 @@ impl<S: Storage> Core<S> {
         files: &mut NewFiles<S>,
         segment: u64,
         sequence: u64,
-        deletions: &[Deletion],
+        deletions: &[Deletion<F>],
     ) -> Result<DeletionsEntry> {
         let mut entry = DeletionsEntry::without_file(segment, sequence);
         if deletions.is_empty() {
@@ -142,12 +143,12 @@ impl<S: Storage> Core<S> {
 }
 
 /// The deletions of some tails, ascending, of each fingerprint and scope the last.
-fn last_deletions(views: &[TailView]) -> Vec<Deletion> {
+fn last_deletions<F: Fingerprint>(views: &[TailView<F>]) -> Vec<Deletion<F>> {
     united(views.iter().flat_map(TailView::deletions).collect())
 }
 
 /// Deletions in their order, of each fingerprint and scope the last.
-pub(super) fn united(mut deletions: Vec<Deletion>) -> Vec<Deletion> {
+pub(super) fn united<F: Fingerprint>(mut deletions: Vec<Deletion<F>>) -> Vec<Deletion<F>> {
     deletions.sort_unstable_by_key(|at| (at.key(), std::cmp::Reverse(at.sequence)));
     deletions.dedup_by_key(|deletion| deletion.key());
     deletions

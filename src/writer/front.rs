@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::slowing::to_merge;
 use crate::costs::Costs;
+use crate::fingerprint::{Fingerprint, bytes_of};
 use crate::format::{Operation, RecordShape};
 use crate::log::Pending;
 use crate::query::search::Searcher;
@@ -17,32 +18,32 @@ use crate::tail::{Generation, TailView};
 const RECORD_BYTES: usize = 1 << 20;
 
 /// The operations that no segment holds yet.
-pub(super) struct Front {
+pub(super) struct Front<F: Fingerprint> {
     shape: RecordShape,
-    pub(super) base: Arc<Base>,
+    pub(super) base: Arc<Base<F>>,
     /// What logs hold that have their end, the older first. The oldest log is the first one of the manifest.
-    pub(super) sealed: VecDeque<Generation>,
-    active: Generation,
+    pub(super) sealed: VecDeque<Generation<F>>,
+    active: Generation<F>,
     /// Operations that a generation has room for.
     capacity: usize,
     /// What was not handed to the log so far.
     pending: VecDeque<Pending>,
     /// For searches of the writer itself.
-    searcher: Searcher,
+    searcher: Searcher<F>,
     /// How long who writes is still to wait.
     pub(super) debt: Duration,
     /// Segments that merges could make fewer.
     pub(super) to_merge: u64,
 }
 
-impl Front {
+impl<F: Fingerprint> Front<F> {
     /// Goes on with what stood in the logs.
     pub(super) fn new(
-        base: Arc<Base>,
+        base: Arc<Base<F>>,
         shape: RecordShape,
         capacity: usize,
-        sealed: VecDeque<Generation>,
-        active: Generation,
+        sealed: VecDeque<Generation<F>>,
+        active: Generation<F>,
     ) -> Self {
         let searcher = searcher(Snapshot::new(Arc::clone(&base), Vec::new()));
         Self {
@@ -85,7 +86,7 @@ impl Front {
     }
 
     /// Adds operations: they are seen from now on, all together.
-    pub(super) fn push(&mut self, operations: &[Operation]) {
+    pub(super) fn push(&mut self, operations: &[Operation<F>]) {
         let sequence = self.active.next_sequence();
         let is_full = |pending: &Pending| pending.ends() || pending.bytes() >= RECORD_BYTES;
         if self.pending.back().is_none_or(is_full) {
@@ -123,15 +124,15 @@ impl Front {
     }
 
     /// What is seen now.
-    pub(super) fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> Snapshot<F> {
         let sealed = self.sealed.iter().flat_map(Generation::views);
         let views = sealed.chain(self.active.views());
-        let views: Vec<TailView> = views.filter(|view| !view.is_empty()).collect();
+        let views: Vec<TailView<F>> = views.filter(|view| !view.is_empty()).collect();
         Snapshot::new(Arc::clone(&self.base), views)
     }
 
     /// A searcher of what is seen now.
-    pub(super) fn searcher(&mut self) -> &mut Searcher {
+    pub(super) fn searcher(&mut self) -> &mut Searcher<F> {
         let now = self.snapshot();
         self.searcher.turn_to(now);
         &mut self.searcher
@@ -142,11 +143,12 @@ impl Front {
         let oldest = self.sealed.iter().take(generations);
         let views = oldest.flat_map(Generation::views);
         let insertions: u64 = views.map(|view| view.len()).sum();
-        insertions * if self.shape.ids { 16 } else { 8 }
+        let of_id = if self.shape.ids { 8 } else { 0 };
+        insertions * (bytes_of::<F>() as u64 + of_id)
     }
 
     /// Sees other segments, with what the oldest logs held if so many are in them.
-    pub(super) fn adopt(&mut self, base: Arc<Base>, flushed: usize) {
+    pub(super) fn adopt(&mut self, base: Arc<Base<F>>, flushed: usize) {
         self.base = base;
         self.to_merge = to_merge(&self.base.manifest);
         self.sealed.drain(..flushed.min(self.sealed.len()));
@@ -155,6 +157,6 @@ impl Front {
     }
 }
 
-fn searcher(snapshot: Snapshot) -> Searcher {
+fn searcher<F: Fingerprint>(snapshot: Snapshot<F>) -> Searcher<F> {
     Searcher::new(snapshot, &Costs::shipped().disk)
 }

@@ -12,12 +12,13 @@ use super::settings::Settings;
 use super::signals::{Signals, Task};
 use crate::error::{Error, Result};
 use crate::execution::Execution;
+use crate::fingerprint::Fingerprint;
 use crate::format::{Change, Operation, RecordShape};
 use crate::snapshot::Snapshot;
 use crate::snapshot::union::Match;
 use crate::storage::Directory;
-use crate::store::Store;
 use crate::store::target::Target;
+use crate::store::{OpenOptions, Store};
 
 /// Writes a store, while any number of readers, in this process and others, search it.
 ///
@@ -29,8 +30,8 @@ use crate::store::target::Target;
 /// [enough](WriterOptions::tail_records) it becomes a segment, and segments are merged, in the
 /// background. A dropped writer hands all to the system first, and with [`Durability::Group`] to the disk; errors of that are
 /// lost, so who must know calls [`close`](Self::close).
-pub struct Writer {
-    shared: Arc<Shared>,
+pub struct Writer<F: Fingerprint = u64> {
+    shared: Arc<Shared<F>>,
     threads: Vec<JoinHandle<()>>,
     // Goes last.
     _target: Target,
@@ -39,39 +40,40 @@ pub struct Writer {
 /// After so long without a write segments are merged that need not be.
 const IDLE: Duration = Duration::from_secs(3);
 
-struct Shared {
-    core: Core<Directory>,
+struct Shared<F: Fingerprint> {
+    core: Core<F, Directory>,
     signals: Arc<Signals>,
     options: WriterOptions,
 }
 
 /// What [`Writer::check_and_insert`] found and did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Verdict<F = u64> {
     /// Nothing was near, and the record is stored.
     Inserted,
     /// These are near, by distance, then by value, and nothing was stored.
-    Near(Vec<Match>),
+    Near(Vec<Match<F>>),
 }
 
-impl Writer {
-    pub(super) fn create(options: &StoreOptions, path: &Path) -> Result<Self> {
-        let settings = Settings::plan(&options.layout)?;
+impl<F: Fingerprint> Writer<F> {
+    pub(super) fn create(options: &StoreOptions<F>, path: &Path) -> Result<Self> {
+        let settings = Settings::plan(F::BITS, &options.layout)?;
         let target = Target::lock(path, false)?;
         let window_seconds = options.window.map(|window| window.as_secs());
         let shape = RecordShape { ids: options.ids, windows: window_seconds.is_some() };
         let radius = options.layout.radius as u16;
         let storage = Arc::new(Directory::new(path, None));
-        create(path, &storage, &settings, (radius, shape, window_seconds, random_id()))?;
+        let width = (F::BITS as u16, radius);
+        create(path, &storage, &settings, width, (shape, window_seconds, random_id()))?;
         Self::start(path, target, &options.writer)
     }
 
-    pub(super) fn open(options: &WriterOptions, path: &Path) -> Result<Self> {
+    pub(super) fn open(options: &WriterOptions<F>, path: &Path) -> Result<Self> {
         // What is no store is not locked, and nothing is created there.
-        drop(Store::open(path)?);
+        drop(OpenOptions::new().width::<F>().open(path)?);
         let target = Target::lock(path, true)?;
-        enliven(path, &Arc::new(Directory::new(path, None)))?;
-        Self::start(path, target, options)
+        enliven::<F, _>(path, &Arc::new(Directory::new(path, None)))?;
+        Self::start(path, target, &options.clone().width())
     }
 
     fn start(path: &Path, target: Target, options: &WriterOptions) -> Result<Self> {
@@ -81,9 +83,9 @@ impl Writer {
         let signals = Arc::clone(&core.signals);
         let shared = Arc::new(Shared { core, signals, options: options.clone() });
         let mut writer = Self { shared, threads: Vec::new(), _target: target };
-        let mut tasks: Vec<fn(&Shared)> = vec![Shared::keep_log];
+        let mut tasks: Vec<fn(&Shared<F>)> = vec![Shared::keep_log];
         if options.background {
-            tasks.extend([Shared::keep_flushing as fn(&Shared), Shared::keep_merging]);
+            tasks.extend([Shared::keep_flushing as fn(&Shared<F>), Shared::keep_merging]);
         }
         for task in tasks {
             let shared = Arc::clone(&writer.shared);
@@ -96,12 +98,12 @@ impl Writer {
         Ok(writer)
     }
 
-    pub(super) fn core(&self) -> &Core<Directory> {
+    pub(super) fn core(&self) -> &Core<F, Directory> {
         &self.shared.core
     }
 
     /// What the store holds now, with all that was written so far.
-    pub fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> Snapshot<F> {
         self.core().snapshot()
     }
 
@@ -112,7 +114,7 @@ impl Writer {
     ///
     /// [`Error::MixedIds`] if there is an id and the store has none, or the other way round; [`Error::Io`] if there is no room in
     /// memory and a segment cannot be written. Nothing is stored then.
-    pub fn insert(&self, fingerprint: u64, id: impl Into<Option<u64>>) -> Result<()> {
+    pub fn insert(&self, fingerprint: F, id: impl Into<Option<u64>>) -> Result<()> {
         self.insert_into(self.window_of_now(), fingerprint, id.into())
     }
 
@@ -122,7 +124,7 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Self::insert`]; the first parts of a longer list may be stored.
-    pub fn insert_batch(&self, pairs: &[(u64, u64)]) -> Result<()> {
+    pub fn insert_batch(&self, pairs: &[(F, u64)]) -> Result<()> {
         self.insert_batch_into(self.window_of_now(), pairs)
     }
 
@@ -131,7 +133,7 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Self::insert_batch`].
-    pub fn insert_fingerprints(&self, fingerprints: &[u64]) -> Result<()> {
+    pub fn insert_fingerprints(&self, fingerprints: &[F]) -> Result<()> {
         self.insert_fingerprints_into(self.window_of_now(), fingerprints)
     }
 
@@ -141,7 +143,7 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Self::insert`]; [`Error::MixedIds`] if the store has no ids.
-    pub fn delete(&self, fingerprint: u64, id: u64) -> Result<()> {
+    pub fn delete(&self, fingerprint: F, id: u64) -> Result<()> {
         self.delete_batch(&[(fingerprint, id)])
     }
 
@@ -150,7 +152,7 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Self::insert_batch`].
-    pub fn delete_batch(&self, pairs: &[(u64, u64)]) -> Result<()> {
+    pub fn delete_batch(&self, pairs: &[(F, u64)]) -> Result<()> {
         if !self.core().shape.ids {
             return Err(Error::MixedIds);
         }
@@ -164,7 +166,7 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Self::insert`].
-    pub fn delete_fingerprint(&self, fingerprint: u64) -> Result<()> {
+    pub fn delete_fingerprint(&self, fingerprint: F) -> Result<()> {
         self.delete_fingerprints(&[fingerprint])
     }
 
@@ -173,7 +175,7 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Self::insert_batch`].
-    pub fn delete_fingerprints(&self, fingerprints: &[u64]) -> Result<()> {
+    pub fn delete_fingerprints(&self, fingerprints: &[F]) -> Result<()> {
         let change = Change::DeleteFingerprint;
         let delete = |&fingerprint| Operation { change, fingerprint, id: 0, window: 0 };
         self.write(&fingerprints.iter().map(delete).collect::<Vec<_>>())
@@ -185,7 +187,7 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Self::insert_batch`]; [`Error::Corrupt`] if a block is damaged: then nothing is deleted.
-    pub fn delete_id(&self, id: u64) -> Result<Vec<u64>> {
+    pub fn delete_id(&self, id: u64) -> Result<Vec<F>> {
         let mut fingerprints = Vec::new();
         for entry in self.snapshot().iter_with_ids() {
             let (fingerprint, ids) = entry?;
@@ -223,20 +225,20 @@ impl Writer {
     /// ```
     pub fn check_and_insert(
         &self,
-        fingerprint: u64,
+        fingerprint: F,
         id: impl Into<Option<u64>>,
         k: u32,
-    ) -> Result<Verdict> {
+    ) -> Result<Verdict<F>> {
         self.check_and_insert_into(self.window_of_now(), fingerprint, id.into(), k)
     }
 
     pub(super) fn check_and_insert_into(
         &self,
         window: u64,
-        fingerprint: u64,
+        fingerprint: F,
         id: Option<u64>,
         k: u32,
-    ) -> Result<Verdict> {
+    ) -> Result<Verdict<F>> {
         let insertion = self.core().insertion(fingerprint, id, window)?;
         let mut verdict = Verdict::Inserted;
         self.core().search_and_insert(|searcher| {
@@ -256,7 +258,7 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Self::check_and_insert`]; what came before may be stored.
-    pub fn check_and_insert_batch(&self, pairs: &[(u64, u64)], k: u32) -> Result<Vec<Verdict>> {
+    pub fn check_and_insert_batch(&self, pairs: &[(F, u64)], k: u32) -> Result<Vec<Verdict<F>>> {
         pairs.iter().map(|&(fingerprint, id)| self.check_and_insert(fingerprint, id, k)).collect()
     }
 
@@ -327,21 +329,21 @@ impl Writer {
         self.commit(Durability::Immediate)
     }
 
-    pub(super) fn insert_into(&self, window: u64, fingerprint: u64, id: Option<u64>) -> Result<()> {
+    pub(super) fn insert_into(&self, window: u64, fingerprint: F, id: Option<u64>) -> Result<()> {
         self.write(&[self.core().insertion(fingerprint, id, window)?])
     }
 
-    pub(super) fn insert_batch_into(&self, window: u64, pairs: &[(u64, u64)]) -> Result<()> {
+    pub(super) fn insert_batch_into(&self, window: u64, pairs: &[(F, u64)]) -> Result<()> {
         let insert = |&(fingerprint, id)| self.core().insertion(fingerprint, Some(id), window);
         self.write(&pairs.iter().map(insert).collect::<Result<Vec<_>>>()?)
     }
 
-    pub(super) fn insert_fingerprints_into(&self, window: u64, fingerprints: &[u64]) -> Result<()> {
+    pub(super) fn insert_fingerprints_into(&self, window: u64, fingerprints: &[F]) -> Result<()> {
         let insert = |&fingerprint| self.core().insertion(fingerprint, None, window);
         self.write(&fingerprints.iter().map(insert).collect::<Result<Vec<_>>>()?)
     }
 
-    fn write(&self, operations: &[Operation]) -> Result<()> {
+    fn write(&self, operations: &[Operation<F>]) -> Result<()> {
         self.core().write(operations)?;
         self.written(operations.len())
     }
@@ -367,7 +369,7 @@ impl Writer {
     }
 }
 
-impl Shared {
+impl<F: Fingerprint> Shared<F> {
     /// Hands to the log what is written.
     fn keep_log(&self) {
         let durable = self.options.durability != Durability::Eventual;
@@ -428,7 +430,7 @@ impl Shared {
     }
 }
 
-impl Drop for Writer {
+impl<F: Fingerprint> Drop for Writer<F> {
     fn drop(&mut self) {
         self.core().stop();
         for thread in self.threads.drain(..) {
@@ -445,20 +447,20 @@ impl std::fmt::Debug for Writer {
     }
 }
 
-impl StoreOptions {
+impl<F: Fingerprint> StoreOptions<F> {
     /// Creates the store in the directory `path`, which is created as well.
     ///
     /// # Errors
     ///
     /// [`Error::InvalidOption`]; [`Error::Exists`] and [`Error::Foreign`] where the place is taken; [`Error::Busy`] while
     /// another process writes there; [`Error::Io`].
-    pub fn create(&self, path: impl AsRef<Path>) -> Result<Writer> {
+    pub fn create(&self, path: impl AsRef<Path>) -> Result<Writer<F>> {
         self.check()?;
         Writer::create(self, path.as_ref())
     }
 }
 
-impl WriterOptions {
+impl<F: Fingerprint> WriterOptions<F> {
     /// Opens the store in the directory `path` for writing. A store that a
     /// [`Packer`](crate::Packer) wrote takes insertions from then on.
     ///
@@ -467,7 +469,7 @@ impl WriterOptions {
     /// Those of [`Store::open`](crate::Store::open); [`Error::Busy`] while another process writes there;
     /// [`Error::Unsupported`] where a program must know more to write it; [`Error::MixedIds`] where only some
     /// segments have ids.
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<Writer> {
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Writer<F>> {
         self.check()?;
         Writer::open(self, path.as_ref())
     }

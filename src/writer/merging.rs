@@ -6,6 +6,7 @@ use super::core::{Core, locked};
 use super::flush::united;
 use crate::error::Result;
 use crate::execution::Meter;
+use crate::fingerprint::Fingerprint;
 use crate::format::{Deletion, Manifest, log_name};
 use crate::log::LogWriter;
 use crate::merge::policy::{self, Candidate};
@@ -26,7 +27,7 @@ const RECORDS_PER_DELETION: u64 = 8;
 /// are made whatever they write.
 pub(super) const IDLE_AMPLIFICATION: f64 = 8.0;
 
-impl<S: Storage> Core<S> {
+impl<F: Fingerprint, S: Storage> Core<F, S> {
     /// Merges what the [policy] says, once; tells whether there was anything.
     pub(super) fn merge_step(&self) -> Result<bool> {
         let base = self.front().base.clone();
@@ -98,13 +99,15 @@ impl<S: Storage> Core<S> {
             }
             let number = self.back().take_number(&self.path)?;
             let (id_count, greatest) = merging.ids();
-            let (mut source, mut ids) = (MergeSource::new(&merging, &meter), MergeIds(&merging));
+            let create = || self.storage.spill();
+            let mut source = MergeSource::new(&merging, &meter, &create);
+            let mut ids = MergeIds(&merging);
             let layout = &self.settings.layout(merging.count());
             let mut times = PackTimes::default();
             let files = &mut files;
-            let mut writer = SegmentWriter { files, layout, meter: &meter, times: &mut times };
+            let mut writer = SegmentWriter { files, meter: &meter, times: &mut times };
             let ids = SourceOfIds { ids: &mut ids, count: id_count, greatest };
-            writer.write(number, &mut source, merging.has_ids().then_some(ids)).map(Some)
+            writer.write(number, layout, &mut source, merging.has_ids().then_some(ids)).map(Some)
         })??;
         let mut back = self.back();
         let now = self.front().base.clone();
@@ -136,7 +139,7 @@ impl<S: Storage> Core<S> {
     }
 
     /// The deletions of some segments that may hide something in another one.
-    fn deletions_to_keep(&self, base: &Base, numbers: &[u64]) -> Vec<Deletion> {
+    fn deletions_to_keep(&self, base: &Base<F>, numbers: &[u64]) -> Vec<Deletion<F>> {
         let sequences = crate::snapshot::parts::sequences(&base.manifest);
         let segments = base.manifest.segments.iter().zip(sequences);
         let others = segments.filter(|(segment, _)| !numbers.contains(&segment.number));
@@ -214,8 +217,8 @@ fn has_all(manifest: &Manifest, numbers: &[u64]) -> bool {
 }
 
 /// What the policy looks at.
-fn candidates(base: &Base) -> Vec<Candidate> {
-    let of_segment = |(place, segment): (usize, &Arc<Segment>)| {
+fn candidates<F: Fingerprint>(base: &Base<F>) -> Vec<Candidate> {
+    let of_segment = |(place, segment): (usize, &Arc<Segment<F>>)| {
         let ids = segment.id_column().map_or(0, |ids| ids.id_count());
         let window = base.manifest.window(place);
         Candidate { number: segment.number(), records: segment.count().max(ids), window }
@@ -224,7 +227,7 @@ fn candidates(base: &Base) -> Vec<Candidate> {
 }
 
 /// Whether deletions may hide something of a segment, or belong to it.
-fn is_touched(base: &Base, number: u64) -> bool {
+fn is_touched<F: Fingerprint>(base: &Base<F>, number: u64) -> bool {
     let place = base.segments.iter().position(|segment| segment.number() == number);
     let sequence = place.map_or(0, |place| base.hiding.sequence(place));
     let mut deletions = base.hiding.lists().iter().flat_map(|list| list.iter());

@@ -1,10 +1,12 @@
 //! How stores are created and written.
 
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::Execution;
+use crate::fingerprint::Fingerprint;
 use crate::format::Codec;
 use crate::plan::LayoutOptions;
 
@@ -38,11 +40,12 @@ pub enum Durability {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct StoreOptions {
+pub struct StoreOptions<F = u64> {
     pub(super) layout: LayoutOptions,
     pub(super) ids: bool,
     pub(super) window: Option<Duration>,
     pub(super) writer: WriterOptions,
+    pub(super) width: PhantomData<fn() -> F>,
 }
 
 impl Default for StoreOptions {
@@ -60,10 +63,27 @@ impl StoreOptions {
             ids: true,
             window: None,
             writer: WriterOptions::new(),
+            width: PhantomData,
         }
     }
 
-    /// The Hamming radius, in bits, that queries will mostly ask for; 0 to 64. It limits nothing.
+    /// The same options, for fingerprints of another width: `StoreOptions::new().width::<[u64; 4]>()`. Only those of 64
+    /// bits can have [tables](Self::design); others have bases and [parts](Self::parts).
+    pub fn width<F: Fingerprint>(self) -> StoreOptions<F> {
+        let Self { layout, ids, window, writer, .. } = self;
+        StoreOptions { layout, ids, window, writer, width: PhantomData }
+    }
+}
+
+impl<F: Fingerprint> StoreOptions<F> {
+    /// Segments with a base and so many part tables, in place of tables, as [`Packer::parts`](crate::Packer::parts). Those
+    /// of few fingerprints have no part tables whatever is said here.
+    pub fn parts(mut self, parts: u16) -> Self {
+        self.layout.parts = Some(parts);
+        self
+    }
+
+    /// The Hamming radius, in bits, that queries will mostly ask for; 0 to the width. It limits nothing.
     pub fn radius(mut self, radius: u32) -> Self {
         self.layout.radius = radius;
         self
@@ -114,7 +134,7 @@ impl StoreOptions {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        self.layout.check()?;
+        self.layout.check(F::BITS)?;
         if let Some(window) = self.window.filter(|time| time.as_secs() == 0) {
             return Err(Error::InvalidOption {
                 option: "window",
@@ -128,12 +148,13 @@ impl StoreOptions {
 
 /// How a store is written.
 #[derive(Clone, Debug)]
-pub struct WriterOptions {
+pub struct WriterOptions<F = u64> {
     pub(super) durability: Durability,
     pub(super) sync_interval: Duration,
     pub(super) tail_records: usize,
     pub(super) background: bool,
     pub(super) execution: Option<Execution>,
+    pub(super) width: PhantomData<fn() -> F>,
 }
 
 impl Default for WriterOptions {
@@ -152,7 +173,17 @@ impl WriterOptions {
             tail_records: 1 << 19,
             background: true,
             execution: None,
+            width: PhantomData,
         }
+    }
+}
+
+impl<F: Fingerprint> WriterOptions<F> {
+    /// The same options, for a store of fingerprints of another width: `WriterOptions::new().width::<[u64; 4]>()`.
+    pub fn width<G: Fingerprint>(self) -> WriterOptions<G> {
+        let Self { durability, sync_interval, tail_records, background, execution, .. } = self;
+        let width = PhantomData;
+        WriterOptions { durability, sync_interval, tail_records, background, execution, width }
     }
 
     /// What is kept of what is written without a [`commit`](crate::Writer::commit).

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::settings::Settings;
 use crate::costs::Costs;
 use crate::error::Result;
-use crate::plan::Planner;
+use crate::fingerprint::Fingerprint;
+use crate::multi_index;
+use crate::plan::{IndexLayout, Planner};
 use crate::query::batch::BatchPlan;
 use crate::snapshot::Snapshot;
 
@@ -23,7 +25,7 @@ pub struct FullMerge {
     pub search_ns: f64,
 }
 
-impl Snapshot {
+impl<F: Fingerprint> Snapshot<F> {
     /// What merging all segments would bring. Reads nothing; what stands in no segment yet does not count.
     ///
     /// # Errors
@@ -62,7 +64,13 @@ impl Snapshot {
 
     /// Bytes and time of a search of a segment of so many fingerprints.
     fn planned(&self, settings: &Settings, count: u64) -> Result<(u64, f64)> {
-        let layout = settings.layout(count);
+        let layout = match settings.layout(count) {
+            IndexLayout::Tables(layout) => layout,
+            IndexLayout::Parts(parts) => {
+                let bytes = multi_index::file_bytes(F::BITS, parts, count);
+                return Ok((bytes, multi_index::predict(F::BITS, parts, count, self.radius())));
+            }
+        };
         let planner = Planner::new(count)
             .radius(self.radius())
             .designs([layout.design])

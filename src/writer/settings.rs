@@ -2,9 +2,11 @@
 
 use crate::design::Design;
 use crate::error::Result;
-use crate::format::{self, LOW_BITS, Manifest};
-use crate::plan::{Layout, LayoutOptions, Objective};
-use crate::segment::Segment;
+use crate::fingerprint::Fingerprint;
+use crate::format::{self, GROUP_BITS, LOW_BITS, Manifest};
+use crate::multi_index;
+use crate::plan::{IndexLayout, Layout, LayoutOptions, Objective};
+use crate::segment::{Index, Segment};
 
 /// Fingerprints below which one table is enough: to scan it takes a microsecond.
 const SMALL: u64 = 1 << 12;
@@ -14,30 +16,50 @@ const EXPECTED: u64 = 10_000_000;
 /// How segments of a store are laid out.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) layout: Layout,
+    bits: u32,
+    radius: u32,
+    /// Of segments with tables; `None` if they have bases.
+    tables: Option<Layout>,
+    /// The number of part tables beside a base; `None` if it is chosen by the number of fingerprints.
+    parts: Option<u16>,
 }
 
 impl Settings {
-    /// What is given, and for what is not, what is best for a radius.
-    pub(crate) fn plan(options: &LayoutOptions) -> Result<Self> {
-        let planner = options.planner(EXPECTED, Objective::Speed);
-        Ok(Self { layout: options.choose(&planner)? })
+    /// What is given for fingerprints of so many bits, and for what is not, what is best for a radius.
+    pub(crate) fn plan(bits: u32, options: &LayoutOptions) -> Result<Self> {
+        let LayoutOptions { radius, parts, .. } = *options;
+        let tables = if options.part_count(bits, EXPECTED).is_some() {
+            None
+        } else {
+            let planner = options.planner(EXPECTED, Objective::Speed);
+            Some(options.choose(&planner)?)
+        };
+        Ok(Self { bits, radius, tables, parts })
     }
 
     /// What a manifest says; else that of its largest segment.
-    pub(crate) fn of_store(manifest: &Manifest, largest: Option<&Segment>) -> Result<Self> {
+    pub(crate) fn of_store<F: Fingerprint>(
+        manifest: &Manifest,
+        largest: Option<&Segment<F>>,
+    ) -> Result<Self> {
         let radius = manifest.radius.into();
         if let Some(text) = &manifest.layout {
-            return Self::of_text(radius, text);
+            return Self::of_text(F::BITS, radius, text);
         }
-        let design = largest.map(|segment| segment.design().clone());
-        let block_bytes = largest.map(|segment| segment.identity().geometry().block_bytes);
-        Self::plan(&LayoutOptions { design, block_bytes, ..LayoutOptions::new(radius) })
+        let design = largest.and_then(|segment| segment.design().cloned());
+        let table = largest.and_then(|segment| segment.tables().first());
+        let block_bytes = table.map(|table| table.geometry().block_bytes);
+        let parts = match largest.map(Segment::index) {
+            Some(Index::Parts(index)) if F::BITS == u64::BITS => Some(index.part_count() as u16),
+            _ => None,
+        };
+        let options = LayoutOptions { design, block_bytes, parts, ..LayoutOptions::new(radius) };
+        Self::plan(F::BITS, &options)
     }
 
     /// Of the text of a LAYOUT section. It is advice, and comes from outside: what nobody knows, and what cannot be, is
     /// passed over.
-    fn of_text(radius: u32, text: &str) -> Result<Self> {
+    fn of_text(bits: u32, radius: u32, text: &str) -> Result<Self> {
         let value = |wanted: &str| {
             let words = text.split(' ').filter_map(|word| word.split_once('='));
             words.filter(|(key, _)| *key == wanted).map(|(_, value)| value).next()
@@ -47,12 +69,17 @@ impl Settings {
         let codec = value("codec").and_then(|value| value.parse().ok());
         let block_bytes = number("block-bytes").filter(|&bytes| format::is_block_bytes(bytes));
         let low_bits = number("low-bits").filter(|bits| LOW_BITS.contains(bits));
-        Self::plan(&LayoutOptions { radius, design, block_bytes, codec, low_bits })
+        let parts = value("parts").and_then(|value| value.parse().ok());
+        let parts = parts.filter(|&parts: &u16| u32::from(parts) <= bits / GROUP_BITS);
+        let options = LayoutOptions { radius, design, block_bytes, codec, low_bits, parts };
+        Self::plan(bits, &options)
     }
 
     /// The text of a LAYOUT section.
     pub(crate) fn text(&self) -> String {
-        let Layout { design, block_bytes, codec, low_bits } = &self.layout;
+        let Some(Layout { design, block_bytes, codec, low_bits }) = &self.tables else {
+            return self.parts.map_or(String::new(), |parts| format!("parts={parts}"));
+        };
         let mut text = format!("design={design} block-bytes={block_bytes}");
         if let Some(codec) = codec {
             text += &format!(" codec={codec}");
@@ -64,12 +91,16 @@ impl Settings {
     }
 
     /// The layout of a segment of so many fingerprints.
-    pub(crate) fn layout(&self, count: u64) -> Layout {
-        let mut layout = self.layout.clone();
+    pub(crate) fn layout(&self, count: u64) -> IndexLayout {
+        let Some(mut layout) = self.tables.clone() else {
+            let planned = multi_index::plan(self.bits, count, self.radius);
+            let parts = self.parts.filter(|_| count >= SMALL);
+            return IndexLayout::Parts(parts.unwrap_or(planned));
+        };
         if let Some(single) = Design::named("single").filter(|_| count < SMALL) {
             layout.design = single;
         }
-        layout
+        IndexLayout::Tables(layout)
     }
 }
 
@@ -142,17 +173,17 @@ mod tests {
     #[test]
     fn what_of_a_layout_can_be_is_used() {
         let text = "design=thirds block-bytes=0 low-bits=16 codec=zip";
-        let settings = Settings::of_text(3, text).unwrap();
-        let Layout { design, block_bytes, codec, low_bits } = settings.layout;
+        let settings = Settings::of_text(64, 3, text).unwrap();
+        let Layout { design, block_bytes, codec, low_bits } = settings.tables.unwrap();
         assert_eq!((design.name(), codec, low_bits), (Some("thirds"), None, Some(16)));
         assert!(format::is_block_bytes(block_bytes));
         let text = "design=0 block-bytes=1024 low-bits=7 codec=gap";
-        let settings = Settings::of_text(3, text).unwrap();
-        let Layout { block_bytes, codec, low_bits, .. } = settings.layout;
+        let settings = Settings::of_text(64, 3, text).unwrap();
+        let Layout { block_bytes, codec, low_bits, .. } = settings.tables.unwrap();
         assert_eq!((block_bytes, codec, low_bits), (1024, Some(Codec::Gap), None));
         for design in ["24,20,20", "0..16,0..16+40..48"] {
             let text = format!("design={design} block-bytes=256");
-            assert_eq!(Settings::of_text(3, &text).unwrap().text(), text);
+            assert_eq!(Settings::of_text(64, 3, &text).unwrap().text(), text);
         }
     }
 

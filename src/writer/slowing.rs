@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::fingerprint::Fingerprint;
 use crate::format::Manifest;
 use crate::snapshot::Snapshot;
 
@@ -54,7 +55,7 @@ impl Slowing {
     }
 }
 
-impl Snapshot {
+impl<F: Fingerprint> Snapshot<F> {
     /// When a writer of the store is slowed, and whether its segments do so now.
     pub fn slowing(&self) -> Slowing {
         Slowing::with(to_merge(&self.parts().base.manifest))

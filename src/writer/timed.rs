@@ -4,8 +4,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::handle::{Verdict, Writer};
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 
-impl Writer {
+impl<F: Fingerprint> Writer<F> {
     /// As [`Self::insert`], at a time: in the window of it.
     ///
     /// # Errors
@@ -13,7 +14,7 @@ impl Writer {
     /// As [`Self::insert`]; [`Error::InvalidOption`] if the store has no windows.
     pub fn insert_at(
         &self,
-        fingerprint: u64,
+        fingerprint: F,
         id: impl Into<Option<u64>>,
         time: SystemTime,
     ) -> Result<()> {
@@ -25,7 +26,7 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Self::insert_batch`]; [`Error::InvalidOption`] if the store has no windows.
-    pub fn insert_batch_at(&self, pairs: &[(u64, u64)], time: SystemTime) -> Result<()> {
+    pub fn insert_batch_at(&self, pairs: &[(F, u64)], time: SystemTime) -> Result<()> {
         self.insert_batch_into(self.window_of(time)?, pairs)
     }
 
@@ -34,7 +35,7 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Self::insert_batch_at`].
-    pub fn insert_fingerprints_at(&self, fingerprints: &[u64], time: SystemTime) -> Result<()> {
+    pub fn insert_fingerprints_at(&self, fingerprints: &[F], time: SystemTime) -> Result<()> {
         self.insert_fingerprints_into(self.window_of(time)?, fingerprints)
     }
 
@@ -45,11 +46,11 @@ impl Writer {
     /// As [`Self::check_and_insert`]; [`Error::InvalidOption`] if the store has no windows.
     pub fn check_and_insert_at(
         &self,
-        fingerprint: u64,
+        fingerprint: F,
         id: impl Into<Option<u64>>,
         k: u32,
         time: SystemTime,
-    ) -> Result<Verdict> {
+    ) -> Result<Verdict<F>> {
         self.check_and_insert_into(self.window_of(time)?, fingerprint, id.into(), k)
     }
 

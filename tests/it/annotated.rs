@@ -11,6 +11,7 @@ use crate::spec;
 const VECTOR: &str = "format-spec/vectors/good-annotated-xor-l8-b256";
 const GAP_VECTOR: &str = "format-spec/vectors/good-annotated-gap-l0-b256";
 const IDS_VECTOR: &str = "format-spec/vectors/good-ids-several";
+const WIDE_VECTOR: &str = "format-spec/vectors/good-wide-annotated";
 const LOG_VECTOR: &str = "format-spec/vectors/good-living-log-ids";
 
 /// Lines of a dump: offset, bytes, meaning.
@@ -240,6 +241,47 @@ fn dump_ids() -> String {
     dump.text
 }
 
+/// A base of few rows.
+fn dump_base() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(WIDE_VECTOR);
+    let file = fs::read(root.join("segment-0000000000000001-base.fpb")).unwrap();
+    let mut dump = Dump { file: &file, at: 0, text: String::new() };
+    dump.fields("base-header");
+    let store = oracle::read_store(&root).unwrap();
+    for (number, row) in store.fingerprints().iter().enumerate() {
+        let digits: String = row.iter().map(|byte| format!("{byte:02X}")).collect();
+        dump.part(row.len(), &format!("row {number}: 0x{}", digits.trim_start_matches('0')));
+    }
+    dump.part(4, "chunk_crcs: that of chunk 0");
+    dump.part(4, "directory_crc");
+    assert_eq!(dump.at, file.len());
+    dump.text
+}
+
+/// A part table of few rows, with one group.
+fn dump_part() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(WIDE_VECTOR);
+    let file = fs::read(root.join("segment-0000000000000001-part-001.fpp")).unwrap();
+    let store = oracle::read_store(&root).unwrap();
+    let count = store.fingerprints().len();
+    let mut dump = Dump { file: &file, at: 0, text: String::new() };
+    dump.fields("part-header");
+    dump.part(8, "starts, 32 bits each: 0, and padding");
+    let marks = entries(&file[dump.at..][..16], 1, count + 64);
+    dump.part(16, "marks, one bit each: 1 for a row, 0 behind a key");
+    let mut rows = entries(&file[dump.at..][..8], 3, count).into_iter();
+    for (key, run) in marks.split(|&mark| mark == 0).enumerate() {
+        for row in rows.by_ref().take(run.len()) {
+            dump.text += &format!("        key {key}: row {row}\n");
+        }
+    }
+    dump.part(8, "rows, 3 bits each, as listed");
+    dump.part(4, "chunk_crcs: that of chunk 0");
+    dump.part(4, "directory_crc");
+    assert_eq!(dump.at, file.len());
+    dump.text
+}
+
 /// A log of a store with ids and without windows.
 fn dump_log() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(LOG_VECTOR);
@@ -302,6 +344,8 @@ fn the_annotated_files_of_the_document_are_the_vectors() {
         ("annotated manifest", dump_manifest()),
         ("annotated ids", dump_ids()),
         ("annotated log", dump_log()),
+        ("annotated base", dump_base()),
+        ("annotated part", dump_part()),
     ] {
         expected = replaced(&expected, marker, &dump);
     }

@@ -19,6 +19,9 @@ mod manifest_cases;
 mod maps;
 mod pairs_of_defects;
 mod table_cases;
+mod wide_bad;
+mod wide_good;
+pub mod wide_writer;
 pub mod writer;
 mod written;
 
@@ -30,6 +33,8 @@ use std::path::Path;
 pub use bases::{Base, BaseSpec, base_spec, good_specs};
 pub use good_variants::good_variants;
 pub use maps::maps;
+pub use wide_good::{PackedSpec, changed as changed_wide, packed_specs, wide_segment};
+pub use writer::SegmentSpec;
 pub use written::{WrittenVector, written};
 
 use crate::oracle::crc;

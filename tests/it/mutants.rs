@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::forge::maps;
 use crate::oracle::id_map::read_map;
 use crate::oracle::mutation::{Mutation, Wrong, run};
-use crate::oracle::{self, Rejection};
+use crate::oracle::{self, Bits, Rejection};
 use crate::spec;
 use crate::vectors::{Vector, vectors};
 
@@ -27,13 +27,13 @@ const ALIKE: &[(Mutation, &str)] = &[
     (Mutation::Confuses("IDM-3"), "another map is neither corrupt nor unsupported"),
 ];
 
-type Listed = BTreeMap<u64, BTreeSet<u64>>;
+type Listed = BTreeMap<Bits, BTreeSet<u64>>;
 
 /// What a reader makes of a vector, as far as its users see it.
 #[derive(PartialEq, Eq, Debug)]
 enum Outcome {
     /// Fingerprints, ids and windows.
-    Store(Vec<u64>, Listed, Listed),
+    Store(Vec<Bits>, Listed, Listed),
     Strings(Vec<String>),
     /// The rule, and whether it means unsupported.
     Rejected(String, bool),

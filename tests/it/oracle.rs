@@ -15,6 +15,7 @@ pub mod meaning;
 pub mod mutation;
 mod prefix;
 mod table;
+mod wide;
 
 use std::fmt::{self, Display};
 use std::io;
@@ -48,9 +49,14 @@ impl std::error::Error for Rejection {}
 
 type Checked<T> = Result<T, Rejection>;
 
+/// A fingerprint of any width: its bytes, the most significant first.
+pub type Bits = Vec<u8>;
+
 /// A store, decoded.
 #[derive(Clone, Debug)]
 pub struct PlainStore {
+    /// Bits of a fingerprint.
+    pub bits: u16,
     pub planned_radius: u16,
     pub next_segment: u64,
     pub store_id: u128,
@@ -79,6 +85,8 @@ pub struct PlainSegment {
     pub deletions: Vec<PlainDeletion>,
     pub window: Option<u64>,
     pub tables: Vec<PlainTable>,
+    /// The base, of a segment that has no tables.
+    pub base: Option<PlainBase>,
     /// Those of each fingerprint, of a segment that has ids.
     pub ids: Option<Vec<Vec<u64>>>,
 }
@@ -100,6 +108,22 @@ pub struct PlainTable {
     pub blocks: Vec<Vec<u64>>,
     /// The keys, un-permuted, ascending.
     pub fingerprints: Vec<u64>,
+}
+
+/// A base with its part tables, decoded.
+#[derive(Clone, Debug)]
+pub struct PlainBase {
+    pub rows: Vec<Bits>,
+    pub parts: Vec<PlainPart>,
+}
+
+/// A part table, whose places are checked.
+#[derive(Clone, Debug)]
+pub struct PlainPart {
+    pub start_bit: u16,
+    pub part_bits: u16,
+    pub key_bits: u8,
+    pub coincidences: u64,
 }
 
 /// Takes the fields of a structure in their order, so that no offset is repeated here.
@@ -128,6 +152,11 @@ impl<'a> Fields<'a> {
 
     fn u64(&mut self) -> u64 {
         LittleEndian::read_u64(self.bytes(8))
+    }
+
+    /// A fingerprint of so many bytes.
+    fn fingerprint(&mut self, bytes: usize) -> Bits {
+        self.bytes(bytes).iter().rev().copied().collect()
     }
 
     fn u128(&mut self) -> u128 {
@@ -224,6 +253,7 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
     let windows = manifest.windows.iter().flat_map(|entry| &entry.windows);
     segments.iter_mut().zip(windows).for_each(|(segment, &window)| segment.window = Some(window));
     Ok(PlainStore {
+        bits: manifest.bits,
         planned_radius: manifest.planned_radius,
         next_segment: manifest.next_segment,
         store_id: manifest.store_id,
@@ -246,9 +276,47 @@ fn read_file(files: Files<'_>, name: &str, rule: &'static str) -> Checked<Vec<u8
 /// The files of a segment, opened: each with its name.
 struct Opened {
     tables: Vec<(String, table::OpenTable)>,
+    base: Option<OpenedBase>,
     ids: Option<(String, ids::OpenIds)>,
     sequence: u64,
     deletions: Vec<PlainDeletion>,
+}
+
+struct OpenedBase {
+    name: String,
+    base: wide::OpenBase,
+    parts: Vec<(String, wide::OpenPart)>,
+}
+
+impl OpenedBase {
+    /// Opens the base and the part tables of a segment whose files have names that begin like this.
+    fn open(files: Files<'_>, segment: &SegmentEntry, start: &str) -> Checked<Self> {
+        let name = format!("{start}-base.fpb");
+        let file = read_file(files, &name, "DIR-2")?;
+        let base = wide::open_base(file, segment).map_err(in_file(&name))?;
+        if is(Wrong::TableByTable) {
+            base.read().map_err(in_file(&name))?;
+        }
+        let mut parts: Vec<(String, wide::OpenPart)> = Vec::new();
+        for number in 0..segment.tables.len() - 1 {
+            let in_name = or(number, Wrong::PartsFrom1, number + 1);
+            let in_hex = format!("{start}-part-{in_name:03x}.fpp");
+            let name = or(format!("{start}-part-{in_name:03}.fpp"), Wrong::TablesInHex, in_hex);
+            let file = read_file(files, &name, "DIR-2")?;
+            let place = (base.header_crc(), parts.last().map_or(0, |(_, part)| part.end()));
+            let part = wide::open_part(file, segment, number, place).map_err(in_file(&name))?;
+            parts.push((name, part));
+        }
+        Ok(Self { name, base, parts })
+    }
+
+    fn read(&self) -> Checked<PlainBase> {
+        let rows = self.base.read().map_err(in_file(&self.name))?;
+        let read =
+            |(name, part): &(String, wide::OpenPart)| part.read(&rows).map_err(in_file(name));
+        let parts = self.parts.iter().map(read).collect::<Checked<Vec<_>>>()?;
+        Ok(PlainBase { rows, parts })
+    }
 }
 
 fn open_segment(
@@ -263,7 +331,9 @@ fn open_segment(
     };
     let read = |name: &str| read_file(files, name, "DIR-2");
     let mut tables = Vec::new();
-    for number in 0..segment.tables.len() {
+    let base = (segment.index == 1).then(|| OpenedBase::open(files, segment, &start));
+    let base = base.transpose()?;
+    for number in 0..if base.is_some() { 0 } else { segment.tables.len() } {
         let in_hex = format!("{start}-table-{number:03x}.fpt");
         let name = or(format!("{start}-table-{number:03}.fpt"), Wrong::TablesInHex, in_hex);
         let table = table::open_table(read(&name)?, segment, number).map_err(in_file(&name))?;
@@ -275,7 +345,8 @@ fn open_segment(
     let mut ids = None;
     if let Some(entry) = &segment.ids {
         let name = format!("{start}-ids.fpi");
-        let blocks = tables[0].1.block_count();
+        let of_base = or(0, Wrong::BlocksInBase, segment.count.div_ceil(256));
+        let blocks = tables.first().map_or(of_base, |(_, table)| table.block_count());
         let opened = ids::open_ids(read(&name)?, segment, entry, blocks);
         ids = Some((name.clone(), opened.map_err(in_file(&name))?));
     }
@@ -286,10 +357,10 @@ fn open_segment(
     let mut deletions = Vec::new();
     if let Some(entry) = entry.filter(|entry| entry.file_bytes > 0) {
         let name = format!("{start}-deletions.fpd");
-        let read = deletions::read_deletions(&read(&name)?, entry);
+        let read = deletions::read_deletions(&read(&name)?, entry, segment.bits);
         deletions = read.map_err(in_file(&name))?;
     }
-    Ok(Opened { tables, ids, sequence, deletions })
+    Ok(Opened { tables, base, ids, sequence, deletions })
 }
 
 fn read_segment(
@@ -301,8 +372,11 @@ fn read_segment(
         table.read(segment, number).map_err(in_file(name))
     };
     let tables = opened.tables.iter().enumerate().map(read).collect::<Checked<Vec<_>>>()?;
+    let base = opened.base.as_ref().map(OpenedBase::read).transpose()?;
+    let blocks = tables.iter().take(1).flat_map(|table| &table.blocks);
+    let blocks: Vec<u64> = blocks.map(|keys| keys.len() as u64).collect();
     let read = |(name, ids): &(String, ids::OpenIds)| {
-        ids.read(segment, &tables[0], id_map).map_err(in_file(name))
+        ids.read(segment, &blocks, id_map).map_err(in_file(name))
     };
     let ids = opened.ids.as_ref().map(read).transpose()?;
     Ok(PlainSegment {
@@ -312,6 +386,7 @@ fn read_segment(
         deletions: opened.deletions.clone(),
         window: None,
         tables,
+        base,
         ids,
     })
 }

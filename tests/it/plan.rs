@@ -277,7 +277,7 @@ fn a_pack_that_may_choose_takes_the_plan_for_its_set_whatever_the_threads() {
             let summary = packer.pack(&path, set.iter().copied()).unwrap();
             assert_eq!(summary.tables[0].block_bytes, plan.block_bytes, "k={k}");
             let stats = Store::open(&path).unwrap().stats().unwrap();
-            assert_eq!(stats.segments[0].design, plan.design, "k={k}");
+            assert_eq!(stats.segments[0].design.as_ref(), Some(&plan.design), "k={k}");
         }
         // What is given stays.
         let temporary = tempfile::tempdir().unwrap();

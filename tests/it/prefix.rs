@@ -73,6 +73,8 @@ fn a_program_that_knows_the_prefix_alone_tells_corrupt_from_unsupported() {
         let kind = |name: &str| match name.rsplit_once('.').map(|(_, end)| end) {
             Some("fps") => Some(b'M'),
             Some("fpt") => Some(b'T'),
+            Some("fpb") => Some(b'B'),
+            Some("fpp") => Some(b'P'),
             Some("fpi") => Some(b'I'),
             Some("fpd") => Some(b'D'),
             Some("fpl") => Some(b'L'),

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fpstore::{Codec, Error, Execution, Packer, Store};
+use fpstore::{Codec, Error, Execution, Fingerprint, OpenOptions, Packer, Store};
 
-use crate::forge::{self, BaseSpec, Forge};
-use crate::oracle;
+use crate::forge::{self, BaseSpec, Forge, SegmentSpec};
+use crate::oracle::{self, Bits};
 use crate::sets::sorted;
 
 /// Files of a vector by name.
@@ -24,7 +24,7 @@ pub struct Vector {
     rule: String,
     pub files: Files,
     /// The fingerprints, of a good one.
-    fingerprints: Vec<u64>,
+    fingerprints: Vec<Bits>,
     /// The ids of each of them, of a good one that has ids.
     ids: Option<Vec<Vec<u64>>>,
     /// The windows of each of them, of a good one that has windows.
@@ -61,6 +61,66 @@ pub fn pack(spec: &BaseSpec, path: &Path) {
     fs::remove_file(path.join("lock")).unwrap();
 }
 
+/// Packs a segment with a base and ids.
+fn pack_wide<F: Fingerprint>(segment: &SegmentSpec, path: &Path) {
+    let parts = segment.wide.as_ref().map_or(0, |wide| wide.parts.len());
+    let (ids, _) = segment.ids.as_ref().unwrap();
+    let pairs = segment.rows().into_iter().zip(ids).flat_map(|(row, ids)| {
+        let row = F::from_be_slice(&row).unwrap();
+        ids.iter().map(move |&id| (row, id))
+    });
+    let packer = Packer::new().width::<F>().radius(3).parts(parts as u16);
+    packer.execution(Execution::new().threads(1)).pack_with_ids(path, pairs).unwrap();
+    fs::remove_file(path.join("lock")).unwrap();
+}
+
+/// The vectors of every width that the library packs.
+fn packed_wide(directory: &Path) -> Vec<Vector> {
+    let mut vectors = Vec::new();
+    for forge::PackedSpec { name, sentence, segment } in forge::packed_specs() {
+        let path = directory.join(name);
+        match segment.wide.as_ref().map(|wide| wide.bits) {
+            Some(32) => pack_wide::<u32>(&segment, &path),
+            Some(64) => pack_wide::<u64>(&segment, &path),
+            Some(128) => pack_wide::<u128>(&segment, &path),
+            _ => pack_wide::<[u64; 4]>(&segment, &path),
+        }
+        vectors.push(Vector {
+            name: name.to_string(),
+            sentence: sentence.to_string(),
+            rule: String::new(),
+            files: read_files(&path),
+            fingerprints: segment.rows(),
+            ids: segment.ids.map(|(ids, _)| ids),
+            windows: None,
+        });
+    }
+    vectors
+}
+
+#[test]
+fn the_plain_writer_writes_the_bases_part_tables_and_ids_that_the_library_writes() {
+    let temporary = tempfile::tempdir().unwrap();
+    let packed = packed_wide(temporary.path());
+    for (vector, spec) in packed.iter().zip(forge::packed_specs()) {
+        let mut segment = spec.segment;
+        // As many bits as the greatest id has.
+        let (ids, bits) = segment.ids.as_mut().unwrap();
+        let greatest = ids.iter().flatten().max().unwrap();
+        *bits = u64::BITS - greatest.leading_zeros();
+        let mut plain = forge::changed_wide(&segment, |_| {}).assemble();
+        let mut files = vector.files.clone();
+        // They have another store_id.
+        assert!(plain.remove("manifest.fps").is_some() && files.remove("manifest.fps").is_some());
+        assert!(plain == files, "{}", vector.name);
+    }
+}
+
+/// Fingerprints of 64 bits in order.
+fn all_bits(fingerprints: &[u64]) -> Vec<Bits> {
+    sorted(fingerprints).iter().map(|one| one.to_be_bytes().to_vec()).collect()
+}
+
 /// The ids of each fingerprint in order.
 fn ascending(ids: Option<Vec<Vec<u64>>>) -> Option<Vec<Vec<u64>>> {
     ids.map(|ids| ids.iter().map(|ids| sorted(ids)).collect())
@@ -83,11 +143,12 @@ pub fn vectors() -> Vec<Vector> {
             sentence: sentence.to_string(),
             rule: String::new(),
             files: read_files(&pack(&spec)),
-            fingerprints: sorted(&spec.fingerprints),
+            fingerprints: all_bits(&spec.fingerprints),
             ids: ascending(spec.ids),
             windows: None,
         });
     }
+    vectors.extend(packed_wide(temporary.path()));
     let mut bases = BTreeMap::new();
     for case in forge::good_variants().into_iter().chain(forge::cases()) {
         let spec = forge::base_spec(case.base);
@@ -99,7 +160,7 @@ pub fn vectors() -> Vec<Vector> {
             sentence: case.sentence.to_string(),
             rule: case.rule.to_string(),
             files: forge.files,
-            fingerprints: if case.rule.is_empty() { sorted(&spec.fingerprints) } else { vec![] },
+            fingerprints: if case.rule.is_empty() { all_bits(&spec.fingerprints) } else { vec![] },
             ids: ascending(spec.ids).filter(|_| case.rule.is_empty()),
             windows: None,
         });
@@ -115,8 +176,9 @@ pub fn vectors() -> Vec<Vector> {
 }
 
 /// Both readers see the same fields.
-fn compare(plain: &oracle::PlainStore, store: &Store) {
+fn compare<F: Fingerprint>(plain: &oracle::PlainStore, store: &Store<F>) {
     let stats = store.stats().unwrap();
+    assert_eq!(u32::from(plain.bits), stats.bits);
     assert_eq!(u32::from(plain.planned_radius), stats.radius);
     assert_eq!((plain.store_id, plain.generation), (store.id(), store.generation()));
     let skipped = store.skipped_sections();
@@ -131,6 +193,17 @@ fn compare(plain: &oracle::PlainStore, store: &Store) {
     assert_eq!(map, plain_map);
     for (plain, stats) in plain.segments.iter().zip(&stats.segments) {
         assert_eq!((plain.number, plain.count), (stats.number, stats.count));
+        assert_eq!(plain.base.is_some(), stats.base.is_some());
+        for (plain, stats) in plain.base.iter().zip(&stats.base) {
+            let parts = plain.parts.iter().map(|part| {
+                let bits = [part.start_bit.into(), part.part_bits.into(), part.key_bits.into()];
+                (bits, part.coincidences)
+            });
+            let of_stats = stats.parts.iter();
+            let of_stats = of_stats
+                .map(|part| ([part.start_bit, part.bits, part.key_bits], part.coincidences));
+            assert!(parts.eq(of_stats));
+        }
         assert_eq!(plain.tables.len(), stats.tables.len());
         for (plain, stats) in plain.tables.iter().zip(&stats.tables) {
             let codec = if plain.codec == 1 { Codec::Xor } else { Codec::Gap };
@@ -149,8 +222,9 @@ fn compare(plain: &oracle::PlainStore, store: &Store) {
     }
 }
 
-fn hex_lines(fingerprints: &[u64]) -> String {
-    fingerprints.iter().map(|fingerprint| format!("{fingerprint:016x}\n")).collect()
+fn hex_lines(fingerprints: &[Bits]) -> String {
+    let line = |one: &Bits| one.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n";
+    fingerprints.iter().map(line).collect()
 }
 
 fn id_lines(ids: &[Vec<u64>]) -> String {
@@ -158,24 +232,55 @@ fn id_lines(ids: &[Vec<u64>]) -> String {
     ids.iter().map(line).collect()
 }
 
-/// Both readers give these ids for these fingerprints, or none.
-fn compare_ids(vector: &Vector, plain: &oracle::PlainStore, store: &Store) {
+/// Both readers give these ids for these fingerprints, or none; and both, and a search, find all that is near.
+fn compare_ids<F: Fingerprint>(vector: &Vector, plain: &oracle::PlainStore, store: &Store<F>) {
     let plain = plain.ids();
     assert_eq!(store.has_ids(), vector.ids.is_some(), "{}", vector.name);
-    for (i, &fingerprint) in vector.fingerprints.iter().enumerate() {
+    for (i, fingerprint) in vector.fingerprints.iter().enumerate() {
         let expected = vector.ids.as_ref().map_or(vec![], |ids| ids[i].clone());
-        let found: Vec<u64> = store.ids(fingerprint).unwrap().map(Result::unwrap).collect();
-        assert_eq!(found, expected, "{}: {fingerprint:016x}", vector.name);
-        let by_plain = plain.get(&fingerprint).map_or(vec![], |ids| ids.iter().copied().collect());
-        assert_eq!(by_plain, expected, "{}: {fingerprint:016x}", vector.name);
+        let own = F::from_be_slice(fingerprint).unwrap();
+        let found: Vec<u64> = store.ids(own).unwrap().map(Result::unwrap).collect();
+        assert_eq!(found, expected, "{}: {fingerprint:x?}", vector.name);
+        let by_plain = plain.get(fingerprint).map_or(vec![], |ids| ids.iter().copied().collect());
+        assert_eq!(by_plain, expected, "{}: {fingerprint:x?}", vector.name);
+    }
+    let all: Vec<F> =
+        vector.fingerprints.iter().map(|one| F::from_be_slice(one).unwrap()).collect();
+    for &query in all.iter().step_by(all.len() / 4 + 1) {
+        for k in [0, 3, F::BITS / 3] {
+            let near = all.iter().filter(|one| one.distance(query) <= k).count();
+            assert_eq!(store.search(query, k).unwrap().len(), near, "{} within {k}", vector.name);
+        }
     }
 }
 
+/// Calls a function of a width with the width that a store has.
+macro_rules! by_width {
+    ($path:expr, $function:ident($($argument:expr),*)) => {
+        match Store::open($path) {
+            Err(Error::Width { found: 32, .. }) => $function::<u32>($($argument),*),
+            Err(Error::Width { found: 128, .. }) => $function::<u128>($($argument),*),
+            Err(Error::Width { found: 256, .. }) => $function::<[u64; 4]>($($argument),*),
+            _ => $function::<u64>($($argument),*),
+        }
+    };
+}
+
 /// What the library says of a store: opened, verified and listed.
-pub fn library(path: &Path) -> Result<Vec<u64>, Error> {
-    let store = Store::open(path)?;
+pub fn library(path: &Path) -> Result<Vec<Bits>, Error> {
+    by_width!(path, library_of(path))
+}
+
+fn library_of<F: Fingerprint>(path: &Path) -> Result<Vec<Bits>, Error> {
+    let store = OpenOptions::new().width::<F>().open(path)?;
     store.verify()?;
-    store.iter().collect()
+    store.iter().map(|one| one.map(|one| one.to_be_bytes().as_ref().to_vec())).collect()
+}
+
+fn compare_with<F: Fingerprint>(path: &Path, vector: &Vector, plain: &oracle::PlainStore) {
+    let store = OpenOptions::new().width::<F>().open(path).unwrap();
+    compare(plain, &store);
+    compare_ids(vector, plain, &store);
 }
 
 /// The reason that an error gives, and whether it is *unsupported*.
@@ -248,7 +353,7 @@ fn the_plain_decoder_reads_what_the_vectors_hold_and_names_the_rules_that_they_b
                 let lists = |lists: &Option<Vec<Vec<u64>>>| {
                     let all = vector.fingerprints.iter().zip(lists.iter().flatten());
                     let all = all.filter(|(_, list)| !list.is_empty());
-                    all.map(|(&fp, list)| (fp, list.iter().copied().collect())).collect()
+                    all.map(|(fp, list)| (fp.clone(), list.iter().copied().collect())).collect()
                 };
                 let held = (store.fingerprints(), store.ids(), store.windows());
                 let expected =
@@ -296,9 +401,7 @@ fn committed_vectors_are_what_the_library_packs_and_both_readers_agree_on_them()
             assert_eq!(plain.fingerprints(), vector.fingerprints, "{}", vector.name);
             let listed = library.unwrap_or_else(|error| panic!("{}: {error}", vector.name));
             assert_eq!(listed, vector.fingerprints, "{}", vector.name);
-            let store = Store::open(&directory).unwrap();
-            compare(&plain, &store);
-            compare_ids(vector, &plain, &store);
+            by_width!(&directory, compare_with(&directory, vector, &plain));
             if let Some(ids) = &vector.ids {
                 let list = fs::read_to_string(root.join(format!("{}.ids", vector.name))).unwrap();
                 assert_eq!(list, id_lines(ids), "{}", vector.name);

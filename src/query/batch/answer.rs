@@ -19,11 +19,11 @@ pub enum BatchPlan {
 /// What a [`Batch`](crate::Batch) hands on for one of its queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Answer<'a> {
+pub struct Answer<'a, F = u64> {
     /// Number of the query, from 0 on.
     pub query: usize,
     /// Matches, by distance, then by value; no more than the [limit](crate::Batch::limit).
-    pub matches: &'a [Match],
+    pub matches: &'a [Match<F>],
     /// How many stored fingerprints match the query, whatever the limit.
     pub count: u64,
     /// Whether further matches of this query come with the next answer: so where those of a single query
@@ -50,19 +50,19 @@ pub struct BatchSummary {
 /// An [`Answer`] that owns its matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct OwnedAnswer {
+pub struct OwnedAnswer<F = u64> {
     /// Number of the query, from 0 on.
     pub query: usize,
     /// Matches, by distance, then by value; no more than the [limit](crate::Batch::limit).
-    pub matches: Vec<Match>,
+    pub matches: Vec<Match<F>>,
     /// How many stored fingerprints match the query, whatever the limit.
     pub count: u64,
     /// Whether further matches of this query come with the next answer, as in [`Answer::more`].
     pub more: bool,
 }
 
-impl From<Answer<'_>> for OwnedAnswer {
-    fn from(answer: Answer<'_>) -> Self {
+impl<F: Clone> From<Answer<'_, F>> for OwnedAnswer<F> {
+    fn from(answer: Answer<'_, F>) -> Self {
         let Answer { query, matches, count, more } = answer;
         Self { query, matches: matches.to_vec(), count, more }
     }

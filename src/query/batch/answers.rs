@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::answer::{Answer, OwnedAnswer};
 use super::options::Batch;
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::query::background::{Background, Pieces};
 
 /// Answers, and matches, that are handed on together.
@@ -15,9 +16,9 @@ const PIECE_MATCHES: usize = 1 << 14;
 
 /// The answers of a [`Batch`], from [`Batch::answers`]; ends after the first error. Dropping it stops the
 /// batch.
-pub struct Answers(Background<OwnedAnswer>);
+pub struct Answers<F = u64>(Background<OwnedAnswer<F>>);
 
-impl Batch {
+impl<F: Fingerprint> Batch<F> {
     /// Starts to answer `queries` in a thread of its own, beside those of its
     /// [`Execution`](crate::Execution), and gives the answers as they come. [`run`](Self::run) copies less.
     ///
@@ -25,7 +26,7 @@ impl Batch {
     ///
     /// [`Error::Threads`](crate::Error::Threads) if the system cannot start a thread. The iterator gives those of
     /// [`run`](Self::run).
-    pub fn answers(mut self, queries: impl Into<Arc<[u64]>>) -> Result<Answers> {
+    pub fn answers(mut self, queries: impl Into<Arc<[F]>>) -> Result<Answers<F>> {
         let queries = queries.into();
         let work = Background::start(move |pieces| {
             self.execution = self.execution.cancelled_also_by(Arc::clone(&pieces.dropped));
@@ -40,14 +41,14 @@ impl Batch {
 }
 
 /// Answers that are handed on together.
-struct AnswerPiece {
-    pieces: Pieces<OwnedAnswer>,
-    answers: Vec<OwnedAnswer>,
+struct AnswerPiece<F> {
+    pieces: Pieces<OwnedAnswer<F>>,
+    answers: Vec<OwnedAnswer<F>>,
     matches: usize,
 }
 
-impl AnswerPiece {
-    fn push(&mut self, answer: Answer<'_>) -> ControlFlow<()> {
+impl<F: Fingerprint> AnswerPiece<F> {
+    fn push(&mut self, answer: Answer<'_, F>) -> ControlFlow<()> {
         self.matches += answer.matches.len();
         self.answers.push(answer.into());
         if self.answers.len() < PIECE && self.matches < PIECE_MATCHES {
@@ -65,15 +66,15 @@ impl AnswerPiece {
     }
 }
 
-impl Iterator for Answers {
-    type Item = Result<OwnedAnswer>;
+impl<F> Iterator for Answers<F> {
+    type Item = Result<OwnedAnswer<F>>;
 
-    fn next(&mut self) -> Option<Result<OwnedAnswer>> {
+    fn next(&mut self) -> Option<Result<OwnedAnswer<F>>> {
         self.0.next()
     }
 }
 
-impl fmt::Debug for Answers {
+impl<F> fmt::Debug for Answers<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Answers").finish_non_exhaustive()
     }

@@ -1,9 +1,12 @@
 //! What a batch asks, and how.
 
+use std::any::Any;
+
 use super::answer::BatchPlan;
 use super::probe;
 use crate::execution::Execution;
 use crate::execution::budget::PROCESS_BYTES;
+use crate::fingerprint::Fingerprint;
 use crate::query::join;
 use crate::query::search::Searcher;
 use crate::snapshot::Snapshot;
@@ -37,8 +40,8 @@ const STREAMED: u64 = 1 << 24;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Batch {
-    pub(super) snapshot: Snapshot,
+pub struct Batch<F: Fingerprint = u64> {
+    pub(super) snapshot: Snapshot<F>,
     pub(super) k: u32,
     pub(super) plan: Option<BatchPlan>,
     pub(super) ordered: bool,
@@ -46,11 +49,11 @@ pub struct Batch {
     pub(super) execution: Execution,
 }
 
-impl Batch {
-    pub(crate) fn new(snapshot: Snapshot, k: u32) -> Self {
+impl<F: Fingerprint> Batch<F> {
+    pub(crate) fn new(snapshot: Snapshot<F>, k: u32) -> Self {
         Self {
             snapshot,
-            k: k.min(64),
+            k: k.min(F::BITS),
             plan: None,
             ordered: true,
             limit: usize::MAX,
@@ -94,9 +97,11 @@ impl Batch {
         match plan {
             BatchPlan::Search => Some(queries as f64 * self.search_ns()),
             BatchPlan::Probe => {
-                probe::predicted_ns(&self.snapshot, queries, self.k, self.execution.cost())
+                let keys = &self.of_keys()?.snapshot;
+                probe::predicted_ns(keys, queries, self.k, self.execution.cost())
             }
             BatchPlan::Stream => {
+                self.of_keys()?;
                 let count = self.snapshot.len();
                 Some(join::stream_ns(
                     queries,
@@ -109,6 +114,11 @@ impl Batch {
         }
     }
 
+    /// The same batch, if its fingerprints have 64 bits: of others there are no tables, and searches are all.
+    pub(super) fn of_keys(&self) -> Option<&Batch<u64>> {
+        (self as &dyn Any).downcast_ref()
+    }
+
     /// The predicted time of a single search.
     pub(super) fn search_ns(&self) -> f64 {
         let costs = &self.execution.cost().search;
@@ -116,7 +126,7 @@ impl Batch {
     }
 
     /// A searcher for a thread of the batch.
-    pub(super) fn searcher(&self) -> Searcher {
+    pub(super) fn searcher(&self) -> Searcher<F> {
         let searcher = Searcher::new(self.snapshot.clone(), &self.execution.cost().disk);
         searcher.stopped_by(self.execution.stop().clone())
     }

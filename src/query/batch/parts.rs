@@ -5,27 +5,28 @@ use std::ops::ControlFlow;
 use super::answer::Answer;
 use super::run::RunningBatch;
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::query::join::{self, Output};
 use crate::snapshot::union::Match;
 
-/// Bytes per match of a part: its place, and as much room to choose from.
-const MATCH_BYTES: u64 = 2 * size_of::<Match>() as u64;
 /// Fingerprints that are read together.
 const PIECE: usize = 1 << 16;
 
-impl RunningBatch<'_> {
+impl<F: Fingerprint> RunningBatch<'_, F> {
     /// Answers a single query. Reads all fingerprints once for each part, whatever the tables: where
     /// matches are so many, most blocks hold one.
-    pub(super) fn answer_in_parts(&mut self, number: u64, query: u64) -> Result<ControlFlow<()>> {
+    pub(super) fn answer_in_parts(&mut self, number: u64, query: F) -> Result<ControlFlow<()>> {
         let batch = self.batch;
-        let most = 2 * self.items(MATCH_BYTES) as u64;
+        // Its place, and as much room to choose from.
+        let match_bytes = 2 * size_of::<Match<F>>() as u64;
+        let most = 2 * self.items(match_bytes) as u64;
         let pool = self.pool()?;
         let (mut after, mut handed_on, mut all) = (None, 0, u64::MAX);
         self.summary.pieces += 1;
         loop {
             let wanted = (batch.limit as u64).min(all).saturating_sub(handed_on).min(most) as usize;
             let mut part = AnswerPart::new(query, batch.k, after, wanted);
-            let work = |output: &Output| {
+            let work = |output: &Output<F>| {
                 join::read_all(output, &batch.snapshot, PIECE, |fingerprints| {
                     fingerprints.iter().for_each(|&fingerprint| part.offer(fingerprint));
                 })
@@ -46,27 +47,27 @@ impl RunningBatch<'_> {
 }
 
 /// The matches of a query that come next, and the number of all.
-struct AnswerPart {
-    query: u64,
+struct AnswerPart<F> {
+    query: F,
     k: u32,
     /// The last one of the part before.
-    after: Option<Match>,
+    after: Option<Match<F>>,
     wanted: usize,
     /// Up to twice as many as are wanted.
-    matches: Vec<Match>,
+    matches: Vec<Match<F>>,
     /// None behind this one is wanted.
-    last: Option<Match>,
+    last: Option<Match<F>>,
     count: u64,
 }
 
-impl AnswerPart {
-    fn new(query: u64, k: u32, after: Option<Match>, wanted: usize) -> Self {
+impl<F: Fingerprint> AnswerPart<F> {
+    fn new(query: F, k: u32, after: Option<Match<F>>, wanted: usize) -> Self {
         Self { query, k, after, wanted, matches: Vec::new(), last: None, count: 0 }
     }
 
     #[inline]
-    fn offer(&mut self, fingerprint: u64) {
-        let found = Match { fingerprint, distance: (fingerprint ^ self.query).count_ones() };
+    fn offer(&mut self, fingerprint: F) {
+        let found = Match { fingerprint, distance: fingerprint.distance(self.query) };
         if found.distance > self.k {
             return;
         }
@@ -93,7 +94,7 @@ impl AnswerPart {
     }
 
     /// The matches in order, and the number of all.
-    fn finish(mut self) -> (Vec<Match>, u64) {
+    fn finish(mut self) -> (Vec<Match<F>>, u64) {
         self.cut();
         self.matches.sort_unstable_by_key(Match::order);
         (self.matches, self.count)

@@ -3,48 +3,57 @@
 use std::iter;
 use std::ops::RangeInclusive;
 
+use crate::fingerprint::{Fingerprint, Sealed, key_of};
+
 /// Leading bits by which queries that are near each other come into one piece.
 const BITS: u32 = 12;
 /// Ranges that the queries are divided into, each of which takes a pass over all.
 const RANGES: usize = 64;
 
 /// A query and its number among all.
-pub(super) type Query = [u64; 2];
+pub(super) type Query<F> = <F as Sealed>::WithId;
 
 /// The queries with their numbers, in pieces of up to `size`, in their order.
-pub(super) fn in_order(queries: &[u64], size: usize) -> impl Iterator<Item = Vec<Query>> {
+pub(super) fn in_order<F: Fingerprint>(
+    queries: &[F],
+    size: usize,
+) -> impl Iterator<Item = Vec<Query<F>>> {
     let pieces = queries.chunks(size).enumerate();
     pieces.map(move |(i, piece)| numbered(piece, i * size).collect())
 }
 
 /// The queries with their numbers, in pieces of up to `size`, in which those with like leading bits
 /// stand together. Reads the queries once per range of these, in some 2 [`RANGES`] at most.
-pub(super) fn by_leading_bits(queries: &[u64], size: usize) -> impl Iterator<Item = Vec<Query>> {
+pub(super) fn by_leading_bits<F: Fingerprint>(
+    queries: &[F],
+    size: usize,
+) -> impl Iterator<Item = Vec<Query<F>>> {
     ranges(queries, size).into_iter().flat_map(move |range| {
-        let mut of_range = numbered(queries, 0).filter(move |[query, _]| range.contains(query));
+        let mut of_range =
+            numbered(queries, 0).filter(move |query| range.contains(&key_of(F::of_pair(query).0)));
         // A range that is too long has several pieces.
         iter::from_fn(move || {
-            let piece: Vec<Query> = of_range.by_ref().take(size).collect();
+            let piece: Vec<Query<F>> = of_range.by_ref().take(size).collect();
             (!piece.is_empty()).then_some(piece)
         })
     })
 }
 
-fn numbered(queries: &[u64], first: usize) -> impl Iterator<Item = Query> {
-    queries.iter().zip(first as u64..).map(|(&query, number)| [query, number])
+fn numbered<F: Fingerprint>(queries: &[F], first: usize) -> impl Iterator<Item = Query<F>> {
+    queries.iter().zip(first as u64..).map(|(&query, number)| query.with_id(number))
 }
 
 /// Ranges that ascend and hold all `queries`: each no more than `size`, or where that makes too many
 /// of them than a share, unless they agree in the leading bits.
-fn ranges(queries: &[u64], size: usize) -> Vec<RangeInclusive<u64>> {
+fn ranges<F: Fingerprint>(queries: &[F], size: usize) -> Vec<RangeInclusive<u64>> {
     let all = 0..=u64::MAX;
     if queries.len() <= size {
         return vec![all];
     }
     let most = size.max(queries.len() / RANGES);
     let mut counts = vec![0; 1 << BITS];
-    for query in queries {
-        counts[(query >> (64 - BITS)) as usize] += 1;
+    for &query in queries {
+        counts[(key_of(query) >> (64 - BITS)) as usize] += 1;
     }
     let (mut ranges, mut start, mut held) = (Vec::new(), 0, 0);
     for (bits, count) in (0u64..).zip(counts) {
@@ -71,15 +80,15 @@ mod tests {
             queries in prop::collection::vec(prop_oneof![any::<u64>(), 0..1u64 << 53], 0..300),
             size in prop_oneof![1..400usize, Just(usize::MAX)],
         ) {
-            let all: Vec<Query> = numbered(&queries, 0).collect();
-            let pieces: Vec<Vec<Query>> = in_order(&queries, size).collect();
+            let all: Vec<Query<u64>> = numbered(&queries, 0).collect();
+            let pieces: Vec<Vec<Query<u64>>> = in_order(&queries, size).collect();
             prop_assert!(pieces.iter().all(|piece| (1..=size).contains(&piece.len())));
             prop_assert_eq!(&pieces.concat(), &all);
 
-            let pieces: Vec<Vec<Query>> = by_leading_bits(&queries, size).collect();
+            let pieces: Vec<Vec<Query<u64>>> = by_leading_bits(&queries, size).collect();
             prop_assert!(pieces.iter().all(|piece| (1..=size).contains(&piece.len())));
             // No piece reaches into another, but by leading bits, or where they are very many.
-            let bits = |query: &Query| query[0] >> (64 - BITS);
+            let bits = |query: &Query<u64>| query[0] >> (64 - BITS);
             for two in pieces.windows(2).filter(|_| size >= queries.len() / RANGES) {
                 prop_assert!(two[0].iter().map(bits).max() <= two[1].iter().map(bits).min());
             }

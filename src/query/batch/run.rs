@@ -13,6 +13,7 @@ use super::probe;
 use crate::error::Result;
 use crate::execution::budget::{self, PROCESS_BYTES, THREAD_BYTES};
 use crate::execution::{Phase, Progress};
+use crate::fingerprint::{Fingerprint, of_key};
 use crate::mapped;
 use crate::query::flow::{self, Flow};
 use crate::query::join::{self, Message, Output};
@@ -30,7 +31,7 @@ const TOLD: u64 = 1 << 12;
 /// How many queries before it is needed what belongs to one is asked for.
 const AHEAD: usize = 16;
 
-impl Batch {
+impl<F: Fingerprint> Batch<F> {
     /// Answers all `queries`. `sink` is called on the thread of the caller, once for each query, unless
     /// its matches do not fit into the memory. Where the sink breaks, the batch ends soon and well; where
     /// it fails, the batch ends with its error.
@@ -44,8 +45,8 @@ impl Batch {
     /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded) if it was to stop.
     pub fn run<R: Flow>(
         &self,
-        queries: &[u64],
-        mut sink: impl FnMut(Answer<'_>) -> R,
+        queries: &[F],
+        mut sink: impl FnMut(Answer<'_, F>) -> R,
     ) -> Result<BatchSummary, R::Error> {
         let mut failure = None;
         let done = self.answer(queries, &mut |answer| flow::control(sink(answer), &mut failure));
@@ -54,8 +55,8 @@ impl Batch {
 
     fn answer(
         &self,
-        queries: &[u64],
-        sink: &mut dyn FnMut(Answer<'_>) -> ControlFlow<()>,
+        queries: &[F],
+        sink: &mut dyn FnMut(Answer<'_, F>) -> ControlFlow<()>,
     ) -> Result<BatchSummary> {
         budget::check(self.execution.memory_limit(), "a batch needs")?;
         self.execution.check_threads()?;
@@ -76,19 +77,19 @@ impl Batch {
 }
 
 /// A batch that runs.
-pub(super) struct RunningBatch<'a> {
-    pub(super) batch: &'a Batch,
+pub(super) struct RunningBatch<'a, F: Fingerprint> {
+    pub(super) batch: &'a Batch<F>,
     /// Number of all queries.
     all: u64,
     /// Started when it is first needed.
     pool: OnceCell<Arc<ThreadPool>>,
     pub(super) summary: BatchSummary,
-    sink: &'a mut dyn FnMut(Answer<'_>) -> ControlFlow<()>,
+    sink: &'a mut dyn FnMut(Answer<'_, F>) -> ControlFlow<()>,
 }
 
 /// For each of some queries, in ascending order, its number and which matches it has.
 struct ByQuery<'a> {
-    queries: &'a [Query],
+    queries: &'a [Query<u64>],
     /// Queries and matches, in the order of the queries; those of these queries.
     pairs: &'a [[u64; 2]],
     /// The matches of the query before.
@@ -111,7 +112,7 @@ impl Iterator for ByQuery<'_> {
     }
 }
 
-impl RunningBatch<'_> {
+impl<F: Fingerprint> RunningBatch<'_, F> {
     /// The plan for so many queries.
     fn choose(&self, queries: usize) -> BatchPlan {
         let batch = self.batch;
@@ -133,7 +134,10 @@ impl RunningBatch<'_> {
     fn piece_queries(&self, plan: BatchPlan) -> usize {
         let batch = self.batch;
         let bytes = match plan {
-            BatchPlan::Probe => QUERY_BYTES + probe::query_bytes(&batch.snapshot, batch.k),
+            BatchPlan::Probe => match batch.of_keys() {
+                Some(batch) => QUERY_BYTES + probe::query_bytes(&batch.snapshot, batch.k),
+                None => QUERY_BYTES,
+            },
             _ => QUERY_BYTES,
         };
         // Probes with many visits are bounded in any case.
@@ -163,7 +167,7 @@ impl RunningBatch<'_> {
     /// keys, each thread decodes one.
     fn has_room_to_probe(&self, threads: usize) -> bool {
         let Some(memory) = self.batch.execution.memory_limit() else { return true };
-        let bytes = probe::decoded_bytes(&self.batch.snapshot);
+        let bytes = self.batch.of_keys().map_or(0, |batch| probe::decoded_bytes(&batch.snapshot));
         bytes <= THREAD_BYTES || bytes * threads as u64 <= memory.saturating_sub(PROCESS_BYTES) / 2
     }
 
@@ -178,7 +182,7 @@ impl RunningBatch<'_> {
     fn answer_all(
         &mut self,
         plan: BatchPlan,
-        pieces: impl Iterator<Item = Vec<Query>>,
+        pieces: impl Iterator<Item = Vec<Query<F>>>,
     ) -> Result<ControlFlow<()>> {
         for piece in pieces {
             if self.answer(plan, piece)?.is_break() {
@@ -189,33 +193,52 @@ impl RunningBatch<'_> {
     }
 
     /// Answers a piece.
-    fn answer(&mut self, plan: BatchPlan, queries: Vec<Query>) -> Result<ControlFlow<()>> {
-        self.summary.plan = Some(plan);
-        if plan == BatchPlan::Search {
-            self.summary.pieces += 1;
-            return self.search(&queries);
+    fn answer(&mut self, plan: BatchPlan, queries: Vec<Query<F>>) -> Result<ControlFlow<()>> {
+        let keys = match self.batch.of_keys() {
+            Some(keys) if plan != BatchPlan::Search => keys,
+            _ => return self.answer_by_searches(&queries),
+        };
+        match bytemuck::allocation::try_cast_vec(queries) {
+            Ok(queries) => self.answer_together(plan, keys, queries),
+            Err((_, queries)) => self.answer_by_searches(&queries),
         }
+    }
+
+    fn answer_by_searches(&mut self, queries: &[Query<F>]) -> Result<ControlFlow<()>> {
+        self.summary.plan = Some(BatchPlan::Search);
+        self.summary.pieces += 1;
+        self.search(queries)
+    }
+
+    /// Answers a piece of a batch of 64 bits, `keys`, by reading tables once.
+    fn answer_together(
+        &mut self,
+        plan: BatchPlan,
+        keys: &Batch<u64>,
+        queries: Vec<Query<u64>>,
+    ) -> Result<ControlFlow<()>> {
+        self.summary.plan = Some(plan);
         let pool = self.pool()?;
         let mut sorted = vec![[0; 2]; queries.len()];
         pool.install(|| sort::sort_lists(&[&queries], &mut sorted));
         let mut distinct: Vec<u64> = sorted.iter().map(|&[query, _]| query).collect();
         distinct.dedup();
-        let Some(pairs) = self.find(plan, &distinct)? else {
+        let Some(pairs) = self.find(plan, keys, &distinct)? else {
             // More matches than fit: each half has fewer.
             drop((sorted, distinct));
             if let [[query, number]] = queries[..] {
-                return self.answer_in_parts(number, query);
+                return self.answer_in_parts(number, of_key(query));
             }
             let (one, other) = queries.split_at(queries.len() / 2);
             let (one, other) = (one.to_vec(), other.to_vec());
             drop(queries);
-            return match self.answer(plan, one)? {
-                ControlFlow::Continue(()) => self.answer(plan, other),
+            return match self.answer_together(plan, keys, one)? {
+                ControlFlow::Continue(()) => self.answer_together(plan, keys, other),
                 broken => Ok(broken),
             };
         };
         self.summary.pieces += 1;
-        let parts = self.batch.snapshot.parts();
+        let parts = keys.snapshot.parts();
         let all = pool.install(|| union::of_pairs(parts, &pairs))?;
         drop(pairs);
         let of_numbers = ByQuery { queries: &sorted, pairs: &all, answer: 0..0 };
@@ -223,7 +246,7 @@ impl RunningBatch<'_> {
         let mut deliver = |run: &mut Self, number, pairs: &[[u64; 2]]| {
             matches.clear();
             matches.extend(pairs.iter().take(self.batch.limit).map(|&[query, found]| Match {
-                fingerprint: found,
+                fingerprint: of_key(found),
                 distance: (query ^ found).count_ones(),
             }));
             run.deliver(number, &matches, pairs.len())
@@ -259,8 +282,12 @@ impl RunningBatch<'_> {
     }
 
     /// All pairs of a query and a match, in any order; `None` if there are more than fit.
-    fn find(&self, plan: BatchPlan, queries: &[u64]) -> Result<Option<Vec<[u64; 2]>>> {
-        let batch = self.batch;
+    fn find(
+        &self,
+        plan: BatchPlan,
+        batch: &Batch<u64>,
+        queries: &[u64],
+    ) -> Result<Option<Vec<[u64; 2]>>> {
         let pool = self.pool()?;
         let most = self.most_matches();
         let has_room = self.has_room_to_probe(pool.current_num_threads());
@@ -268,7 +295,7 @@ impl RunningBatch<'_> {
         let mut too_many = false;
         let costs = batch.execution.cost();
         let snapshot = &batch.snapshot.settled()?;
-        let work = |output: &Output| {
+        let work = |output: &Output<u64>| {
             let probed = plan == BatchPlan::Probe
                 && has_room
                 && probe::can_probe(snapshot, batch.k)
@@ -295,7 +322,7 @@ impl RunningBatch<'_> {
     pub(super) fn deliver(
         &mut self,
         number: u64,
-        matches: &[Match],
+        matches: &[Match<F>],
         count: usize,
     ) -> ControlFlow<()> {
         let matches = &matches[..matches.len().min(self.batch.limit)];
@@ -303,7 +330,7 @@ impl RunningBatch<'_> {
         self.hand_on(Answer { query, matches, count, more: false })
     }
 
-    pub(super) fn hand_on(&mut self, answer: Answer<'_>) -> ControlFlow<()> {
+    pub(super) fn hand_on(&mut self, answer: Answer<'_, F>) -> ControlFlow<()> {
         self.summary.matches += answer.matches.len() as u64;
         if !answer.more {
             self.summary.queries += 1;

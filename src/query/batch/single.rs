@@ -12,6 +12,7 @@ use super::options::Batch;
 use super::pieces::Query;
 use super::run::RunningBatch;
 use crate::error::{Error, Result};
+use crate::fingerprint::Fingerprint;
 use crate::query::search::Searcher;
 use crate::snapshot::union::Match;
 
@@ -28,18 +29,17 @@ const SHORT: Duration = Duration::from_millis(10);
 const MANY_MATCHES: usize = 1 << 16;
 
 /// The answers of a task to its first queries.
-#[derive(Default)]
-struct TaskAnswers {
-    matches: Vec<Match>,
+struct TaskAnswers<F> {
+    matches: Vec<Match<F>>,
     /// How many match each of the queries.
     counts: Vec<usize>,
     /// Why there are no further ones.
     fault: Option<Error>,
 }
 
-impl RunningBatch<'_> {
+impl<F: Fingerprint> RunningBatch<'_, F> {
     /// Searches one query after the other.
-    pub(super) fn search(&mut self, queries: &[Query]) -> Result<ControlFlow<()>> {
+    pub(super) fn search(&mut self, queries: &[Query<F>]) -> Result<ControlFlow<()>> {
         let time = || queries.len() as f64 * self.batch.search_ns();
         if self.batch.execution.is_alone() || time() < self.batch.execution.cost().batch.threads_ns
         {
@@ -53,10 +53,11 @@ impl RunningBatch<'_> {
     }
 
     /// Searches on the thread of the caller.
-    fn search_alone(&mut self, queries: &[Query]) -> Result<ControlFlow<()>> {
+    fn search_alone(&mut self, queries: &[Query<F>]) -> Result<ControlFlow<()>> {
         let mut searcher = self.batch.searcher();
         let most = self.most_matches();
-        for &[query, number] in queries {
+        for query in queries {
+            let (query, number) = F::of_pair(query);
             let flow = match searcher.search_up_to(query, self.batch.k, most)? {
                 Some(matches) => self.deliver(number, matches, matches.len()),
                 None => self.answer_in_parts(number, query)?,
@@ -71,7 +72,7 @@ impl RunningBatch<'_> {
     /// Searches on all threads, a round of queries at a time.
     fn search_side_by_side(
         &mut self,
-        mut queries: &[Query],
+        mut queries: &[Query<F>],
         pool: &ThreadPool,
     ) -> Result<ControlFlow<()>> {
         let batch = self.batch;
@@ -94,14 +95,15 @@ impl RunningBatch<'_> {
             tasks.found.store(0, Ordering::Relaxed);
             let round = &queries[..queries.len().min(length)];
             let task = length.div_ceil(threads * TASKS).min(TASK);
-            let search = |queries: &[Query]| tasks.search(queries);
+            let search = |queries: &[Query<F>]| tasks.search(queries);
             let answers = pool.install(|| round.par_chunks(task).map(search).collect());
             let time = start.elapsed();
             let ControlFlow::Continue(mut answered) = self.hand_on_round(round, task, answers)?
             else {
                 return Ok(ControlFlow::Break(()));
             };
-            if let (0, &[[query, number], ..]) = (answered, round) {
+            if let (0, Some(first)) = (answered, round.first()) {
+                let (query, number) = F::of_pair(first);
                 // The first query has too many matches.
                 answered = 1;
                 let flow = self.answer_in_parts(number, query)?;
@@ -123,14 +125,15 @@ impl RunningBatch<'_> {
     /// that were answered, from the first on.
     fn hand_on_round(
         &mut self,
-        round: &[Query],
+        round: &[Query<F>],
         task: usize,
-        answers: Vec<TaskAnswers>,
+        answers: Vec<TaskAnswers<F>>,
     ) -> Result<ControlFlow<(), usize>> {
         let mut answered = 0;
         for (asked, answers) in round.chunks(task).zip(answers) {
             let mut rest = &answers.matches[..];
-            for (&count, &[_, number]) in answers.counts.iter().zip(asked) {
+            for (&count, query) in answers.counts.iter().zip(asked) {
+                let (_, number) = F::of_pair(query);
                 let (near, behind) = rest.split_at(count.min(self.batch.limit));
                 rest = behind;
                 if self.deliver(number, near, count).is_break() {
@@ -150,9 +153,9 @@ impl RunningBatch<'_> {
 }
 
 /// What the tasks of a round share.
-struct Tasks<'a> {
-    batch: &'a Batch,
-    searchers: Vec<Mutex<Searcher>>,
+struct Tasks<'a, F: Fingerprint> {
+    batch: &'a Batch<F>,
+    searchers: Vec<Mutex<Searcher<F>>>,
     /// Matches of the round so far, and after how many no task goes on.
     found: AtomicUsize,
     most: usize,
@@ -160,15 +163,16 @@ struct Tasks<'a> {
     most_of_query: usize,
 }
 
-impl Tasks<'_> {
+impl<F: Fingerprint> Tasks<'_, F> {
     /// Answers queries from the first on, with the number of matches of each; not all where these
     /// are too many.
-    fn search(&self, queries: &[Query]) -> TaskAnswers {
+    fn search(&self, queries: &[Query<F>]) -> TaskAnswers<F> {
         let thread = rayon::current_thread_index().unwrap_or_default();
         let searcher = &self.searchers[thread % self.searchers.len()];
         let mut searcher = searcher.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut answers = TaskAnswers::default();
-        for &[query, _] in queries {
+        let mut answers = TaskAnswers { matches: Vec::new(), counts: Vec::new(), fault: None };
+        for query in queries {
+            let (query, _) = F::of_pair(query);
             let near = match searcher.search_up_to(query, self.batch.k, self.most_of_query) {
                 Ok(Some(near)) => near,
                 Ok(None) => break,

@@ -1,25 +1,27 @@
 //! The graph whose edges are the pairs of a join: which fingerprints hang together, and with how
 //! many others each is paired.
 
+use crate::fingerprint::{Fingerprint, key_of};
+
 /// Fingerprints per entry of the directory.
 const PER_ENTRY: usize = 16;
 
 /// Sorted fingerprints, and where to begin to look for one.
-pub(super) struct Ranks {
-    fingerprints: Vec<u64>,
+pub(super) struct Ranks<F> {
+    fingerprints: Vec<F>,
     /// For each value of the leading bits where the fingerprints with it start; and the end.
     starts: Vec<usize>,
     shift: u32,
 }
 
-impl Ranks {
+impl<F: Fingerprint> Ranks<F> {
     /// `fingerprints` ascend strictly.
-    pub(super) fn new(fingerprints: Vec<u64>) -> Self {
+    pub(super) fn new(fingerprints: Vec<F>) -> Self {
         let entries = (fingerprints.len() / PER_ENTRY).next_power_of_two().max(2);
         let shift = 64 - entries.ilog2();
         let mut starts = Vec::with_capacity(entries + 1);
-        for (rank, fingerprint) in fingerprints.iter().enumerate() {
-            let entry = (fingerprint >> shift) as usize;
+        for (rank, &fingerprint) in fingerprints.iter().enumerate() {
+            let entry = (key_of(fingerprint) >> shift) as usize;
             starts.resize(starts.len().max(entry + 1), rank);
         }
         starts.resize(entries + 1, fingerprints.len());
@@ -27,14 +29,14 @@ impl Ranks {
     }
 
     /// The number of fingerprints that are smaller, if it is one of them.
-    pub(super) fn get(&self, fingerprint: u64) -> Option<usize> {
-        let entry = (fingerprint >> self.shift) as usize;
+    pub(super) fn get(&self, fingerprint: F) -> Option<usize> {
+        let entry = (key_of(fingerprint) >> self.shift) as usize;
         let start = self.starts[entry];
         let here = self.fingerprints.get(start..self.starts[entry + 1])?;
         here.binary_search(&fingerprint).ok().map(|at| start + at)
     }
 
-    pub(super) fn into_fingerprints(self) -> Vec<u64> {
+    pub(super) fn into_fingerprints(self) -> Vec<F> {
         self.fingerprints
     }
 }

@@ -11,6 +11,7 @@ use graph::{Components, Numbers, Ranks};
 use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::execution::budget::{LEAST_MEMORY, PROCESS_BYTES};
+use crate::fingerprint::{Fingerprint, Hex};
 use crate::memory;
 use crate::query::join::{JoinEvent, JoinSummary, Pair};
 use crate::snapshot::Snapshot;
@@ -61,8 +62,8 @@ pub enum Keep {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Clustering {
-    snapshot: Snapshot,
+pub struct Clustering<F: Fingerprint = u64> {
+    snapshot: Snapshot<F>,
     k: u32,
     keep: Keep,
     max_cluster: u64,
@@ -70,8 +71,8 @@ pub struct Clustering {
 }
 
 /// The clusters of a store, from [`Clustering::run`].
-pub struct Clusters {
-    fingerprints: Vec<u64>,
+pub struct Clusters<F = u64> {
+    fingerprints: Vec<F>,
     /// For each fingerprint the number of its cluster.
     numbers: Numbers,
     /// For each cluster its size, and the rank of the fingerprint that is kept.
@@ -82,17 +83,17 @@ pub struct Clusters {
 
 /// A fingerprint and its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clustered {
+pub struct Clustered<F = u64> {
     /// The fingerprint.
-    pub fingerprint: u64,
+    pub fingerprint: F,
     /// The number of its cluster, from 0 on, in the order of the least fingerprints of clusters. A
     /// fingerprint without near ones is a cluster as well.
     pub cluster: u64,
     /// The fingerprint of the cluster that is kept.
-    pub representative: u64,
+    pub representative: F,
 }
 
-impl Clustered {
+impl<F: Eq> Clustered<F> {
     /// Whether this fingerprint is the one that is kept.
     pub fn kept(&self) -> bool {
         self.fingerprint == self.representative
@@ -121,8 +122,8 @@ pub struct ClusterSummary {
     pub oversized: u64,
 }
 
-impl Clustering {
-    pub(crate) fn new(snapshot: Snapshot, k: u32) -> Self {
+impl<F: Fingerprint> Clustering<F> {
+    pub(crate) fn new(snapshot: Snapshot<F>, k: u32) -> Self {
         let (keep, execution) = (Keep::default(), Execution::new());
         Self { snapshot, k, keep, max_cluster: u64::MAX, execution }
     }
@@ -153,7 +154,7 @@ impl Clustering {
     ///
     /// As [`Join::run`](crate::Join::run); [`Error::MemoryLimit`] also where the memory is not enough for the
     /// clusters.
-    pub fn run(self) -> Result<Clusters> {
+    pub fn run(self) -> Result<Clusters<F>> {
         let mut join = self.snapshot.self_join(self.k).execution(self.execution.clone());
         if let Some(memory) = self.execution.memory_limit() {
             self.check_memory(join.least_memory())?;
@@ -182,8 +183,8 @@ impl Clustering {
     /// [`Error::Corrupt`] if a block of an identity table is damaged.
     pub fn of_pairs<E: From<Error>>(
         self,
-        pairs: impl IntoIterator<Item = Result<Pair, E>>,
-    ) -> Result<Clusters, E> {
+        pairs: impl IntoIterator<Item = Result<Pair<F>, E>>,
+    ) -> Result<Clusters<F>, E> {
         self.check_memory(PROCESS_BYTES)?;
         let mut graph = Graph::new(&self)?;
         for (number, pair) in pairs.into_iter().enumerate() {
@@ -212,15 +213,20 @@ impl Clustering {
 
     /// Bytes that clusters take while pairs come in.
     fn bytes(&self) -> u64 {
-        // Eight for the fingerprint, one for the directory, and one for the rank in its set.
-        self.snapshot.len().saturating_mul(10 + self.number_bytes() + self.degree_bytes())
+        // The fingerprint, one for the directory, and one for the rank in its set.
+        let fingerprint = F::BYTES as u64;
+        self.snapshot
+            .len()
+            .saturating_mul(2 + fingerprint + self.number_bytes() + self.degree_bytes())
     }
 
     /// Bytes that clusters take at most when what is kept is chosen, if each fingerprint is one.
     fn finishing_bytes(&self) -> u64 {
         let ids = if self.snapshot.has_ids() { 8 } else { 0 };
         // The fingerprint, its cluster, the size of that, and what it keeps.
-        self.snapshot.len().saturating_mul(8 + 3 * self.number_bytes() + self.degree_bytes() + ids)
+        self.snapshot
+            .len()
+            .saturating_mul(F::BYTES as u64 + 3 * self.number_bytes() + self.degree_bytes() + ids)
     }
 
     fn number_bytes(&self) -> u64 {
@@ -233,16 +239,16 @@ impl Clustering {
 }
 
 /// Pairs, as they come in.
-struct Graph {
-    ranks: Ranks,
+struct Graph<F> {
+    ranks: Ranks<F>,
     components: Components,
     /// How many pairs each fingerprint is in.
     degrees: Option<Vec<u32>>,
     pairs: u64,
 }
 
-impl Graph {
-    fn new(options: &Clustering) -> Result<Self> {
+impl<F: Fingerprint> Graph<F> {
+    fn new(options: &Clustering<F>) -> Result<Self> {
         // A store never gives more than it states.
         let mut fingerprints = Vec::new();
         memory::reserve(&mut fingerprints, usize::try_from(options.snapshot.len()).unwrap_or(0))?;
@@ -262,9 +268,11 @@ impl Graph {
         })
     }
 
-    fn add(&mut self, pair: Pair) -> Result<()> {
-        let rank =
-            |fingerprint| self.ranks.get(fingerprint).ok_or(Error::NotStored { fingerprint });
+    fn add(&mut self, pair: Pair<F>) -> Result<()> {
+        let rank = |fingerprint: F| {
+            let not_stored = || Error::NotStored { fingerprint: Hex::of(fingerprint) };
+            self.ranks.get(fingerprint).ok_or_else(not_stored)
+        };
         let (one, other) = (rank(pair.a)?, rank(pair.b)?);
         self.components.unite(one, other);
         if let Some(degrees) = &mut self.degrees {
@@ -276,7 +284,7 @@ impl Graph {
         Ok(())
     }
 
-    fn finish(self, options: &Clustering) -> Result<Clusters> {
+    fn finish(self, options: &Clustering<F>) -> Result<Clusters<F>> {
         let Self { ranks, components, degrees, pairs } = self;
         let fingerprints = ranks.into_fingerprints();
         let (numbers, count) = components.numbered();
@@ -376,14 +384,14 @@ impl Choice<'_> {
     }
 }
 
-impl Clusters {
+impl<F: Fingerprint> Clusters<F> {
     /// All fingerprints in ascending order, with their clusters.
-    pub fn iter(&self) -> impl Iterator<Item = Clustered> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = Clustered<F>> + '_ {
         (0..self.fingerprints.len()).filter_map(|rank| self.at(rank))
     }
 
     /// The cluster of a fingerprint; `None` if it is not stored. Takes O(log n) time.
-    pub fn get(&self, fingerprint: u64) -> Option<Clustered> {
+    pub fn get(&self, fingerprint: F) -> Option<Clustered<F>> {
         self.at(self.fingerprints.binary_search(&fingerprint).ok()?)
     }
 
@@ -397,7 +405,7 @@ impl Clusters {
         &self.summary
     }
 
-    fn at(&self, rank: usize) -> Option<Clustered> {
+    fn at(&self, rank: usize) -> Option<Clustered<F>> {
         let cluster = self.numbers.get(rank)?;
         let representative = *self.fingerprints.get(self.kept.get(cluster)?)?;
         let fingerprint = *self.fingerprints.get(rank)?;
@@ -405,7 +413,7 @@ impl Clusters {
     }
 }
 
-impl std::fmt::Debug for Clusters {
+impl<F> std::fmt::Debug for Clusters<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Clusters").field("summary", &self.summary).finish_non_exhaustive()
     }

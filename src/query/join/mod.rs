@@ -20,6 +20,7 @@ mod pair;
 mod pairs;
 mod plan;
 mod run;
+mod searched;
 mod side;
 mod stream;
 #[cfg(test)]

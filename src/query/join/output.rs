@@ -9,6 +9,7 @@ use rayon::ThreadPool;
 use super::pair::Pair;
 use crate::error::{Error, Result};
 use crate::execution::Stop;
+use crate::fingerprint::Fingerprint;
 
 /// Messages on their way to the caller.
 const QUEUED: usize = 16;
@@ -16,16 +17,16 @@ const QUEUED: usize = 16;
 const BATCH: usize = 1 << 12;
 
 /// What goes to the caller of a join.
-pub(crate) enum Message {
+pub(crate) enum Message<F = u64> {
     /// Pairs that were found.
-    Pairs(Vec<Pair>),
+    Pairs(Vec<Pair<F>>),
     /// All pairs of this range were sent; it has so many fingerprints.
-    Range { range: RangeInclusive<u64>, fingerprints: u64 },
+    Range { range: RangeInclusive<F>, fingerprints: u64 },
 }
 
 /// Where pairs go, and what stops a join.
-pub(crate) struct Output {
-    messages: SyncSender<Message>,
+pub(crate) struct Output<F = u64> {
+    messages: SyncSender<Message<F>>,
     /// Whether nobody takes messages any more.
     stop: AtomicBool,
     due: Stop,
@@ -33,7 +34,7 @@ pub(crate) struct Output {
     was_due: AtomicBool,
 }
 
-impl Output {
+impl<F: Fingerprint> Output<F> {
     /// Runs `work` with all threads of `pool`, and hands its messages to `take` on this thread
     /// until `take` breaks or the work has ended.
     ///
@@ -43,8 +44,8 @@ impl Output {
     pub(crate) fn run<T: Send>(
         pool: &ThreadPool,
         due: &Stop,
-        work: impl FnOnce(&Output) -> Result<T> + Send,
-        mut take: impl FnMut(Message) -> ControlFlow<()>,
+        work: impl FnOnce(&Self) -> Result<T> + Send,
+        mut take: impl FnMut(Message<F>) -> ControlFlow<()>,
     ) -> Result<T> {
         let (messages, receiver) = mpsc::sync_channel(QUEUED);
         let (stop, was_due) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -69,7 +70,7 @@ impl Output {
     }
 
     /// Sends a message, unless the join is to stop.
-    pub(super) fn send(&self, message: Message) {
+    pub(super) fn send(&self, message: Message<F>) {
         if !self.stopped() && self.messages.send(message).is_err() {
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -89,22 +90,22 @@ impl Output {
 }
 
 /// The pairs that a task has found and not handed on.
-pub(crate) struct Found<'a> {
-    output: &'a Output,
-    pairs: Vec<Pair>,
+pub(crate) struct Found<'a, F: Fingerprint = u64> {
+    output: &'a Output<F>,
+    pairs: Vec<Pair<F>>,
 }
 
-impl<'a> Found<'a> {
-    pub(crate) fn new(output: &'a Output) -> Self {
+impl<'a, F: Fingerprint> Found<'a, F> {
+    pub(crate) fn new(output: &'a Output<F>) -> Self {
         Self { output, pairs: Vec::new() }
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, a: u64, b: u64) {
+    pub(crate) fn push(&mut self, a: F, b: F) {
         if self.pairs.len() == BATCH {
             self.flush();
         }
-        self.pairs.push(Pair { a, b, distance: (a ^ b).count_ones() });
+        self.pairs.push(Pair { a, b, distance: a.distance(b) });
     }
 
     fn flush(&mut self) {
@@ -114,7 +115,7 @@ impl<'a> Found<'a> {
     }
 }
 
-impl Drop for Found<'_> {
+impl<F: Fingerprint> Drop for Found<'_, F> {
     fn drop(&mut self) {
         self.flush();
     }

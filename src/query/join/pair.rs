@@ -4,11 +4,11 @@ use std::ops::RangeInclusive;
 
 /// Two fingerprints near each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pair {
+pub struct Pair<F = u64> {
     /// The smaller fingerprint; in a join of two stores that of the first.
-    pub a: u64,
+    pub a: F,
     /// The greater fingerprint; in a join of two stores that of the second.
-    pub b: u64,
+    pub b: F,
     /// Their Hamming distance, in bits.
     pub distance: u32,
 }
@@ -16,11 +16,11 @@ pub struct Pair {
 /// What a join hands on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum JoinEvent<'a> {
+pub enum JoinEvent<'a, F = u64> {
     /// Some pairs, at least one, in any order.
-    Pairs(&'a [Pair]),
+    Pairs(&'a [Pair<F>]),
     /// All pairs whose [`a`](Pair::a) lies in this range have been handed on.
-    Range(RangeInclusive<u64>),
+    Range(RangeInclusive<F>),
 }
 
 /// What a join has done.

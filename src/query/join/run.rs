@@ -1,15 +1,18 @@
 //! Runs a join.
 
+use std::any::Any;
 use std::ops::ControlFlow;
 
 use super::options::Join;
 use super::output::{Message, Output};
 use super::pair::{JoinEvent, JoinSummary};
+use super::searched::SearchedJoin;
 use super::work::RunningJoin;
 use crate::error::Result;
+use crate::fingerprint::{Fingerprint, key_of};
 use crate::query::flow::{self, Flow};
 
-impl Join {
+impl<F: Fingerprint> Join<F> {
     /// Runs the join and hands all it finds to `sink`, on the thread of the caller: pairs in any
     /// order, and after all pairs of a range the [range](JoinEvent::Range). The ranges ascend, and
     /// follow each other without gaps. Where the sink breaks, the join ends soon and well; where it fails,
@@ -24,7 +27,7 @@ impl Join {
     /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded) if it was to stop.
     pub fn run<R: Flow>(
         &self,
-        mut sink: impl FnMut(JoinEvent<'_>) -> R,
+        mut sink: impl FnMut(JoinEvent<'_, F>) -> R,
     ) -> Result<JoinSummary, R::Error> {
         let mut failure = None;
         let done = self.hand_on(&mut |event| flow::control(sink(event), &mut failure));
@@ -33,18 +36,25 @@ impl Join {
 
     fn hand_on(
         &self,
-        sink: &mut dyn FnMut(JoinEvent<'_>) -> ControlFlow<()>,
+        sink: &mut dyn FnMut(JoinEvent<'_, F>) -> ControlFlow<()>,
     ) -> Result<JoinSummary> {
         let range = self.range()?;
         let join = &self.settled()?;
         let pool = self.execution.start_pool()?;
         let mut summary = JoinSummary::default();
-        let work = |output: &Output| {
-            let work = RunningJoin::new(join, output);
-            if let Some(range) = range {
-                work.run(*range.start(), *range.end())?;
+        let work = |output: &Output<F>| {
+            let Some(range) = range else { return Ok(0) };
+            let keys = (join as &dyn Any).downcast_ref::<Join<u64>>();
+            let of_keys = (output as &dyn Any).downcast_ref::<Output<u64>>();
+            let ends = [*range.start(), *range.end()];
+            match (keys.zip(of_keys), ends.map(key_of)) {
+                (Some((join, output)), [start, last]) => {
+                    let work = RunningJoin::new(join, output);
+                    work.run(start, last)?;
+                    Ok(work.read())
+                }
+                (None, _) => SearchedJoin::new(join, output)?.run(ends),
             }
-            Ok(work.read())
         };
         let read = Output::run(&pool, self.execution.stop(), work, |message| {
             let flow = match message {

@@ -6,6 +6,7 @@ use super::plan::{self, Prices};
 use super::side::Side;
 use crate::costs::JoinCosts;
 use crate::error::Result;
+use crate::fingerprint::{Fingerprint, greatest};
 use crate::simd::Level;
 use crate::snapshot::Snapshot;
 use crate::snapshot::cursor::{Cursor, Decode};
@@ -39,16 +40,17 @@ pub(crate) fn stream(
 
 /// Calls `take` with all fingerprints of a snapshot, ascending and each once, up to `piece` at a
 /// time; runs in the current pool. Ends early once `output` is to stop.
-pub(crate) fn read_all(
-    output: &Output,
-    snapshot: &Snapshot,
+pub(crate) fn read_all<F: Fingerprint>(
+    output: &Output<F>,
+    snapshot: &Snapshot<F>,
     piece: usize,
-    mut take: impl FnMut(&[u64]),
+    mut take: impl FnMut(&[F]),
 ) -> Result<()> {
-    let (mut fingerprints, mut cursor) = (Vec::new(), Cursor::new(snapshot, 0, Decode::Together)?);
+    let mut fingerprints = Vec::new();
+    let mut cursor = Cursor::new(snapshot, F::default(), Decode::Together)?;
     loop {
         fingerprints.clear();
-        let more = cursor.read(u64::MAX, piece, &mut fingerprints, || output.stopped())?;
+        let more = cursor.read(greatest(), piece, &mut fingerprints, || output.stopped())?;
         take(&fingerprints);
         if !more || output.stopped() {
             return Ok(());

@@ -6,7 +6,7 @@ use super::descended::Descended;
 use super::prefetch;
 use crate::block::{Candidate, Reading};
 use crate::router::Probe;
-use crate::segment::Segment;
+use crate::segment::Tables;
 
 /// The candidate blocks of some tables of a segment.
 pub(super) struct Descent {
@@ -33,7 +33,7 @@ impl Descent {
     /// every one.
     pub(super) fn descend(
         &mut self,
-        segment: &Segment,
+        segment: &Tables,
         fingerprint: u64,
         k: u32,
         cold: bool,
@@ -43,7 +43,7 @@ impl Descent {
         self.tables.clear();
         self.probes.clear();
         self.candidates.clear();
-        for (number, (table, threshold)) in segment.tables().iter().zip(thresholds).enumerate() {
+        for (number, (table, threshold)) in segment.all().iter().zip(thresholds).enumerate() {
             let Some(threshold) = *threshold else { continue };
             let query = table.permutation().key(fingerprint);
             table.probe(query, k, threshold, &mut self.probes);
@@ -53,7 +53,7 @@ impl Descent {
         let scan_blocks = segment.identity().block_count() as usize;
         let mut probes_start = 0;
         for descended in &mut self.tables {
-            let table = &segment.tables()[descended.number];
+            let table = &segment.all()[descended.number];
             let start = self.candidates.len();
             let limit = scan_blocks.saturating_sub(start);
             let Descended { query, threshold, probes_end, .. } = *descended;
@@ -67,7 +67,7 @@ impl Descent {
         prefetch::first(segment, &self.tables, &self.candidates);
         let mut start = 0;
         for &Descended { number, candidates_end, .. } in &self.tables {
-            segment.tables()[number].will_need(&self.candidates[start..candidates_end], cold);
+            segment.all()[number].will_need(&self.candidates[start..candidates_end], cold);
             start = candidates_end;
         }
         true
@@ -96,11 +96,11 @@ impl Descent {
     }
 
     /// Bytes of headers and columns that the candidates stand for, by the average number of keys in a block.
-    pub(super) fn scanned_bytes(&self, segment: &Segment) -> u64 {
+    pub(super) fn scanned_bytes(&self, segment: &Tables) -> u64 {
         let mut start = 0;
         let mut bytes = 0;
         for &Descended { number, candidates_end, .. } in &self.tables {
-            let table = &segment.tables()[number];
+            let table = &segment.all()[number];
             let of_table = self.candidates[start..candidates_end].iter();
             bytes += of_table.map(|&candidate| table.scanned_bytes(candidate)).sum::<u64>();
             start = candidates_end;

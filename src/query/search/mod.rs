@@ -1,21 +1,26 @@
 //! Online search: all fingerprints within Hamming distance k of one (section 3 of the paper).
 
+mod ask;
 mod descended;
 mod descent;
+mod nearest;
 mod prefetch;
 mod segment;
+mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
 mod work;
 
 use std::time::Instant;
 
-use segment::{Ask, SegmentSearch};
+use ask::Ask;
+use segment::SegmentSearch;
 pub use work::SearchWork;
 
 use crate::costs::DiskCosts;
 use crate::error::Result;
 use crate::execution::Stop;
+use crate::fingerprint::Fingerprint;
 use crate::snapshot::Snapshot;
 use crate::snapshot::union::{self, Match};
 
@@ -28,9 +33,9 @@ const TIMED: u32 = 16;
 ///
 /// One searcher serves one thread at a time; each thread makes its own with
 /// [`Snapshot::searcher`].
-pub struct Searcher {
-    snapshot: Snapshot,
-    search: SegmentSearch,
+pub struct Searcher<F: Fingerprint = u64> {
+    snapshot: Snapshot<F>,
+    search: SegmentSearch<F>,
     stop: Stop,
     /// What waiting for the disk costs.
     costs: DiskCosts,
@@ -40,14 +45,14 @@ pub struct Searcher {
     untimed: u32,
 }
 
-impl Searcher {
-    pub(crate) fn new(snapshot: Snapshot, costs: &DiskCosts) -> Self {
+impl<F: Fingerprint> Searcher<F> {
+    pub(crate) fn new(snapshot: Snapshot<F>, costs: &DiskCosts) -> Self {
         let (search, stop) = (SegmentSearch::new(), Stop::default());
         Self { snapshot, search, stop, costs: *costs, cold: false, untimed: 0 }
     }
 
     /// Searches another snapshot from now on.
-    pub(crate) fn turn_to(&mut self, snapshot: Snapshot) {
+    pub(crate) fn turn_to(&mut self, snapshot: Snapshot<F>) {
         self.snapshot = snapshot;
     }
 
@@ -63,19 +68,19 @@ impl Searcher {
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if a block that is needed is damaged;
     /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded) after the [deadline](Self::deadline).
-    pub fn search(&mut self, fingerprint: u64, k: u32) -> Result<&[Match]> {
-        self.ask(Ask { fingerprint, k: k.min(64), most: usize::MAX }, false)
+    pub fn search(&mut self, fingerprint: F, k: u32) -> Result<&[Match<F>]> {
+        self.ask(Ask { fingerprint, k: k.min(F::BITS), most: usize::MAX }, false)
     }
 
     /// As [`Self::search`], unless more than `most` matches are found, some perhaps several times:
     /// then `None`. The matches that are held are hardly more.
     pub(crate) fn search_up_to(
         &mut self,
-        fingerprint: u64,
+        fingerprint: F,
         k: u32,
         most: usize,
-    ) -> Result<Option<&[Match]>> {
-        let ask = Ask { fingerprint, k: k.min(64), most };
+    ) -> Result<Option<&[Match<F>]>> {
+        let ask = Ask { fingerprint, k: k.min(F::BITS), most };
         self.search.clear();
         self.run(ask, false)?;
         // Before those that were found several times become one.
@@ -92,10 +97,10 @@ impl Searcher {
     /// # Errors
     ///
     /// As [`Self::search`].
-    pub fn any_within(&mut self, fingerprint: u64, k: u32) -> Result<bool> {
+    pub fn any_within(&mut self, fingerprint: F, k: u32) -> Result<bool> {
         // Where something may be hidden, the first match may be.
         let most = if self.snapshot.parts().hides() { usize::MAX } else { 0 };
-        let found = self.ask(Ask { fingerprint, k: k.min(64), most }, false);
+        let found = self.ask(Ask { fingerprint, k: k.min(F::BITS), most }, false);
         found.map(|matches| !matches.is_empty())
     }
 
@@ -105,8 +110,8 @@ impl Searcher {
     /// # Errors
     ///
     /// As [`Self::search`].
-    pub fn search_by_scan(&mut self, fingerprint: u64, k: u32) -> Result<&[Match]> {
-        self.ask(Ask { fingerprint, k: k.min(64), most: usize::MAX }, true)
+    pub fn search_by_scan(&mut self, fingerprint: F, k: u32) -> Result<&[Match<F>]> {
+        self.ask(Ask { fingerprint, k: k.min(F::BITS), most: usize::MAX }, true)
     }
 
     /// The time at which a search gives up, if there is one: it is looked at again after some dozens of
@@ -118,20 +123,20 @@ impl Searcher {
     /// Whether searches count [`SearchWork::bytes_touched`], by the average number of keys in a block.
     /// Takes a nanosecond or so per block.
     pub fn count_bytes(&mut self, count: bool) {
-        self.search.counts_bytes = count;
+        self.search.tables.counts_bytes = count;
     }
 
     /// What the last search did.
     pub fn work(&self) -> SearchWork {
-        self.search.work
+        self.search.work()
     }
 
     /// What is searched.
-    pub fn snapshot(&self) -> &Snapshot {
+    pub fn snapshot(&self) -> &Snapshot<F> {
         &self.snapshot
     }
 
-    fn ask(&mut self, ask: Ask, by_scan: bool) -> Result<&[Match]> {
+    fn ask(&mut self, ask: Ask<F>, by_scan: bool) -> Result<&[Match<F>]> {
         self.search.clear();
         self.run(ask, by_scan)?;
         union::of_matches(self.snapshot.parts(), &mut self.search.matches)?;
@@ -139,7 +144,7 @@ impl Searcher {
     }
 
     /// Gathers the matches of all segments, some perhaps several times.
-    fn run(&mut self, ask: Ask, by_scan: bool) -> Result<()> {
+    fn run(&mut self, ask: Ask<F>, by_scan: bool) -> Result<()> {
         let Self { snapshot, search, stop, costs, cold, untimed } = self;
         stop.check()?;
         let start = (*cold || *untimed == 0).then(Instant::now);
@@ -158,16 +163,17 @@ impl Searcher {
         }
         *untimed = untimed.checked_sub(1).unwrap_or(TIMED - 1);
         if let Some(start) = start {
-            let blocks = search.work.blocks_scanned as f64;
-            let warm_ns = costs.waited_ns + costs.waited_block_ns * blocks;
+            let work = search.work();
+            let looks = work.blocks_scanned + work.groups_probed + work.rows_compared;
+            let warm_ns = costs.waited_ns + costs.waited_block_ns * looks as f64;
             *cold = start.elapsed().as_nanos() as f64 > warm_ns;
         }
         Ok(())
     }
 
     /// Bytes that a searcher of a snapshot may take, but for the matches, and 8 for each candidate block.
-    pub(crate) fn most_bytes(snapshot: &Snapshot) -> u64 {
-        let tables = snapshot.segments().iter().flat_map(|segment| segment.tables());
-        tables.map(segment::most_bytes).max().unwrap_or(0)
+    pub(crate) fn most_bytes(snapshot: &Snapshot<F>) -> u64 {
+        let segments = snapshot.segments().iter();
+        segments.map(|segment| segment::most_bytes(segment)).max().unwrap_or(0)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::descended::Descended;
 use crate::block::Candidate;
-use crate::segment::Segment;
+use crate::segment::Tables;
 use crate::table::Table;
 
 /// Blocks of all tables together that are asked for ahead of the scan.
@@ -15,10 +15,10 @@ const PAGE_BYTES: usize = 4096;
 /// Asks for the first candidates. Where the CPU has to look up the address of a page, a request
 /// holds up all that follows, but several go on together if one comes right after the other; so
 /// the first line of each page comes before all else.
-pub(super) fn first(segment: &Segment, tables: &[Descended], candidates: &[Candidate]) {
+pub(super) fn first(segment: &Tables, tables: &[Descended], candidates: &[Candidate]) {
     let mut start = 0;
     for &Descended { number, candidates_end, .. } in tables {
-        let table = &segment.tables()[number];
+        let table = &segment.all()[number];
         let end = candidates_end.min(PAGES_AHEAD).max(start);
         pages(table, &candidates[start..end]);
         start = candidates_end;
@@ -26,7 +26,7 @@ pub(super) fn first(segment: &Segment, tables: &[Descended], candidates: &[Candi
     let mut start = 0;
     for &Descended { number, candidates_end, .. } in tables {
         for &candidate in &candidates[start..candidates_end.min(AHEAD).max(start)] {
-            segment.tables()[number].prefetch_block(candidate);
+            segment.all()[number].prefetch_block(candidate);
         }
         start = candidates_end;
     }
@@ -60,7 +60,7 @@ impl Ahead {
     #[inline(always)]
     pub(super) fn prefetch(
         &mut self,
-        segment: &Segment,
+        segment: &Tables,
         tables: &[Descended],
         candidates: &[Candidate],
     ) {
@@ -68,7 +68,7 @@ impl Ahead {
             while tables[self.table].candidates_end <= self.candidate {
                 self.table += 1;
             }
-            segment.tables()[tables[self.table].number].prefetch_block(candidate);
+            segment.all()[tables[self.table].number].prefetch_block(candidate);
             self.candidate += 1;
         }
     }

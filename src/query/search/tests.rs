@@ -16,7 +16,7 @@ pub(crate) fn store_of_segments(path: &Path, sets: &[&[u64]]) -> Store {
 
 /// A store whose segments are those that `pack` writes.
 pub(crate) fn store_of_packed(path: &Path, segments: usize, pack: impl Fn(usize, &Path)) -> Store {
-    let mut whole = Manifest::empty(3, 1);
+    let mut whole = Manifest::empty(64, 3, 1);
     fs::create_dir(path).unwrap();
     for set in 0..segments {
         let part = path.join("part");

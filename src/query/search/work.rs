@@ -10,6 +10,10 @@ pub struct SearchWork {
     pub blocks_decoded: u64,
     /// Segments of which one table was scanned whole, since descending would have touched more.
     pub full_scans: u64,
+    /// Groups of 64 keys of part tables that were looked at.
+    pub groups_probed: u64,
+    /// Rows of a base that were compared.
+    pub rows_compared: u64,
     /// Bytes of blocks that were read: headers, the columns as far as they were compared, and of
     /// decoded blocks the rest. 0 unless [`Searcher::count_bytes`](crate::Searcher::count_bytes) asked for them.
     pub bytes_touched: u64,

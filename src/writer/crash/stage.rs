@@ -37,7 +37,7 @@ pub(super) type Found<T> = std::result::Result<T, String>;
 /// A writer, its directory, and what it has written.
 pub(super) struct Stage {
     pub(super) disk: Simulated,
-    pub(super) core: Core<Simulated>,
+    pub(super) core: Core<u64, Simulated>,
     pub(super) story: Story,
     pub(super) capacity: usize,
 }
@@ -66,19 +66,27 @@ pub(super) fn alone<T: Send>(test: impl FnOnce() -> T + Send) -> T {
 
 /// Creates an empty store.
 pub(super) fn create_in(disk: &Simulated, shape: RecordShape) -> Result<()> {
-    let settings = Settings::plan(&LayoutOptions {
+    let options = LayoutOptions {
         radius: 3,
         design: Design::named("single"),
         block_bytes: Some(256),
         codec: Some(Codec::Gap),
         low_bits: Some(32),
-    })?;
+        parts: None,
+    };
+    let settings = Settings::plan(64, &options)?;
     let window_seconds = shape.windows.then_some(WINDOW_SECONDS);
-    create(Path::new(PATH), &Arc::new(disk.clone()), &settings, (3, shape, window_seconds, 77))
+    create(
+        Path::new(PATH),
+        &Arc::new(disk.clone()),
+        &settings,
+        (64, 3),
+        (shape, window_seconds, 77),
+    )
 }
 
 /// Opens a store for writing.
-pub(super) fn open(disk: &Simulated, capacity: usize) -> Result<Core<Simulated>> {
+pub(super) fn open(disk: &Simulated, capacity: usize) -> Result<Core<u64, Simulated>> {
     Core::open(Path::new(PATH), disk.clone(), capacity, execution())
 }
 
@@ -101,10 +109,9 @@ fn pairs(snapshot: &Snapshot) -> Result<Vec<[u64; 2]>> {
     let parts = snapshot.parts();
     let mut stored = BTreeSet::new();
     for segment in parts.base.segments.iter() {
-        let table = segment.identity();
-        let mut keys = Vec::new();
-        table.decode_blocks(0..table.block_count(), &mut keys)?;
-        stored.extend(keys.iter().map(|&key| table.permutation().fingerprint(key)));
+        let (rows, mut keys) = (segment.rows(), Vec::new());
+        rows.read(0..rows.block_count(), &mut keys)?;
+        stored.extend(keys);
     }
     stored.extend(parts.tail_records().iter().map(|record| record.fingerprint));
     let mut pairs = Vec::new();

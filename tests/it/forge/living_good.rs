@@ -5,6 +5,7 @@ use super::living_writer::{
     BOTH, DELETIONS, LAYOUT, LOG, LivingSpec, Log, LogSpec, Op, WINDOWS, WRITERS, deletions_name,
     living_parts, log, log_name, put_log, record_field,
 };
+use super::wide_writer::wide_bits;
 use super::writer::{Parts, SegmentSpec, put};
 use super::written::{XOR, segment, table};
 use super::{end, lengthen_header, read};
@@ -19,16 +20,27 @@ pub const E: u64 = 0xE000_0000_0000_0000;
 pub const F: u64 = u64::MAX;
 
 /// What a store holds: fingerprints with their ids and windows, if it has such.
-type Held<'a> = &'a [(u64, &'a [u64], &'a [u64])];
+pub type Held<'a> = &'a [(u64, &'a [u64], &'a [u64])];
 
 fn good(name: &'static str, sentence: &'static str, parts: Parts, held: Held<'_>) -> WrittenVector {
+    good_of(64, name, sentence, parts, held)
+}
+
+/// A good store of fingerprints of so many bits.
+pub fn good_of(
+    bits: u16,
+    name: &'static str,
+    sentence: &'static str,
+    parts: Parts,
+    held: Held<'_>,
+) -> WrittenVector {
     let all = |list: Vec<Vec<u64>>| list.iter().any(|of_one| !of_one.is_empty()).then_some(list);
     WrittenVector {
         name,
         rule: "",
         sentence,
         files: parts.assemble(),
-        fingerprints: held.iter().map(|&(fingerprint, _, _)| fingerprint).collect(),
+        fingerprints: held.iter().map(|&(one, _, _)| wide_bits(one, bits)).collect(),
         ids: all(held.iter().map(|&(_, ids, _)| ids.to_vec()).collect()),
         windows: all(held.iter().map(|&(_, _, windows)| windows.to_vec()).collect()),
     }

@@ -2,6 +2,7 @@
 //!
 //! It writes what it is told, however wrong that is. Cases change [`Parts`] before they are put together.
 
+use super::wide_writer::widen;
 use super::writer::{Parts, STORE_ID, SegmentSpec, StoreSpec, put, start_header};
 use super::{end, read, reseal_header};
 use crate::oracle::crc;
@@ -29,6 +30,8 @@ pub enum Op {
 /// What a store is to be made of.
 #[derive(Clone, Default)]
 pub struct LivingSpec {
+    /// Those of a fingerprint; 0 for 64. Others are [widened](widen).
+    pub bits: u16,
     pub segments: Vec<SegmentSpec>,
     /// Segment, sequence, and its deletions: fingerprint, id or all, sequence.
     pub deletions: Vec<(u64, u64, Vec<Deleted>)>,
@@ -80,13 +83,15 @@ pub struct Log {
     pub next: u64,
     ids: bool,
     windows: bool,
+    bits: u16,
     pub bytes: Vec<u8>,
 }
 
 impl Log {
     /// A log of nothing but a header.
     pub fn new(number: u64, next: u64, ids: bool, windows: bool) -> Self {
-        let mut log = Self { number, next, ids, windows, bytes: vec![0; end("log-header")] };
+        let (bits, bytes) = (64, vec![0; end("log-header")]);
+        let mut log = Self { number, next, ids, windows, bits, bytes };
         let table = "log-header";
         start_header(&mut log.bytes, table, b'L');
         put(&mut log.bytes, table, "store_id", STORE_ID);
@@ -100,17 +105,17 @@ impl Log {
     fn payload(&self, operations: &[Op]) -> Vec<u8> {
         let mut payload = Vec::new();
         for &operation in operations {
-            let (tag, numbers) = match operation {
+            let (tag, fingerprint, numbers) = match operation {
                 Op::Insert(fingerprint, id, window) => {
-                    let mut numbers = vec![fingerprint];
-                    numbers.extend(Some(id).filter(|_| self.ids));
-                    numbers.extend(Some(window).filter(|_| self.windows));
-                    (1, numbers)
+                    let id = Some(id).filter(|_| self.ids);
+                    let window = Some(window).filter(|_| self.windows);
+                    (1, fingerprint, id.into_iter().chain(window).collect())
                 }
-                Op::Delete(fingerprint, id) => (2, vec![fingerprint, id]),
-                Op::DeleteAll(fingerprint) => (3, vec![fingerprint]),
+                Op::Delete(fingerprint, id) => (2, fingerprint, vec![id]),
+                Op::DeleteAll(fingerprint) => (3, fingerprint, vec![]),
             };
             payload.push(tag);
+            payload.extend(widen(fingerprint, self.bits));
             payload.extend(numbers.into_iter().flat_map(u64::to_le_bytes));
         }
         payload
@@ -168,10 +173,17 @@ pub fn deletions_name(segment: u64) -> String {
 }
 
 /// Sections and files of a store.
+impl LivingSpec {
+    pub fn width(&self) -> u16 {
+        if self.bits == 0 { 64 } else { self.bits }
+    }
+}
+
 pub fn living_parts(spec: &LivingSpec) -> Parts {
     let next_segment = spec.segments.iter().map(|segment| segment.number + 1).max().unwrap_or(1);
     let segments = spec.segments.clone();
-    let store = StoreSpec { segments, next_segment, generation: 5, ids_descend: false };
+    let bits = spec.width();
+    let store = StoreSpec { bits, segments, next_segment, generation: 5, ids_descend: false };
     let mut parts = Parts::of(&store);
     if !spec.logs.is_empty() {
         let mut payload = vec![0; end("log-section")];
@@ -205,6 +217,7 @@ pub fn living_parts(spec: &LivingSpec) -> Parts {
     let mut next = spec.sequence + 1;
     for (number, log_spec) in (spec.first_log..).zip(&spec.logs) {
         let mut log = Log::new(number, next, spec.ids, spec.windows.is_some());
+        log.bits = spec.width();
         log_spec.records.iter().for_each(|record| log.push(&record.operations, record.behind));
         if log_spec.sealed {
             log.seal();
@@ -225,7 +238,10 @@ fn write_deletions(spec: &LivingSpec, parts: &mut Parts) -> Vec<u8> {
         put(&mut entry, "deletions-entry", "sequence", (*sequence).into());
         payload.extend(entry);
         if !deletions.is_empty() {
-            parts.files.insert(deletions_name(*segment), deletions_file(*segment, deletions));
+            parts.files.insert(
+                deletions_name(*segment),
+                deletions_file(*segment, deletions, spec.width()),
+            );
         }
     }
     for place in 0..spec.deletions.len() {
@@ -237,14 +253,15 @@ fn write_deletions(spec: &LivingSpec, parts: &mut Parts) -> Vec<u8> {
     payload
 }
 
-fn deletions_file(segment: u64, deletions: &[Deleted]) -> Vec<u8> {
+fn deletions_file(segment: u64, deletions: &[Deleted], bits: u16) -> Vec<u8> {
     let mut file = vec![0; end("deletions-header")];
     start_header(&mut file, "deletions-header", b'D');
     put(&mut file, "deletions-header", "count", deletions.len() as u128);
     put(&mut file, "deletions-header", "segment_number", segment.into());
     for &(fingerprint, id, sequence) in deletions {
         let whole = u64::from(id.is_none()) << 63;
-        let words = [fingerprint, id.unwrap_or(0), sequence | whole];
+        file.extend(widen(fingerprint, bits));
+        let words = [id.unwrap_or(0), sequence | whole];
         file.extend(words.map(u64::to_le_bytes).concat());
     }
     file.extend([0; 4]);

@@ -204,8 +204,11 @@ fn payloads() -> Vec<Case> {
             f.insert_section(3, 6, FLAGS & !CRITICAL, &[&super::good_variants::id_map()[..], &[1]].concat());
         }),
         case("bad-sto-05-generation-0", "STO-5", One, "generation is 0.", |f| set_payload(f, Place::Store, "generation", 0)),
-        case("unsupported-sto-02-32-bits", "STO-2", One, "fingerprint_bits of the manifest is 32.", |f| {
-            set_payload(f, Place::Store, "fingerprint_bits", 32);
+        case("unsupported-sto-02-512-bits", "STO-2", One, "fingerprint_bits of the manifest is 512.", |f| {
+            set_payload(f, Place::Store, "fingerprint_bits", 512);
+        }),
+        case("unsupported-sto-02-16-bits", "STO-2", One, "fingerprint_bits of the manifest is 16.", |f| {
+            set_payload(f, Place::Store, "fingerprint_bits", 16);
         }),
         case("bad-sto-03-radius-65", "STO-3", One, "planned_radius is 65.", |f| {
             set_payload(f, Place::Store, "planned_radius", 65);
@@ -244,7 +247,7 @@ fn payloads() -> Vec<Case> {
             set_payload(f, Place::Segment, "entry_bytes", 20);
         }),
         case("unsupported-seg-03-reserved", "SEG-3", One, "The last of the reserved bytes of the SEGMENT section is not zero.", |f| {
-            f.field(Place::Segment, "reserved")[3] = 1;
+            f.field(Place::Segment, "reserved")[2] = 1;
             f.reseal_manifest();
         }),
         case("bad-seg-04-number-0", "SEG-4", One, "segment_number is 0.", |f| {

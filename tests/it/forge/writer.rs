@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::wide_writer::{Wide, WideSpec};
 use super::{MANIFEST, end, reseal_header, write};
 use crate::oracle::block::canonical_codes;
 use crate::oracle::crc;
@@ -35,6 +36,8 @@ pub struct SegmentSpec {
     /// Ascending.
     pub fingerprints: Vec<u64>,
     pub tables: Vec<TableSpec>,
+    /// Of a segment that has a base instead: the fingerprints are [widened](widen).
+    pub wide: Option<WideSpec>,
     /// Those of each fingerprint, and the bits of each.
     pub ids: Option<(Vec<Vec<u64>>, u32)>,
 }
@@ -42,6 +45,8 @@ pub struct SegmentSpec {
 /// What [`write_store`] is to write.
 #[derive(Clone)]
 pub struct StoreSpec {
+    /// Those of a fingerprint.
+    pub bits: u16,
     pub segments: Vec<SegmentSpec>,
     pub next_segment: u64,
     pub generation: u64,
@@ -84,8 +89,9 @@ impl Parts {
     pub fn of(spec: &StoreSpec) -> Self {
         let mut files = Files::new();
         let mut store = vec![0; end("store-section")];
-        put(&mut store, "store-section", "fingerprint_bits", 64);
-        put(&mut store, "store-section", "planned_radius", 3);
+        let radius = if spec.bits > 64 { 100 } else { 3 };
+        put(&mut store, "store-section", "fingerprint_bits", spec.bits.into());
+        put(&mut store, "store-section", "planned_radius", radius);
         put(&mut store, "store-section", "segment_count", spec.segments.len() as u128);
         put(&mut store, "store-section", "next_segment", spec.next_segment.into());
         put(&mut store, "store-section", "store_id", STORE_ID);
@@ -137,8 +143,41 @@ fn section(kind: u128, flags: u128, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Files of a segment that were written.
+pub struct Written {
+    /// That of the segment.
+    pub payload: Vec<u8>,
+    /// header_crc of table 0 or of the base.
+    pub table_crc: u32,
+    /// The number of the first key of each block of table 0.
+    pub firsts: Vec<u64>,
+}
+
 /// Writes the files of a segment; gives its payload, and that of its ids.
 fn write_segment(segment: &SegmentSpec, files: &mut Files) -> (Vec<u8>, Option<Vec<u8>>) {
+    let written = match &segment.wide {
+        Some(spec) => Wide::of(spec, &segment.fingerprints).write(segment, files),
+        None => write_tables(segment, files),
+    };
+    let ids = write_ids_of(segment, &written, files);
+    (written.payload, ids)
+}
+
+/// Writes the ids of a segment, if it has some; gives the payload.
+pub fn write_ids_of(
+    segment: &SegmentSpec,
+    written: &Written,
+    files: &mut Files,
+) -> Option<Vec<u8>> {
+    let (ids, bits) = segment.ids.as_ref()?;
+    let count = segment.fingerprints.len() as u64;
+    let (bytes, mut entry) = write_ids(ids, *bits, count, &written.firsts, written.table_crc);
+    put(&mut entry, "ids-section", "segment_number", segment.number.into());
+    files.insert(format!("segment-{:016x}-ids.fpi", segment.number), bytes);
+    Some(entry)
+}
+
+fn write_tables(segment: &SegmentSpec, files: &mut Files) -> Written {
     let sum = set_sum(&segment.fingerprints);
     let start = format!("segment-{:016x}", segment.number);
     let mut payload = vec![0; end("segment-section")];
@@ -159,14 +198,7 @@ fn write_segment(segment: &SegmentSpec, files: &mut Files) -> (Vec<u8>, Option<V
         first.get_or_insert((written.header_crc, written.firsts));
     }
     let (table_crc, firsts) = first.expect("a segment has a table");
-    let ids = segment.ids.as_ref().map(|(ids, bits)| {
-        let count = segment.fingerprints.len() as u64;
-        let (bytes, mut entry) = write_ids(ids, *bits, count, &firsts, table_crc);
-        put(&mut entry, "ids-section", "segment_number", segment.number.into());
-        files.insert(format!("{start}-ids.fpi"), bytes);
-        entry
-    });
-    (payload, ids)
+    Written { payload, table_crc, firsts }
 }
 
 struct WrittenTable {
@@ -340,7 +372,7 @@ fn write_ids(
 }
 
 /// Entries of `bits` bits in whole words.
-fn pack(entries: &[u64], bits: u32) -> Vec<u8> {
+pub fn pack(entries: &[u64], bits: u32) -> Vec<u8> {
     let mut bytes = vec![0; (entries.len() * bits as usize).div_ceil(64) * 8];
     for (number, &entry) in entries.iter().enumerate() {
         for bit in 0..bits as usize {

@@ -1,7 +1,10 @@
 //! Vectors that the library does not write, by the plain [`writer`](super::writer).
 
 use super::bases::{scattered, steps};
+use super::wide_writer::wide_bits;
 use super::writer::{Files, SegmentSpec, StoreSpec, TableSpec, write_store};
+
+use crate::oracle::Bits;
 
 /// A vector made of whole files.
 pub struct WrittenVector {
@@ -11,7 +14,7 @@ pub struct WrittenVector {
     pub sentence: &'static str,
     pub files: Files,
     /// The set of the store, of a good one.
-    pub fingerprints: Vec<u64>,
+    pub fingerprints: Vec<Bits>,
     /// The ids of each of them, of a good one that has ids.
     pub ids: Option<Vec<Vec<u64>>>,
     /// The windows of each of them, of a good one that has windows.
@@ -19,7 +22,7 @@ pub struct WrittenVector {
 }
 
 pub const XOR: u8 = 1;
-const GAP: u8 = 2;
+pub const GAP: u8 = 2;
 
 pub fn table(codec: u8, low_bits: u32, block_bytes: usize, block_keys: usize) -> TableSpec {
     let (ranges, lengths) = (vec![(0, 64)], Vec::new());
@@ -27,15 +30,17 @@ pub fn table(codec: u8, low_bits: u32, block_bytes: usize, block_keys: usize) ->
 }
 
 pub fn segment(fingerprints: Vec<u64>, tables: Vec<TableSpec>) -> SegmentSpec {
-    SegmentSpec { number: 1, fingerprints, tables, ids: None }
+    SegmentSpec { number: 1, fingerprints, tables, wide: None, ids: None }
 }
 
 pub fn store(segments: Vec<SegmentSpec>) -> StoreSpec {
     let next_segment = segments.iter().map(|segment| segment.number).max().unwrap_or(0) + 1;
-    StoreSpec { segments, next_segment, generation: 1, ids_descend: false }
+    let bits = segments.iter().find_map(|segment| segment.wide.as_ref().map(|wide| wide.bits));
+    let bits = bits.unwrap_or(64);
+    StoreSpec { bits, segments, next_segment, generation: 1, ids_descend: false }
 }
 
-fn good(name: &'static str, sentence: &'static str, spec: StoreSpec) -> WrittenVector {
+pub fn good(name: &'static str, sentence: &'static str, spec: StoreSpec) -> WrittenVector {
     let mut all = std::collections::BTreeMap::<u64, Vec<u64>>::new();
     for segment in &spec.segments {
         for (place, &fingerprint) in segment.fingerprints.iter().enumerate() {
@@ -49,7 +54,7 @@ fn good(name: &'static str, sentence: &'static str, spec: StoreSpec) -> WrittenV
     });
     let has_ids = spec.segments.iter().any(|segment| segment.ids.is_some());
     let ids = has_ids.then(|| all.values().cloned().collect());
-    let fingerprints = all.into_keys().collect();
+    let fingerprints = all.into_keys().map(|one| wide_bits(one, spec.bits)).collect();
     let files = write_store(&spec);
     WrittenVector { name, rule: "", sentence, files, fingerprints, ids, windows: None }
 }
@@ -83,6 +88,8 @@ pub fn written() -> Vec<WrittenVector> {
     vectors.extend(super::living_good::vectors());
     vectors.extend(super::living_bad::vectors());
     vectors.extend(super::log_bad::vectors());
+    vectors.extend(super::wide_good::vectors());
+    vectors.extend(super::wide_bad::vectors());
     vectors
 }
 

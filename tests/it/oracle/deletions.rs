@@ -5,8 +5,14 @@ use super::mutation::{Wrong, is, or};
 use super::prefix::{check_tail, read_header};
 use super::{Checked, Fields, crc, require, require_crc, require_equal, support};
 
-/// Checks the deletions file of an entry.
-pub fn read_deletions(file: &[u8], entry: &DeletionsEntry) -> Checked<Vec<PlainDeletion>> {
+/// Checks the deletions file of an entry, of fingerprints of so many bits.
+pub fn read_deletions(
+    file: &[u8],
+    entry: &DeletionsEntry,
+    bits: u16,
+) -> Checked<Vec<PlainDeletion>> {
+    let of_fingerprint = or(usize::from(bits / 8), Wrong::DeletionsOf24Bytes, 8);
+    let bytes = of_fingerprint + 16;
     require_equal("DEL-1", "length of the file", file.len() as u64, entry.file_bytes)?;
     let (header, header_crc) = read_header(file, b'D', 40)?;
     check_tail(header, 36)?;
@@ -16,9 +22,9 @@ pub fn read_deletions(file: &[u8], entry: &DeletionsEntry) -> Checked<Vec<PlainD
     support(reserved == 0, "DEL-3", || format!("reserved is {reserved:#x}"))?;
     require_equal("DEL-4", "segment_number", segment, entry.segment)?;
     let start = or(header.len(), Wrong::DeletionsAt40, 40);
-    let file_bytes = start as u128 + 24 * u128::from(count) + 4;
+    let file_bytes = start as u128 + bytes as u128 * u128::from(count) + 4;
     let count_bytes = or(file_bytes, Wrong::DeletionsMod64, {
-        u128::from((start as u64).wrapping_add(count.wrapping_mul(24)).wrapping_add(4))
+        u128::from((start as u64).wrapping_add(count.wrapping_mul(bytes as u64)).wrapping_add(4))
     });
     require_equal("DEL-5", "length by count", count_bytes, file.len() as u128)?;
     let (body, last) = file[start..].split_at(file.len() - start - 4);
@@ -27,9 +33,10 @@ pub fn read_deletions(file: &[u8], entry: &DeletionsEntry) -> Checked<Vec<PlainD
     require_crc("DEL-6", "footer_crc", footer_crc, crc(&[&bound, body]))?;
     require_crc("DEL-7", "footer_crc", footer_crc, entry.footer_crc)?;
     let mut deletions: Vec<PlainDeletion> = Vec::new();
-    for bytes in body.chunks(24) {
+    for bytes in body.chunks(bytes) {
         let mut fields = Fields(bytes);
-        let (fingerprint, id, word) = (fields.u64(), fields.u64(), fields.u64());
+        let fingerprint = fields.fingerprint(of_fingerprint);
+        let (id, word) = (fields.u64(), fields.u64());
         let whole = or(word >> 63 == 1, Wrong::WholeByIdOnly, id == 0);
         let sequence = or(word & !(1 << 63), Wrong::SequenceOf64Bits, word);
         let deletion = PlainDeletion { fingerprint, id: (!whole).then_some(id), sequence };
@@ -37,7 +44,7 @@ pub fn read_deletions(file: &[u8], entry: &DeletionsEntry) -> Checked<Vec<PlainD
             // `None` comes before any id.
             let last = at.id.is_none() && is(Wrong::WholeLast);
             let id = at.id.filter(|_| !is(Wrong::OneDeletionEach));
-            (at.fingerprint, last, id)
+            (at.fingerprint.clone(), last, id)
         };
         let follows = deletions.last().is_none_or(|before| {
             let (before, key) = (key(before), key(&deletion));

@@ -5,7 +5,7 @@ use bitvec::prelude::*;
 use super::manifest::{IdMapEntry, IdsEntry, SegmentEntry};
 use super::mutation::{Wrong, is, or};
 use super::prefix::{check_tail, read_header};
-use super::{Checked, Fields, PlainTable, crc, require, require_crc, require_equal, support};
+use super::{Checked, Fields, crc, require, require_crc, require_equal, support};
 
 /// An ids file whose header and directory are checked.
 pub struct OpenIds {
@@ -105,11 +105,11 @@ fn chunks_start(body_start: usize) -> usize {
 }
 
 impl OpenIds {
-    /// Checks all that applies to the body: the ids of each fingerprint of `table`, which is table 0.
+    /// Checks all that applies to the body, where the blocks of table 0 have so many keys each: the ids of each fingerprint.
     pub fn read(
         &self,
         segment: &SegmentEntry,
-        table: &PlainTable,
+        blocks: &[u64],
         id_map: Option<IdMapEntry>,
     ) -> Checked<Vec<Vec<u64>>> {
         let body_bytes: u128 = self.body.iter().sum();
@@ -126,17 +126,17 @@ impl OpenIds {
             self.body.map(|bytes| parts.bytes(bytes as usize).view_bits::<Lsb0>());
 
         let mut rank = 0;
-        for (block, keys) in table.blocks.iter().enumerate() {
+        for (block, keys) in blocks.iter().enumerate() {
             if !is(Wrong::TwoRanks) || block < 2 {
                 let found = entry_of(ranks, self.rank_bits, block as u64);
                 require_equal("IDS-12", "rank", found, rank)?;
             }
-            rank += keys.len() as u64;
+            rank += keys;
         }
         let (mark_bits, mark_padding) = mark_bits.split_at(self.marks as usize);
         self.check_marks(mark_bits)?;
         let of_each = self.group_ids(mark_bits, ids, segment.count)?;
-        let rank_padding = &ranks[table.blocks.len() * self.rank_bits as usize..];
+        let rank_padding = &ranks[blocks.len() * self.rank_bits as usize..];
         let id_padding = &ids[self.id_count as usize * usize::from(self.id_bits)..];
         let paddings = [id_padding, rank_padding, mark_padding];
         for padding in or(&paddings[..], Wrong::PaddingOfIdsOnly, &paddings[..1]) {

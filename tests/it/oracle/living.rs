@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::manifest::{Manifest, SegmentEntry, at_least, payload_tail};
 use super::mutation::{Wrong, is, or};
-use super::{Checked, Fields, PlainStore, all_zero, require, support};
+use super::{Bits, Checked, Fields, PlainSegment, PlainStore, all_zero, require, support};
 
 /// A LOG payload.
 #[derive(Clone, Copy, Debug)]
 pub struct LogEntry {
+    /// Bytes of a fingerprint.
+    pub fingerprint_bytes: usize,
     pub first_log: u64,
     pub sequence: u64,
     pub ids: bool,
@@ -33,18 +35,18 @@ pub struct WindowsEntry {
 }
 
 /// A deletion.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PlainDeletion {
-    pub fingerprint: u64,
+    pub fingerprint: Bits,
     /// `None` for all of them.
     pub id: Option<u64>,
     pub sequence: u64,
 }
 
 /// An insertion of a log.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PlainInsertion {
-    pub fingerprint: u64,
+    pub fingerprint: Bits,
     pub id: Option<u64>,
     pub window: Option<u64>,
     pub sequence: u64,
@@ -70,7 +72,8 @@ pub fn read_log_section(payload: &[u8], manifest: &Manifest) -> Checked<LogEntry
         require(is_right, "LGS-5", || format!("segment {number} differs: ids are {ids}"))?;
     }
     payload_tail(payload, 40)?;
-    Ok(LogEntry { first_log, sequence, ids, windows })
+    let fingerprint_bytes = usize::from(manifest.bits / 8);
+    Ok(LogEntry { fingerprint_bytes, first_log, sequence, ids, windows })
 }
 
 /// The entries of a payload whose fields have `header` bytes, and where they end. `fields` stands at
@@ -164,9 +167,9 @@ pub fn read_layout(payload: &[u8], manifest: &Manifest) -> Checked<()> {
 }
 
 /// Something that a store holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Held {
-    pub fingerprint: u64,
+    pub fingerprint: Bits,
     pub id: Option<u64>,
     pub window: Option<u64>,
 }
@@ -178,16 +181,25 @@ enum Place {
     Log,
 }
 
+impl PlainSegment {
+    /// Its fingerprints, in their order.
+    fn fingerprints(&self) -> Vec<Bits> {
+        let of_table = self.tables.iter().take(1).flat_map(|table| &table.fingerprints);
+        let of_base = self.base.iter().flat_map(|base| base.rows.clone());
+        of_table.map(|fingerprint| fingerprint.to_be_bytes().to_vec()).chain(of_base).collect()
+    }
+}
+
 impl PlainStore {
     /// What the store holds, in the order in which it stands there: some of it perhaps several times.
     pub fn held(&self) -> Vec<Held> {
         let of_files = self.segments.iter().flat_map(|segment| {
-            segment.deletions.iter().map(|&deletion| (deletion, Place::Segment(segment.number)))
+            segment.deletions.iter().map(|deletion| (deletion, Place::Segment(segment.number)))
         });
-        let of_logs = self.deletions.iter().map(|&deletion| (deletion, Place::Log));
+        let of_logs = self.deletions.iter().map(|deletion| (deletion, Place::Log));
         let deletions: Vec<_> = of_files.chain(of_logs).collect();
         let hidden = |held: &Held, sequence, place| {
-            let of = |(deletion, from): &(PlainDeletion, Place)| {
+            let of = |(deletion, from): &(&PlainDeletion, Place)| {
                 hides(deletion, *from, held, sequence, place)
             };
             deletions.iter().any(of)
@@ -196,18 +208,15 @@ impl PlainStore {
         let mut seen = BTreeSet::new();
         for segment in &self.segments {
             let (place, window) = (Place::Segment(segment.number), segment.window);
-            let fingerprints = segment.tables.iter().take(1).flat_map(|table| &table.fingerprints);
-            for (number, &fingerprint) in fingerprints.enumerate() {
+            for (number, fingerprint) in segment.fingerprints().into_iter().enumerate() {
                 let ids = segment.ids.as_ref().map(|ids| &ids[number]);
+                let held = |id| Held { fingerprint: fingerprint.clone(), id, window };
                 let mut each: Vec<Held> = match ids {
-                    None => vec![Held { fingerprint, id: None, window }],
-                    Some(ids) if is(Wrong::FirstIdsOnly) && !seen.insert(fingerprint) => {
-                        ids.iter().take(0).map(|_| Held { fingerprint, id: None, window }).collect()
+                    None => vec![held(None)],
+                    Some(_) if is(Wrong::FirstIdsOnly) && !seen.insert(fingerprint.clone()) => {
+                        vec![]
                     }
-                    Some(ids) => {
-                        let held = |&id| Held { fingerprint, id: Some(id), window };
-                        ids.iter().map(held).collect()
-                    }
+                    Some(ids) => ids.iter().map(|&id| held(Some(id))).collect(),
                 };
                 let before = each.len();
                 each.retain(|held| !hidden(held, segment.sequence, place));
@@ -215,14 +224,14 @@ impl PlainStore {
                     each.clear();
                 }
                 if is(Wrong::StaysWithoutIds) && ids.is_some() && each.is_empty() {
-                    each.push(Held { fingerprint, id: None, window });
+                    each.push(held(None));
                 }
                 all.extend(each);
             }
         }
-        for &PlainInsertion { fingerprint, id, window, sequence } in &self.insertions {
-            let held = Held { fingerprint, id, window };
-            if !hidden(&held, sequence, Place::Log) {
+        for PlainInsertion { fingerprint, id, window, sequence } in &self.insertions {
+            let held = Held { fingerprint: fingerprint.clone(), id: *id, window: *window };
+            if !hidden(&held, *sequence, Place::Log) {
                 all.push(held);
             }
         }
@@ -230,23 +239,23 @@ impl PlainStore {
     }
 
     /// The set of the store, ascending.
-    pub fn fingerprints(&self) -> Vec<u64> {
-        let all: BTreeSet<u64> = self.held().iter().map(|held| held.fingerprint).collect();
+    pub fn fingerprints(&self) -> Vec<Bits> {
+        let all: BTreeSet<Bits> = self.held().into_iter().map(|held| held.fingerprint).collect();
         all.into_iter().collect()
     }
 
     /// The ids of each fingerprint that has some.
-    pub fn ids(&self) -> BTreeMap<u64, BTreeSet<u64>> {
+    pub fn ids(&self) -> BTreeMap<Bits, BTreeSet<u64>> {
         self.collect(|held| held.id)
     }
 
     /// The windows in which each fingerprint is that has some.
-    pub fn windows(&self) -> BTreeMap<u64, BTreeSet<u64>> {
+    pub fn windows(&self) -> BTreeMap<Bits, BTreeSet<u64>> {
         self.collect(|held| held.window)
     }
 
-    fn collect(&self, part: impl Fn(&Held) -> Option<u64>) -> BTreeMap<u64, BTreeSet<u64>> {
-        let mut all: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    fn collect(&self, part: impl Fn(&Held) -> Option<u64>) -> BTreeMap<Bits, BTreeSet<u64>> {
+        let mut all: BTreeMap<Bits, BTreeSet<u64>> = BTreeMap::new();
         for held in self.held() {
             if let Some(part) = part(&held) {
                 all.entry(held.fingerprint).or_default().insert(part);

@@ -219,13 +219,14 @@ impl Logs {
                 }
             };
             let has_window = has_window || entry.windows && is(Wrong::DeletionsWithWindows);
-            let bytes = 8 * (1 + usize::from(has_id) + usize::from(has_window));
+            let of_fingerprint = or(entry.fingerprint_bytes, Wrong::LogFingerprintsOf8, 8);
+            let bytes = of_fingerprint + 8 * (usize::from(has_id) + usize::from(has_window));
             let fits = fields.0.len() >= bytes;
             require(fits, "LOG-6", || malformed("an operation is cut off"))?;
             if !fits {
                 return Ok(());
             }
-            let fingerprint = fields.u64();
+            let fingerprint = fields.fingerprint(of_fingerprint);
             let mut id = has_id.then(|| fields.u64());
             let mut window = has_window.then(|| fields.u64());
             if is(Wrong::WindowBeforeId) && has_id && has_window {

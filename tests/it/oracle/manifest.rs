@@ -7,6 +7,7 @@ use super::{Checked, Fields, all_zero, crc, require, require_crc, require_equal,
 
 /// What the sections say.
 pub struct Manifest {
+    pub bits: u16,
     pub planned_radius: u16,
     pub next_segment: u64,
     pub store_id: u128,
@@ -32,6 +33,10 @@ pub struct IdMapEntry {
 
 /// A SEGMENT payload.
 pub struct SegmentEntry {
+    /// Those of a fingerprint of the store.
+    pub bits: u16,
+    /// 0 with tables, 1 with a base.
+    pub index: u8,
     pub number: u64,
     pub count: u64,
     pub set_sum: u128,
@@ -64,7 +69,7 @@ pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
     let mut manifest = read_store(sections[0].payload, of_kind(SEGMENT).count())?;
     for section in of_kind(SEGMENT) {
         let number_before = manifest.segments.last().map_or(0, |segment| segment.number);
-        let segment = read_segment(section.payload, number_before, manifest.next_segment)?;
+        let segment = read_segment(section.payload, number_before, &manifest)?;
         manifest.segments.push(segment);
     }
     let mut number_before = 0;
@@ -118,14 +123,19 @@ fn read_store(payload: &[u8], segments: usize) -> Checked<Manifest> {
     let (fingerprint_bits, planned_radius) = (fields.u16(), fields.u16());
     let (segment_count, next_segment) = (fields.u32(), fields.u64());
     let (store_id, generation) = (fields.u128(), fields.u64());
-    support(fingerprint_bits == 64, "STO-2", || format!("fingerprint_bits is {fingerprint_bits}"))?;
-    require(planned_radius <= 64, "STO-3", || format!("planned_radius is {planned_radius}"))?;
+    let bits = fingerprint_bits;
+    let known = [32, 64, 128, 256].contains(&bits);
+    let known = or(known, Wrong::AnyWidthInEights, bits > 0 && bits.is_multiple_of(8));
+    support(known, "STO-2", || format!("fingerprint_bits is {bits}"))?;
+    let most = or(bits, Wrong::RadiusTo64, 64);
+    require(planned_radius <= most, "STO-3", || format!("planned_radius is {planned_radius}"))?;
     require_equal("STO-4", "segment_count", segment_count as usize, segments)?;
     let generation = or(generation, Wrong::GenerationOf32Bits, u64::from(generation as u32));
     require(generation >= 1, "STO-5", || "generation is 0".to_owned())?;
     payload_tail(payload, 40)?;
     let next_segment = or(next_segment, Wrong::NextSegmentOf32Bits, u64::from(next_segment as u32));
     Ok(Manifest {
+        bits,
         planned_radius,
         next_segment,
         store_id,
@@ -247,17 +257,22 @@ fn read_section(bytes: &[u8], number: u32) -> Checked<(Section<'_>, &[u8])> {
     Ok((Section { kind, flags, payload }, after))
 }
 
-fn read_segment(payload: &[u8], number_before: u64, next_segment: u64) -> Checked<SegmentEntry> {
+fn read_segment(
+    payload: &[u8],
+    number_before: u64,
+    &Manifest { bits, next_segment, .. }: &Manifest,
+) -> Checked<SegmentEntry> {
     require(payload.len() >= 40, "SEG-1", || format!("payload_bytes is {}", payload.len()))?;
     let mut fields = Fields(payload);
     let (number, count, set_sum) = (fields.u64(), fields.u64(), fields.u128());
     let (table_count, entry_bytes) = (usize::from(fields.u16()), usize::from(fields.u16()));
     let entry_bytes = or(entry_bytes, Wrong::EntriesOf16, 16);
-    let reserved = fields.u32();
+    let (index, reserved) = (fields.u8(), fields.bytes(3));
     at_least("SEG-1", payload, 40 + entry_bytes * table_count)?;
     let most = or(256, Wrong::TablesTo255, 255);
     require((1..=most).contains(&table_count), "SEG-2", || format!("table_count {table_count}"))?;
-    support(reserved == 0, "SEG-3", || format!("reserved is {reserved:#x}"))?;
+    support(reserved == [0; 3], "SEG-3", || format!("reserved is {reserved:x?}"))?;
+    support(index <= 1, "SEG-6", || format!("index is {index}"))?;
     let follows = number_before < number && number < next_segment;
     let follows = or(follows, Wrong::SegmentsAt1, number == number_before + 1);
     require(follows, "SEG-4", || {
@@ -265,6 +280,7 @@ fn read_segment(payload: &[u8], number_before: u64, next_segment: u64) -> Checke
     })?;
     let entries_fit = entry_bytes >= 16 && entry_bytes.is_multiple_of(8);
     require(entries_fit, "SEG-5", || format!("entry_bytes is {entry_bytes}"))?;
+    require(index == 1 || bits <= 64, "SEG-7", || format!("tables of {bits} bits"))?;
     let mut tables = Vec::new();
     for _ in 0..table_count {
         let entry = fields.bytes(entry_bytes);
@@ -279,5 +295,5 @@ fn read_segment(payload: &[u8], number_before: u64, next_segment: u64) -> Checke
         });
     }
     payload_tail(fields.0, 0)?;
-    Ok(SegmentEntry { number, count, set_sum, tables, ids: None })
+    Ok(SegmentEntry { bits, index, number, count, set_sum, tables, ids: None })
 }

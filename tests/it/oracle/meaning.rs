@@ -51,12 +51,25 @@ pub fn permute(fingerprint: u64, order: &[u8]) -> u64 {
 
 /// Section 7.2.
 pub fn set_sum(fingerprints: &[u64]) -> u128 {
+    fingerprints.iter().fold(0, |sum: u128, &f| sum.wrapping_add(term(&f.to_be_bytes())))
+}
+
+/// What a fingerprint contributes, of which these are the bytes, the most significant first.
+pub fn term(fingerprint: &[u8]) -> u128 {
     let g = 0x9E37_79B9_7F4A_7C15_u64;
-    fingerprints.iter().fold(0, |sum: u128, &f| {
-        let low = mix(f.wrapping_add(g));
-        let high = mix(f.wrapping_add(g.wrapping_mul(or(2, Wrong::SumWithoutSecond, 1))));
-        sum.wrapping_add(u128::from(low) | u128::from(high) << 64)
-    })
+    let word = |bytes: &[u8]| bytes.iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+    let mut words: Vec<u64> = fingerprint.chunks(8).map(word).collect();
+    if is(Wrong::SumOfLeastWordsFirst) {
+        words.reverse();
+    }
+    let (mut low, mut high) = (0u64, 0u64);
+    for word in words {
+        low = mix(low.wrapping_add(word).wrapping_add(g));
+        let from = or(high, Wrong::SumOfLowerHalf, 0);
+        let second = g.wrapping_mul(or(2, Wrong::SumWithoutSecond, 1));
+        high = mix(from.wrapping_add(word).wrapping_add(second));
+    }
+    u128::from(low) | u128::from(high) << 64
 }
 
 fn mix(x: u64) -> u64 {
@@ -73,6 +86,9 @@ fn sums_are_those_of_the_documents_examples() {
     ));
     let sum = set_sum(&[1_234_567]);
     assert!(document.contains(&format!("fingerprint 1234567 has the sum 0x{sum:032X}")));
+    assert_eq!(term(&1_234_567u32.to_be_bytes()), sum);
+    let sum = term(&1_234_567u128.to_be_bytes());
+    assert!(document.contains(&format!("0x{sum:032X} with W = 128")));
 }
 
 #[test]

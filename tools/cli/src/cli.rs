@@ -18,6 +18,8 @@ Examples:
   fpstore pack photos.parquet -o photos.fps --fingerprint-column phash
   fpstore query photos.fps 8f3ac41e09b7d265      which are within the distance?
   fpstore query photos.fps --from new.txt -k 6   many queries, another distance
+  fpstore query photos.fps --from new.txt --nearest 10
+  fpstore pack pdq.txt -o pdq.fps --bits 256 -k 31
   fpstore stat photos.fps                        how well it is compressed
   fpstore dump photos.fps > sorted.txt           all fingerprints again
   fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
@@ -29,32 +31,42 @@ Examples:
   fpstore insert live.fps new.csv --id-column id
 
 Formats of inputs (--format):
-  hex      up to 16 hexadecimal digits, with or without 0x, separated by white
-           space
+  hex      hexadecimal digits (up to 16 of 64 bits), with or without 0x, separated
+           by white space
   dec      decimal digits, separated by white space; -9223372036854775808 to -1
            stand for the 64 bits of a signed integer (two's complement), as
-           databases store them
+           databases store them; for 32 and 64 bits
+  bin      0 and 1, as often as a fingerprint has bits, separated by white space
   u64le    raw little-endian integers of 8 bytes, nothing between them
-  npy      NumPy: uint64 (or int64) of shape (n), or uint8 of shape (n, 8)
+  u32le    the same of 4 bytes, for fingerprints of 32 bits
+  npy      NumPy: uint64 (or int64) of shape (n) or (n, bits / 64), uint32 of shape
+           (n) or (n, bits / 32), or uint8 of shape (n, bits / 8)
   csv      columns separated by commas or semicolons, with a header
   tsv      columns separated by tabs, with a header
   columns  columns separated by white space, with a header
   jsonl    an object on each line; the fingerprint is a number or a string
-  parquet  columns of type UInt64, Int64 (its 64 bits), FixedSizeBinary(8),
-           binary of 8 bytes each, or strings
+  parquet  columns of type UInt64, Int64 (its 64 bits), FixedSizeBinary(bits / 8),
+           binary of as many bytes each, UInt32 and Int32 (32 bits), or strings
   arrow    the same in Arrow IPC: files (Feather) and streams
   auto     judged for each input from its first 64 KiB, then from its name. A
-           list is hex if every fingerprint has 16 digits or 0x; dec if all are
-           decimal and not all have 16 digits; what is no text is u64le; if it
-           stays open, an error asks for the format
+           list is hex if every fingerprint has all its digits (16 of 64 bits) or
+           0x; bin if all have as many 0 and 1 as bits; dec if all are decimal and
+           it is none of these; what is no text is u64le; if it stays open, an
+           error asks for the format
+
+Fingerprints have 64 bits, or with `pack --bits` 32, 128 or 256. Without it a pack
+takes the width that its inputs tell: stores, types and shapes of arrays and binary
+columns, and texts of 32 or 64 hexadecimal digits each.
 
 All but parquet may be compressed with gzip, zstd, bzip2 or xz, and may come through
 a pipe. An input takes little memory, but for a window of zstd or a dictionary of xz
 (128 MiB at most), a message of arrow with its columns decompressed (what --memory
 allows, or a quarter of what there is), and a page of each column of parquet (the
 same, and 256 MiB at most); of these, `pack --memory` counts usual pages.
-Strings in columns follow the rule of lists, or --digits. Binary fingerprints are
-big-endian, as their digits are printed, or as --byte-order says.
+Strings in columns follow the rule of lists, or --digits; they may be base64 too,
+which is told by its padding. The most significant byte comes first in digits,
+base64, bytes and arrays of bytes (or last, as --byte-order says), and the most
+significant word in arrays of words and in raw integers.
 
 Exit codes:
   0  done; `query`: something matched
@@ -65,7 +77,7 @@ Exit codes:
      store has changed nothing. A signal that was ignored at the start stays
      ignored (`nohup`, `trap '' INT`)";
 
-/// Keeps 64-bit fingerprints compressed, and finds exactly those within Hamming distance k
+/// Keeps fingerprints compressed, and finds exactly those within Hamming distance k
 #[derive(Parser)]
 #[command(name = "fpstore", version, long_version = version::long(), max_term_width = 100)]
 #[command(after_long_help = AFTER_HELP)]

@@ -13,6 +13,7 @@ use crate::interrupt::Interruptible;
 use crate::output::Output;
 use crate::progress::{Mode, Progress};
 use crate::units;
+use crate::width::check_64;
 use crate::writing::{self, Durable};
 
 const AFTER_HELP: &str = "\
@@ -97,6 +98,7 @@ struct Summary {
 
 /// Deletes, and tells how much.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    check_64("delete", &args.store)?;
     let start = Instant::now();
     if args.fingerprints.is_empty() && args.from.is_empty() && args.id_everywhere.is_none() {
         let message = "delete: nothing to delete; name fingerprints after STORE, or give --from \
@@ -113,7 +115,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         follow: true,
         stored_ids: true,
     };
-    let known = feed.check()?;
+    let known = feed.check::<u64>()?;
     let progress =
         Progress::new(args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto }));
     let work = Interruptible::default();

@@ -3,18 +3,19 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use fpstore::{Ids, Snapshot, Store};
+use fpstore::{Fingerprint, Ids, Snapshot, width_of};
 
 use crate::failure::Failure;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape};
 use crate::interrupt::Stopper;
-use crate::output::Output;
+use crate::output::{Output, push_words};
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::table::{self, TableArgs};
 #[cfg(feature = "parquet")]
 use crate::table::{Kind, ParquetTable};
 use crate::target::{self, Target, TargetArgs};
 use crate::times::TimesArgs;
+use crate::width::{self, for_width};
 
 /// Fingerprints between two looks at the progress.
 const TOLD: u64 = 1 << 16;
@@ -28,14 +29,17 @@ Examples:
   fpstore dump pages.fps --ids --output parquet --to pages.parquet
 
 Output, ascending by fingerprint:
-  tsv      a row for each: 16 hexadecimal digits, or as --fingerprints says; with
+  tsv      a row for each: all hexadecimal digits, or as --fingerprints says; with
            --ids a tab and the ids behind them, separated by commas, written as
            `fpstore query --help` says
-  u64le    raw little-endian integers of 8 bytes, without ids
+  u64le    raw little-endian integers of 8 bytes, without ids; of fingerprints of
+           128 and 256 bits 2 and 4, the most significant one first
+  u32le    the same of 4 bytes, for fingerprints of 32 bits
   json     an object on each line; ids are strings:
 {\"fingerprint\":\"8f3ac41e09b7d264\",\"ids\":[\"0\",\"17\"]}
-  parquet  a column fingerprint (UInt64); with --ids a column ids: lists of
-           UInt64, or of strings with --id-map; needs --to";
+  parquet  a column fingerprint (UInt64; UInt32 of 32 bits, FixedSizeBinary of
+           more than 64); with --ids a column ids: lists of UInt64, or of strings
+           with --id-map; needs --to";
 
 /// Prints all fingerprints of a store, ascending
 #[derive(clap::Args)]
@@ -46,7 +50,7 @@ pub struct Args {
 
     /// What to print
     #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
-    #[arg(value_name = "tsv|u64le|json|parquet")]
+    #[arg(value_name = "tsv|u64le|u32le|json|parquet")]
     output: Shape,
 
     #[command(flatten)]
@@ -74,6 +78,7 @@ pub struct Args {
 enum Shape {
     Tsv,
     U64le,
+    U32le,
     Json,
     Parquet,
 }
@@ -82,7 +87,26 @@ enum Shape {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let ids = args.ids || args.id_output.id_map.is_some();
     check(args, ids)?;
-    let opened = Store::open(&args.store)?;
+    let bits = width_of(&args.store)?;
+    args.table.check_width("dump", bits)?;
+    check_raw(args.output, bits)?;
+    for_width!(bits, dump(args, ids))
+}
+
+/// Refuses integers that are no words of fingerprints of so many bits.
+fn check_raw(output: Shape, bits: u32) -> Result<(), Failure> {
+    let (wrong, right) = match (output, bits) {
+        (Shape::U64le, 32) => ("u64le", "u32le"),
+        (Shape::U32le, 64..) => ("u32le", "u64le"),
+        _ => return Ok(()),
+    };
+    Err(Failure::Usage(format!(
+        "dump: fingerprints of {bits} bits are no {wrong}; give --output {right}"
+    )))
+}
+
+fn dump<F: Fingerprint>(args: &Args, ids: bool) -> Result<(), Failure> {
+    let opened = width::open::<F>(&args.store)?;
     let store = args.times.of(opened.snapshot(), &args.store)?;
     if ids && !store.has_ids() {
         return Err(Failure::Usage(format!(
@@ -109,14 +133,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Writes all rows.
-fn write(
-    store: &Snapshot,
+fn write<F: Fingerprint>(
+    store: &Snapshot<F>,
     ids: bool,
-    mut rows: Rows<'_>,
+    mut rows: Rows<'_, F>,
     progress: &Progress,
 ) -> Result<(), Failure> {
     let (mut done, total) = (0u64, store.len());
-    let mut push = |fingerprint, ids: Option<&mut Ids>| {
+    let mut push = |fingerprint: F, ids: Option<&mut Ids>| {
         done += 1;
         if done.is_multiple_of(TOLD) || done == total {
             progress.found(0, rows.written());
@@ -140,12 +164,16 @@ fn write(
 
 /// Finds options that do not go together.
 fn check(args: &Args, ids: bool) -> Result<(), Failure> {
-    let raw = (args.output == Shape::U64le).then_some("u64le");
+    let raw = match args.output {
+        Shape::U64le => Some("u64le"),
+        Shape::U32le => Some("u32le"),
+        _ => None,
+    };
     args.table.check("dump", args.output == Shape::Tsv, raw)?;
-    if ids && raw.is_some() {
-        let message =
-            "dump: --output u64le has no room for ids; give --output tsv, json or parquet";
-        return Err(Failure::Usage(message.to_string()));
+    if let (true, Some(raw)) = (ids, raw) {
+        return Err(Failure::Usage(format!(
+            "dump: --output {raw} has no room for ids; give --output tsv, json or parquet"
+        )));
     }
     match args.output {
         Shape::Parquet => table::check_parquet("dump", args.target.to.is_some()),
@@ -154,9 +182,9 @@ fn check(args: &Args, ids: bool) -> Result<(), Failure> {
 }
 
 /// Writes the rows.
-struct Rows<'a> {
+struct Rows<'a, F: Fingerprint> {
     args: &'a Args,
-    printer: Option<IdPrinter<'a>>,
+    printer: Option<IdPrinter<'a, F>>,
     to: To,
 }
 
@@ -166,11 +194,11 @@ enum To {
     Parquet(Box<ParquetTable>),
 }
 
-impl<'a> Rows<'a> {
+impl<'a, F: Fingerprint> Rows<'a, F> {
     fn new(
         args: &'a Args,
-        store: &Snapshot,
-        printer: Option<IdPrinter<'a>>,
+        store: &Snapshot<F>,
+        printer: Option<IdPrinter<'a, F>>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
         #[cfg(not(feature = "parquet"))]
@@ -178,10 +206,10 @@ impl<'a> Rows<'a> {
         let to = match (args.output, target) {
             #[cfg(feature = "parquet")]
             (Shape::Parquet, Some(target)) => {
-                let mut columns = vec![("fingerprint", Kind::Fingerprint(args.table.parquet()))];
-                let ids =
-                    |printer: &IdPrinter<'_>| ("ids", Kind::Ids { strings: printer.has_strings() });
-                columns.extend(printer.as_ref().map(ids));
+                let (fingerprints, _) = Kind::of::<F>(args.table.parquet::<F>());
+                let mut columns = vec![("fingerprint", fingerprints)];
+                let strings = printer.as_ref().map(IdPrinter::has_strings);
+                columns.extend(strings.map(|strings| ("ids", Kind::Ids { strings })));
                 let notes = table::notes(&args.store, store.radius());
                 To::Parquet(Box::new(ParquetTable::new(target.file(0)?, &columns, &notes)?))
             }
@@ -197,7 +225,7 @@ impl<'a> Rows<'a> {
         Ok(Self { args, printer, to })
     }
 
-    fn push(&mut self, fingerprint: u64, ids: Option<&mut Ids>) -> Result<(), Failure> {
+    fn push(&mut self, fingerprint: F, ids: Option<&mut Ids>) -> Result<(), Failure> {
         let ids = self.printer.as_mut().zip(ids);
         match &mut self.to {
             To::Text(output, text) => {
@@ -206,8 +234,8 @@ impl<'a> Rows<'a> {
                     Shape::Json => (b"{\"fingerprint\":\"", IdShape::Json, b"}\n"),
                     _ => (b"", IdShape::Tsv, b"\n"),
                 };
-                if self.args.output == Shape::U64le {
-                    text.extend_from_slice(&fingerprint.to_le_bytes());
+                if matches!(self.args.output, Shape::U64le | Shape::U32le) {
+                    push_words(text, fingerprint);
                     return output.take(text);
                 }
                 text.extend_from_slice(start);

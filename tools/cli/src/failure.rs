@@ -90,6 +90,10 @@ fn in_words_of_the_tool(error: &fpstore::Error) -> String {
             Bytes(*limit),
             Bytes(*needed)
         ),
+        Error::Width { path, found, expected, .. } => format!(
+            "{}: has fingerprints of {found} bits, where {expected} are wanted; give a store of those",
+            path.display()
+        ),
         Error::Cancelled => "stopped; nothing was changed".to_string(),
         other => other.to_string(),
     }

@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fpstore::{Snapshot, Store};
+use fpstore::{Fingerprint, Snapshot, width_of};
 
 use crate::failure::Failure;
 use crate::input::{Id, InputArgs, Records, Skipped, Source, is_stdin};
 use crate::progress::Progress;
+use crate::width;
 
 /// Fingerprints that are collected before they are handed on.
 const PIECE: usize = 1 << 15;
@@ -49,7 +50,7 @@ pub struct Read {
 
 impl Feed<'_> {
     /// Finds what is wrong with a later input before an earlier one takes its time.
-    pub fn check(&self) -> Result<Known, Failure> {
+    pub fn check<F: Fingerprint>(&self) -> Result<Known, Failure> {
         if self.inputs.iter().filter(|path| is_stdin(path)).count() > 1 {
             let message = "standard input: can be read only once; give `-` once";
             return Err(Failure::Usage(message.to_string()));
@@ -57,7 +58,7 @@ impl Feed<'_> {
         let (mut bytes, mut buffer_bytes) = (Some(0), 0);
         for path in self.inputs {
             if is_store(path) {
-                drop(Store::open(path)?);
+                drop(width::open::<F>(path)?);
                 bytes = None;
                 continue;
             }
@@ -66,7 +67,7 @@ impl Feed<'_> {
             let length = match pipe {
                 true => None,
                 false => {
-                    let mut source = Source::open(path, self.reading)?;
+                    let mut source = Source::<F>::open(path, self.reading)?;
                     let length = source.length();
                     if length.is_some() && !is_stdin(path) {
                         buffer_bytes = source.buffer_bytes()?.max(buffer_bytes);
@@ -80,18 +81,18 @@ impl Feed<'_> {
     }
 
     /// Reads all inputs, of so many `bytes` where that is known, and hands their records on.
-    pub fn read(
+    pub fn read<F: Fingerprint>(
         &self,
         bytes: Option<u64>,
         progress: &Progress,
-        mut hand_over: impl FnMut(&Records) -> Result<(), Failure>,
+        mut hand_over: impl FnMut(&Records<F>) -> Result<(), Failure>,
     ) -> Result<Read, Failure> {
         progress.start_reading(bytes);
         let (mut records, mut bytes_before, mut fingerprints) = (Records::default(), 0, 0);
         let mut skipped = Skipped::new(self.quiet);
         for path in self.inputs {
             if is_store(path) {
-                let snapshot = Store::open(path)?.snapshot();
+                let snapshot = width::open::<F>(path)?.snapshot();
                 read_store(&snapshot, self.stored_ids, &mut records, |records| {
                     fingerprints += records.fingerprints.len() as u64;
                     hand_over(records)?;
@@ -130,7 +131,10 @@ impl Feed<'_> {
 
 /// The fingerprints among the arguments of a command, all of which must be sound; none if there are no
 /// arguments.
-pub fn of_arguments(arguments: &[String], options: &InputArgs) -> Result<Records, Failure> {
+pub fn of_arguments<F: Fingerprint>(
+    arguments: &[String],
+    options: &InputArgs,
+) -> Result<Records<F>, Failure> {
     let mut records = Records::default();
     if arguments.is_empty() {
         return Ok(records);
@@ -145,17 +149,35 @@ pub fn of_arguments(arguments: &[String], options: &InputArgs) -> Result<Records
     Ok(records)
 }
 
+/// Bits of the fingerprints of the first of these inputs that tells; 64 if none does. Pipes cannot be asked.
+pub fn told_width(inputs: &[PathBuf], reading: &InputArgs) -> Result<u32, Failure> {
+    for path in inputs {
+        if is_store(path) {
+            return Ok(width_of(path)?);
+        }
+        if is_stdin(path) || !fs::metadata(path).is_ok_and(|data| data.is_file()) {
+            continue;
+        }
+        // What is wrong with it is told when it is read.
+        let told = Source::<u64>::open(path, reading).ok().and_then(|mut file| file.told_width());
+        if let Some(bits) = told {
+            return Ok(bits);
+        }
+    }
+    Ok(u64::BITS)
+}
+
 /// Whether an input is a store, and no file.
 pub fn is_store(path: &Path) -> bool {
     path.join("manifest.fps").is_file()
 }
 
 /// Hands on what a store holds, with its ids if they are wanted.
-fn read_store(
-    snapshot: &Snapshot,
+fn read_store<F: Fingerprint>(
+    snapshot: &Snapshot<F>,
     with_ids: bool,
-    records: &mut Records,
-    mut hand_over: impl FnMut(&mut Records) -> Result<(), Failure>,
+    records: &mut Records<F>,
+    mut hand_over: impl FnMut(&mut Records<F>) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if !with_ids || !snapshot.has_ids() {
         for fingerprint in snapshot.iter() {

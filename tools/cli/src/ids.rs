@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use fpstore::{IdMap, IdMapReader, Ids, Snapshot, Store};
+use fpstore::{Fingerprint, IdMap, IdMapReader, Ids, Snapshot, Store};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -28,7 +28,7 @@ pub struct IdOutputArgs {
 
 impl IdOutputArgs {
     /// Opens the map, if one is given.
-    pub fn open_map(&self, store: &Store) -> Result<Option<IdMap>, Failure> {
+    pub fn open_map<F: Fingerprint>(&self, store: &Store<F>) -> Result<Option<IdMap>, Failure> {
         Ok(match &self.id_map {
             Some(path) => Some(IdMap::of_store(path, store)?),
             None => None,
@@ -37,7 +37,7 @@ impl IdOutputArgs {
 
     /// Tells whoever reads ids on a terminal that they are the numbers of strings, where these could
     /// be printed.
-    pub fn hint(&self, store: &Store) {
+    pub fn hint<F: Fingerprint>(&self, store: &Store<F>) {
         if self.id_map.is_none() && store.id_map().is_some() && io::stderr().is_terminal() {
             eprintln!(
                 "fpstore: note: ids are the numbers of strings, which an id map keeps; give --id-map \
@@ -61,21 +61,21 @@ pub type PassOn<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), Failure>;
 
 /// Prints ids, for one thread. Reads them as it goes, so that ten million take no more memory than
 /// ten.
-pub struct IdPrinter<'a> {
-    store: &'a Snapshot,
+pub struct IdPrinter<'a, F: Fingerprint = u64> {
+    store: &'a Snapshot<F>,
     strings: Option<IdMapReader>,
     limit: u64,
 }
 
-impl<'a> IdPrinter<'a> {
+impl<'a, F: Fingerprint> IdPrinter<'a, F> {
     /// A printer of the ids of `store`, with the strings of `map`.
-    pub fn new(store: &'a Snapshot, map: Option<&'a IdMap>, args: &IdOutputArgs) -> Self {
+    pub fn new(store: &'a Snapshot<F>, map: Option<&'a IdMap>, args: &IdOutputArgs) -> Self {
         let limit = args.limit_ids.unwrap_or(u64::MAX);
         Self { store, strings: map.map(IdMap::reader), limit }
     }
 
     /// Number of ids of a fingerprint that are printed.
-    pub fn count(&self, fingerprint: u64) -> Result<u64, Failure> {
+    pub fn count(&self, fingerprint: F) -> Result<u64, Failure> {
         Ok(self.store.ids(fingerprint)?.len().min(self.limit))
     }
 
@@ -96,7 +96,7 @@ impl<'a> IdPrinter<'a> {
 
     /// The ids of a fingerprint, printed or not.
     #[cfg(feature = "parquet")]
-    pub fn ids_of(&self, fingerprint: u64) -> Result<Ids, Failure> {
+    pub fn ids_of(&self, fingerprint: F) -> Result<Ids, Failure> {
         Ok(self.store.ids(fingerprint)?)
     }
 
@@ -118,7 +118,7 @@ impl<'a> IdPrinter<'a> {
     /// Writes the ids of a fingerprint.
     pub fn print(
         &mut self,
-        fingerprint: u64,
+        fingerprint: F,
         shape: IdShape,
         to: &mut Vec<u8>,
         pass_on: PassOn<'_>,
@@ -182,26 +182,31 @@ impl<'a> IdPrinter<'a> {
 }
 
 /// Text with ids in it, of which those that are many are read only when it is printed.
-#[derive(Default)]
-pub struct Parts {
-    parts: Vec<Part>,
+pub struct Parts<F = u64> {
+    parts: Vec<Part<F>>,
     /// What follows them.
     pub text: Vec<u8>,
 }
 
-enum Part {
+enum Part<F> {
     Text(Vec<u8>),
     /// The ids of a fingerprint, by the printer of this number.
-    Ids(usize, u64),
+    Ids(usize, F),
 }
 
-impl Parts {
+impl<F> Default for Parts<F> {
+    fn default() -> Self {
+        Self { parts: Vec::new(), text: Vec::new() }
+    }
+}
+
+impl<F: Fingerprint> Parts<F> {
     /// Appends the ids of a fingerprint by `printer`, which has this number among those that print.
     pub fn ids(
         &mut self,
-        printer: &mut IdPrinter<'_>,
+        printer: &mut IdPrinter<'_, F>,
         number: usize,
-        fingerprint: u64,
+        fingerprint: F,
         shape: IdShape,
     ) -> Result<(), Failure> {
         if printer.count(fingerprint)? > KEPT_IDS {
@@ -217,7 +222,7 @@ impl Parts {
         self,
         output: &mut Output,
         shape: IdShape,
-        printers: &mut [IdPrinter<'_>],
+        printers: &mut [IdPrinter<'_, F>],
     ) -> Result<(), Failure> {
         for part in self.parts {
             match part {

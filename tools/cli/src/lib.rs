@@ -46,6 +46,7 @@ pub mod units;
 mod upkeep;
 mod verify;
 pub mod version;
+mod width;
 mod writing;
 
 use std::ffi::OsString;

@@ -15,6 +15,18 @@ pub fn radius(text: &str) -> Result<u32, String> {
     radius.ok_or_else(|| "a distance is a whole number of bits, from 0 to 64".to_string())
 }
 
+/// The same where fingerprints may have any width, which says what the most is.
+pub fn any_radius(text: &str) -> Result<u32, String> {
+    let rule = "a distance is a whole number of bits, from 0 to those of a fingerprint";
+    text.parse().map_err(|_| rule.to_string())
+}
+
+/// Reads the number of bits of a fingerprint.
+pub fn bits(text: &str) -> Result<u32, String> {
+    let bits = text.parse().ok().filter(|bits| [32, 64, 128, 256].contains(bits));
+    bits.ok_or_else(|| "fingerprints have 32, 64, 128 or 256 bits".to_string())
+}
+
 /// Reads `8e9`, `2^34`, `1_000_000`.
 pub fn count(text: &str) -> Result<u64, String> {
     let plain = text.replace('_', "");

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use fpstore::Fingerprint;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -87,11 +88,23 @@ impl Output {
     }
 }
 
-/// A fingerprint as it is printed everywhere: 16 lower-case hexadecimal digits.
-pub fn hex(fingerprint: u64) -> [u8; 16] {
-    let mut digits = [0; 16];
-    for (i, digit) in digits.iter_mut().enumerate() {
-        *digit = b"0123456789abcdef"[(fingerprint >> (60 - 4 * i) & 15) as usize];
+/// Appends a fingerprint as it is printed everywhere: in all of its hexadecimal digits, lower-case.
+pub fn push_hex<F: Fingerprint>(to: &mut Vec<u8>, fingerprint: F) {
+    let digit = |value: u8| b"0123456789abcdef"[usize::from(value & 15)];
+    let bytes = fingerprint.to_be_bytes();
+    to.extend(bytes.as_ref().iter().flat_map(|&byte| [digit(byte >> 4), digit(byte)]));
+}
+
+/// Appends the words of a fingerprint as raw integers, the most significant first.
+pub fn push_words<F: Fingerprint>(to: &mut Vec<u8>, fingerprint: F) {
+    for word in fingerprint.to_be_bytes().as_ref().chunks(8) {
+        to.extend(word.iter().rev());
     }
-    digits
+}
+
+/// The same as a string.
+pub fn hex<F: Fingerprint>(fingerprint: F) -> String {
+    let mut digits = Vec::new();
+    push_hex(&mut digits, fingerprint);
+    String::from_utf8_lossy(&digits).into_owned()
 }

@@ -5,16 +5,17 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use fpstore::{Execution, Objective, Packer};
+use fpstore::{Execution, Fingerprint, Objective, Packer, width_of};
 
 use crate::failure::Failure;
-use crate::feed::{Feed, Known};
+use crate::feed::{self, Feed, Known};
 use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
-use crate::options::{LayoutArgs, radius, read_costs};
+use crate::options::{LayoutArgs, any_radius, bits, read_costs};
 use crate::progress::{Mode, Progress};
 use crate::times::Moment;
+use crate::width::{check_radius, for_width};
 
 mod append;
 mod dry_run;
@@ -37,6 +38,7 @@ Examples:
   fpstore pack pages.csv -o pages.fps --id-column page_id
   fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
   fpstore pack hashes.txt -o photos.fps -k 8 --prefer speed
+  fpstore pack pdq.parquet -o pdq.fps --bits 256 -k 31
   fpstore pack monday.fps tuesday.fps -o week.fps
   fpstore pack more.txt --append photos.fps
 
@@ -66,6 +68,14 @@ fit into SIZE is sorted in temporary files, of up to 16 bytes per fingerprint
 beside the store, 33 with ids. They stand in STORE, or in DIR; the next pack into the same STORE or DIR
 removes those of a killed one, and none of a running one. The store is the same.
 --dry-run tells beforehand, from the first bytes of each file, what it needs.
+
+Widths: fingerprints have 32, 64, 128 or 256 bits, as --bits says, or as the first
+input does that tells it: a store, the type of a column, the shape of an array,
+texts of 32 or 64 hexadecimal digits each. Pipes are not asked. Those of 64 bits
+have tables, as below. The others stand in the store once, beside a table for each
+of --parts parts of their bits, by which those are found that differ there in few
+bits; how many parts is chosen for the distance K, as `fpstore plan --bits` tells,
+and any other distance is answered too. Memory and disk grow with the width.
 
 Designs: every table of a store is the whole set in another order. More tables
 make queries at small distances faster, and the store larger. NAME is one of
@@ -114,8 +124,17 @@ pub struct Args {
 
     /// The distance that queries will mostly ask for, and their default
     #[arg(short = 'k', default_value_t = 3, value_name = "K")]
-    #[arg(value_parser = radius, allow_negative_numbers = true)]
+    #[arg(value_parser = any_radius, allow_negative_numbers = true)]
     radius: u32,
+
+    /// Bits of a fingerprint: 32, 64, 128 or 256 [default: what the inputs tell, or 64]
+    #[arg(long, value_name = "BITS", value_parser = bits)]
+    bits: Option<u32>,
+
+    /// Write one copy of the fingerprints and so many tables of parts of their bits, up to one for 6
+    /// bits [default: as planned for the distance; of 64 bits, tables as --design says]
+    #[arg(long, value_name = "N")]
+    parts: Option<u16>,
 
     /// What to choose for, where design or size of blocks are left open
     #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
@@ -181,23 +200,33 @@ impl Args {
 }
 
 /// Packs, and prints the summary.
-pub fn run(mut args: Args) -> Result<(), Failure> {
-    let mode = stores::resolve(&args, args.ids.mode()?)?;
+pub fn run(args: Args) -> Result<(), Failure> {
+    let bits = match (args.bits, &args.append) {
+        (Some(bits), _) => bits,
+        (None, Some(store)) => width_of(store)?,
+        (None, None) => feed::told_width(&args.input, &args.reading)?,
+    };
+    for_width!(bits, pack(args))
+}
+
+fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
+    check_radius("pack", Some(args.radius), F::BITS)?;
+    let mode = stores::resolve::<F>(&args, args.ids.mode()?)?;
     args.reading = args.reading.with_ids(mode.wish()).with_memory(memory_limit(&args));
     target::check_apart(&args)?;
     if args.dry_run {
-        return dry_run::run(&args, &mode);
+        return dry_run::run::<F>(&args, &mode);
     }
     let start = Instant::now();
     let quiet = if args.quiet { Mode::None } else { Mode::Auto };
     let progress = Progress::new(args.progress.unwrap_or(quiet));
     let work = Interruptible::default();
-    let packer = packer(&args)?;
+    let packer = packer::<F>(&args)?;
     packer.check_target(args.output())?;
     if args.append.is_some() {
-        append::prepare(args.output(), mode.is_some())?;
+        append::prepare::<F>(args.output(), mode.is_some())?;
     }
-    let inputs = feed(&args).check()?;
+    let inputs = feed(&args).check::<F>()?;
     let told = progress.clone();
     let execution = execution(&args)?
         .memory(memory_beside(&inputs, &args))
@@ -241,10 +270,10 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     if summary.distinct == 0 {
         target::warn_empty(args.output());
     }
-    summary::print(&args, &summary, skipped, start.elapsed().as_secs_f64())
+    summary::print::<F>(&args, &summary, skipped, start.elapsed().as_secs_f64())
 }
 
-fn packer(args: &Args) -> Result<Packer, Failure> {
+fn packer<F: Fingerprint>(args: &Args) -> Result<Packer<F>, Failure> {
     let LayoutArgs { design, block_bytes, codec, low_bits } = args.layout.clone();
     let packer = Packer::new()
         .radius(args.radius)
@@ -256,7 +285,8 @@ fn packer(args: &Args) -> Result<Packer, Failure> {
         .append_at(args.time.map(|time| time.0))
         .execution(execution(args)?);
     let packer = design.set(packer, Packer::design);
-    Ok(block_bytes.set(packer, Packer::block_bytes))
+    let packer = args.parts.into_iter().fold(packer, Packer::parts);
+    Ok(block_bytes.set(packer, Packer::block_bytes).width())
 }
 
 /// How the pack runs, as far as the arguments tell.

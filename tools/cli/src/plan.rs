@@ -1,14 +1,18 @@
 //! `fpstore plan`: which design to pack, before anything is packed.
 
+mod parts;
+
 use std::path::{Path, PathBuf};
 
-use fpstore::{Costs, Design, Objective, Plan, Planner};
+use fpstore::{Costs, Design, Fingerprint, Objective, Plan, Planner};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::feed;
 use crate::input::{InputArgs, Records, Skipped, Source};
-use crate::options::{count, radius, read_costs};
+use crate::options::{any_radius, bits, count, read_costs};
 use crate::output::Output;
+use crate::width::{check_radius, for_width};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -16,6 +20,7 @@ Examples:
   fpstore plan --n 2^34 --block-bytes 1024       the table of the paper
   fpstore plan --n 5e7 -k 6 --budget 12 --prefer speed
   fpstore plan --n 1e9 --sample hashes.txt       fingerprints are not uniform
+  fpstore plan --n 1e7 --bits 256 -k 31          into how many parts?
   fpstore plan --calibrate my.cal && fpstore plan --n 1e8 --calibration my.cal
 
 A row for each design in its best size of blocks, the recommended one marked:
@@ -36,6 +41,16 @@ A row for each design in its best size of blocks, the recommended one marked:
 the named designs. Predicted from uniform fingerprints, or from --sample, for
 queries without matches, on one thread.
 
+With --bits 32, 128 or 256, and with --parts, a row for each number of parts into
+which the bits are cut: the store has every fingerprint once, and for each part a
+table by which it finds those that differ there in few bits.
+  warm        time of a query, with the store in memory; predicted from uniform
+              fingerprints, also with --sample
+  probes      looks into these tables
+  candidates  fingerprints that are compared with the query
+  thresholds  how many bits may differ in how many parts: 2 in 10, 1 in 1
+Those that take much longer are shown with --details, and in JSON.
+
 --prefer balanced takes the least product of space and time, but no more space
 than the fingerprints themselves, 8 bytes each, or than --budget; size prefers
 little space, speed little time. `pack --prefer` chooses the same way, among the
@@ -55,8 +70,16 @@ pub struct Args {
 
     /// The distance that queries will mostly ask for
     #[arg(short = 'k', default_value_t = 3, value_name = "K")]
-    #[arg(value_parser = radius, allow_negative_numbers = true)]
+    #[arg(value_parser = any_radius, allow_negative_numbers = true)]
     radius: u32,
+
+    /// Bits of a fingerprint: 32, 64, 128 or 256 [default: what --sample tells, or 64]
+    #[arg(long, value_name = "BITS", value_parser = bits)]
+    bits: Option<u32>,
+
+    /// Numbers of parts also for 64 bits, instead of designs
+    #[arg(long)]
+    parts: bool,
 
     /// The most bytes of all files per fingerprint
     #[arg(long, value_name = "BYTES")]
@@ -183,6 +206,50 @@ impl PlanReport {
 
 /// Prints the plans.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    let bits = match (args.bits, &args.sample) {
+        (Some(bits), _) => bits,
+        (None, Some(sample)) => feed::told_width(std::slice::from_ref(sample), &args.reading)?,
+        (None, None) => u64::BITS,
+    };
+    check_radius("plan", Some(args.radius), bits)?;
+    if bits == u64::BITS && !args.parts {
+        return plan_tables(args);
+    }
+    check_parts(args)?;
+    let count = match (args.count, &args.sample) {
+        (Some(count), _) => count,
+        (None, Some(path)) => for_width!(bits, sample_count(path, &args.reading))?,
+        (None, None) => return Err(no_count()),
+    };
+    parts::run(args, bits, count)
+}
+
+/// Refuses what only tables have.
+fn check_parts(args: &Args) -> Result<(), Failure> {
+    let of_tables = [
+        ("--block-bytes", args.block_bytes.0.is_some()),
+        ("--calibration", args.calibration.is_some()),
+        ("--calibrate", args.calibrate.is_some()),
+        ("--prefer", args.prefer != Objective::default()),
+    ];
+    match of_tables.iter().find(|(_, is_given)| *is_given) {
+        Some((name, _)) => Err(Failure::Usage(format!(
+            "plan: {name} is for tables of 64 bits, and these have parts; leave it out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn no_count() -> Failure {
+    Failure::Usage("plan: how many fingerprints? give --n N, or --sample FILE".to_string())
+}
+
+fn sample_count<F: Fingerprint>(path: &Path, reading: &InputArgs) -> Result<u64, Failure> {
+    Ok(read_sample::<F>(path, reading)?.len() as u64)
+}
+
+/// Prints what designs take.
+fn plan_tables(args: &Args) -> Result<(), Failure> {
     let costs = match (&args.calibration, &args.calibrate) {
         (Some(path), _) => read_costs(path)?,
         (None, Some(path)) => {
@@ -195,10 +262,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         (None, None) => Costs::default(),
     };
     let sample = args.sample.as_deref().map(|path| read_sample(path, &args.reading)).transpose()?;
-    let count =
-        args.count.or(sample.as_ref().map(|sample| sample.len() as u64)).ok_or_else(|| {
-            Failure::Usage("plan: how many fingerprints? give --n N, or --sample FILE".to_string())
-        })?;
+    let count = args.count.or(sample.as_ref().map(|sample| sample.len() as u64));
+    let count = count.ok_or_else(no_count)?;
     let mut planner = Planner::new(count)
         .radius(args.radius)
         .budget(args.budget)
@@ -215,7 +280,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// The distinct fingerprints of a file.
-fn read_sample(path: &Path, reading: &InputArgs) -> Result<Vec<u64>, Failure> {
+fn read_sample<F: Fingerprint>(path: &Path, reading: &InputArgs) -> Result<Vec<F>, Failure> {
     let (mut records, mut skipped) = (Records::default(), Skipped::default());
     let mut source = Source::open(path, reading)?;
     loop {
@@ -283,15 +348,7 @@ fn print(args: &Args, count: u64, plans: &[Plan]) -> Result<(), Failure> {
         shown.push(&plan.design);
         rows.push(row(plan, best == Some(plan), args.details));
     }
-    let widths: Vec<usize> = (0..rows[0].len())
-        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
-        .collect();
-    for row in rows {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
-            if column < 2 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-        });
-        output.line(cells.collect::<Vec<_>>().join("  ").trim_end())?;
-    }
+    print_rows(&mut output, &rows)?;
     match command {
         Some(command) => output.line(&format!("\n{command}"))?,
         None => output.line("\nno design is within the budget; give more, or none")?,
@@ -299,14 +356,36 @@ fn print(args: &Args, count: u64, plans: &[Plan]) -> Result<(), Failure> {
     output.flush()
 }
 
-fn pack_command(args: &Args, plan: &Plan) -> String {
-    let input = match &args.sample {
+/// Prints rows of as many cells, below each other.
+fn print_rows(output: &mut Output, rows: &[Vec<String>]) -> Result<(), Failure> {
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+    };
+    for row in rows {
+        let cells = row.iter().enumerate().map(|(column, cell)| {
+            let width = width(column).unwrap_or(0);
+            if column < 2 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        output.line(cells.collect::<Vec<_>>().join("  ").trim_end())?;
+    }
+    Ok(())
+}
+
+/// What is packed.
+fn input(args: &Args) -> String {
+    match &args.sample {
         Some(path) if args.count.is_none() && path != Path::new("-") => path.display().to_string(),
         _ => "INPUT".to_string(),
-    };
+    }
+}
+
+fn pack_command(args: &Args, plan: &Plan) -> String {
     format!(
-        "fpstore pack {input} -o STORE -k {} --design {} --block-bytes {}",
-        args.radius, plan.design, plan.block_bytes
+        "fpstore pack {} -o STORE -k {} --design {} --block-bytes {}",
+        input(args),
+        args.radius,
+        plan.design,
+        plan.block_bytes
     )
 }
 

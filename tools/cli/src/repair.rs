@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::memory::{self, Size};
 use crate::output::Output;
 use crate::units::{count, plural};
+use crate::width::check_64;
 
 const AFTER_HELP: &str = "\
 STORE is only read. DEST is a new store, in one segment, or one for each window of
@@ -88,6 +89,7 @@ struct Loss {
 
 /// Saves what is sound, and tells what is not; gives the exit code.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    check_64("repair", &args.store)?;
     let start = Instant::now();
     let memory = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let execution = Execution::new().threads(args.threads.into()).memory(memory);

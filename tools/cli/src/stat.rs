@@ -2,17 +2,22 @@
 
 use std::path::PathBuf;
 
-use fpstore::{BitRange, IdStats, SegmentStats, Stats, Store, TableStats};
+use fpstore::{
+    BitRange, Design, Fingerprint, IdStats, SegmentStats, Stats, Store, TableStats, width_of,
+};
 use serde::Serialize;
 
 mod living;
+mod parts;
 
 use living::{FullMergeReport, LivingReport};
+use parts::PartsReport;
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::{TableReport, bits_against_bound, per_fingerprint};
 use crate::times;
+use crate::width::{self, for_width};
 
 const AFTER_HELP: &str = "\
 Of each table, which is a sorted copy of all fingerprints, it tells
@@ -24,6 +29,11 @@ Of each table, which is a sorted copy of all fingerprints, it tells
   codec                 how fingerprints are told from the one before, and how
                         many of their low bits are stored as they are
   router                what it takes in memory
+Of a base, which holds every fingerprint once, and of the tables of parts of their
+bits beside it, it tells
+  bits          those of the part, and how many of them, the first, rows are found by
+  coincidences  ordered pairs of fingerprints that agree in these; many of them
+                make searches slow
 --details adds
   code lengths          of the Huffman codes, for each class: the number of
                         leading bits that a key shares with the one before it
@@ -68,6 +78,9 @@ struct StoreReport {
     /// Which store this is, in 32 hexadecimal digits, and how often it was written.
     store_id: String,
     generation: u64,
+    /// Left out where fingerprints have 64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bits: Option<u32>,
     radius: u32,
     fingerprints: u64,
     bytes: u64,
@@ -85,9 +98,12 @@ struct StoreReport {
 #[derive(Serialize)]
 struct SegmentReport {
     segment: u64,
-    design: String,
+    /// Null where there are parts, which are left out otherwise.
+    design: Option<String>,
     fingerprints: u64,
     tables: Vec<TableReport>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    parts: Option<PartsReport>,
     /// Null without ids.
     ids: Option<IdReport>,
     /// When its window of time begins; null without windows.
@@ -112,7 +128,11 @@ struct IdReport {
 
 /// Prints the statistics.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let store = Store::open(&args.store)?;
+    for_width!(width_of(&args.store)?, stat(args))
+}
+
+fn stat<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    let store = width::open::<F>(&args.store)?;
     let (stats, strings) = (store.stats()?, store.id_map().map(|map| map.string_count));
     let name = args.store.display().to_string();
     let mut output = Output::stdout();
@@ -124,17 +144,18 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     output.flush()
 }
 
-fn report(
-    opened: &Store,
+fn report<F: Fingerprint>(
+    opened: &Store<F>,
     store: String,
     stats: &Stats,
     id_map_strings: Option<u64>,
 ) -> Result<StoreReport, Failure> {
     let segment = |segment: &SegmentStats| SegmentReport {
         segment: segment.number,
-        design: segment.design.to_string(),
+        design: segment.design.as_ref().map(Design::to_string),
         fingerprints: segment.count,
         tables: segment.tables.iter().map(TableReport::new).collect(),
+        parts: segment.base.as_ref().map(PartsReport::new),
         ids: segment.ids.as_ref().map(id_report),
         since: segment.since.map(times::moment),
         deletions: segment.deletions,
@@ -143,6 +164,7 @@ fn report(
         store,
         store_id: format!("{:032x}", opened.id()),
         generation: opened.generation(),
+        bits: Some(stats.bits).filter(|&bits| bits != u64::BITS),
         radius: stats.radius,
         fingerprints: stats.fingerprints,
         bytes: stats.bytes,
@@ -173,9 +195,9 @@ fn other_bytes(ids: &IdStats) -> u64 {
     ids.file_bytes - ids.id_bytes - ids.multiplicity_bytes - ids.rank_bytes
 }
 
-fn print(
+fn print<F: Fingerprint>(
     output: &mut Output,
-    store: &Store,
+    store: &Store<F>,
     name: &str,
     stats: &Stats,
     strings: Option<u64>,
@@ -184,22 +206,32 @@ fn print(
     let each = per_fingerprint(stats.bytes as f64, stats.fingerprints);
     let each = each.map_or(String::new(), |each| format!(", {each:.2} bytes per fingerprint"));
     output.line(&format!(
-        "{name}: {} fingerprints, {} bytes{each}, packed for k = {}",
-        stats.fingerprints, stats.bytes, stats.radius,
+        "{name}: {} fingerprints{}, {} bytes{each}, packed for k = {}",
+        stats.fingerprints,
+        match stats.bits {
+            u64::BITS => String::new(),
+            bits => format!(" of {bits} bits"),
+        },
+        stats.bytes,
+        stats.radius,
     ))?;
     print_identity(output, store, details)?;
     for segment in &stats.segments {
-        output.line(&format!(
-            "segment {}: design {}, {} fingerprints in {}{}",
-            segment.number,
-            segment.design,
-            segment.count,
-            match segment.tables.len() {
-                1 => "1 table".to_string(),
-                tables => format!("each of {tables} tables"),
-            },
-            living::of_segment(segment),
-        ))?;
+        if let Some(base) = &segment.base {
+            parts::print(output, segment, base)?;
+        }
+        if let Some(design) = &segment.design {
+            output.line(&format!(
+                "segment {}: design {design}, {} fingerprints in {}{}",
+                segment.number,
+                segment.count,
+                match segment.tables.len() {
+                    1 => "1 table".to_string(),
+                    tables => format!("each of {tables} tables"),
+                },
+                living::of_segment(segment),
+            ))?;
+        }
         for table in &segment.tables {
             print_table(output, table, details)?;
         }
@@ -214,7 +246,11 @@ fn print(
 }
 
 /// Which store this is, and what of it is not known here.
-fn print_identity(output: &mut Output, store: &Store, details: bool) -> Result<(), Failure> {
+fn print_identity<F: Fingerprint>(
+    output: &mut Output,
+    store: &Store<F>,
+    details: bool,
+) -> Result<(), Failure> {
     if details {
         output.line(&format!("store {:032x}, generation {}", store.id(), store.generation()))?;
     }

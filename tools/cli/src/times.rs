@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fpstore::Snapshot;
+use fpstore::{Fingerprint, Snapshot};
 
 use crate::failure::Failure;
 
@@ -94,7 +94,11 @@ pub struct TimesArgs {
 
 impl TimesArgs {
     /// The part of a snapshot of the store `name` that is meant.
-    pub fn of(&self, snapshot: Snapshot, name: &std::path::Path) -> Result<Snapshot, Failure> {
+    pub fn of<F: Fingerprint>(
+        &self,
+        snapshot: Snapshot<F>,
+        name: &std::path::Path,
+    ) -> Result<Snapshot<F>, Failure> {
         if self.since.is_none() && self.until.is_none() {
             return Ok(snapshot);
         }

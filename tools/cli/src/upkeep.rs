@@ -13,6 +13,7 @@ use crate::output::Output;
 use crate::progress::{Mode, Progress};
 use crate::times::{self, Moment};
 use crate::units;
+use crate::width::check_64;
 use crate::writing;
 
 const AFTER_FLUSH: &str = "\
@@ -115,11 +116,13 @@ struct Summary {
 
 /// Makes segments of the log.
 pub fn flush(args: &FlushArgs) -> Result<(), Failure> {
+    check_64("flush", &args.common.store)?;
     run(&args.common, "flushed", |writer| Ok(writer.flush()?))
 }
 
 /// Merges segments.
 pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
+    check_64("merge", &args.common.store)?;
     run(&args.common, "merged", |writer| {
         let merged = if args.full { writer.merge_all() } else { writer.merge() };
         Ok(merged?)
@@ -128,6 +131,7 @@ pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
 
 /// Drops old windows.
 pub fn expire(args: &ExpireArgs) -> Result<(), Failure> {
+    check_64("expire", &args.common.store)?;
     let done = format!("expired what is older than {}", times::moment(args.before.0));
     run(&args.common, &done, |writer| {
         writer.expire(args.before.0).map(drop).map_err(|error| match error {

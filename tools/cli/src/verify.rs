@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use fpstore::{Execution, IdMap, Store};
+use fpstore::{Execution, Fingerprint, IdMap, width_of};
 
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::units::plural;
+use crate::width::{self, for_width};
 
 const AFTER_HELP: &str = "\
 Reads the whole store and checks all checksums, that keys ascend, that padding
@@ -41,7 +42,11 @@ pub struct Args {
 
 /// Verifies, and prints what was checked.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let store = Store::open(&args.store)?;
+    for_width!(width_of(&args.store)?, verify(args))
+}
+
+fn verify<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    let store = width::open::<F>(&args.store)?;
     let map = match &args.id_map {
         Some(path) => Some(IdMap::of_store(path, &store)?),
         None => None,

@@ -6,18 +6,19 @@ mod summary;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use fpstore::{Clusters, Execution, Keep, Pair, Snapshot, Store};
+use fpstore::{Clusters, Execution, Fingerprint, Keep, Pair, Snapshot, width_of};
 
 use crate::failure::Failure;
 use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
-use crate::options::radius;
+use crate::options::any_radius;
 use crate::pairs::{PairFormat, PairReader};
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::table::{self, TableArgs};
 use crate::target::{self, TargetArgs};
 use crate::times::TimesArgs;
+use crate::width::{self, check_64, check_radius, for_width};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -61,7 +62,7 @@ the ends of such a chain may have nothing in common; a smaller K helps.
 
 --pairs takes pairs that `join` wrote, all shards of the store with itself, at K
 or more; those further apart are left out. TSV and Parquet are recognised; raw
-integers need --format u64le.
+integers need --format u64le. Pairs are of fingerprints of 64 bits.
 
 Memory: 32 bytes per fingerprint (36 with --keep central) and 16 MiB. With less,
 --memory SIZE, the pairs are found range by range, which takes longer; the least
@@ -77,9 +78,9 @@ pub struct Args {
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
 
-    /// The greatest distance of near duplicates, 0 to 64 [default: that which the store was packed
-    /// for]
-    #[arg(short = 'k', value_name = "K", value_parser = radius, allow_negative_numbers = true)]
+    /// The greatest distance of near duplicates, 0 to the bits of a fingerprint [default: that which the
+    /// store was packed for]
+    #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
     radius: Option<u32>,
 
     /// Which fingerprint of a cluster is kept
@@ -166,7 +167,17 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if args.output == Shape::Parquet {
         table::check_parquet("dedup", args.target.to.is_some())?;
     }
-    let opened = Store::open(&args.store)?;
+    if !args.pairs.is_empty() {
+        check_64("dedup --pairs", &args.store)?;
+    }
+    let bits = width_of(&args.store)?;
+    check_radius("dedup", args.radius, bits)?;
+    args.table.check_width("dedup", bits)?;
+    for_width!(bits, dedup(args))
+}
+
+fn dedup<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    let opened = width::open::<F>(&args.store)?;
     let store = args.times.of(opened.snapshot(), &args.store)?;
     check(args, &store)?;
     let map = args.id_output.open_map(&opened)?;
@@ -187,7 +198,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Finds options that do not fit the store.
-fn check(args: &Args, store: &Snapshot) -> Result<(), Failure> {
+fn check<F: Fingerprint>(args: &Args, store: &Snapshot<F>) -> Result<(), Failure> {
     let what = match (store.has_ids(), args.per, args.keep) {
         (false, Per::Id, _) => "has no ids; leave --per id out",
         (false, _, KeepArg::First) => {
@@ -202,11 +213,15 @@ fn check(args: &Args, store: &Snapshot) -> Result<(), Failure> {
 }
 
 /// The distance of near duplicates.
-fn distance(args: &Args, store: &Snapshot) -> u32 {
+fn distance<F: Fingerprint>(args: &Args, store: &Snapshot<F>) -> u32 {
     args.radius.unwrap_or(store.radius())
 }
 
-fn clusters(args: &Args, store: &Snapshot, progress: &Progress) -> Result<Clusters, Failure> {
+fn clusters<F: Fingerprint>(
+    args: &Args,
+    store: &Snapshot<F>,
+    progress: &Progress,
+) -> Result<Clusters<F>, Failure> {
     let radius = distance(args, store);
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let told = progress.clone();
@@ -238,8 +253,10 @@ fn clusters(args: &Args, store: &Snapshot, progress: &Progress) -> Result<Cluste
             match reader.as_mut()?.next() {
                 Ok(Some(row)) => {
                     let distance = crate::pairs::distance(row.a, row.b);
-                    if distance <= radius && distance > 0 {
-                        return Some(Ok(Pair { a: row.a, b: row.b, distance }));
+                    // Pairs of other widths were refused.
+                    let pair = [row.a, row.b].map(|one| F::from_be_slice(&one.to_be_bytes()));
+                    if let ([Some(a), Some(b)], true) = (pair, (1..=radius).contains(&distance)) {
+                        return Some(Ok(Pair { a, b, distance }));
                     }
                 }
                 Ok(None) => reader = readers.next(),

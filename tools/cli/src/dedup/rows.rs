@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fpstore::{Clustered, Clusters, IdMap, Ids, Snapshot};
+use fpstore::{Clustered, Clusters, Fingerprint, IdMap, Ids, Snapshot};
 
 use super::{Args, Per, Shape};
 use crate::failure::Failure;
@@ -20,11 +20,11 @@ const TOLD: u64 = 1 << 12;
 const PASS_ON: usize = 1 << 15;
 
 /// Writes all rows.
-pub fn write(
+pub fn write<F: Fingerprint>(
     args: &Args,
-    store: &Snapshot,
+    store: &Snapshot<F>,
     map: Option<&IdMap>,
-    clusters: &Clusters,
+    clusters: &Clusters<F>,
     target: Option<&Target>,
     progress: &Progress,
 ) -> Result<(), Failure> {
@@ -66,17 +66,17 @@ struct Text {
 }
 
 impl To {
-    fn new(
+    fn new<F: Fingerprint>(
         args: &Args,
-        store: &Snapshot,
-        printer: &IdPrinter<'_>,
+        store: &Snapshot<F>,
+        printer: &IdPrinter<'_, F>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
         let ids = if args.per == Per::Id { "id" } else { "ids" };
         #[cfg(feature = "parquet")]
         if let (Shape::Parquet, Some(target)) = (args.output, target) {
             let strings = printer.has_strings();
-            let fingerprint = Kind::Fingerprint(args.table.parquet());
+            let (fingerprint, _) = Kind::of::<F>(args.table.parquet::<F>());
             let one = if strings { Kind::Text } else { Kind::Number };
             let (id, representative) = match args.per {
                 Per::Fingerprint => (Kind::Ids { strings }, fingerprint),
@@ -121,14 +121,14 @@ impl To {
     }
 }
 
-struct Writer<'a> {
-    store: &'a Snapshot,
-    printer: IdPrinter<'a>,
+struct Writer<'a, F: Fingerprint> {
+    store: &'a Snapshot<F>,
+    printer: IdPrinter<'a, F>,
     to: To,
 }
 
-impl Writer<'_> {
-    fn fingerprint(&mut self, at: Clustered, mut ids: Ids) -> Result<(), Failure> {
+impl<F: Fingerprint> Writer<'_, F> {
+    fn fingerprint(&mut self, at: Clustered<F>, mut ids: Ids) -> Result<(), Failure> {
         let printer = &mut self.printer;
         match &mut self.to {
             To::Text(rows) => {
@@ -159,7 +159,7 @@ impl Writer<'_> {
     }
 
     /// A row for each id; the first of the representative is kept.
-    fn ids(&mut self, at: Clustered, ids: Ids) -> Result<(), Failure> {
+    fn ids(&mut self, at: Clustered<F>, ids: Ids) -> Result<(), Failure> {
         let mut first = None;
         let representative = match at.kept() {
             true => None,
@@ -201,7 +201,7 @@ impl Writer<'_> {
 
 impl Text {
     /// Starts a row, up to its ids.
-    fn start(&mut self, fingerprint: u64) {
+    fn start<F: Fingerprint>(&mut self, fingerprint: F) {
         let (before, behind): (&[u8], &[u8]) = match self.shape {
             IdShape::Tsv => (b"", b"\t"),
             IdShape::Json => (b"{\"fingerprint\":\"", b"\","),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fpstore::Clusters;
+use fpstore::{Clusters, Fingerprint};
 
 use super::Args;
 use crate::output::hex;
@@ -13,7 +13,7 @@ const NAMED: usize = 3;
 const BAR: usize = 40;
 
 /// Tells the summary, and warns of clusters that are too large, on standard error.
-pub fn tell(args: &Args, clusters: &Clusters) {
+pub fn tell<F: Fingerprint>(args: &Args, clusters: &Clusters<F>) {
     let summary = clusters.summary();
     if !args.quiet {
         let documents = summary.documents;
@@ -53,10 +53,10 @@ fn histogram(sizes: &BTreeMap<u64, u64>) {
     }
 }
 
-fn warning(args: &Args, clusters: &Clusters) -> String {
+fn warning<F: Fingerprint>(args: &Args, clusters: &Clusters<F>) -> String {
     let oversized = clusters.summary().oversized;
     // Each cluster is met at its representative.
-    let mut largest: Vec<(u64, u64, u64)> = Vec::new();
+    let mut largest: Vec<(u64, u64, F)> = Vec::new();
     for at in clusters.iter().filter(|at| at.kept()) {
         let size = clusters.size(at.cluster).unwrap_or(0);
         if size <= args.max_cluster {
@@ -67,9 +67,7 @@ fn warning(args: &Args, clusters: &Clusters) -> String {
         largest.truncate(NAMED);
     }
     let named = largest.iter().map(|&(size, cluster, fingerprint)| {
-        let digits = hex(fingerprint);
-        let digits = String::from_utf8_lossy(&digits);
-        format!("number {cluster} has {size}, kept {digits}")
+        format!("number {cluster} has {size}, kept {}", hex(fingerprint))
     });
     format!(
         "{oversized} cluster{} of more than {} fingerprints: {}{}; these may be chains, whose ends \

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use crate::input::format::{Container, FormatArg};
 use crate::input::reader::{ByteOrder, IdWish, Wishes};
 use crate::input::stream::{Codec, CompressionArg};
-use crate::input::text::Format;
+use crate::input::token::Format;
 use crate::memory;
 
 /// How inputs are read.
@@ -32,7 +32,7 @@ pub struct InputArgs {
 
     /// How strings in columns are written; auto judges the first ones, as in lists
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
-    #[arg(value_name = "auto|hex|dec")]
+    #[arg(value_name = "auto|hex|dec|bin|base64")]
     digits: DigitsArg,
 
     /// Order of the bytes in uint8 arrays and binary columns; big is that of the printed digits
@@ -59,6 +59,8 @@ enum DigitsArg {
     Auto,
     Hex,
     Dec,
+    Bin,
+    Base64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -85,7 +87,7 @@ impl InputArgs {
 
     /// Whether the format given is raw integers, which arguments cannot be.
     pub fn is_raw(&self) -> bool {
-        self.format == FormatArg::U64le
+        matches!(self.format, FormatArg::U64le | FormatArg::U32le)
     }
 
     /// The format, if it is given.
@@ -131,6 +133,8 @@ impl InputArgs {
                 DigitsArg::Auto => None,
                 DigitsArg::Hex => Some(Format::Hex),
                 DigitsArg::Dec => Some(Format::Dec),
+                DigitsArg::Bin => Some(Format::Bin),
+                DigitsArg::Base64 => Some(Format::Base64),
             },
             byte_order: self.byte_order,
             memory: self.memory.unwrap_or_else(memory::default_limit),

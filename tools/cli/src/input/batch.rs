@@ -1,17 +1,20 @@
 //! Record batches of Arrow, as they come from IPC and from Parquet.
 
+use std::any::Any;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type};
 use arrow_array::types::{UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema};
+use fpstore::Fingerprint;
 
 use crate::input::column::TextColumn;
 use crate::input::error::{ColumnProblem, Problem, RecordProblem};
 use crate::input::reader::{ByteOrder, IdKind, IdWish, Sink, Wishes, choose_column, text_id};
 use crate::input::records::Id;
+use crate::input::token::{signed, unsigned};
 
-const WANTED: &str = "UInt64, Int64, FixedSizeBinary(8) or strings";
 const WANTED_ID: &str = "integers or strings";
 
 /// The columns that are read, by their place in the schema.
@@ -53,10 +56,10 @@ impl Pieces {
     }
 
     /// Appends the records of the next rows; gives how many rows these are.
-    pub fn append(
+    pub fn append<F: Fingerprint>(
         &mut self,
         columns: &mut BatchColumns,
-        to: &mut Sink<'_>,
+        to: &mut Sink<'_, F>,
     ) -> Result<usize, Problem> {
         let Some(batch) = &self.batch else { return Ok(0) };
         let from = self.taken;
@@ -69,24 +72,30 @@ impl Pieces {
 }
 
 impl BatchColumns {
-    /// Chooses the columns.
-    pub fn new(schema: &Schema, wishes: &Wishes) -> Result<Self, ColumnProblem> {
+    /// Chooses the columns; fingerprints have so many bits.
+    pub fn new(schema: &Schema, wishes: &Wishes, bits: u32) -> Result<Self, ColumnProblem> {
         let names = || schema.fields().iter().map(|field| field.name().as_str());
         let fingerprint = choose_column(wishes.column.as_deref(), names())?;
-        let check = |index: usize, is_sound: fn(&DataType) -> bool, wanted| {
+        let refused = |index: usize, wanted: String| {
             let field = schema.field(index);
-            if is_sound(field.data_type()) {
-                return Ok(());
-            }
             let (name, found) = (field.name().clone(), field.data_type().to_string());
-            Err(ColumnProblem::Type { name, found, wanted })
+            ColumnProblem::Type { name, found, wanted }
         };
-        check(fingerprint, is_fingerprints, WANTED)?;
+        match bits_of(schema.field(fingerprint).data_type()) {
+            Some(Some(found)) if found != bits => {
+                let name = schema.field(fingerprint).name().clone();
+                return Err(ColumnProblem::Width { name, found, wanted: bits });
+            }
+            Some(_) => {}
+            None => return Err(refused(fingerprint, wanted(bits))),
+        }
         let id = match &wishes.ids {
             None => None,
             Some(wish) => {
                 let index = choose_column(Some(&wish.column), names())?;
-                check(index, is_ids, WANTED_ID)?;
+                if !is_ids(schema.field(index).data_type()) {
+                    return Err(refused(index, WANTED_ID.to_string()));
+                }
                 Some((index, wish.clone()))
             }
         };
@@ -124,23 +133,26 @@ impl BatchColumns {
     }
 
     /// Appends the records of a batch from row `from` on; gives the row up to which it came.
-    fn append(
+    fn append<F: Fingerprint>(
         &mut self,
         batch: &RecordBatch,
         from: usize,
-        to: &mut Sink<'_>,
+        to: &mut Sink<'_, F>,
     ) -> Result<usize, Problem> {
         let array = batch.column(self.fingerprint).as_ref();
         let end = array.len().min(from.saturating_add(PIECE_ROWS));
-        if self.id.is_none() && array.logical_null_count() == 0 {
+        let fingerprints: &mut dyn Any = &mut to.records.fingerprints;
+        if let Some(fingerprints) = fingerprints.downcast_mut::<Vec<u64>>()
+            && self.id.is_none()
+            && array.logical_null_count() == 0
+        {
             // Whole columns of integers are copied.
             if let Some(array) = array.as_primitive_opt::<UInt64Type>() {
-                to.records.fingerprints.extend_from_slice(&array.values()[from..end]);
+                fingerprints.extend_from_slice(&array.values()[from..end]);
                 return Ok(end);
             }
             if let Some(array) = array.as_primitive_opt::<Int64Type>() {
-                let values = array.values()[from..end].iter();
-                to.records.fingerprints.extend(values.map(|&x| x as u64));
+                fingerprints.extend(array.values()[from..end].iter().map(|&x| x as u64));
                 return Ok(end);
             }
         }
@@ -158,7 +170,7 @@ impl BatchColumns {
             let texts = (from..end).filter(|&row| array.is_valid(row)).filter_map(|row| {
                 Some((first.behind(row - from), text(values, place(row))?.as_bytes()))
             });
-            self.texts.judge(texts)?;
+            self.texts.judge::<F>(texts)?;
         }
         let ids_before = to.records.ids.bytes();
         for row in from..end {
@@ -181,36 +193,42 @@ impl BatchColumns {
         Ok(end)
     }
 
-    fn fingerprint_of(
+    fn fingerprint_of<F: Fingerprint>(
         &self,
         array: &dyn Array,
         values: &dyn Array,
         row: usize,
         place: impl Fn(usize) -> usize,
-    ) -> Result<u64, RecordProblem> {
+    ) -> Result<F, RecordProblem> {
         let column = || self.texts.name().to_string();
         if array.is_null(row) {
             return Err(RecordProblem::Null { column: column() });
         }
         let row = place(row);
-        if let Some(array) = values.as_primitive_opt::<UInt64Type>() {
-            return Ok(array.value(row));
-        }
-        if let Some(array) = values.as_primitive_opt::<Int64Type>() {
-            return Ok(array.value(row) as u64);
+        let number = match values.data_type() {
+            DataType::UInt64 => unsigned(values.as_primitive::<UInt64Type>().value(row)),
+            DataType::Int64 => signed(values.as_primitive::<Int64Type>().value(row)),
+            DataType::UInt32 => unsigned(values.as_primitive::<UInt32Type>().value(row).into()),
+            DataType::Int32 => signed(values.as_primitive::<Int32Type>().value(row).into()),
+            _ => None,
+        };
+        if let Some(fingerprint) = number {
+            return Ok(fingerprint);
         }
         if let Some(text) = text(values, row) {
             return self.texts.fingerprint(text.as_bytes());
         }
         let bytes = bytes(values, row).unwrap_or_default();
-        match bytes.try_into() {
-            Ok(bytes) => Ok(self.byte_order.fingerprint(bytes)),
-            Err(_) => Err(RecordProblem::Value {
-                column: column(),
-                found: format!("a value of {} bytes", bytes.len()),
-                wanted: "fingerprint, which has 8",
-            }),
-        }
+        self.byte_order.fingerprint(bytes).ok_or_else(|| RecordProblem::Value {
+            column: column(),
+            found: format!("a value of {} bytes", bytes.len()),
+            wanted: match F::BITS {
+                32 => "fingerprint, which has 4",
+                64 => "fingerprint, which has 8",
+                128 => "fingerprint, which has 16",
+                _ => "fingerprint, which has 32",
+            },
+        })
     }
 }
 
@@ -224,12 +242,24 @@ impl OwnedId<'_> {
     }
 }
 
-fn is_fingerprints(data_type: &DataType) -> bool {
+/// Bits of the fingerprints of a type; the inner `None` where values tell, the outer one where it has none.
+fn bits_of(data_type: &DataType) -> Option<Option<u32>> {
     match data_type {
-        DataType::UInt64 | DataType::Int64 | DataType::FixedSizeBinary(8) => true,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => true,
-        DataType::Dictionary(_, values) => is_text(values),
-        other => is_text(other),
+        DataType::UInt64 | DataType::Int64 => Some(Some(64)),
+        DataType::UInt32 | DataType::Int32 => Some(Some(32)),
+        &DataType::FixedSizeBinary(bytes @ (4 | 8 | 16 | 32)) => Some(Some(8 * bytes as u32)),
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView => Some(None),
+        DataType::Dictionary(_, values) => is_text(values).then_some(None),
+        other => is_text(other).then_some(None),
+    }
+}
+
+/// Types of fingerprints of so many bits.
+fn wanted(bits: u32) -> String {
+    let bytes = format!("FixedSizeBinary({}) or strings", bits / 8);
+    match bits {
+        32 | 64 => format!("UInt{bits}, Int{bits}, {bytes}"),
+        _ => bytes,
     }
 }
 

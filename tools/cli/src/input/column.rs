@@ -1,8 +1,10 @@
 //! Fingerprints that are written as texts in a column.
 
-use crate::input::detect::{excerpt, judge_column};
+use fpstore::Fingerprint;
+
+use crate::input::detect::{Judged, excerpt, judge_column};
 use crate::input::error::{At, ColumnProblem, Problem, RecordProblem};
-use crate::input::text::{Format, parse};
+use crate::input::token::{Format, parse};
 
 /// The texts of a column. Their digits are judged from the first that come, unless they are given.
 pub struct TextColumn {
@@ -27,31 +29,40 @@ impl TextColumn {
     }
 
     /// Judges the digits, if that is still to be done.
-    pub fn judge<'a>(
+    pub fn judge<'a, F: Fingerprint>(
         &mut self,
         texts: impl Iterator<Item = (At, &'a [u8])> + Clone,
     ) -> Result<(), Problem> {
         if self.format.is_some() {
             return Ok(());
         }
-        match judge_column(texts.clone().map(|(_, text)| text.trim_ascii())) {
-            Ok(format) => self.format = format,
-            Err((index, token)) => {
+        let name = self.name.clone();
+        match judge_column(texts.clone().map(|(_, text)| text.trim_ascii()), F::BITS) {
+            Judged::Clear(format) => self.format = Some(format),
+            Judged::Empty => {}
+            Judged::Open(index, token) => {
                 let at = texts.clone().nth(index).map_or(At::Line(1), |(at, _)| at);
-                let name = self.name.clone();
-                return Err(Problem::Column(ColumnProblem::Digits { at, name, token }));
+                return Err(Problem::Column(ColumnProblem::Digits {
+                    at,
+                    name,
+                    token,
+                    bits: F::BITS,
+                }));
+            }
+            Judged::Width(found) => {
+                return Err(Problem::Column(ColumnProblem::Width { name, found, wanted: F::BITS }));
             }
         }
         Ok(())
     }
 
     /// The fingerprint of a text.
-    pub fn fingerprint(&self, text: &[u8]) -> Result<u64, RecordProblem> {
+    pub fn fingerprint<F: Fingerprint>(&self, text: &[u8]) -> Result<F, RecordProblem> {
         let text = text.trim_ascii();
         if text.is_empty() {
             return Err(RecordProblem::NoField { column: self.name.clone(), near: None });
         }
-        parse(text, self.format.unwrap_or(Format::Hex16)).map_err(|fault| RecordProblem::Text {
+        parse(text, self.format.unwrap_or(Format::HexFull)).map_err(|fault| RecordProblem::Text {
             column: self.name.clone(),
             token: excerpt(text),
             fault,

@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use csv::ByteRecord;
+use fpstore::Fingerprint;
 
 use crate::input::column::TextColumn;
 use crate::input::detect::{excerpt, is_value};
@@ -107,7 +108,7 @@ impl DelimitedReader {
     }
 
     /// Reads the header, or the first record where there is none. Gives that record.
-    fn start(&mut self) -> Result<Option<(At, ByteRecord)>, Problem> {
+    fn start(&mut self, bits: u32) -> Result<Option<(At, ByteRecord)>, Problem> {
         if !self.next()? {
             return match self.wishes.header {
                 true => Err(Problem::Column(ColumnProblem::NoHeader)),
@@ -120,7 +121,7 @@ impl DelimitedReader {
             .map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned())
             .collect();
         let columns = match self.wishes.header {
-            true => Columns::named(&names, &self.wishes),
+            true => Columns::named(&names, &self.wishes, bits),
             false => Columns::numbered(names.len(), &self.wishes),
         };
         self.columns = Some(columns.map_err(Problem::Column)?);
@@ -128,11 +129,11 @@ impl DelimitedReader {
     }
 
     /// Reads the first records, judges the digits from them, and appends them.
-    fn read_judging(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+    fn read_judging<F: Fingerprint>(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {
         let mut first = Vec::new();
         let mut bytes = 0;
         if self.columns.is_none() {
-            first.extend(self.start()?);
+            first.extend(self.start(F::BITS)?);
         }
         while first.len() < self.together && bytes < JUDGED_BYTES && self.next()? {
             bytes += self.record.as_slice().len();
@@ -140,9 +141,9 @@ impl DelimitedReader {
         }
         let Some(columns) = &mut self.columns else { return Ok(false) };
         let index = columns.fingerprint;
-        columns
-            .texts
-            .judge(first.iter().map(|(at, record)| (*at, record.get(index).unwrap_or_default())))?;
+        columns.texts.judge::<F>(
+            first.iter().map(|(at, record)| (*at, record.get(index).unwrap_or_default())),
+        )?;
         for (at, record) in &first {
             to.take(*at, columns.take(record))?;
         }
@@ -150,8 +151,8 @@ impl DelimitedReader {
     }
 }
 
-impl Reader for DelimitedReader {
-    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+impl<F: Fingerprint> Reader<F> for DelimitedReader {
+    fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {
         if self.columns.as_ref().is_none_or(|columns| !columns.texts.is_judged()) {
             return self.read_judging(to);
         }
@@ -169,14 +170,14 @@ impl Reader for DelimitedReader {
 }
 
 impl Columns {
-    fn named(names: &[String], wishes: &Wishes) -> Result<Self, ColumnProblem> {
-        let data = names.iter().find(|name| is_value(name.as_bytes()));
+    fn named(names: &[String], wishes: &Wishes, bits: u32) -> Result<Self, ColumnProblem> {
+        let data = names.iter().find(|name| is_value(name.as_bytes(), bits));
         let is_data = |problem| match data {
             Some(token) => ColumnProblem::HeaderIsData { token: excerpt(token.as_bytes()) },
             None => problem,
         };
         let fingerprint = choose_column(wishes.column.as_deref(), names).map_err(is_data)?;
-        if wishes.column.is_none() && is_value(names[fingerprint].as_bytes()) {
+        if wishes.column.is_none() && is_value(names[fingerprint].as_bytes(), bits) {
             let token = excerpt(names[fingerprint].as_bytes());
             return Err(ColumnProblem::HeaderIsData { token });
         }
@@ -211,10 +212,10 @@ impl Columns {
         })
     }
 
-    fn take<'a>(
+    fn take<'a, F: Fingerprint>(
         &self,
         record: &'a ByteRecord,
-    ) -> Result<(u64, Option<crate::input::records::Id<'a>>), RecordProblem> {
+    ) -> Result<(F, Option<crate::input::records::Id<'a>>), RecordProblem> {
         // A comma without quotes would move all columns behind it.
         if record.len() != self.fields {
             return Err(RecordProblem::Fields { found: record.len(), header: self.fields });

@@ -4,7 +4,8 @@
 //! formats exclude each other; everything else asks for an option.
 
 use crate::input::format::Container;
-use crate::input::text::{Format, Place};
+use crate::input::text::Place;
+use crate::input::token::{Format, is_padded_base64};
 
 /// So many bytes of an input are judged at most.
 pub const HEAD_BYTES: usize = 1 << 16;
@@ -12,8 +13,8 @@ pub const HEAD_BYTES: usize = 1 << 16;
 /// How the bytes of an input are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// Raw little-endian integers.
-    U64le,
+    /// Raw little-endian integers of so many bytes: words of fingerprints.
+    Raw(usize),
     /// A list, separated by white space.
     List(Format),
     /// An array of NumPy.
@@ -46,6 +47,8 @@ pub enum Verdict {
     Foreign(&'static str),
     /// It is not this format, which the user or the name says.
     IsNot(Container),
+    /// The token at this place, and all others, are those of fingerprints of so many bits.
+    Width(Place, u32),
 }
 
 /// Lines of white space and as many words each, which may be a table.
@@ -59,12 +62,21 @@ pub struct Columns {
 }
 
 /// What is known of an input beside its bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// The format that the name of the file promises.
     pub named: Option<Container>,
     /// The column that the user names, if any: so it is a table.
     pub column: Option<&'a str>,
+    /// Bits of a fingerprint.
+    pub bits: u32,
+}
+
+impl Known<'_> {
+    /// What is no text.
+    fn raw(&self) -> Verdict {
+        Verdict::Clear(Layout::Raw((self.bits.min(u64::BITS) / 8) as usize))
+    }
 }
 
 const PARQUET: &[u8] = b"PAR1";
@@ -106,12 +118,12 @@ pub fn judge(head: &[u8], complete: bool, known: Known<'_>) -> Verdict {
         matches!(container, Container::Parquet | Container::Arrow | Container::Npy)
     });
     if !is_text(head, complete) {
-        if let Some(container) = known.named.filter(|&named| named != Container::U64le) {
+        if let Some(container) = known.named.filter(|named| !named.is_raw()) {
             return Verdict::IsNot(container);
         }
         return match FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
             Some((_, name)) => Verdict::Foreign(name),
-            None => Verdict::Clear(Layout::U64le),
+            None => known.raw(),
         };
     }
     match named_binary {
@@ -140,7 +152,7 @@ fn judge_text(text: &[u8], complete: bool, known: Known<'_>) -> Verdict {
         Some(last) => last + 1,
         None => 0,
     };
-    let list = judge_tokens(&text[..whole], complete);
+    let list = judge_tokens(&text[..whole], complete, known.bits);
     let (first, is_whole) = first_line(text, complete);
     let column = known.column.unwrap_or("fingerprint");
     let named_table =
@@ -150,13 +162,11 @@ fn judge_text(text: &[u8], complete: bool, known: Known<'_>) -> Verdict {
         Verdict::Clear(_) if known.column.is_some() && first.contains(&b'\t') => {}
         Verdict::Clear(_) if known.named == Some(Container::Tsv) && first.contains(&b'\t') => {}
         Verdict::Clear(Layout::List(Format::Dec)) => {
-            return decimals(&text[..whole], complete, list);
+            return decimals(&text[..whole], complete, list, known.bits);
         }
         Verdict::Clear(_) => return list,
         Verdict::TooShort if !first.contains(&b',') => return list,
-        Verdict::Open { .. } if known.named == Some(Container::U64le) => {
-            return Verdict::Clear(Layout::U64le);
-        }
+        Verdict::Open { .. } if known.named.is_some_and(Container::is_raw) => return known.raw(),
         _ => {}
     }
     let delimiter = delimiter(first);
@@ -165,9 +175,11 @@ fn judge_text(text: &[u8], complete: bool, known: Known<'_>) -> Verdict {
         (true, true) => Verdict::Clear(Layout::Delimited(delimiter.unwrap_or(b','))),
         (true, false) => Verdict::TooShort,
         (false, _) => match list {
-            Verdict::Open { place, token, .. } => {
-                Verdict::Open { place, token, columns: columns(&text[..whole], complete) }
-            }
+            Verdict::Open { place, token, .. } => Verdict::Open {
+                place,
+                token,
+                columns: columns(&text[..whole], complete, known.bits),
+            },
             list => list,
         },
     }
@@ -175,9 +187,9 @@ fn judge_text(text: &[u8], complete: bool, known: Known<'_>) -> Verdict {
 
 /// Several lines with several decimal numbers each may be fingerprints with counts or ids beside them:
 /// that is asked for.
-fn decimals(text: &[u8], complete: bool, list: Verdict) -> Verdict {
+fn decimals(text: &[u8], complete: bool, list: Verdict, bits: u32) -> Verdict {
     let is_one_line = text.trim_ascii().split(|&byte| byte == b'\n').nth(1).is_none();
-    match columns(text, complete).filter(|_| !is_one_line) {
+    match columns(text, complete, bits).filter(|_| !is_one_line) {
         Some(columns) => {
             let start = text.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(0);
             let before = &text[..start];
@@ -193,7 +205,7 @@ fn decimals(text: &[u8], complete: bool, list: Verdict) -> Verdict {
 
 /// The columns of a text, if each line has as many words, two at least. If the text goes on, its last
 /// line may be cut.
-fn columns(text: &[u8], complete: bool) -> Option<Columns> {
+fn columns(text: &[u8], complete: bool, bits: u32) -> Option<Columns> {
     let lines = text.split_inclusive(|&byte| byte == b'\n');
     let whole = lines.filter(|line| line.ends_with(b"\n") || complete);
     let words = |line| -> Vec<&[u8]> {
@@ -205,9 +217,9 @@ fn columns(text: &[u8], complete: bool) -> Option<Columns> {
     if count < 2 || rest.iter().any(|row| row.len() != count) {
         return None;
     }
-    let is_named = !first.iter().any(|word| is_value(word)) && !rest.is_empty();
+    let is_named = !first.iter().any(|word| is_value(word, bits)) && !rest.is_empty();
     let data = if is_named { rest } else { &rows[..] };
-    let all_hex = |&column: &usize| data.iter().all(|row| is_hex16(row[column]));
+    let all_hex = |&column: &usize| data.iter().all(|row| is_full_hex(row[column], bits));
     let fingerprint = (0..count).find(all_hex).map(|column| {
         let name = is_named.then(|| String::from_utf8_lossy(first[column]).into_owned());
         (column + 1, name)
@@ -223,9 +235,11 @@ pub fn layout(given: Container, head: &[u8], complete: bool) -> Verdict {
     };
     let enough = complete || head.len() >= 12;
     match given {
-        Container::U64le => Verdict::Clear(Layout::U64le),
+        Container::U64le => Verdict::Clear(Layout::Raw(8)),
+        Container::U32le => Verdict::Clear(Layout::Raw(4)),
         Container::Hex => Verdict::Clear(Layout::List(Format::Hex)),
         Container::Dec => Verdict::Clear(Layout::List(Format::Dec)),
+        Container::Bin => Verdict::Clear(Layout::List(Format::Bin)),
         Container::Npy | Container::Parquet | Container::Arrow if !enough => Verdict::TooShort,
         Container::Npy => check(head.starts_with(NPY), Layout::Npy),
         Container::Parquet => check(head.starts_with(PARQUET), Layout::Parquet),
@@ -289,8 +303,9 @@ fn is_arrow_stream(head: &[u8]) -> Option<bool> {
     Some((4..length).contains(&root?))
 }
 
-fn judge_tokens(text: &[u8], complete: bool) -> Verdict {
-    let (mut all_hex, mut all_dec, mut any) = (true, true, false);
+fn judge_tokens(text: &[u8], complete: bool, bits: u32) -> Verdict {
+    let mut digits = Digits::new(bits);
+    let mut last_of_width = None;
     for (line, text) in text.split(|&byte| byte == b'\n').enumerate() {
         let mut start = 0;
         for token in text.split(u8::is_ascii_whitespace) {
@@ -299,21 +314,77 @@ fn judge_tokens(text: &[u8], complete: bool) -> Verdict {
             if token.is_empty() {
                 continue;
             }
-            any = true;
-            all_hex &= is_hex16(token);
-            all_dec &= is_dec(token);
-            if !all_hex && !all_dec {
-                let place = Place { line: line as u64 + 1, column: column as u64 };
+            let place = Place { line: line as u64 + 1, column: column as u64 };
+            if digits.is_open_after(token) {
                 return Verdict::Open { place, token: excerpt(token), columns: None };
             }
+            last_of_width = last_of_width.or(Some(place));
         }
     }
-    match (any, all_hex) {
-        (true, true) => Verdict::Clear(Layout::List(Format::Hex16)),
-        (true, false) => Verdict::Clear(Layout::List(Format::Dec)),
+    match (digits.judged(), last_of_width) {
+        (Judged::Width(bits), Some(place)) => Verdict::Width(place, bits),
+        (Judged::Clear(format), _) => Verdict::Clear(Layout::List(format)),
         // White space and nothing else is an empty set in every text format.
-        (false, _) if complete => Verdict::Clear(Layout::List(Format::Hex16)),
-        (false, _) => Verdict::TooShort,
+        _ if complete => Verdict::Clear(Layout::List(Format::HexFull)),
+        _ => Verdict::TooShort,
+    }
+}
+
+/// Widths of which all digits, or all bits, are more than those of the narrowest ones: what is so long is nothing else.
+const TELLING: [u32; 2] = [128, 256];
+
+/// How texts are written, as far as those tell that were seen.
+struct Digits {
+    bits: u32,
+    any: bool,
+    all_hex: bool,
+    all_dec: bool,
+    all_bin: bool,
+    all_base64: bool,
+    /// Which of the other widths all of them have.
+    widths: [bool; TELLING.len()],
+}
+
+impl Digits {
+    fn new(bits: u32) -> Self {
+        let widths = TELLING.map(|other| other != bits);
+        Self {
+            bits,
+            any: false,
+            all_hex: true,
+            all_dec: true,
+            all_bin: true,
+            all_base64: false,
+            widths,
+        }
+    }
+
+    /// Looks at a text; whether there is no reading left.
+    fn is_open_after(&mut self, text: &[u8]) -> bool {
+        self.any = true;
+        self.all_hex &= is_full_hex(text, self.bits);
+        self.all_dec &= is_dec(text);
+        self.all_bin &= is_bin(text, self.bits);
+        for (all, width) in self.widths.iter_mut().zip(TELLING) {
+            *all &= is_all_digits(text, width) || is_bin(text, width);
+        }
+        !self.all_hex
+            && !self.all_dec
+            && !self.all_bin
+            && !self.all_base64
+            && self.widths.iter().all(|all| !all)
+    }
+
+    fn judged(&self) -> Judged {
+        let width = self.widths.iter().zip(TELLING).find(|(all, _)| **all);
+        match (self.any, width) {
+            (false, _) => Judged::Empty,
+            _ if self.all_bin => Judged::Clear(Format::Bin),
+            _ if self.all_hex => Judged::Clear(Format::HexFull),
+            _ if self.all_base64 => Judged::Clear(Format::Base64),
+            (_, Some((_, width))) => Judged::Width(width),
+            _ => Judged::Clear(Format::Dec),
+        }
     }
 }
 
@@ -337,41 +408,59 @@ fn is_utf16(head: &[u8]) -> bool {
     head.starts_with(&[0xff, 0xfe]) && text(1) || head.starts_with(&[0xfe, 0xff]) && text(0)
 }
 
-/// Whether the texts of a column are hexadecimal or decimal, by the rule of lists; `None` if there
-/// are none, and the index of the one that leaves it open.
-pub fn judge_column<'a>(
-    texts: impl IntoIterator<Item = &'a [u8]>,
-) -> Result<Option<Format>, (usize, String)> {
-    let (mut all_hex, mut all_dec, mut any) = (true, true, false);
+/// How texts are written.
+pub enum Judged {
+    /// In this way.
+    Clear(Format),
+    /// There are none.
+    Empty,
+    /// The one with this index leaves it open.
+    Open(usize, String),
+    /// As fingerprints of so many bits.
+    Width(u32),
+}
+
+/// How the texts of a column are written, by the rule of lists, or in base64.
+pub fn judge_column<'a>(texts: impl IntoIterator<Item = &'a [u8]>, bits: u32) -> Judged {
+    let mut digits = Digits::new(bits);
     for (index, text) in texts.into_iter().enumerate() {
-        // What is wrong in either case says nothing.
-        if text.is_empty() || !(is_dec(text) || is_hex(text)) {
+        let is_base64 = is_padded_base64(text, bits);
+        // What is wrong in any case says nothing.
+        if text.is_empty() || !(is_dec(text) || is_hex(text) || is_base64) {
             continue;
         }
-        any = true;
-        all_hex &= is_hex16(text);
-        all_dec &= is_dec(text);
-        if !all_hex && !all_dec {
-            return Err((index, excerpt(text)));
+        digits.all_base64 = is_base64 && (digits.all_base64 || !digits.any);
+        if digits.is_open_after(text) {
+            return Judged::Open(index, excerpt(text));
         }
     }
-    Ok(any.then_some(if all_hex { Format::Hex16 } else { Format::Dec }))
+    digits.judged()
 }
 
-/// Whether `text` is written like a fingerprint, and not like the name of a column.
-pub fn is_value(text: &[u8]) -> bool {
-    is_hex16(text) || is_dec(text)
+/// Whether `text` is written like a fingerprint of so many bits, and not like the name of a column.
+pub fn is_value(text: &[u8], bits: u32) -> bool {
+    is_full_hex(text, bits) || is_dec(text)
 }
 
-fn is_hex16(token: &[u8]) -> bool {
+fn is_full_hex(token: &[u8], bits: u32) -> bool {
     match token.strip_prefix(b"0x").or(token.strip_prefix(b"0X")) {
         Some(digits) => !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit),
-        None => token.len() == 16 && token.iter().all(u8::is_ascii_hexdigit),
+        None => is_all_digits(token, bits),
     }
+}
+
+/// Whether these are all hexadecimal digits of a fingerprint.
+fn is_all_digits(token: &[u8], bits: u32) -> bool {
+    token.len() == bits as usize / 4 && token.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// Whether these are all binary digits of a fingerprint.
+pub fn is_bin(token: &[u8], bits: u32) -> bool {
+    token.len() == bits as usize && token.iter().all(|byte| b"01".contains(byte))
 }
 
 fn is_hex(token: &[u8]) -> bool {
-    is_hex16(token) || token.iter().all(u8::is_ascii_hexdigit)
+    is_full_hex(token, 64) || token.iter().all(u8::is_ascii_hexdigit)
 }
 
 fn is_dec(token: &[u8]) -> bool {

@@ -5,16 +5,19 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::input::detect::{Columns, HEAD_BYTES, is_value};
+use crate::input::fault::Fault;
 use crate::input::format::Container;
-use crate::input::reader::like;
 use crate::input::stream::{Codec, Undecodable};
-use crate::input::text::{Fault, Place};
+pub use crate::input::table_error::{At, ColumnProblem, RecordProblem};
+use crate::input::table_error::{OtherWidth, advice_of_digits};
+use crate::input::text::Place;
 
 /// What is wrong with an input, and where it is.
 #[derive(Debug)]
 pub struct InputError {
     origin: Origin,
-    problem: Problem,
+    // Apart, lest every result have room for it.
+    problem: Box<Problem>,
 }
 
 /// Where fingerprints come from.
@@ -46,10 +49,12 @@ pub enum Problem {
     Twice(Codec),
     /// A token of a list is no fingerprint.
     Token(Place, Fault),
-    /// Raw integers of so many bytes.
-    CutRaw(u64),
+    /// So many bytes of raw integers of `word` bytes, where a fingerprint takes `each`.
+    CutRaw { bytes: u64, each: u32, word: u32 },
+    /// Fingerprints of another width than the wanted one; the place that tells it.
+    Width { place: String, found: u32, wanted: u32 },
     /// The token at this place leaves the format open. Lines may look like those of a table.
-    OpenFormat(Place, String, Option<Columns>),
+    OpenFormat { place: Place, token: String, columns: Option<Columns>, bits: u32 },
     /// The first bytes hold no whole token.
     NoToken,
     /// UTF-16 text.
@@ -76,81 +81,24 @@ pub enum Problem {
     Record(At, RecordProblem),
 }
 
-/// A record of a table, both counted from 1.
-#[cfg_attr(not(feature = "arrow"), allow(dead_code, reason = "for readers that were not built"))]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
-    /// A line of a text.
-    Line(u64),
-    /// A row.
-    Row(u64),
-}
+impl std::error::Error for InputError {}
 
-impl At {
-    /// The place so many records behind this one.
-    #[cfg_attr(
-        not(feature = "arrow"),
-        allow(dead_code, reason = "for readers that were not built")
-    )]
-    pub fn behind(self, records: usize) -> Self {
-        match self {
-            At::Line(line) => At::Line(line + records as u64),
-            At::Row(row) => At::Row(row + records as u64),
+impl InputError {
+    /// The width that the input tells, if that is what is wrong.
+    pub fn told_width(&self) -> Option<u32> {
+        match &*self.problem {
+            Problem::Width { found, .. } | Problem::Column(ColumnProblem::Width { found, .. }) => {
+                Some(*found)
+            }
+            _ => None,
         }
     }
 }
 
-/// Why a column cannot be used.
-#[cfg_attr(not(feature = "arrow"), allow(dead_code, reason = "for readers that were not built"))]
-#[derive(Debug)]
-pub enum ColumnProblem {
-    /// No column has the name; these are there.
-    Missing { name: String, there: Vec<String> },
-    /// No name was given, and none can be taken for granted.
-    Open { there: Vec<String> },
-    /// More than one column has the name.
-    Twice { name: String },
-    /// The number of a column of a table without header is 0, no number, or over so many columns.
-    Number { name: String, columns: usize },
-    /// There is no header.
-    NoHeader,
-    /// The first line looks like data.
-    HeaderIsData { token: String },
-    /// Values of this type are no fingerprints, or no ids.
-    Type { name: String, found: String, wanted: &'static str },
-    /// Texts in the column are neither all hexadecimal nor all decimal.
-    Digits { at: At, name: String, token: String },
-}
-
-/// Why a record cannot be used.
-#[derive(Clone, Debug)]
-pub enum RecordProblem {
-    /// A text that is no fingerprint.
-    Text { column: String, token: String, fault: Fault },
-    /// A value that is no fingerprint, or no id.
-    Value { column: String, found: String, wanted: &'static str },
-    /// Nothing stands there.
-    Null { column: String },
-    /// The record has no such field, and perhaps one of nearly that name.
-    NoField { column: String, near: Option<String> },
-    /// Another number of fields than the header.
-    Fields { found: usize, header: usize },
-    /// The line is no object of JSON, in the words of its reader.
-    Json(String),
-    /// The line is no text.
-    Utf8,
-    /// The quote that is open here is never closed.
-    OpenQuote,
-    /// The record has too many bytes.
-    Long { limit: usize },
-}
-
-impl std::error::Error for InputError {}
-
 impl Origin {
     /// The error of this input.
     pub fn error(&self, problem: Problem) -> InputError {
-        InputError { origin: self.clone(), problem }
+        InputError { origin: self.clone(), problem: Box::new(problem) }
     }
 }
 
@@ -174,19 +122,10 @@ impl fmt::Display for Origin {
     }
 }
 
-impl fmt::Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            At::Line(line) => write!(f, "line {line}"),
-            At::Row(row) => write!(f, "row {row}"),
-        }
-    }
-}
-
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f)?;
-        match &self.problem {
+        match &*self.problem {
             Problem::Record(_, problem) if problem.may_be_skipped() => {
                 f.write_str(", or give --on-error skip")
             }
@@ -211,7 +150,7 @@ impl InputError {
             Origin::Arguments => format!("argument {}, character {}", place.line, place.column),
             _ => format!("{origin}: line {}, column {}", place.line, place.column),
         };
-        match &self.problem {
+        match &*self.problem {
             Problem::Open(error) => write!(f, "{origin}: cannot open: {error}; check the path"),
             Problem::Directory => {
                 write!(f, "{origin}: is a directory; give a file of fingerprints")
@@ -235,17 +174,21 @@ impl InputError {
                 Origin::Arguments => write!(f, "{}: {}", place(at), fault.in_argument()),
                 _ => write!(f, "{}: {fault}", place(at)),
             },
-            Problem::CutRaw(bytes) => write!(
+            Problem::CutRaw { bytes, each, word } => write!(
                 f,
-                "{origin}: byte {}: the last fingerprint is cut: {bytes} bytes are no multiple of 8; \
-                 complete the file, or give another --format than u64le",
-                bytes - bytes % 8,
+                "{origin}: byte {}: the last fingerprint is cut: {bytes} bytes are no multiple of \
+                 {each}; complete the file, or give another --format than u{}le",
+                bytes - bytes % u64::from(*each),
+                8 * word,
             ),
-            Problem::OpenFormat(at, token, columns) => {
+            Problem::Width { place, found, wanted } => {
+                write!(f, "{origin}: {place}: {}", OtherWidth(*found, *wanted))
+            }
+            Problem::OpenFormat { place: at, token, columns, bits } => {
                 write!(f, "{}: \"{}\": ", place(at), token.escape_debug())?;
                 match columns {
                     Some(columns) => columns.write(f),
-                    None if is_hex_or_dec(token) => f.write_str(OPEN_DIGITS),
+                    None if is_hex_or_dec(token, *bits) => write_open_digits(f, token, *bits),
                     None => f.write_str(
                         "is neither hexadecimal nor decimal; give the --format that the file has, \
                          of those that `fpstore --help` lists",
@@ -299,12 +242,20 @@ impl InputError {
 }
 
 /// Why a list is not read where its digits may be hexadecimal or decimal.
-const OPEN_DIGITS: &str = "up to here fingerprints are neither all hexadecimal (16 digits or 0x) nor \
-                           all decimal; give --format hex or --format dec if all of them are that";
+fn write_open_digits(f: &mut fmt::Formatter<'_>, token: &str, bits: u32) -> fmt::Result {
+    write!(
+        f,
+        "up to here fingerprints are neither all hexadecimal ({} digits or 0x) nor all decimal; give \
+         --format hex or --format dec if all of them are that{}",
+        bits / 4,
+        advice_of_digits(token, bits),
+    )
+}
 
 /// Whether it could be a fingerprint of a list, or the beginning of one.
-fn is_hex_or_dec(token: &str) -> bool {
-    is_value(token.as_bytes()) || token.trim_end_matches('.').bytes().all(|b| b.is_ascii_hexdigit())
+fn is_hex_or_dec(token: &str, bits: u32) -> bool {
+    is_value(token.as_bytes(), bits)
+        || token.trim_end_matches('.').bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 impl Columns {
@@ -328,128 +279,6 @@ impl Columns {
                 "give --format columns --no-header --fingerprint-column N, or --format hex or \
                  --format dec if all of them are fingerprints",
             ),
-        }
-    }
-}
-
-impl ColumnProblem {
-    fn write(&self, f: &mut fmt::Formatter<'_>, origin: &Origin) -> fmt::Result {
-        match self {
-            ColumnProblem::Missing { name, there } => write!(
-                f,
-                "{origin}: no column \"{}\"; {}there {}; give one of them",
-                name.escape_debug(),
-                like(name, there).map_or(String::new(), did_you_mean),
-                listed(there)
-            ),
-            ColumnProblem::Open { there } => write!(
-                f,
-                "{origin}: which column holds the fingerprints? there {}; give \
-                 --fingerprint-column {}",
-                listed(there),
-                like("fingerprint", there)
-                    .map_or("NAME".into(), |name| name.escape_debug().to_string())
-            ),
-            ColumnProblem::Twice { name } => write!(
-                f,
-                "{origin}: more than one column \"{}\"; rename one of them",
-                name.escape_debug()
-            ),
-            ColumnProblem::Number { name, columns } => write!(
-                f,
-                "{origin}: column \"{}\": without a header columns have numbers, here 1 to \
-                 {columns}; give one of them",
-                name.escape_debug()
-            ),
-            ColumnProblem::NoHeader => write!(
-                f,
-                "{origin}: is empty, without even a header; write one, or give --no-header"
-            ),
-            ColumnProblem::HeaderIsData { token } => write!(
-                f,
-                "{origin}: line 1: \"{}\" looks like data, not like the name of a column; give \
-                 --no-header and the number of the column, --fingerprint-column N",
-                token.escape_debug()
-            ),
-            ColumnProblem::Type { name, found, wanted } => write!(
-                f,
-                "{origin}: column \"{}\" is of type {found}; convert it to {wanted}, or give \
-                 another column",
-                name.escape_debug()
-            ),
-            ColumnProblem::Digits { at, name, token } => write!(
-                f,
-                "{origin}: {at}, column \"{}\": \"{}\": up to here fingerprints are neither all \
-                 hexadecimal (16 digits or 0x) nor all decimal; give --digits hex or --digits dec",
-                name.escape_debug(),
-                token.escape_debug()
-            ),
-        }
-    }
-}
-
-fn did_you_mean(name: &str) -> String {
-    format!("did you mean \"{}\"? ", name.escape_debug())
-}
-
-fn listed(names: &[String]) -> String {
-    const SHOWN: usize = 12;
-    if names.is_empty() {
-        return "are none".to_string();
-    }
-    let shown = names.iter().take(SHOWN).map(|name| format!("\"{}\"", name.escape_debug()));
-    let more = names.len().saturating_sub(SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("are {}{more}", shown.collect::<Vec<_>>().join(", "))
-}
-
-impl RecordProblem {
-    /// Whether to skip the record is good advice: where the fault is one of this record alone, and not
-    /// one of the options.
-    fn may_be_skipped(&self) -> bool {
-        match self {
-            RecordProblem::Text { fault, .. } => {
-                matches!(fault, Fault::HexDigit(_) | Fault::DecDigit(_) | Fault::NoDigits)
-            }
-            RecordProblem::OpenQuote | RecordProblem::Long { .. } => false,
-            _ => true,
-        }
-    }
-}
-
-impl fmt::Display for RecordProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let column = |column: &String| format!(", column \"{}\"", column.escape_debug());
-        match self {
-            RecordProblem::Text { column: name, token, fault } => {
-                let token = token.escape_debug();
-                write!(f, "{}: \"{token}\": {}", column(name), fault.in_column())
-            }
-            RecordProblem::Value { column: name, found, wanted } => {
-                write!(f, "{}: {found} is no {wanted}", column(name))?;
-                f.write_str("; correct it")
-            }
-            RecordProblem::Null { column: name } => {
-                write!(f, "{}: is null; fill it in", column(name))
-            }
-            RecordProblem::NoField { column: name, near } => {
-                let near = near.as_deref().map_or(String::new(), did_you_mean);
-                let advice = "fill it in, or name another column";
-                write!(f, "{}: is missing; {near}{advice}", column(name))
-            }
-            RecordProblem::Fields { found, header } => {
-                write!(f, ": {found} fields, where the first line has {header}; correct it")
-            }
-            RecordProblem::Json(cause) => {
-                write!(f, ": no JSON object: {cause}; give one object on each line")
-            }
-            RecordProblem::Utf8 => f.write_str(": is no UTF-8 text; convert it"),
-            RecordProblem::OpenQuote => {
-                f.write_str(": a quote is opened and never closed; close it, or double it")
-            }
-            RecordProblem::Long { limit } => {
-                write!(f, ": a record of more than {limit} bytes; check the file and its --format")
-            }
         }
     }
 }

@@ -14,8 +14,12 @@ pub enum FormatArg {
     Auto,
     /// Raw little-endian integers of 8 bytes
     U64le,
+    /// Raw little-endian integers of 4 bytes
+    U32le,
     /// Hexadecimal digits, separated by white space
     Hex,
+    /// Binary digits, separated by white space
+    Bin,
     /// Decimal digits, signed or not, separated by white space
     Dec,
     /// An array of NumPy
@@ -38,10 +42,14 @@ pub enum FormatArg {
 /// The format of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
-    /// Raw little-endian integers.
+    /// Raw little-endian integers of 8 bytes.
     U64le,
+    /// Raw little-endian integers of 4 bytes.
+    U32le,
     /// A list in hexadecimal digits.
     Hex,
+    /// A list in binary digits.
+    Bin,
     /// A list in decimal digits.
     Dec,
     /// An array of NumPy.
@@ -66,7 +74,9 @@ impl FormatArg {
         match self {
             FormatArg::Auto => None,
             FormatArg::U64le => Some(Container::U64le),
+            FormatArg::U32le => Some(Container::U32le),
             FormatArg::Hex => Some(Container::Hex),
+            FormatArg::Bin => Some(Container::Bin),
             FormatArg::Dec => Some(Container::Dec),
             FormatArg::Npy => Some(Container::Npy),
             FormatArg::Csv => Some(Container::Csv),
@@ -79,10 +89,18 @@ impl FormatArg {
     }
 }
 
+impl Container {
+    /// Whether it is integers without anything around them.
+    pub fn is_raw(self) -> bool {
+        matches!(self, Container::U64le | Container::U32le)
+    }
+}
+
 impl fmt::Display for Container {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Container::U64le => "raw integers",
+            Container::U64le | Container::U32le => "raw integers",
+            Container::Bin => "a list in binary digits",
             Container::Hex => "a list in hexadecimal digits",
             Container::Dec => "a list in decimal digits",
             Container::Npy => "a .npy array",
@@ -118,6 +136,7 @@ impl Hint {
         let inner = if codec.is_some() { path.with_extension("") } else { path.to_path_buf() };
         let container = match extension(&inner).as_deref() {
             Some("u64" | "u64le" | "bin" | "raw") => Some(Container::U64le),
+            Some("u32" | "u32le") => Some(Container::U32le),
             Some("npy") => Some(Container::Npy),
             Some("csv") => Some(Container::Csv),
             Some("tsv" | "tab") => Some(Container::Tsv),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::BufRead;
 
+use fpstore::Fingerprint;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::input::column::TextColumn;
@@ -12,6 +13,7 @@ use crate::input::error::{At, Problem, RecordProblem};
 use crate::input::reader::{IdKind, IdWish, Reader, Sink, Wishes, choose_column, like, text_id};
 use crate::input::records::Id;
 use crate::input::stream::Stream;
+use crate::input::token::{signed, unsigned};
 
 /// A line may have so many bytes.
 const MAX_LINE_BYTES: usize = 1 << 24;
@@ -20,6 +22,8 @@ const PIECE_LINES: usize = 4096;
 const PIECE_BYTES: usize = 1 << 20;
 
 const WANTED: &str = "fingerprint, which is a whole number of 64 bits or a string";
+const WANTED_NARROW: &str = "fingerprint, which is a whole number of 32 bits or a string";
+const WANTED_WIDE: &str = "fingerprint, which is a string where it has more than 64 bits";
 const WANTED_ID: &str = "id, which is a whole number from 0 to 18446744073709551615 or a string";
 
 /// Reads objects.
@@ -146,8 +150,8 @@ fn json_problem(error: &serde_json::Error) -> RecordProblem {
     })
 }
 
-impl Reader for JsonReader {
-    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+impl<F: Fingerprint> Reader<F> for JsonReader {
+    fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {
         let mut rows: Vec<(At, Result<Cells, RecordProblem>)> = Vec::new();
         let mut bytes = 0;
         let mut more = true;
@@ -161,7 +165,7 @@ impl Reader for JsonReader {
             rows.push((At::Line(self.lines), self.cells()));
         }
         if let Some(texts) = &mut self.texts {
-            texts.judge(rows.iter().filter_map(|(at, row)| match row {
+            texts.judge::<F>(rows.iter().filter_map(|(at, row)| match row {
                 Ok((Cell::Text(text), _)) => Some((*at, text.as_bytes())),
                 _ => None,
             }))?;
@@ -180,21 +184,26 @@ impl Reader for JsonReader {
     }
 }
 
-fn record<'a>(
+fn record<'a, F: Fingerprint>(
     texts: &TextColumn,
     fingerprint: &Cell<'_>,
     id: Option<&'a Cell<'_>>,
     wish: Option<&IdWish>,
-) -> Result<(u64, Option<Id<'a>>), RecordProblem> {
+) -> Result<(F, Option<Id<'a>>), RecordProblem> {
+    let refused = |found| {
+        let wanted = match F::BITS {
+            u64::BITS => WANTED,
+            u32::BITS => WANTED_NARROW,
+            _ => WANTED_WIDE,
+        };
+        RecordProblem::Value { column: texts.name().to_string(), found, wanted }
+    };
     let fingerprint = match fingerprint {
-        Cell::Number(number) => *number,
-        Cell::Negative(number) => *number as u64,
+        Cell::Number(number) => unsigned(*number).ok_or_else(|| refused(number.to_string()))?,
+        Cell::Negative(number) => signed(*number).ok_or_else(|| refused(number.to_string()))?,
         Cell::Text(text) => texts.fingerprint(text.as_bytes())?,
         Cell::Null => return Err(RecordProblem::Null { column: texts.name().to_string() }),
-        Cell::Other(found) => {
-            let (column, found) = (texts.name().to_string(), found.clone());
-            return Err(RecordProblem::Value { column, found, wanted: WANTED });
-        }
+        Cell::Other(found) => return Err(refused(found.clone())),
     };
     let (Some(id), Some(wish)) = (id, wish) else { return Ok((fingerprint, None)) };
     let column = || wish.column.clone();

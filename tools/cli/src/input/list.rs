@@ -2,26 +2,29 @@
 
 use std::io::BufRead;
 
+use fpstore::Fingerprint;
+
 use crate::input::error::Problem;
 use crate::input::reader::{Reader, Sink};
 use crate::input::stream::Stream;
-use crate::input::text::{Format, TextParser};
+use crate::input::text::TextParser;
+use crate::input::token::Format;
 
 /// Reads a list as text.
-pub struct ListReader {
+pub struct ListReader<F> {
     stream: Stream,
-    parser: TextParser,
+    parser: TextParser<F>,
 }
 
-impl ListReader {
+impl<F: Fingerprint> ListReader<F> {
     /// A reader of a list that is written in this way.
     pub fn new(stream: Stream, format: Format) -> Self {
         Self { stream, parser: TextParser::new(format) }
     }
 }
 
-impl Reader for ListReader {
-    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+impl<F: Fingerprint> Reader<F> for ListReader<F> {
+    fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {
         let piece = self.stream.piece()?;
         let bytes = piece.len();
         let mut rest = piece;

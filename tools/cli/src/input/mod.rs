@@ -12,6 +12,7 @@ mod column;
 mod delimited;
 mod detect;
 mod error;
+mod fault;
 mod format;
 #[cfg(feature = "arrow")]
 mod guard;
@@ -27,13 +28,17 @@ mod reader;
 mod records;
 mod skipped;
 mod stream;
+mod table_error;
 #[cfg(test)]
 mod tests;
 mod text;
+mod token;
 
 use std::fs::File;
 use std::io::{self, BufRead, Cursor, Seek};
 use std::path::Path;
+
+use fpstore::Fingerprint;
 
 pub use args::InputArgs;
 #[cfg(feature = "parquet")]
@@ -44,19 +49,22 @@ pub use reader::{IdKind, IdWish};
 pub use records::{Id, Record, Records};
 pub use skipped::Skipped;
 
+use crate::output::hex;
 use delimited::{DelimitedReader, Separator};
 use detect::{Known, Layout, Verdict, judge, layout, skip_bom};
 use error::{Origin, Problem};
 use format::{Container, Hint};
 use reader::{Reader, Sink};
 use stream::{Codec, Counter, MAGIC_BYTES, Stream};
+use text::Place;
+use token::Format;
 
 /// A stream of records.
-pub struct Source {
+pub struct Source<F = u64> {
     origin: Origin,
     options: InputArgs,
     hint: Hint,
-    state: State,
+    state: State<F>,
     counter: Counter,
     /// Bytes of a regular file from where reading starts.
     length: Option<u64>,
@@ -71,14 +79,14 @@ pub struct Source {
     first: Option<u64>,
 }
 
-enum State {
+enum State<F> {
     /// The first bytes are still to be read, and perhaps judged.
     Waiting(Stream),
-    Reading(Box<dyn Reader>),
+    Reading(Box<dyn Reader<F>>),
     Failed,
 }
 
-impl Source {
+impl<F: Fingerprint> Source<F> {
     /// Opens a file, or standard input where `path` is `-`.
     pub fn open(path: &Path, options: &InputArgs) -> Result<Self, InputError> {
         let (origin, hint, file) = if is_stdin(path) {
@@ -113,8 +121,16 @@ impl Source {
         if let Some(index) = arguments.iter().position(empty) {
             return Err(Origin::Arguments.error(Problem::EmptyArgument(index as u64 + 1)));
         }
-        let text = Stream::new(Cursor::new(arguments.join("\n").into_bytes()));
-        Ok(Self::new(Origin::Arguments, text, &options.for_arguments()))
+        let options = options.for_arguments();
+        let written = |argument: &String| match token::parse::<F>(argument.as_bytes(), Format::Bin)
+        {
+            // All binary digits are more than there are of any other kind.
+            Ok(fingerprint) if options.container() == Some(Container::Hex) => hex(fingerprint),
+            _ => argument.clone(),
+        };
+        let lines: Vec<String> = arguments.iter().map(written).collect();
+        let text = Stream::new(Cursor::new(lines.join("\n").into_bytes()));
+        Ok(Self::new(Origin::Arguments, text, &options))
     }
 
     fn new(origin: Origin, stream: Stream, options: &InputArgs) -> Self {
@@ -150,13 +166,20 @@ impl Source {
     ///
     /// # Errors
     /// Records before the faulty place have been appended.
-    pub fn read(&mut self, to: &mut Records) -> Result<bool, InputError> {
+    pub fn read(&mut self, to: &mut Records<F>) -> Result<bool, InputError> {
         let first = *self.first.get_or_insert(to.next_number());
         self.begin()?;
         let State::Reading(reader) = &mut self.state else { return Ok(false) };
         let skip = self.options.skips();
         let mut sink = Sink { records: to, origin: &self.origin, skip, first };
         reader.read(&mut sink).map_err(|problem| self.origin.error(problem))
+    }
+
+    /// Whether it says that its fingerprints have another width, and which. Reads its first piece.
+    pub fn told_width(&mut self) -> Option<u32> {
+        let mut first = Records::default();
+        // Other faults are told when it is read.
+        self.read(&mut first).err()?.told_width()
     }
 
     /// Bytes of memory that the reader of this input takes beside its pieces, where these are many.
@@ -188,7 +211,7 @@ impl Source {
     }
 
     /// Reads the first bytes, and makes the reader for them.
-    fn start(&mut self, stream: Stream) -> Result<Box<dyn Reader>, InputError> {
+    fn start(&mut self, stream: Stream) -> Result<Box<dyn Reader<F>>, InputError> {
         let (layout, stream, codec) = self.judge(stream).map_err(|p| self.origin.error(p))?;
         self.reader(layout, stream, codec).map_err(|problem| self.origin.error(problem))
     }
@@ -228,7 +251,11 @@ impl Source {
                 Verdict::TooShort => Problem::NoToken,
                 Verdict::Utf16 => Problem::Utf16,
                 Verdict::Open { place, token, columns } => {
-                    Problem::OpenFormat(place, token, columns)
+                    Problem::OpenFormat { place, token, columns, bits: F::BITS }
+                }
+                Verdict::Width(Place { line, column }, found) => {
+                    let place = format!("line {line}, column {column}");
+                    Problem::Width { place, found, wanted: F::BITS }
                 }
                 Verdict::Foreign(name) => Problem::Foreign(name),
                 Verdict::IsNot(container) => Problem::IsNot(container),
@@ -243,18 +270,18 @@ impl Source {
             Some(given) => layout(given, head, complete),
             None => {
                 let column = self.options.column();
-                let known = Known { named: self.hint.container, column };
+                let known = Known { named: self.hint.container, column, bits: F::BITS };
                 match judge(head, complete, known) {
                     // Bytes that are no text are taken for integers, unless the name says that
                     // they should be compressed.
-                    Verdict::Clear(Layout::U64le) if codec.is_none() => match self.hint.codec {
+                    Verdict::Clear(Layout::Raw(word)) if codec.is_none() => match self.hint.codec {
                         Some(codec) => Verdict::Foreign(match codec {
                             Codec::Gzip => "no gzip, as the name says, but something else",
                             Codec::Zstd => "no zstd, as the name says, but something else",
                             Codec::Bzip2 => "no bzip2, as the name says, but something else",
                             Codec::Xz => "no xz, as the name says, but something else",
                         }),
-                        None => Verdict::Clear(Layout::U64le),
+                        None => Verdict::Clear(Layout::Raw(word)),
                     },
                     verdict => verdict,
                 }
@@ -267,7 +294,7 @@ impl Source {
         layout: Layout,
         mut stream: Stream,
         codec: Option<Codec>,
-    ) -> Result<Box<dyn Reader>, Problem> {
+    ) -> Result<Box<dyn Reader<F>>, Problem> {
         let wishes = self.options.wishes();
         let is_text = matches!(
             layout,
@@ -278,8 +305,9 @@ impl Source {
             stream.consume(mark);
         }
         let no_columns = match layout {
-            Layout::U64le => Some(Container::U64le),
-            Layout::List(text::Format::Dec) => Some(Container::Dec),
+            Layout::Raw(_) => Some(Container::U64le),
+            Layout::List(Format::Dec) => Some(Container::Dec),
+            Layout::List(Format::Bin) => Some(Container::Bin),
             Layout::List(_) => Some(Container::Hex),
             Layout::Npy => Some(Container::Npy),
             _ => None,
@@ -288,12 +316,16 @@ impl Source {
             return Err(Problem::NoIds(container));
         }
         Ok(match layout {
-            Layout::U64le => {
-                let length = self.length.filter(|_| codec.is_none());
-                Box::new(raw::RawReader::new(stream, length)?)
+            Layout::Raw(word) if word != raw::word_bytes::<F>() => {
+                let place = format!("--format u{}le", 8 * word);
+                return Err(Problem::Width { place, found: 8 * word as u32, wanted: F::BITS });
             }
-            Layout::List(format) => Box::new(list::ListReader::new(stream, format)),
-            Layout::Npy => Box::new(npy::NpyReader::new(stream, wishes.byte_order)?),
+            Layout::Raw(_) => {
+                let length = self.length.filter(|_| codec.is_none());
+                Box::new(raw::RawReader::<F>::new(stream, length)?)
+            }
+            Layout::List(format) => Box::new(list::ListReader::<F>::new(stream, format)),
+            Layout::Npy => Box::new(npy::NpyReader::<F>::new(stream, wishes.byte_order)?),
             Layout::Delimited(delimiter) => Box::new(DelimitedReader::new(
                 stream,
                 Separator::Byte(delimiter),
@@ -305,7 +337,7 @@ impl Source {
             }
             Layout::Jsonl => Box::new(json::JsonReader::new(stream, wishes, self.live)),
             #[cfg(feature = "arrow")]
-            Layout::Arrow => Box::new(ipc::IpcReader::new(stream, wishes)?),
+            Layout::Arrow => Box::new(ipc::IpcReader::new::<F>(stream, wishes)?),
             #[cfg(not(feature = "arrow"))]
             Layout::Arrow => return Err(Problem::NotBuilt(Container::Arrow)),
             #[cfg(feature = "parquet")]
@@ -315,7 +347,7 @@ impl Source {
                 (Some(file), None) => {
                     // From here on, rows are what is counted.
                     self.counter = Counter::default();
-                    Box::new(parquet::ParquetReader::new(file, &wishes, self.counter.clone())?)
+                    Box::new(parquet::ParquetReader::new::<F>(file, &wishes, self.counter.clone())?)
                 }
             },
             #[cfg(not(feature = "parquet"))]

@@ -5,6 +5,8 @@
 
 use std::io::{BufRead, Read};
 
+use fpstore::Fingerprint;
+
 use crate::input::error::Problem;
 use crate::input::format::Container;
 use crate::input::raw::RawParser;
@@ -15,9 +17,9 @@ use crate::input::stream::Stream;
 const MAX_HEADER_BYTES: usize = 1 << 16;
 
 /// Reads an array.
-pub struct NpyReader {
+pub struct NpyReader<F: Fingerprint> {
     stream: Stream,
-    parser: RawParser,
+    parser: RawParser<F>,
     rows: u64,
     /// Bytes of rows that are still to come.
     left: u64,
@@ -26,11 +28,14 @@ pub struct NpyReader {
 /// What a header says.
 #[derive(Debug, PartialEq, Eq)]
 struct Header {
-    order: ByteOrder,
+    /// Bytes of a fingerprint.
+    each: u64,
+    /// Bytes of a word with its least significant byte first; 1 where all bytes stand in order.
+    swapped: usize,
     rows: u64,
 }
 
-impl NpyReader {
+impl<F: Fingerprint> NpyReader<F> {
     /// Reads the header.
     pub fn new(mut stream: Stream, byte_order: ByteOrder) -> Result<Self, Problem> {
         let mut start = [0; 8];
@@ -59,8 +64,18 @@ impl NpyReader {
         fill(&mut stream, &mut text)?;
         let header = Header::parse(&text, byte_order)
             .map_err(|cause| Problem::Header(Container::Npy, cause))?;
-        let parser = RawParser::new(header.order);
-        Ok(Self { stream, parser, rows: header.rows, left: header.rows.saturating_mul(8) })
+        let (found, wanted) = (8 * header.each as u32, F::BITS);
+        if found != wanted {
+            let place = "its header".to_string();
+            return Err(Problem::Width { place, found, wanted });
+        }
+        let parser = RawParser::new(header.swapped);
+        Ok(Self {
+            stream,
+            parser,
+            rows: header.rows,
+            left: header.rows.saturating_mul(header.each),
+        })
     }
 }
 
@@ -85,27 +100,42 @@ impl Header {
             .unwrap_or("a structure");
         let shape = shape(value(text, "shape")?)?;
         let columns_first = value(text, "fortran_order")?.starts_with("True");
-        let order = match (descr, &shape[..]) {
-            ("<u8" | "<i8", &[_] | &[_, 1]) => ByteOrder::Little,
-            (">u8" | ">i8", &[_] | &[_, 1]) => ByteOrder::Big,
-            ("|u1" | "<u1" | "u1", &[_, 8]) if columns_first => {
-                let advice = "save np.ascontiguousarray(a)";
-                return Err(format!("the bytes of a row do not stand together; {advice}"));
+        // Words of a row, and bytes of a word.
+        let words = match shape[..] {
+            [_] => 1,
+            [_, words] => words,
+            _ => 0,
+        };
+        let (word, swapped) = match descr {
+            "<u8" | "<i8" => (8, 8),
+            ">u8" | ">i8" => (8, 1),
+            "<u4" | "<i4" => (4, 4),
+            ">u4" | ">i4" => (4, 1),
+            "|u1" | "<u1" | "u1" if shape.len() == 2 => {
+                let swapped = if byte_order == ByteOrder::Little { words } else { 1 };
+                (1, usize::try_from(swapped).unwrap_or(1))
             }
-            ("|u1" | "<u1" | "u1", &[_, 8]) => byte_order,
+            _ => (0, 1),
+        };
+        let each = match word * words.min(32) {
+            each @ (4 | 8 | 16 | 32) if words <= 32 => each,
             _ => {
                 let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
                 return Err(format!(
                     "an array of type \"{}\" and shape ({}) holds no fingerprints; save uint64 of \
-                     shape (n), or uint8 of shape (n, 8)",
+                     shape (n), or uint8 of shape (n, 8), or as many more as they have more bits",
                     descr.escape_debug(),
                     shape.join(", ")
                 ));
             }
         };
+        if columns_first && words > 1 {
+            let advice = "save np.ascontiguousarray(a)";
+            return Err(format!("the bytes of a row do not stand together; {advice}"));
+        }
         let rows = shape[0];
-        match rows.checked_mul(8) {
-            Some(_) => Ok(Self { order, rows }),
+        match rows.checked_mul(each) {
+            Some(_) => Ok(Self { each, swapped, rows }),
             None => Err(format!("{rows} rows are more than any file holds")),
         }
     }
@@ -128,12 +158,12 @@ fn shape(text: &str) -> Result<Vec<u64>, String> {
     numbers.map_err(|_| format!("the shape ({}) is none", inside.escape_debug()))
 }
 
-impl Reader for NpyReader {
+impl<F: Fingerprint> Reader<F> for NpyReader<F> {
     fn records(&self) -> Option<u64> {
         Some(self.rows)
     }
 
-    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+    fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {
         let piece = self.stream.piece()?;
         let there = piece.len();
         let bytes = there.min(usize::try_from(self.left).unwrap_or(usize::MAX));
@@ -148,7 +178,7 @@ impl Reader for NpyReader {
             (0, 0) => Ok(false),
             (left, 0) => Err(damaged(format!(
                 "it ends after {} of {} rows",
-                self.rows - left.div_ceil(8),
+                self.rows - left.div_ceil(u64::from(F::BITS / 8)),
                 self.rows
             ))),
             _ => Ok(true),
@@ -166,14 +196,22 @@ mod tests {
 
     #[test]
     fn headers_of_fingerprints_are_understood() {
-        for (header, order, rows) in [
-            ("{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }", ByteOrder::Little, 3),
-            ("{'shape': (3L,), 'descr': '>u8', 'fortran_order': True}", ByteOrder::Big, 3),
-            ("{\"descr\":\"<i8\",\"fortran_order\":False,\"shape\":(0,1)}", ByteOrder::Little, 0),
-            ("{'descr': '|u1', 'fortran_order': False, 'shape': (7, 8), }", ByteOrder::Big, 7),
+        for (header, each, swapped, rows) in [
+            ("{'descr': '<u8', 'fortran_order': False, 'shape': (3,), }", 8, 8, 3),
+            ("{'shape': (3L,), 'descr': '>u8', 'fortran_order': True}", 8, 1, 3),
+            ("{\"descr\":\"<i8\",\"fortran_order\":False,\"shape\":(0,1)}", 8, 8, 0),
+            ("{'descr': '|u1', 'fortran_order': False, 'shape': (7, 8), }", 8, 1, 7),
+            ("{'descr': '|u1', 'fortran_order': False, 'shape': (7, 32), }", 32, 1, 7),
+            ("{'descr': '<u8', 'fortran_order': False, 'shape': (3, 2)}", 16, 8, 3),
+            ("{'descr': '>u8', 'fortran_order': False, 'shape': (3, 4)}", 32, 1, 3),
+            ("{'descr': '<u4', 'fortran_order': False, 'shape': (5,)}", 4, 4, 5),
+            ("{'descr': '<u4', 'fortran_order': False, 'shape': (5, 8)}", 32, 4, 5),
         ] {
-            assert_eq!(parse(header), Ok(Header { order, rows }), "{header}");
+            assert_eq!(parse(header), Ok(Header { each, swapped, rows }), "{header}");
         }
+        let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (7, 16), }";
+        let header = Header::parse(header.as_bytes(), ByteOrder::Little);
+        assert_eq!(header, Ok(Header { each: 16, swapped: 16, rows: 7 }));
     }
 
     #[test]
@@ -183,7 +221,12 @@ mod tests {
                 "{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}",
                 "type \"<f8\" and shape (3)",
             ),
-            ("{'descr': '<u8', 'fortran_order': False, 'shape': (3, 2)}", "shape (3, 2)"),
+            ("{'descr': '<u8', 'fortran_order': False, 'shape': (3, 3)}", "shape (3, 3)"),
+            ("{'descr': '<u8', 'fortran_order': False, 'shape': (3, 8)}", "shape (3, 8)"),
+            (
+                "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 9223372036854775808)}",
+                "shape (3, ",
+            ),
             ("{'descr': '<u8', 'fortran_order': False, 'shape': ()}", "shape ()"),
             ("{'descr': '|u1', 'fortran_order': True, 'shape': (3, 8)}", "ascontiguousarray"),
             ("{'descr': [('a', '<u8')], 'fortran_order': False, 'shape': (3,)}", "a structure"),

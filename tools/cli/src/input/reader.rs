@@ -1,8 +1,10 @@
 //! What all readers have in common: where they put records, and what they do about bad ones.
 
+use fpstore::Fingerprint;
+
 use crate::input::error::{At, ColumnProblem, Origin, Problem, RecordProblem};
 use crate::input::records::{Id, Records};
-use crate::input::text::Format;
+use crate::input::token::Format;
 
 /// What a reader must know beside the bytes.
 #[derive(Clone, Debug)]
@@ -50,7 +52,7 @@ pub enum IdKind {
     Text,
 }
 
-/// The order of 8 bytes that are a fingerprint.
+/// The order of the bytes of a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum ByteOrder {
     /// As in the hexadecimal digits that are printed: the most significant byte first
@@ -60,22 +62,31 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The fingerprint of 8 bytes.
-    pub fn fingerprint(self, bytes: [u8; 8]) -> u64 {
-        match self {
-            ByteOrder::Big => u64::from_be_bytes(bytes),
-            ByteOrder::Little => u64::from_le_bytes(bytes),
+    /// The fingerprint of as many bytes as it has; `None` of another number.
+    #[cfg_attr(
+        not(feature = "arrow"),
+        allow(dead_code, reason = "for readers that were not built")
+    )]
+    pub fn fingerprint<F: Fingerprint>(self, bytes: &[u8]) -> Option<F> {
+        let mut own = F::Bytes::default();
+        if own.as_ref().len() != bytes.len() {
+            return None;
         }
+        own.as_mut().copy_from_slice(bytes);
+        if self == ByteOrder::Little {
+            own.as_mut().reverse();
+        }
+        Some(F::from_be_bytes(own))
     }
 }
 
 /// A reader of one format.
-pub trait Reader: Send {
+pub trait Reader<F>: Send {
     /// Appends the records of the next piece of the input, and gives `false` at the end.
     ///
     /// # Errors
     /// Records before the faulty place have been appended.
-    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem>;
+    fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem>;
 
     /// The number of all records, where something before them tells it.
     fn records(&self) -> Option<u64> {
@@ -89,9 +100,9 @@ pub trait Reader: Send {
 }
 
 /// Where a reader puts its records.
-pub struct Sink<'a> {
+pub struct Sink<'a, F> {
     /// The records so far, of this input and those before it.
-    pub records: &'a mut Records,
+    pub records: &'a mut Records<F>,
     /// The input.
     pub origin: &'a Origin,
     /// Whether faulty records are left out, or end the reading.
@@ -104,9 +115,9 @@ pub struct Sink<'a> {
     pub first: u64,
 }
 
-impl Sink<'_> {
+impl<F: Fingerprint> Sink<'_, F> {
     /// Appends a record.
-    pub fn push(&mut self, fingerprint: u64, id: Option<Id<'_>>) {
+    pub fn push(&mut self, fingerprint: F, id: Option<Id<'_>>) {
         if let Some(id) = id {
             self.records.ids.push(id);
         }
@@ -137,7 +148,7 @@ impl Sink<'_> {
     pub fn take(
         &mut self,
         at: At,
-        record: Result<(u64, Option<Id<'_>>), RecordProblem>,
+        record: Result<(F, Option<Id<'_>>), RecordProblem>,
     ) -> Result<(), Problem> {
         match record {
             Ok((fingerprint, id)) => {

@@ -13,9 +13,9 @@ pub enum Id<'a> {
 
 /// A fingerprint with its number and, if asked for, its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record<'a> {
+pub struct Record<'a, F = u64> {
     /// The fingerprint.
-    pub fingerprint: u64,
+    pub fingerprint: F,
     /// Counted from 0 over all inputs, skipped records included.
     pub number: u64,
     /// The id, if ids were asked for.
@@ -23,12 +23,12 @@ pub struct Record<'a> {
 }
 
 /// Records in the order of the inputs, column by column: fingerprints stand one after the other, so
-/// an input of plain numbers is copied and nothing more. Memory: 8 bytes per fingerprint, the ids,
+/// an input of plain numbers is copied and nothing more. Memory: the bytes of the fingerprints, the ids,
 /// and what was skipped.
 #[derive(Debug)]
-pub struct Records {
+pub struct Records<F = u64> {
     /// The fingerprints.
-    pub fingerprints: Vec<u64>,
+    pub fingerprints: Vec<F>,
     /// The ids, one for each fingerprint, or none at all.
     pub ids: Ids,
     /// What was wrong with the records that were skipped.
@@ -50,14 +50,14 @@ pub enum Ids {
     Texts(String, Vec<usize>),
 }
 
-impl Default for Records {
+impl<F> Default for Records<F> {
     fn default() -> Self {
         let runs = vec![(0, 0)];
         Self { fingerprints: Vec::new(), ids: Ids::None, skipped: Vec::new(), runs }
     }
 }
 
-impl Records {
+impl<F: Copy> Records<F> {
     /// The number of the next record.
     pub fn next_number(&self) -> u64 {
         let (index, number) = self.runs.last().copied().unwrap_or_default();
@@ -83,7 +83,7 @@ impl Records {
     }
 
     /// The records one by one.
-    pub fn iter(&self) -> impl Iterator<Item = Record<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = Record<'_, F>> {
         let mut runs = self.runs.iter().copied().peekable();
         let mut run = (0, 0);
         self.fingerprints.iter().enumerate().map(move |(index, &fingerprint)| {
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn skipped_records_keep_their_numbers() {
-        let mut records = Records::default();
+        let mut records = Records::<u64>::default();
         records.skip(fault());
         records.skip(fault());
         records.fingerprints.extend([7, 8]);

@@ -25,7 +25,7 @@ impl Skipped {
     }
 
     /// Takes what was skipped from `records`, and gives the lines that tell of it.
-    pub fn take(&mut self, records: &mut Records) -> Option<String> {
+    pub fn take<F>(&mut self, records: &mut Records<F>) -> Option<String> {
         self.count += records.skipped.len() as u64;
         let mut lines = String::new();
         for error in records.skipped.drain(..) {
@@ -40,7 +40,7 @@ impl Skipped {
     }
 
     /// Tells at once what was skipped.
-    pub fn tell(&mut self, records: &mut Records) {
+    pub fn tell<F>(&mut self, records: &mut Records<F>) {
         if let Some(lines) = self.take(records) {
             // Nothing can be done if standard error is closed.
             let _ = io::stderr().write_all(lines.as_bytes());

@@ -178,7 +178,7 @@ fn ids_come_from_their_column() {
 
 #[test]
 fn an_unknown_file_is_an_error_of_opening() {
-    let error = Source::open(Path::new("/none/of these"), &options("")).err().unwrap();
+    let error = Source::<u64>::open(Path::new("/none/of these"), &options("")).err().unwrap();
     assert!(error.to_string().starts_with("/none/of these: cannot open: "), "{error}");
 }
 

@@ -22,6 +22,7 @@ use crate::record_ids::{RecordIdArgs, RecordIds};
 use crate::table::TableArgs;
 use crate::times::Moment;
 use crate::units;
+use crate::width::check_64;
 use crate::writing::{self, Durable};
 
 const AFTER_HELP: &str = "\
@@ -139,6 +140,7 @@ struct Summary {
 
 /// Inserts, and prints what it came to.
 pub fn run(mut args: Args) -> Result<(), Failure> {
+    check_64("insert", &args.store)?;
     let start = Instant::now();
     let is_tsv = args.unless_near && args.output == Shape::Tsv;
     args.table.check("insert", is_tsv, None)?;
@@ -156,7 +158,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         follow: true,
         stored_ids: true,
     };
-    let known = feed.check()?;
+    let known = feed.check::<u64>()?;
     let mode = args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto });
     let progress = Progress::new(Mode::beside_rows(Some(mode), args.quiet, !args.unless_near));
     let work = Interruptible::default();

@@ -4,12 +4,12 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use fpstore::Snapshot;
-use fpstore::files;
+use fpstore::{Fingerprint, Snapshot, files};
 use serde::{Deserialize, Serialize};
 
 use super::Args;
 use crate::failure::Failure;
+use crate::output::hex;
 use crate::target::{Target, beside, failure, part_of, remove_part};
 
 /// What the name of a journal has behind that of the output.
@@ -25,7 +25,7 @@ const MOST_MANIFEST_BYTES: u64 = 64 << 20;
 struct Notes {
     version: u32,
     of: Of,
-    /// The least `a` whose pairs are not written, as 16 hexadecimal digits; `None` if all are.
+    /// The least `a` whose pairs are not written, in hexadecimal digits; `None` if all are.
     next: Option<String>,
     done: Done,
 }
@@ -74,7 +74,11 @@ pub struct Journal {
 }
 
 impl Of {
-    fn new(args: &Args, k: u32, stores: [Option<&Snapshot>; 2]) -> Result<Self, Failure> {
+    fn new<F: Fingerprint>(
+        args: &Args,
+        k: u32,
+        stores: [Option<&Snapshot<F>>; 2],
+    ) -> Result<Self, Failure> {
         Ok(Self {
             stores: match args.resume {
                 true => {
@@ -100,10 +104,10 @@ impl Of {
 impl Journal {
     /// The journal of this join if its output is whole and in its place: what a process leaves that
     /// is killed in its last moment.
-    pub fn of_whole(
+    pub fn of_whole<F: Fingerprint>(
         args: &Args,
         k: u32,
-        stores: [Option<&Snapshot>; 2],
+        stores: [Option<&Snapshot<F>>; 2],
     ) -> Result<Option<Self>, Failure> {
         let Some(to) = args.target.to.as_ref().filter(|to| args.resume && to.exists()) else {
             return Ok(None);
@@ -118,15 +122,16 @@ impl Journal {
     }
 
     /// Starts a journal, or reads that of the join that is to be resumed.
-    pub fn open(
+    pub fn open<F: Fingerprint>(
         args: &Args,
         k: u32,
-        stores: [Option<&Snapshot>; 2],
+        stores: [Option<&Snapshot<F>>; 2],
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
         let path = args.target.to.as_ref().map(|path| beside(path, SUFFIX));
         let of = Of::new(args, k, stores)?;
-        let notes = Notes { version: VERSION, of, next: Some(hex(0)), done: Done::default() };
+        let notes =
+            Notes { version: VERSION, of, next: Some(hex(F::default())), done: Done::default() };
         let journal = Self { path, done: notes.done, notes };
         let (Some(path), Some(target)) = (&journal.path, target) else { return Ok(journal) };
         if !args.resume {
@@ -183,15 +188,15 @@ impl Journal {
     }
 
     /// The least `a` whose pairs are not written.
-    pub fn start(&self) -> Option<u64> {
+    pub fn start<F: Fingerprint>(&self) -> Option<F> {
         let next = self.notes.next.as_ref()?;
         // What is no number cannot be gone on with, so that all is done again.
-        Some(u64::from_str_radix(next, 16).unwrap_or(0))
+        Some(of_hex(next).unwrap_or_default())
     }
 
     /// Notes that all pairs up to `end` are written, and durable.
-    pub fn note(&mut self, end: u64) -> Result<(), Failure> {
-        self.notes.next = end.checked_add(1).map(hex);
+    pub fn note<F: Fingerprint>(&mut self, end: F) -> Result<(), Failure> {
+        self.notes.next = after(end).map(hex);
         self.notes.done = self.done;
         self.write()
     }
@@ -222,12 +227,28 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn hex(fingerprint: u64) -> String {
-    format!("{fingerprint:016x}")
+/// The fingerprint of its hexadecimal digits.
+fn of_hex<F: Fingerprint>(digits: &str) -> Option<F> {
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    let bytes: Option<Vec<u8>> = digits.as_bytes().chunks(2).map(byte).collect();
+    F::from_be_slice(&bytes?)
+}
+
+/// The next fingerprint; `None` behind the last.
+fn after<F: Fingerprint>(fingerprint: F) -> Option<F> {
+    let mut bytes = fingerprint.to_be_bytes();
+    for byte in bytes.as_mut().iter_mut().rev() {
+        let (next, carries) = byte.overflowing_add(1);
+        *byte = next;
+        if !carries {
+            return Some(F::from_be_bytes(bytes));
+        }
+    }
+    None
 }
 
 /// The state of a store, as it is seen.
-fn state(path: &Path, store: &Snapshot) -> Result<State, Failure> {
+fn state<F: Fingerprint>(path: &Path, store: &Snapshot<F>) -> Result<State, Failure> {
     let path = path.join("manifest.fps");
     let bytes = files::read_at_most(&path, MOST_MANIFEST_BYTES).map_err(failure(&path, "read"))?;
     let sequence = store.stats()?.living.map_or(0, |living| living.sequence);
@@ -235,4 +256,22 @@ fn state(path: &Path, store: &Snapshot) -> Result<State, Failure> {
         manifest: (bytes.len() as u64, crc32fast::hash(&bytes)),
         seen: (format!("{:032x}", store.id()), store.generation(), sequence),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_is_gone_on_with_at_the_next_fingerprint() {
+        assert_eq!(
+            (after(0xffu32), after(u64::MAX), after(u128::MAX - 1)),
+            (Some(0x100), None, Some(u128::MAX))
+        );
+        assert_eq!(after([1, u64::MAX, u64::MAX, u64::MAX]), Some([2, 0, 0, 0]));
+        for one in [[0; 4], [1, 2, 3, u64::MAX]] {
+            assert_eq!(of_hex(&hex(one)), Some(one));
+        }
+        assert_eq!((of_hex::<u64>("xyz"), of_hex::<u64>("00")), (None, None));
+    }
 }

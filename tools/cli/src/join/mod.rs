@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
-use fpstore::{Execution, IdMap, Join, JoinEvent, Store};
+use fpstore::{Execution, Fingerprint, IdMap, Join, JoinEvent, Store, width_of};
 
 use journal::Journal;
 use rows::{Rows, Sides};
@@ -16,12 +16,13 @@ use crate::failure::Failure;
 use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
-use crate::options::radius;
+use crate::options::any_radius;
 use crate::pairs::PairFormat;
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::table::{self, TableArgs};
 use crate::target::{self, Target, TargetArgs, beside};
 use crate::times::TimesArgs;
+use crate::width::{self, check_radius, for_width};
 
 /// What ids take, at most, while they are printed.
 const IDS_BYTES: u64 = 16 << 20;
@@ -79,8 +80,8 @@ pub struct Args {
     #[arg(value_name = "B")]
     other: Option<PathBuf>,
 
-    /// The greatest distance of a pair, 0 to 64 [default: that which A was packed for]
-    #[arg(short = 'k', value_name = "K", value_parser = radius, allow_negative_numbers = true)]
+    /// The greatest distance of a pair, 0 to the bits of a fingerprint [default: that which A was packed for]
+    #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
     radius: Option<u32>,
 
     /// What to write
@@ -161,17 +162,28 @@ impl FromStr for Shard {
 
 /// Joins, and writes the pairs.
 pub fn run(args: Args) -> Result<(), Failure> {
-    let start = Instant::now();
     let ids = args.ids || args.id_output.id_map.is_some() || args.id_map_b.is_some();
     check(&args, ids)?;
-    let a = Store::open(&args.store)?;
-    let b = args.other.as_ref().map(Store::open).transpose()?;
+    let bits = width_of(&args.store)?;
+    check_radius("join", args.radius, bits)?;
+    args.table.check_width("join", bits)?;
+    if bits == u32::BITS && args.output == PairFormat::U64le {
+        let message = "join: fingerprints of 32 bits are no u64le; give --output tsv or parquet";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    for_width!(bits, join(args, ids))
+}
+
+fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
+    let start = Instant::now();
+    let a = width::open::<F>(&args.store)?;
+    let b = args.other.as_ref().map(|path| width::open::<F>(path)).transpose()?;
     let map_a = args.id_output.open_map(&a)?;
     let map_b = match (&args.id_map_b, &b) {
         (Some(path), Some(b)) => Some(IdMap::of_store(path, b)?),
         _ => None,
     };
-    let look = |store: &Store| {
+    let look = |store: &Store<F>| {
         if ids && !store.has_ids() {
             let path = store.path().display();
             return Err(Failure::Usage(format!("{path}: has no ids; leave --ids out")));
@@ -286,11 +298,11 @@ fn claim(args: &Args) -> Result<Option<Target>, Failure> {
 
 /// Runs the join; gives what is done in the end, and the number of fingerprints that were joined
 /// now.
-fn write(
+fn write<F: Fingerprint>(
     args: &Args,
-    join: Join,
+    join: Join<F>,
     execution: Execution,
-    mut rows: Rows<'_>,
+    mut rows: Rows<'_, F>,
     mut journal: Journal,
     target: Option<&Target>,
     progress: &Progress,
@@ -326,11 +338,11 @@ fn write(
 }
 
 /// Notes that all pairs up to `end` are written, if that is wanted.
-fn note(
+fn note<F: Fingerprint>(
     args: &Args,
     journal: &mut Journal,
-    end: u64,
-    rows: &mut Rows<'_>,
+    end: F,
+    rows: &mut Rows<'_, F>,
     target: Option<&Target>,
 ) -> Result<(), Failure> {
     journal.done.ranges += 1;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use fpstore::{IdMap, Pair, Snapshot};
+use fpstore::{Fingerprint, IdMap, Pair, Snapshot};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -25,50 +25,57 @@ const CACHE_BYTES: usize = 8 << 20;
 const ENTRY_BYTES: usize = 64;
 
 /// The stores of both fingerprints of a pair, and how their ids are printed.
-#[derive(Clone, Copy)]
-pub struct Sides<'a> {
+pub struct Sides<'a, F: Fingerprint> {
     /// The stores.
-    pub stores: [&'a Snapshot; 2],
+    pub stores: [&'a Snapshot<F>; 2],
     /// The maps of their ids.
     pub maps: [Option<&'a IdMap>; 2],
     /// Which ids are printed.
     pub args: &'a IdOutputArgs,
 }
 
-impl<'a> Sides<'a> {
+impl<F: Fingerprint> Clone for Sides<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F: Fingerprint> Copy for Sides<'_, F> {}
+
+impl<'a, F: Fingerprint> Sides<'a, F> {
     /// A printer of the ids of one side.
-    fn printer(&self, side: usize) -> IdPrinter<'a> {
+    fn printer(&self, side: usize) -> IdPrinter<'a, F> {
         IdPrinter::new(self.stores[side], self.maps[side], self.args)
     }
 
     /// A printer for each side.
-    fn printers(&self) -> [IdPrinter<'a>; 2] {
+    fn printers(&self) -> [IdPrinter<'a, F>; 2] {
         [0, 1].map(|side| self.printer(side))
     }
 }
 
 /// Writes pairs.
-pub enum Rows<'a> {
+pub enum Rows<'a, F: Fingerprint> {
     /// As rows of fixed fields: TSV in this form, or raw integers.
     Plain(Option<Form>, Output, Vec<u8>),
     /// As TSV with ids.
-    Ids(Box<WithIds<'a>>),
+    Ids(Box<WithIds<'a, F>>),
     /// As Parquet.
     #[cfg(feature = "parquet")]
-    Parquet(Box<ParquetTable>, Vec<IdPrinter<'a>>),
+    Parquet(Box<ParquetTable>, Vec<IdPrinter<'a, F>>),
 }
 
 /// Writes rows with ids.
-pub struct WithIds<'a> {
+pub struct WithIds<'a, F: Fingerprint> {
     output: Output,
     form: Form,
-    sides: Sides<'a>,
-    printers: [IdPrinter<'a>; 2],
-    caches: [Cache; 2],
+    sides: Sides<'a, F>,
+    printers: [IdPrinter<'a, F>; 2],
+    caches: [Cache<F>; 2],
     pool: ThreadPool,
 }
 
-impl<'a> Rows<'a> {
+impl<'a, F: Fingerprint> Rows<'a, F> {
     /// Goes on behind what is written already, to the target or to standard output. `k` is noted in
     /// Parquet.
     pub fn new(
@@ -76,7 +83,7 @@ impl<'a> Rows<'a> {
         k: u32,
         target: Option<&Target>,
         journal: &Journal,
-        sides: Option<Sides<'a>>,
+        sides: Option<Sides<'a, F>>,
     ) -> Result<Self, Failure> {
         let (bytes, form) = (journal.done.bytes, args.table.text());
         #[cfg(not(feature = "parquet"))]
@@ -85,7 +92,7 @@ impl<'a> Rows<'a> {
         if let (PairFormat::Parquet, Some(target)) = (args.output, target) {
             let printers = sides.map_or(Vec::new(), |sides| sides.printers().into());
             let strings = [0, 1].map(|side| printers.get(side).map(IdPrinter::has_strings));
-            let columns = pairs::columns(args.table.parquet(), strings);
+            let columns = pairs::columns::<F>(args.table.parquet::<F>(), strings);
             let stores = [Some(&args.store), args.other.as_ref()].into_iter().flatten();
             let stores: Vec<String> = stores.map(|path| path.display().to_string()).collect();
             let notes = [("k", k.to_string()), ("store", stores.join(","))];
@@ -116,7 +123,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Writes pairs, sooner or later.
-    pub fn push(&mut self, pairs: &[Pair]) -> Result<(), Failure> {
+    pub fn push(&mut self, pairs: &[Pair<F>]) -> Result<(), Failure> {
         match self {
             Rows::Plain(form, output, text) => {
                 for pair in pairs {
@@ -175,27 +182,32 @@ impl<'a> Rows<'a> {
 }
 
 /// What is printed as the ids of fingerprints of a store. In a cluster each of them comes often.
-#[derive(Default)]
-struct Cache {
+struct Cache<F> {
     /// `None` for those that have more ids than are kept.
-    texts: HashMap<u64, Option<Vec<u8>>>,
+    texts: HashMap<F, Option<Vec<u8>>>,
     bytes: usize,
 }
 
-impl Cache {
-    fn get(&self, fingerprint: u64) -> Option<&[u8]> {
+impl<F> Default for Cache<F> {
+    fn default() -> Self {
+        Self { texts: HashMap::new(), bytes: 0 }
+    }
+}
+
+impl<F: Fingerprint> Cache<F> {
+    fn get(&self, fingerprint: F) -> Option<&[u8]> {
         self.texts.get(&fingerprint)?.as_deref()
     }
 
-    fn insert(&mut self, fingerprint: u64, text: Option<Vec<u8>>) {
+    fn insert(&mut self, fingerprint: F, text: Option<Vec<u8>>) {
         self.bytes += ENTRY_BYTES + text.as_ref().map_or(0, Vec::len);
         self.texts.insert(fingerprint, text);
     }
 }
 
-impl WithIds<'_> {
-    fn push(&mut self, pairs: &[Pair]) -> Result<(), Failure> {
-        let fingerprints = |of: fn(&Pair) -> u64| pairs.iter().map(of);
+impl<F: Fingerprint> WithIds<'_, F> {
+    fn push(&mut self, pairs: &[Pair<F>]) -> Result<(), Failure> {
+        let fingerprints = |of: fn(&Pair<F>) -> F| pairs.iter().map(of);
         if self.is_one_store() {
             self.look_up(0, fingerprints(|pair| pair.a).chain(fingerprints(|pair| pair.b)))?;
         } else {
@@ -233,18 +245,18 @@ impl WithIds<'_> {
     fn look_up(
         &mut self,
         side: usize,
-        fingerprints: impl Iterator<Item = u64>,
+        fingerprints: impl Iterator<Item = F>,
     ) -> Result<(), Failure> {
         let cache = &mut self.caches[side];
         if cache.bytes > CACHE_BYTES {
             *cache = Cache::default();
         }
-        let mut missing: Vec<u64> =
+        let mut missing: Vec<F> =
             fingerprints.filter(|fingerprint| !cache.texts.contains_key(fingerprint)).collect();
         missing.sort_unstable();
         missing.dedup();
         let sides = self.sides;
-        let text = |printer: &mut IdPrinter<'_>, &fingerprint: &u64| {
+        let text = |printer: &mut IdPrinter<'_, F>, &fingerprint: &F| {
             if printer.count(fingerprint)? > KEPT_IDS {
                 return Ok(None);
             }

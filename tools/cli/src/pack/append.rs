@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use fpstore::{Store, WriterOptions};
+use fpstore::{Fingerprint, WriterOptions};
 
 use crate::failure::Failure;
+use crate::width;
 
 /// Gets a store ready for records with ids or without: what stands in its log becomes a segment.
-pub(super) fn prepare(store: &Path, with_ids: bool) -> Result<(), Failure> {
-    let opened = Store::open(store)?;
+pub(super) fn prepare<F: Fingerprint>(store: &Path, with_ids: bool) -> Result<(), Failure> {
+    let opened = width::open::<F>(store)?;
     let what = match (opened.has_ids(), with_ids) {
         (true, false) => "has ids; give --ids line or --id-column NAME",
         (false, true) => "has no ids; leave --ids and --id-column out",

@@ -1,15 +1,16 @@
 //! `fpstore pack --dry-run`: what a pack would need.
 
-use fpstore::{IdMapWriter, PackEstimate, Store};
+use fpstore::{Design, Fingerprint, IdMapWriter, PackEstimate, Store};
 use serde::Serialize;
 
 use super::room::Room;
-use super::{Args, IdMode, execution, feed, memory_beside, packer};
+use super::{Args, IdMode, execution, feed, memory_beside, packer, summary};
 use crate::failure::Failure;
 use crate::feed::is_store;
 use crate::input::{Id, Records, Source};
 use crate::output::Output;
 use crate::units;
+use crate::width;
 
 /// Fingerprints of each input from which their number is estimated.
 const SAMPLE: usize = 1 << 16;
@@ -17,7 +18,10 @@ const SAMPLE: usize = 1 << 16;
 #[derive(Serialize)]
 struct Report {
     fingerprints: u64,
+    /// Those of parts have a table each, beside the base.
     tables: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<u16>,
     memory_bytes: u64,
     temporary_bytes: u64,
     store_bytes: u64,
@@ -44,18 +48,18 @@ struct Sample {
 }
 
 /// Prints what the pack would need.
-pub(super) fn run(args: &Args, mode: &IdMode) -> Result<(), Failure> {
-    let packer = packer(args)?;
+pub(super) fn run<F: Fingerprint>(args: &Args, mode: &IdMode) -> Result<(), Failure> {
+    let packer = packer::<F>(args)?;
     packer.check_target(args.output())?;
     let packer =
-        packer.execution(execution(args)?.memory(memory_beside(&feed(args).check()?, args)));
+        packer.execution(execution(args)?.memory(memory_beside(&feed(args).check::<F>()?, args)));
     let mut sample = Sample::default();
     for path in &args.input {
         if is_store(path) {
-            sample.add_store(&Store::open(path)?)?;
+            sample.add_store(&width::open::<F>(path)?)?;
             continue;
         }
-        let source = Source::open(path, &args.reading)?;
+        let source = Source::<F>::open(path, &args.reading)?;
         sample.add(source)?.ok_or_else(|| {
             let message = format!("{}: --dry-run needs regular files", path.display());
             Failure::Usage(message)
@@ -74,7 +78,7 @@ pub(super) fn run(args: &Args, mode: &IdMode) -> Result<(), Failure> {
 
 impl Sample {
     /// Adds a store.
-    fn add_store(&mut self, store: &Store) -> Result<(), Failure> {
+    fn add_store<F: Fingerprint>(&mut self, store: &Store<F>) -> Result<(), Failure> {
         let stats = store.stats()?;
         let ids = stats.segments.iter().filter_map(|segment| segment.ids);
         let (mut pairs, mut bits) = (0, 0);
@@ -89,7 +93,7 @@ impl Sample {
     }
 
     /// Adds an input, from its first records; `None` if its length is not known.
-    fn add(&mut self, mut source: Source) -> Result<Option<()>, Failure> {
+    fn add<F: Fingerprint>(&mut self, mut source: Source<F>) -> Result<Option<()>, Failure> {
         let Some(length) = source.length() else { return Ok(None) };
         let mut records = Records::default();
         let mut more = true;
@@ -114,6 +118,14 @@ impl Sample {
         });
         self.map_bytes += IdMapWriter::bytes_of(texts) as f64 * length as f64 / read as f64;
         Ok(Some(()))
+    }
+}
+
+/// How the fingerprints will be laid out, in words.
+fn layout(estimate: &PackEstimate) -> String {
+    match (&estimate.design, estimate.block_bytes) {
+        (Some(design), Some(bytes)) => format!("{design}, blocks of {bytes} bytes"),
+        _ => summary::parts_text(estimate.parts.unwrap_or(0)),
     }
 }
 
@@ -144,7 +156,8 @@ fn print(
     if args.json {
         output.json(&Report {
             fingerprints: count,
-            tables: estimate.design.table_count(),
+            tables: estimate.design.as_ref().map_or(0, Design::table_count),
+            parts: estimate.parts,
             memory_bytes: estimate.memory_bytes,
             temporary_bytes: estimate.temporary_bytes,
             store_bytes: estimate.store_bytes,
@@ -164,7 +177,7 @@ fn print(
                 "fingerprints",
                 format!("{number}; what follows holds if they are distinct and uniform"),
             ),
-            ("design", format!("{}, blocks of {} bytes", estimate.design, estimate.block_bytes)),
+            ("design", layout(estimate)),
             ("memory", size(estimate.memory_bytes)),
             (
                 "temporary disk",

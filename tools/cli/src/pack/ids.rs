@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fpstore::IdMapWriter;
+use fpstore::{Fingerprint, IdMapWriter, PackSession};
 
 use crate::failure::Failure;
 use crate::input::{Id, IdKind, IdWish, Records};
@@ -74,13 +74,13 @@ impl IdMode {
 }
 
 /// Hands records over to a session.
-pub(super) struct Handing {
+pub(super) struct Handing<F> {
     mode: IdMode,
     map: Option<IdMapWriter>,
-    pairs: Vec<(u64, u64)>,
+    pairs: Vec<(F, u64)>,
 }
 
-impl Handing {
+impl<F: Fingerprint> Handing<F> {
     /// Gets ready, for the store at `store`.
     pub(super) fn new(mode: IdMode, store: &Path, force: bool) -> Result<Self, Failure> {
         let map = match &mode {
@@ -98,8 +98,8 @@ impl Handing {
     /// Gives what was read to the session.
     pub(super) fn hand_over(
         &mut self,
-        records: &Records,
-        work: &Interruptible,
+        records: &Records<F>,
+        work: &Interruptible<PackSession<F>>,
     ) -> Result<(), Failure> {
         if !self.mode.is_some() {
             return taken(work.with(|session| session.extend(&records.fingerprints)));

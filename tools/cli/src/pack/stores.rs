@@ -2,20 +2,21 @@
 
 use std::path::Path;
 
-use fpstore::Store;
-
 use super::Args;
 use super::ids::IdMode;
+use fpstore::Fingerprint;
+
 use crate::failure::Failure;
 use crate::feed::is_store;
+use crate::width;
 
 /// The ids of a pack some of whose inputs may be stores, which bring their own.
-pub(super) fn resolve(args: &Args, mode: IdMode) -> Result<IdMode, Failure> {
+pub(super) fn resolve<F: Fingerprint>(args: &Args, mode: IdMode) -> Result<IdMode, Failure> {
     let mut first: Option<(&Path, bool)> = None;
     let refused =
         |path: &Path, what: &str| Err(Failure::Usage(format!("{}: {what}", path.display())));
     for path in args.input.iter().filter(|path| is_store(path)) {
-        let store = Store::open(path)?;
+        let store = width::open::<F>(path)?;
         let keeps_ids = store.has_ids() && !args.ids.are_unwanted();
         if keeps_ids && store.id_map().is_some() {
             return refused(

@@ -1,6 +1,6 @@
 //! What a pack tells in the end: what it has made, why, and what else there would have been.
 
-use fpstore::{Design, Objective, PackSummary, Plan};
+use fpstore::{Design, Fingerprint, Objective, PackSummary, Plan, plan_parts};
 use serde::Serialize;
 
 use super::Args;
@@ -9,7 +9,7 @@ use crate::output::Output;
 use crate::report::{TableReport, per_fingerprint};
 use crate::units;
 
-/// Bytes of a fingerprint, or of an id, as a plain integer.
+/// Bytes of an id, and of a fingerprint in tables, as a plain integer.
 const RAW_BYTES: u64 = 8;
 /// The least number of fingerprints that weigh more than what a file has besides them.
 const COMPARABLE: u64 = 4096;
@@ -31,8 +31,13 @@ struct Summary {
     bytes_per_fingerprint: Option<f64>,
     /// Bytes of the fingerprints and ids as plain integers.
     raw_bytes: u64,
-    design: String,
-    block_bytes: u32,
+    /// Null where there are parts, as the next one; these and the width are left out otherwise.
+    design: Option<String>,
+    block_bytes: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bits: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<u16>,
     /// Predicted nanoseconds of a query in memory; null for sets that are too small to tell.
     query_ns: Option<f64>,
     alternatives: Vec<Alternative>,
@@ -71,13 +76,17 @@ struct Predicted {
 }
 
 impl Predicted {
-    fn new(summary: &PackSummary) -> Self {
+    fn new<F: Fingerprint>(args: &Args, summary: &PackSummary) -> Self {
         if summary.distinct < COMPARABLE {
             return Self::default();
         }
+        let (Some(design), Some(block_bytes)) = (summary.design(), summary.block_bytes()) else {
+            let plans = plan_parts(F::BITS, summary.distinct, args.radius).unwrap_or_default();
+            let own = plans.iter().find(|plan| Some(plan.parts) == summary.parts());
+            return Self { query_ns: own.map(|plan| plan.search_ns), alternatives: Vec::new() };
+        };
         let planner = || summary.planner.clone();
-        let own =
-            planner().designs([summary.design.clone()]).block_bytes(Some(summary.block_bytes));
+        let own = planner().designs([design.clone()]).block_bytes(Some(block_bytes));
         // Where it cannot be predicted nothing is told.
         let Ok(Some(own)) = own.budget(None).best() else { return Self::default() };
         let named = Design::NAMES.iter().filter_map(|name| Design::named(name));
@@ -108,7 +117,7 @@ impl Alternative {
 }
 
 /// Prints the summary, as the arguments say.
-pub(super) fn print(
+pub(super) fn print<F: Fingerprint>(
     args: &Args,
     summary: &PackSummary,
     skipped: u64,
@@ -116,24 +125,33 @@ pub(super) fn print(
 ) -> Result<(), Failure> {
     let mut output = Output::stdout();
     if args.json {
-        output.json(&json(args, summary, skipped, seconds))?;
+        output.json(&json::<F>(args, summary, skipped, seconds))?;
     } else if !args.quiet {
         let store = args.output().display();
         let packed = units::plural(summary.distinct, "fingerprint");
+        let packed = match F::BITS {
+            u64::BITS => packed,
+            bits => format!("{packed} of {bits} bits"),
+        };
         let done = if args.append.is_some() { "appended" } else { "packed" };
         output.line(&format!("{store}: {packed} {done} in {seconds:.2} seconds"))?;
-        for (name, value) in rows(args, summary, skipped) {
+        for (name, value) in rows::<F>(args, summary, skipped) {
             output.line(&format!("  {name:<9}{value}"))?;
         }
     }
     output.flush()
 }
 
-fn raw_bytes(summary: &PackSummary) -> u64 {
-    RAW_BYTES.saturating_mul(summary.distinct.saturating_add(summary.ids.unwrap_or(0)))
+fn raw_bytes<F: Fingerprint>(summary: &PackSummary) -> u64 {
+    let fingerprints = summary.distinct.saturating_mul(u64::from(F::BITS / 8));
+    fingerprints.saturating_add(RAW_BYTES.saturating_mul(summary.ids.unwrap_or(0)))
 }
 
-fn rows(args: &Args, summary: &PackSummary, skipped: u64) -> Vec<(&'static str, String)> {
+fn rows<F: Fingerprint>(
+    args: &Args,
+    summary: &PackSummary,
+    skipped: u64,
+) -> Vec<(&'static str, String)> {
     let bytes = |bytes: u64| units::bytes(bytes as f64);
     let mut rows = Vec::new();
     if summary.read > summary.distinct || skipped > 0 {
@@ -145,7 +163,7 @@ fn rows(args: &Args, summary: &PackSummary, skipped: u64) -> Vec<(&'static str, 
         let read = units::plural(summary.read, "fingerprint");
         rows.push(("read", format!("{read}, {} of them repeated{skipped}", units::count(repeats))));
     }
-    let (size, raw) = (bytes(summary.bytes), raw_bytes(summary));
+    let (size, raw) = (bytes(summary.bytes), raw_bytes::<F>(summary));
     rows.push((
         "size",
         match summary.distinct {
@@ -163,11 +181,8 @@ fn rows(args: &Args, summary: &PackSummary, skipped: u64) -> Vec<(&'static str, 
         let (ids, size) = (units::plural(ids, "id"), bytes(summary.id_bytes));
         rows.push(("ids", format!("{ids} in {size} of it")));
     }
-    let tables = units::plural(summary.tables.len() as u64, "table");
-    let blocks = format!("blocks of {} bytes", summary.block_bytes);
-    let design = format!("{} ({tables}), {blocks}; {}", summary.design, reason(args, summary));
-    rows.push(("design", design));
-    let predicted = Predicted::new(summary);
+    rows.push(("design", design(args, summary)));
+    let predicted = Predicted::new::<F>(args, summary);
     if let Some(ns) = predicted.query_ns {
         let what = format!("predicted at distance {}, in memory, on one thread", args.radius);
         rows.push(("queries", format!("about {} each, {what}", units::time(ns))));
@@ -179,6 +194,28 @@ fn rows(args: &Args, summary: &PackSummary, skipped: u64) -> Vec<(&'static str, 
         rows.push((name, format!("--prefer {prefer}: {design}, about {size} and {time} each")));
     }
     rows
+}
+
+/// How the fingerprints are laid out, and why, in words.
+fn design(args: &Args, summary: &PackSummary) -> String {
+    let (Some(design), Some(bytes)) = (summary.design(), summary.block_bytes()) else {
+        let parts = parts_text(summary.parts().unwrap_or(0));
+        let reason = match args.parts {
+            Some(_) => "as given".to_string(),
+            None => format!("as planned for distance {}", args.radius),
+        };
+        return format!("{parts}; {reason}");
+    };
+    let tables = units::plural(summary.tables.len() as u64, "table");
+    format!("{design} ({tables}), blocks of {bytes} bytes; {}", reason(args, summary))
+}
+
+/// A base and so many part tables, in words.
+pub(super) fn parts_text(parts: u16) -> String {
+    match parts {
+        0 => "one copy, which is scanned".to_string(),
+        _ => format!("one copy and {}", units::plural(parts.into(), "part table")),
+    }
 }
 
 /// Why the store has this design, in words.
@@ -194,8 +231,8 @@ fn reason(args: &Args, summary: &PackSummary) -> &'static str {
     }
 }
 
-fn json(args: &Args, summary: &PackSummary, skipped: u64, seconds: f64) -> Summary {
-    let predicted = Predicted::new(summary);
+fn json<F: Fingerprint>(args: &Args, summary: &PackSummary, skipped: u64, seconds: f64) -> Summary {
+    let predicted = Predicted::new::<F>(args, summary);
     Summary {
         store: args.output().display().to_string(),
         read: summary.read,
@@ -205,9 +242,11 @@ fn json(args: &Args, summary: &PackSummary, skipped: u64, seconds: f64) -> Summa
         id_bytes: summary.id_bytes,
         bytes: summary.bytes,
         bytes_per_fingerprint: per_fingerprint(summary.bytes as f64, summary.distinct),
-        raw_bytes: raw_bytes(summary),
-        design: summary.design.to_string(),
-        block_bytes: summary.block_bytes,
+        raw_bytes: raw_bytes::<F>(summary),
+        design: summary.design().map(Design::to_string),
+        block_bytes: summary.block_bytes(),
+        bits: Some(F::BITS).filter(|&bits| bits != u64::BITS),
+        parts: summary.parts(),
         query_ns: predicted.query_ns,
         alternatives: predicted.alternatives,
         temporary_bytes: summary.temporary_bytes,

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use fpstore::{Error, Store};
+use fpstore::{Error, Fingerprint, width_of};
 
 use super::Args;
 use crate::failure::Failure;
+use crate::width::{self, for_width};
 
 /// Refuses an output that is an input as well.
 pub(super) fn check_apart(args: &Args) -> Result<(), Failure> {
@@ -23,10 +24,14 @@ pub(super) fn check_apart(args: &Args) -> Result<(), Failure> {
 
 /// Refuses to replace a store that holds something by one that holds nothing.
 pub(super) fn check_empty(store: &Path) -> Result<(), Failure> {
-    let held = match Store::open(store) {
-        Ok(store) if store.is_empty() => return Ok(()),
+    let length = match width_of(store) {
+        Ok(bits) => for_width!(bits, length(store)),
         Err(Error::NotAStore { .. }) => return Ok(()),
-        Ok(store) => format!("{} fingerprints", store.len()),
+        Err(error) => Err(error.into()),
+    };
+    let held = match length {
+        Ok(0) => return Ok(()),
+        Ok(length) => format!("{length} fingerprints"),
         Err(_) => "a store that cannot be opened".to_string(),
     };
     Err(Failure::Usage(format!(
@@ -34,6 +39,10 @@ pub(super) fn check_empty(store: &Path) -> Result<(), Failure> {
          --allow-empty to replace the store by an empty one",
         store.display()
     )))
+}
+
+fn length<F: Fingerprint>(store: &Path) -> Result<u64, Failure> {
+    Ok(width::open::<F>(store)?.len())
 }
 
 /// Warns of a store of nothing.

@@ -14,6 +14,9 @@ pub use write::{columns, push_pair};
 
 use std::io::Write;
 
+use fpstore::Fingerprint;
+
+use crate::output::push_words;
 use crate::table::Form;
 
 /// Bytes of a pair as raw integers.
@@ -38,16 +41,16 @@ pub fn distance(a: u64, b: u64) -> u32 {
 }
 
 /// Appends a pair in TSV, without the line end, since ids may follow.
-pub fn push_tsv(to: &mut Vec<u8>, form: Form, a: u64, b: u64) {
+pub fn push_tsv<F: Fingerprint>(to: &mut Vec<u8>, form: Form, a: F, b: F) {
     form.push(to, a);
     to.push(b'\t');
     form.push(to, b);
     // Writing to memory does not fail.
-    let _ = write!(to, "\t{}", distance(a, b));
+    let _ = write!(to, "\t{}", a.distance(b));
 }
 
 /// Appends a pair as raw integers.
-pub fn push_raw(to: &mut Vec<u8>, a: u64, b: u64) {
-    to.extend_from_slice(&a.to_le_bytes());
-    to.extend_from_slice(&b.to_le_bytes());
+pub fn push_raw<F: Fingerprint>(to: &mut Vec<u8>, a: F, b: F) {
+    push_words(to, a);
+    push_words(to, b);
 }

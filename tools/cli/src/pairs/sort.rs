@@ -213,7 +213,7 @@ impl<'a> Unique<'a> {
         if self.rest == row.rest {
             return Ok(());
         }
-        let [a, b] = [row.a, row.b].map(|key| String::from_utf8_lossy(&hex(key)).into_owned());
+        let [a, b] = [row.a, row.b].map(hex);
         Err(Failure::Usage(format!(
             "merge-pairs: the pair {a} {b} comes with different ids; join all shards with the same \
              stores and the same options for ids"

@@ -1,5 +1,8 @@
 //! Writes pairs as they were read.
 
+#[cfg(feature = "parquet")]
+use fpstore::Fingerprint;
+
 use super::{PairFormat, Row, push_raw, push_tsv};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -31,7 +34,7 @@ impl PairWriter {
             #[cfg(feature = "parquet")]
             (PairFormat::Parquet, Some(target)) => {
                 let file = target.file(0)?;
-                let table = ParquetTable::new(file, &columns(Form::U64, [strings; 2]), &[])?;
+                let table = ParquetTable::new(file, &columns::<u64>(Form::U64, [strings; 2]), &[])?;
                 Ok(PairWriter::Parquet(Box::new(table), strings.is_some()))
             }
             _ => Ok(PairWriter::Rows(target::output(target)?, format, Vec::new())),
@@ -87,18 +90,21 @@ impl PairWriter {
 
 /// The columns of pairs; on each side there are ids if it says whether they are strings.
 #[cfg(feature = "parquet")]
-pub fn columns(form: Form, strings: [Option<bool>; 2]) -> Vec<(&'static str, Kind)> {
+pub fn columns<F: Fingerprint>(
+    form: Form,
+    strings: [Option<bool>; 2],
+) -> Vec<(&'static str, Kind)> {
     let [a, b, distance, ids @ ..] = super::NAMES;
     let ids = ids.into_iter().zip(strings);
     let ids = ids.filter_map(|(name, strings)| Some((name, Kind::Ids { strings: strings? })));
-    let keys = [(a, Kind::Fingerprint(form)), (b, Kind::Fingerprint(form))];
-    keys.into_iter().chain([(distance, Kind::Distance)]).chain(ids).collect()
+    let (key, of_distance) = Kind::of::<F>(form);
+    [(a, key), (b, key), (distance, of_distance)].into_iter().chain(ids).collect()
 }
 
 /// Writes the first three cells of a row.
 #[cfg(feature = "parquet")]
-pub fn push_pair(table: &mut ParquetTable, a: u64, b: u64) -> Result<(), Failure> {
+pub fn push_pair<F: Fingerprint>(table: &mut ParquetTable, a: F, b: F) -> Result<(), Failure> {
     table.fingerprint(a)?;
     table.fingerprint(b)?;
-    table.distance(super::distance(a, b))
+    table.distance(a.distance(b))
 }

@@ -1,12 +1,14 @@
 //! Answers, as they are printed.
 
 use std::io::Write;
+use std::sync::Arc;
 
-use fpstore::{Answer, IdMap, Match, Snapshot};
+use fpstore::{Fingerprint, IdMap, Match, Snapshot};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{Args, Shape};
+use super::args::{Args, Shape};
+use super::ask::Found;
 use crate::failure::Failure;
 use crate::ids::{IdPrinter, IdShape, Parts, push_escaped};
 use crate::output::Output;
@@ -19,12 +21,12 @@ use crate::target::{self, Target};
 const TASK: usize = 32;
 
 /// Prints answers in the order of the queries.
-pub struct Printer<'a> {
+pub struct Printer<'a, F: Fingerprint> {
     args: &'a Args,
-    store: &'a Snapshot,
+    store: &'a Snapshot<F>,
     map: Option<&'a IdMap>,
     /// Where answers are put together.
-    pub pool: ThreadPool,
+    pub pool: Arc<ThreadPool>,
     to: To,
     /// Whether something matched so far.
     pub matched: bool,
@@ -39,9 +41,9 @@ enum To {
 
 /// A query, with its own id if it has one.
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'a> {
+pub struct Query<'a, F> {
     /// What is looked for.
-    pub fingerprint: u64,
+    pub fingerprint: F,
     /// What it is called.
     pub id: Option<&'a str>,
 }
@@ -50,20 +52,19 @@ pub struct Query<'a> {
 const TOGETHER: usize = 1 << 16;
 
 /// Queries and their matches, one query after the other.
-#[derive(Default)]
-pub struct Answers {
-    queries: Vec<Asked>,
+pub struct Answers<F> {
+    queries: Vec<Asked<F>>,
     /// The ids of the queries up to the last that has one.
     ids: Vec<Option<Box<str>>>,
-    matches: Vec<Match>,
+    matches: Vec<Match<F>>,
     /// Whether further matches of the last query that was given come next.
     goes_on: bool,
 }
 
 /// What is printed of a query at a time.
 #[derive(Clone, Copy)]
-struct Asked {
-    fingerprint: u64,
+struct Asked<F> {
+    fingerprint: F,
     /// Where its matches end, among those of all.
     end: usize,
     /// How many it has, whether they are printed or not.
@@ -73,12 +74,19 @@ struct Asked {
     more: bool,
 }
 
-impl Answers {
+impl<F> Default for Answers<F> {
+    fn default() -> Self {
+        let (queries, ids, matches) = (Vec::new(), Vec::new(), Vec::new());
+        Self { queries, ids, matches, goes_on: false }
+    }
+}
+
+impl<F: Fingerprint> Answers<F> {
     /// Appends an answer. Calls `print` where there are so many that they should be printed.
     pub fn push(
         &mut self,
-        query: Query<'_>,
-        answer: Answer<'_>,
+        query: Query<'_, F>,
+        answer: Found<'_, F>,
         mut print: impl FnMut(&mut Self) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut rest = answer.matches;
@@ -108,7 +116,7 @@ impl Answers {
     }
 
     /// What is printed of a query, the query, and its matches.
-    fn get(&self, number: usize) -> (Asked, Query<'_>, &[Match]) {
+    fn get(&self, number: usize) -> (Asked<F>, Query<'_, F>, &[Match<F>]) {
         let asked = self.queries[number];
         let start = number.checked_sub(1).map_or(0, |before| self.queries[before].end);
         let id = self.ids.get(number).and_then(Option::as_deref);
@@ -122,12 +130,12 @@ impl Answers {
     }
 }
 
-impl<'a> Printer<'a> {
+impl<'a, F: Fingerprint> Printer<'a, F> {
     /// Prints to the target or to standard output, with the strings of `map`. `k` is noted in Parquet.
     pub fn new(
         args: &'a Args,
         k: u32,
-        store: &'a Snapshot,
+        store: &'a Snapshot<F>,
         map: Option<&'a IdMap>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
@@ -136,19 +144,19 @@ impl<'a> Printer<'a> {
             Failure::Usage(format!("--threads: cannot start the threads: {error}; give fewer"))
         })?;
         let to = To::new(args, k, store, target)?;
-        Ok(Self { args, store, map, pool, to, matched: false })
+        Ok(Self { args, store, map, pool: Arc::new(pool), to, matched: false })
     }
 
     /// Prints answers, sooner or later, and empties them.
-    pub fn print(&mut self, answers: &mut Answers) -> Result<(), Failure> {
+    pub fn print(&mut self, answers: &mut Answers<F>) -> Result<(), Failure> {
         self.matched |= answers.queries.iter().any(|asked| asked.count > 0);
         let (args, store, map) = (self.args, self.store, self.map);
         let printer = || has_ids(args, store).then(|| IdPrinter::new(store, map, &args.id_output));
         match &mut self.to {
             To::Text(output) => {
-                let texts: Vec<Result<Parts, Failure>> = self.pool.install(|| {
+                let texts: Vec<Result<Parts<F>, Failure>> = self.pool.install(|| {
                     let tasks = (0..answers.queries.len().div_ceil(TASK)).into_par_iter();
-                    let text = |printer: &mut Option<IdPrinter<'_>>, task: usize| {
+                    let text = |printer: &mut Option<IdPrinter<'_, F>>, task: usize| {
                         let (parts, printer) = (Parts::default(), printer.as_mut());
                         let mut writer = AnswerWriter { args, parts, printer };
                         for number in task * TASK..answers.queries.len().min((task + 1) * TASK) {
@@ -173,7 +181,15 @@ impl<'a> Printer<'a> {
             To::Parquet(table) => {
                 let mut printer = printer();
                 for number in 0..answers.queries.len() {
-                    let (_, query, matches) = answers.get(number);
+                    let (asked, query, matches) = answers.get(number);
+                    if args.any {
+                        if args.query_id_column.is_some() {
+                            table.text(query.id)?;
+                        }
+                        table.fingerprint(query.fingerprint)?;
+                        table.flag(asked.count > 0)?;
+                        table.end_row()?;
+                    }
                     for found in matches {
                         if args.query_id_column.is_some() {
                             table.text(query.id)?;
@@ -223,24 +239,28 @@ impl<'a> Printer<'a> {
 }
 
 /// Whether ids of matches are printed.
-fn has_ids(args: &Args, store: &Snapshot) -> bool {
-    store.has_ids() && !args.no_ids
+pub fn has_ids<F: Fingerprint>(args: &Args, store: &Snapshot<F>) -> bool {
+    store.has_ids() && !args.no_ids && !args.any
 }
 
 impl To {
-    fn new(
+    fn new<F: Fingerprint>(
         args: &Args,
         k: u32,
-        store: &Snapshot,
+        store: &Snapshot<F>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
         let named = args.query_id_column.is_some();
         #[cfg(feature = "parquet")]
         if let (Shape::Parquet, Some(target)) = (args.output, target) {
-            let form = Kind::Fingerprint(args.table.parquet());
+            let (form, distance) = Kind::of::<F>(args.table.parquet::<F>());
             let mut columns = Vec::new();
             columns.extend(named.then_some(("query_id", Kind::Text)));
-            columns.extend([("query", form), ("match", form), ("distance", Kind::Distance)]);
+            columns.push(("query", form));
+            match args.any {
+                true => columns.push(("any", Kind::Flag)),
+                false => columns.extend([("match", form), ("distance", distance)]),
+            }
             let strings = args.id_output.id_map.is_some();
             columns.extend(has_ids(args, store).then_some(("ids", Kind::Ids { strings })));
             let notes = table::notes(&args.store, k);
@@ -251,6 +271,7 @@ impl To {
         let mut output = target::output(target)?;
         if args.table.header {
             let names: &[&str] = match args.output {
+                _ if args.any => &["query_id", "query", "any"],
                 Shape::Count => &["query_id", "query", "matches"],
                 _ if has_ids(args, store) => &["query_id", "query", "match", "distance", "ids"],
                 _ => &["query_id", "query", "match", "distance"],
@@ -262,15 +283,21 @@ impl To {
 }
 
 /// Puts answers together as text.
-struct AnswerWriter<'a, 'b> {
+struct AnswerWriter<'a, 'b, F: Fingerprint> {
     args: &'a Args,
-    parts: Parts,
-    printer: Option<&'a mut IdPrinter<'b>>,
+    parts: Parts<F>,
+    printer: Option<&'a mut IdPrinter<'b, F>>,
 }
 
-impl AnswerWriter<'_, '_> {
-    fn answer(&mut self, asked: Asked, query: Query<'_>, matches: &[Match]) -> Result<(), Failure> {
+impl<F: Fingerprint> AnswerWriter<'_, '_, F> {
+    fn answer(
+        &mut self,
+        asked: Asked<F>,
+        query: Query<'_, F>,
+        matches: &[Match<F>],
+    ) -> Result<(), Failure> {
         match self.args.output {
+            _ if self.args.any => self.any(query, asked.count > 0),
             Shape::Json => self.json(asked, query, matches),
             Shape::Count if asked.more => Ok(()),
             Shape::Count => {
@@ -286,7 +313,7 @@ impl AnswerWriter<'_, '_> {
     }
 
     /// Begins a row: the id of the query, if queries have some, and the query.
-    fn query(&mut self, query: Query<'_>) {
+    fn query(&mut self, query: Query<'_, F>) {
         if self.args.query_id_column.is_some() {
             push_escaped(&mut self.parts.text, query.id.unwrap_or_default());
             self.parts.text.push(b'\t');
@@ -294,7 +321,22 @@ impl AnswerWriter<'_, '_> {
         self.form().push(&mut self.parts.text, query.fingerprint);
     }
 
-    fn tsv(&mut self, query: Query<'_>, matches: &[Match]) -> Result<(), Failure> {
+    /// Whether something matches.
+    fn any(&mut self, query: Query<'_, F>, any: bool) -> Result<(), Failure> {
+        let written = match self.args.output {
+            Shape::Json => {
+                self.json_start(query)?;
+                writeln!(self.parts.text, ",\"any\":{any}}}")
+            }
+            _ => {
+                self.query(query);
+                writeln!(self.parts.text, "\t{any}")
+            }
+        };
+        written.map_err(Failure::Output)
+    }
+
+    fn tsv(&mut self, query: Query<'_, F>, matches: &[Match<F>]) -> Result<(), Failure> {
         for found in matches {
             self.query(query);
             self.parts.text.push(b'\t');
@@ -306,10 +348,16 @@ impl AnswerWriter<'_, '_> {
         Ok(())
     }
 
-    fn json(&mut self, asked: Asked, query: Query<'_>, matches: &[Match]) -> Result<(), Failure> {
+    fn json(
+        &mut self,
+        asked: Asked<F>,
+        query: Query<'_, F>,
+        matches: &[Match<F>],
+    ) -> Result<(), Failure> {
         let form = self.form();
         if !asked.goes_on {
             self.json_start(query)?;
+            self.parts.text.extend_from_slice(b",\"matches\":[");
         }
         for (number, found) in matches.iter().enumerate() {
             let first = number == 0 && !asked.goes_on;
@@ -327,8 +375,8 @@ impl AnswerWriter<'_, '_> {
         Ok(())
     }
 
-    /// Writes what comes before the matches.
-    fn json_start(&mut self, query: Query<'_>) -> Result<(), Failure> {
+    /// Begins an object: the query.
+    fn json_start(&mut self, query: Query<'_, F>) -> Result<(), Failure> {
         let form = self.form();
         let text = &mut self.parts.text;
         text.extend_from_slice(b"{\"query\":\"");
@@ -339,12 +387,11 @@ impl AnswerWriter<'_, '_> {
             let written = serde_json::to_writer(&mut *text, &query.id);
             written.map_err(|error| Failure::Output(error.into()))?;
         }
-        text.extend_from_slice(b",\"matches\":[");
         Ok(())
     }
 
     /// Writes the ids of a match, if they are wanted.
-    fn ids(&mut self, fingerprint: u64, before: &[u8], shape: IdShape) -> Result<(), Failure> {
+    fn ids(&mut self, fingerprint: F, before: &[u8], shape: IdShape) -> Result<(), Failure> {
         let Some(printer) = &mut self.printer else { return Ok(()) };
         self.parts.text.extend_from_slice(before);
         self.parts.ids(printer, 0, fingerprint, shape)

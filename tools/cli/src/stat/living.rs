@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use fpstore::{LivingStats, SegmentStats, Slowing, Stats, Store};
+use fpstore::{Fingerprint, LivingStats, SegmentStats, Slowing, Stats, Store};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -60,7 +60,7 @@ pub(super) struct FullMergeReport {
 }
 
 impl LivingReport {
-    pub(super) fn new(store: &Store, living: &LivingStats) -> Self {
+    pub(super) fn new<F: Fingerprint>(store: &Store<F>, living: &LivingStats) -> Self {
         let slowing = store.snapshot().slowing();
         Self {
             ids: living.ids,
@@ -88,7 +88,10 @@ impl LivingReport {
 
 impl FullMergeReport {
     /// None where there is nothing to merge.
-    pub(super) fn new(store: &Store, stats: &Stats) -> Result<Option<Self>, Failure> {
+    pub(super) fn new<F: Fingerprint>(
+        store: &Store<F>,
+        stats: &Stats,
+    ) -> Result<Option<Self>, Failure> {
         let segments_now = stats.segments.len() as u64;
         let full = store.snapshot().full_merge()?;
         if full.segments >= segments_now {
@@ -124,7 +127,11 @@ pub(super) fn of_segment(segment: &SegmentStats) -> String {
 }
 
 /// Prints what a store has besides its segments.
-pub(super) fn print(output: &mut Output, store: &Store, stats: &Stats) -> Result<(), Failure> {
+pub(super) fn print<F: Fingerprint>(
+    output: &mut Output,
+    store: &Store<F>,
+    stats: &Stats,
+) -> Result<(), Failure> {
     let mut rows = Vec::new();
     if let Some(living) = &stats.living {
         rows.push(("log", log(store, living)));
@@ -149,7 +156,7 @@ pub(super) fn print(output: &mut Output, store: &Store, stats: &Stats) -> Result
     Ok(())
 }
 
-fn log(store: &Store, living: &LivingStats) -> String {
+fn log<F: Fingerprint>(store: &Store<F>, living: &LivingStats) -> String {
     format!(
         "{}, {} of them, in {}; {} were written to the store so far",
         plural(living.log_operations, "operation"),

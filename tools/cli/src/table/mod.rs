@@ -9,9 +9,10 @@ pub use parquet::{Kind, ParquetTable};
 use std::io::Write;
 
 use clap::ValueEnum;
+use fpstore::Fingerprint;
 
 use crate::failure::Failure;
-use crate::output::hex;
+use crate::output::push_hex;
 
 /// How tables are written.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -21,8 +22,8 @@ pub struct TableArgs {
     #[arg(long)]
     pub header: bool,
 
-    /// How fingerprints are written: 16 hexadecimal digits, or integers, of which i64 has the same
-    /// bits as a signed one [default: hex; u64 in Parquet]
+    /// How fingerprints are written: all hexadecimal digits, or integers of up to 64 bits, of which i64 has
+    /// the same bits as a signed one [default: hex; u64 in Parquet, and bytes where they are wider]
     #[arg(long = "fingerprints", value_enum, hide_possible_values = true)]
     #[arg(value_name = "hex|u64|i64")]
     form: Option<Form>,
@@ -31,13 +32,20 @@ pub struct TableArgs {
 /// How fingerprints are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Form {
-    /// 16 lower-case hexadecimal digits.
+    /// Hexadecimal digits, lower-case.
     #[default]
     Hex,
     /// An integer from 0 on.
     U64,
     /// The signed integer of the same bits.
     I64,
+    /// Bytes, which only files have.
+    #[value(skip)]
+    #[cfg_attr(
+        not(feature = "arrow"),
+        allow(dead_code, reason = "for writers that were not built")
+    )]
+    Bytes,
 }
 
 impl TableArgs {
@@ -48,8 +56,19 @@ impl TableArgs {
 
     /// How fingerprints are written in Parquet.
     #[cfg(feature = "parquet")]
-    pub fn parquet(&self) -> Form {
-        self.form.unwrap_or(Form::U64)
+    pub fn parquet<F: Fingerprint>(&self) -> Form {
+        self.form.unwrap_or(if F::BITS > u64::BITS { Form::Bytes } else { Form::U64 })
+    }
+
+    /// Refuses integers for fingerprints of so many bits that have none.
+    pub fn check_width(&self, command: &str, bits: u32) -> Result<(), Failure> {
+        match self.form {
+            Some(Form::U64 | Form::I64) if bits > u64::BITS => Err(Failure::Usage(format!(
+                "{command}: fingerprints of {bits} bits are no integers of 64; leave --fingerprints \
+                 out, or give --fingerprints hex"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Finds options that the output has no use for: `name` is its, if it is neither text nor a
@@ -70,14 +89,30 @@ impl TableArgs {
 
 impl Form {
     /// Appends a fingerprint as text.
-    pub fn push(self, to: &mut Vec<u8>, fingerprint: u64) {
+    pub fn push<F: Fingerprint>(self, to: &mut Vec<u8>, fingerprint: F) {
         // Writing to memory does not fail.
-        let _ = match self {
-            Form::Hex => to.write_all(&hex(fingerprint)),
-            Form::U64 => write!(to, "{fingerprint}"),
-            Form::I64 => write!(to, "{}", fingerprint as i64),
+        let _ = match (self, number(fingerprint)) {
+            (Form::U64, Some(number)) => write!(to, "{number}"),
+            (Form::I64, Some(number)) => write!(to, "{}", signed::<F>(number)),
+            _ => {
+                push_hex(to, fingerprint);
+                Ok(())
+            }
         };
     }
+}
+
+/// A fingerprint of up to 64 bits as a number.
+#[inline(always)]
+fn number<F: Fingerprint>(fingerprint: F) -> Option<u64> {
+    (F::BITS <= u64::BITS).then(|| fingerprint.bits(0, F::BITS))
+}
+
+/// The signed number of the same bits.
+#[inline(always)]
+fn signed<F: Fingerprint>(number: u64) -> i64 {
+    let above = u64::BITS.saturating_sub(F::BITS);
+    (number << above) as i64 >> above
 }
 
 /// The line of the names of columns.
@@ -109,7 +144,7 @@ mod tests {
 
     #[test]
     fn fingerprints_have_three_forms() {
-        let text = |form: Form, fingerprint| {
+        let text = |form: Form, fingerprint: u64| {
             let mut text = Vec::new();
             form.push(&mut text, fingerprint);
             String::from_utf8(text).unwrap()
@@ -123,5 +158,12 @@ mod tests {
             assert_eq!(text(Form::U64, fingerprint), unsigned);
             assert_eq!(text(Form::I64, fingerprint), signed);
         }
+        let mut text = Vec::new();
+        Form::I64.push(&mut text, u32::MAX);
+        Form::U64.push(&mut text, u32::MAX);
+        Form::Hex.push(&mut text, 0xabcu32);
+        // Wider ones have no number.
+        Form::U64.push(&mut text, 1u128);
+        assert_eq!(text, b"-1429496729500000abc00000000000000000000000000000001");
     }
 }

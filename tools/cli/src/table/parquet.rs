@@ -4,18 +4,19 @@ use std::fs::File;
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BooleanBuilder, Int64Builder, ListBuilder, StringBuilder, UInt8Builder, UInt64Builder,
+    BooleanBuilder, FixedSizeBinaryBuilder, Int32Builder, Int64Builder, ListBuilder, StringBuilder,
+    UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
-use fpstore::Ids;
+use fpstore::{Fingerprint, Ids};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
-use super::Form;
+use super::{Form, number, signed};
 use crate::failure::Failure;
 use crate::ids::IdPrinter;
 use crate::output::hex;
@@ -31,10 +32,14 @@ const GROUP_BYTES: usize = 8 << 20;
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Fingerprints in their form.
+    /// Fingerprints of 64 bits in their form.
     Fingerprint(Form),
+    /// Fingerprints of so many other bits in their form.
+    OtherFingerprint(Form, u32),
     /// Distances: UInt8.
     Distance,
+    /// Distances of fingerprints of 256 bits: UInt16.
+    WideDistance,
     /// Numbers: UInt64.
     Number,
     /// Yes or no.
@@ -63,17 +68,42 @@ pub struct ParquetTable {
 enum Cells {
     Unsigned(UInt64Builder),
     Signed(Int64Builder),
+    Narrow(UInt32Builder),
+    SignedNarrow(Int32Builder),
+    Bytes(FixedSizeBinaryBuilder),
     Text(StringBuilder),
     Distance(UInt8Builder),
+    WideDistance(UInt16Builder),
     Flag(BooleanBuilder),
     Numbers(ListBuilder<UInt64Builder>),
     Strings(ListBuilder<StringBuilder>),
 }
 
+impl Kind {
+    /// The columns of fingerprints of a width, in their form, and of their distances.
+    pub fn of<F: Fingerprint>(form: Form) -> (Self, Self) {
+        // A distance of 256 bits is no UInt8.
+        match F::BITS {
+            u64::BITS => (Kind::Fingerprint(form), Kind::Distance),
+            bits @ 0..256 => (Kind::OtherFingerprint(form, bits), Kind::Distance),
+            bits => (Kind::OtherFingerprint(form, bits), Kind::WideDistance),
+        }
+    }
+}
+
 impl Cells {
     fn new(kind: Kind) -> Self {
         match kind {
-            Kind::Fingerprint(Form::Hex) | Kind::Text => Cells::Text(StringBuilder::new()),
+            Kind::Fingerprint(Form::Hex) | Kind::OtherFingerprint(Form::Hex, _) | Kind::Text => {
+                Cells::Text(StringBuilder::new())
+            }
+            Kind::OtherFingerprint(Form::U64, 32) => Cells::Narrow(UInt32Builder::new()),
+            Kind::OtherFingerprint(Form::I64, 32) => Cells::SignedNarrow(Int32Builder::new()),
+            Kind::OtherFingerprint(_, bits) => {
+                Cells::Bytes(FixedSizeBinaryBuilder::new((bits / 8) as i32))
+            }
+            Kind::Fingerprint(Form::Bytes) => Cells::Bytes(FixedSizeBinaryBuilder::new(8)),
+            Kind::WideDistance => Cells::WideDistance(UInt16Builder::new()),
             Kind::Fingerprint(Form::U64) | Kind::Number => Cells::Unsigned(UInt64Builder::new()),
             Kind::Fingerprint(Form::I64) => Cells::Signed(Int64Builder::new()),
             Kind::Distance => Cells::Distance(UInt8Builder::new()),
@@ -89,6 +119,10 @@ impl Cells {
             Cells::Signed(cells) => Arc::new(cells.finish()),
             Cells::Text(cells) => Arc::new(cells.finish()),
             Cells::Distance(cells) => Arc::new(cells.finish()),
+            Cells::WideDistance(cells) => Arc::new(cells.finish()),
+            Cells::Narrow(cells) => Arc::new(cells.finish()),
+            Cells::SignedNarrow(cells) => Arc::new(cells.finish()),
+            Cells::Bytes(cells) => Arc::new(cells.finish()),
             Cells::Flag(cells) => Arc::new(cells.finish()),
             Cells::Numbers(cells) => Arc::new(cells.finish()),
             Cells::Strings(cells) => Arc::new(cells.finish()),
@@ -123,11 +157,17 @@ impl ParquetTable {
     }
 
     /// Writes a fingerprint.
-    pub fn fingerprint(&mut self, fingerprint: u64) -> Result<(), Failure> {
-        match self.next()? {
-            Cells::Unsigned(cells) => cells.append_value(fingerprint),
-            Cells::Signed(cells) => cells.append_value(fingerprint as i64),
-            Cells::Text(cells) => cells.append_value(String::from_utf8_lossy(&hex(fingerprint))),
+    pub fn fingerprint<F: Fingerprint>(&mut self, fingerprint: F) -> Result<(), Failure> {
+        match (self.next()?, number(fingerprint)) {
+            (Cells::Unsigned(cells), Some(number)) => cells.append_value(number),
+            (Cells::Signed(cells), Some(number)) => cells.append_value(signed::<F>(number)),
+            (Cells::Narrow(cells), Some(number)) => cells.append_value(number as u32),
+            (Cells::SignedNarrow(cells), Some(number)) => cells.append_value(number as i32),
+            (Cells::Text(cells), _) => cells.append_value(hex(fingerprint)),
+            (Cells::Bytes(cells), _) => {
+                let bytes = fingerprint.to_be_bytes();
+                cells.append_value(bytes).map_err(|error| failed(error.into()))?;
+            }
             _ => return Err(misplaced()),
         }
         Ok(())
@@ -137,6 +177,7 @@ impl ParquetTable {
     pub fn distance(&mut self, distance: u32) -> Result<(), Failure> {
         match (self.next()?, u8::try_from(distance)) {
             (Cells::Distance(cells), Ok(distance)) => cells.append_value(distance),
+            (Cells::WideDistance(cells), _) => cells.append_value(distance as u16),
             _ => return Err(misplaced()),
         }
         Ok(())
@@ -170,7 +211,11 @@ impl ParquetTable {
     }
 
     /// Writes one id, as a number or as its string.
-    pub fn id(&mut self, printer: &mut IdPrinter<'_>, id: u64) -> Result<(), Failure> {
+    pub fn id<F: Fingerprint>(
+        &mut self,
+        printer: &mut IdPrinter<'_, F>,
+        id: u64,
+    ) -> Result<(), Failure> {
         match printer.string(id)? {
             Some(string) => self.text(Some(string)),
             None => self.number(id),
@@ -178,7 +223,11 @@ impl ParquetTable {
     }
 
     /// Writes the ids of one fingerprint.
-    pub fn ids(&mut self, printer: &mut IdPrinter<'_>, ids: &mut Ids) -> Result<(), Failure> {
+    pub fn ids<F: Fingerprint>(
+        &mut self,
+        printer: &mut IdPrinter<'_, F>,
+        ids: &mut Ids,
+    ) -> Result<(), Failure> {
         let mut count = 0;
         match self.next()? {
             Cells::Numbers(lists) => {

@@ -38,6 +38,7 @@ mod scratch;
 mod signals;
 mod tables;
 mod terminal;
+mod widths;
 mod windows;
 mod writers;
 

@@ -15,6 +15,8 @@ use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
 use arrow_ipc::{Endianness, Message, MessageHeader};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use fpstore::Fingerprint;
+
 use crate::input::batch::{BatchColumns, Pieces};
 use crate::input::error::Problem;
 use crate::input::format::Container;
@@ -32,6 +34,8 @@ const MARK: [u8; 4] = [0xff; 4];
 pub struct IpcReader {
     stream: Stream,
     wishes: Wishes,
+    /// Bits of a fingerprint.
+    bits: u32,
     /// The schema, and the columns that are read, once the first message was.
     columns: Option<Columns>,
     is_file: bool,
@@ -54,14 +58,14 @@ struct Columns {
 
 impl IpcReader {
     /// A reader at the first byte.
-    pub fn new(mut stream: Stream, wishes: Wishes) -> Result<Self, Problem> {
+    pub fn new<F: Fingerprint>(mut stream: Stream, wishes: Wishes) -> Result<Self, Problem> {
         let is_file = stream.head().starts_with(FILE_MAGIC);
         if is_file {
             read_up_to(&mut stream, FILE_MAGIC.len() as u64, &mut Vec::new())?;
         }
         let at = if is_file { FILE_MAGIC.len() as u64 } else { 0 };
         let (columns, pieces) = (None, Pieces::default());
-        Ok(Self { stream, wishes, columns, is_file, at, pieces })
+        Ok(Self { stream, wishes, bits: F::BITS, columns, is_file, at, pieces })
     }
 
     /// The parts of the next message: its description and the body. `None` at the end.
@@ -159,7 +163,7 @@ impl IpcReader {
         let limit = |bytes| check_limit(self.wishes.memory, at, bytes);
         match (message.header_type(), &mut self.columns) {
             (MessageHeader::Schema, None) => {
-                self.columns = Some(Columns::new(&message, &self.wishes, at)?);
+                self.columns = Some(Columns::new(&message, (&self.wishes, self.bits), at)?);
                 Ok(None)
             }
             (MessageHeader::RecordBatch, Some(columns)) => columns.batch(&message, body, at, limit),
@@ -177,7 +181,11 @@ impl IpcReader {
 }
 
 impl Columns {
-    fn new(message: &Message<'_>, wishes: &Wishes, at: u64) -> Result<Self, Problem> {
+    fn new(
+        message: &Message<'_>,
+        (wishes, bits): (&Wishes, u32),
+        at: u64,
+    ) -> Result<Self, Problem> {
         let schema = or_damaged(at, message.header_as_schema().ok_or("no schema"))?;
         if schema.endianness() != Endianness::Little {
             let cause = "its integers are big-endian; write it on a little-endian machine";
@@ -185,7 +193,7 @@ impl Columns {
         }
         let schema = guarded(|| arrow_ipc::convert::try_fb_to_schema(schema));
         let schema = or_damaged(at, or_damaged(at, schema)?)?;
-        let columns = BatchColumns::new(&schema, wishes).map_err(Problem::Column)?;
+        let columns = BatchColumns::new(&schema, wishes, bits).map_err(Problem::Column)?;
         let places = columns.indexes();
         #[expect(deprecated, reason = "the reader of the crate finds dictionaries by it")]
         let dictionary = schema.field(columns.fingerprint()).dict_id();
@@ -256,8 +264,8 @@ impl Columns {
     }
 }
 
-impl Reader for IpcReader {
-    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+impl<F: Fingerprint> Reader<F> for IpcReader {
+    fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {
         if let Some(columns) = &mut self.columns
             && !self.pieces.is_empty()
         {

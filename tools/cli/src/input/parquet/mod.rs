@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use fpstore::Fingerprint;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
@@ -114,11 +115,15 @@ pub struct ParquetReader {
 
 impl ParquetReader {
     /// Reads the footer, and chooses the columns.
-    pub fn new(file: File, wishes: &Wishes, counter: Counter) -> Result<Self, Problem> {
+    pub fn new<F: Fingerprint>(
+        file: File,
+        wishes: &Wishes,
+        counter: Counter,
+    ) -> Result<Self, Problem> {
         let length = file.metadata().map_err(|error| Problem::Read(0, error))?.len();
         let mut chosen = None;
         let table = Table::open(file, wishes.memory, |schema| {
-            let columns = BatchColumns::new(schema, wishes).map_err(Problem::Column)?;
+            let columns = BatchColumns::new(schema, wishes, F::BITS).map_err(Problem::Column)?;
             let places = columns.indexes();
             chosen = Some((columns, places.clone()));
             Ok(places)
@@ -174,7 +179,7 @@ fn buffer_bytes(metadata: &ParquetMetaData, columns: &[usize]) -> u64 {
     most + metadata.memory_size() as u64
 }
 
-impl Reader for ParquetReader {
+impl<F: Fingerprint> Reader<F> for ParquetReader {
     fn records(&self) -> Option<u64> {
         Some(self.table.all_rows)
     }
@@ -183,7 +188,7 @@ impl Reader for ParquetReader {
         self.buffer_bytes
     }
 
-    fn read(&mut self, to: &mut Sink<'_>) -> Result<bool, Problem> {
+    fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {
         if self.pieces.is_empty() {
             let Some(batch) = self.table.next()? else {
                 self.counter.reach(self.length);

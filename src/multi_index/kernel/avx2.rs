@@ -1,0 +1,63 @@
+//! The loops with the bit instructions of CPUs that have AVX2.
+
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::_pdep_u64;
+
+use super::{Kernel, Run, Select, Span};
+use crate::fingerprint::Fingerprint;
+use crate::simd::Avx2;
+
+impl Select for Avx2 {
+    #[inline(always)]
+    fn select(word: u64, rank: u32) -> u32 {
+        // SAFETY: called by `find` below alone, which is compiled for BMI2.
+        unsafe { _pdep_u64(1 << rank, word) }.trailing_zeros()
+    }
+}
+
+impl Kernel for Avx2 {
+    #[inline]
+    fn find(self, marks: &[[u8; 8]], span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
+        // SAFETY: a value of `Avx2` exists only where the CPU has BMI1, BMI2, LZCNT and POPCNT.
+        unsafe { find(marks, span, wanted, runs) }
+    }
+
+    #[inline]
+    fn compare<F: Fingerprint>(
+        self,
+        base: &[u8],
+        rows: &[u32],
+        query: (F, u32),
+        found: impl FnMut(usize, u32),
+    ) {
+        // SAFETY: a value of `Avx2` exists only where the CPU has AVX2 and POPCNT.
+        unsafe { compare(base, rows, query, found) }
+    }
+
+    #[inline]
+    fn scan<F: Fingerprint>(self, base: &[u8], query: (F, u32), found: impl FnMut(usize, u32)) {
+        // SAFETY: a value of `Avx2` exists only where the CPU has AVX2 and POPCNT.
+        unsafe { scan(base, query, found) }
+    }
+}
+
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+fn find(marks: &[[u8; 8]], span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
+    super::find::<Avx2>(marks, span, wanted, runs).is_some()
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+fn compare<F: Fingerprint>(
+    base: &[u8],
+    rows: &[u32],
+    query: (F, u32),
+    found: impl FnMut(usize, u32),
+) {
+    super::compare(base, rows, query, found);
+}
+
+#[target_feature(enable = "avx2,popcnt")]
+fn scan<F: Fingerprint>(base: &[u8], query: (F, u32), found: impl FnMut(usize, u32)) {
+    super::scan(base, query, found);
+}

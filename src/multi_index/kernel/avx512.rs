@@ -1,0 +1,36 @@
+//! The scan with AVX-512; all else is a matter of single rows, and done as with AVX2.
+
+#![allow(unsafe_code)]
+
+use super::{Kernel, Run, Span};
+use crate::fingerprint::Fingerprint;
+use crate::simd::Avx512;
+
+impl Kernel for Avx512 {
+    #[inline]
+    fn find(self, marks: &[[u8; 8]], span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
+        self.avx2().find(marks, span, wanted, runs)
+    }
+
+    #[inline]
+    fn compare<F: Fingerprint>(
+        self,
+        base: &[u8],
+        rows: &[u32],
+        query: (F, u32),
+        found: impl FnMut(usize, u32),
+    ) {
+        self.avx2().compare(base, rows, query, found);
+    }
+
+    #[inline]
+    fn scan<F: Fingerprint>(self, base: &[u8], query: (F, u32), found: impl FnMut(usize, u32)) {
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 F, BW, VL and VPOPCNTDQ.
+        unsafe { scan(base, query, found) }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq,popcnt")]
+fn scan<F: Fingerprint>(base: &[u8], query: (F, u32), found: impl FnMut(usize, u32)) {
+    super::scan(base, query, found);
+}

@@ -1,0 +1,89 @@
+//! The index of wide fingerprints: multi-index hashing (Norouzi, Punjani, Fleet, *Fast search in Hamming space with
+//! multi-index hashing*, CVPR 2012) over one sorted copy on the disk.
+//!
+//! The *base* holds every fingerprint once. For each of several *parts*, which are disjoint and cover all bits, a *part
+//! table* holds the numbers of the rows in the order of the part's first bits, its *key*. Keys are not written: a bit
+//! vector has, for one key after the other, a 1 for each of its rows and then a 0 (the upper half of the code of Elias
+//! and Fano), which takes as many bits as there are rows and keys, and so little more than the information in them as
+//! long as there are about as many of one as of the other. For every 64 keys, a *group*, the number of rows before
+//! it is written too: a probe costs one look there, one at the marks, and one at each row.
+//!
+//! This is less work than decoding a block of coded keys for each probe, and not larger.
+
+mod base;
+mod kernel;
+mod part;
+mod plan;
+mod search;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod thresholds;
+mod verify;
+mod writer;
+
+use crate::access::ReadFiles;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::format::SegmentEntry;
+use crate::simd::Level;
+
+pub(crate) use base::Base;
+use part::PartTable;
+pub use plan::{PartsPlan, plan_parts, recommended_parts};
+pub(crate) use search::{Near, Probing, Widening};
+pub use stats::{BaseStats, PartStats};
+use thresholds::Steps;
+pub(crate) use thresholds::{file_bytes, plan, predict};
+pub(crate) use writer::{BaseWriter, EntrySource, PartOptions, parts, write_part};
+
+/// The open index of a segment. Any number of threads may use it.
+pub(crate) struct MultiIndex<F> {
+    base: Base<F>,
+    parts: Vec<PartTable>,
+    steps: Steps,
+    level: Level,
+}
+
+impl<F: Fingerprint> MultiIndex<F> {
+    /// Opens the base and the part tables of a segment.
+    pub(crate) fn open(files: &dyn ReadFiles, segment: &SegmentEntry) -> Result<Self> {
+        let base = Base::open(files, segment)?;
+        let mut parts: Vec<PartTable> = Vec::new();
+        for number in 1..segment.tables.len() {
+            let start_bit = parts.last().map_or(0, PartTable::end_bit);
+            let place = (number as u16 - 1, start_bit);
+            parts.push(PartTable::open(files, segment, base.header(), place)?);
+        }
+        let headers: Vec<_> = parts.iter().map(|part| &part.header).collect();
+        let steps = Steps::new(&headers, F::BITS, base.count());
+        Ok(Self { base, parts, steps, level: search::level() })
+    }
+
+    /// The fingerprints.
+    pub(crate) fn base(&self) -> &Base<F> {
+        &self.base
+    }
+
+    /// Number of part tables.
+    pub(crate) fn part_count(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Bytes of all files.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        let parts = self.parts.iter().map(|part| part.file.bytes.len());
+        (self.base.file.bytes.len() + parts.sum::<usize>()) as u64
+    }
+
+    /// Bytes of heap.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        let parts = self.parts.iter().map(|part| part.file.chunks.heap_bytes());
+        self.base.file.chunks.heap_bytes() + parts.sum::<u64>()
+    }
+
+    /// The predicted time of a search within `k`, in nanoseconds.
+    pub(crate) fn search_ns(&self, k: u32) -> f64 {
+        self.steps.search_ns(k)
+    }
+}

@@ -1,0 +1,44 @@
+//! What an index takes.
+
+use super::MultiIndex;
+use crate::fingerprint::Fingerprint;
+
+/// The base and the part tables of a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BaseStats {
+    /// Bytes of the file that holds every fingerprint once.
+    pub file_bytes: u64,
+    /// The part tables.
+    pub parts: Vec<PartStats>,
+}
+
+/// A part table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PartStats {
+    /// The first bit of the part; bit 0 is the most significant one.
+    pub start_bit: u32,
+    /// How many bits it has.
+    pub bits: u32,
+    /// How many of these, the first, fingerprints are found by.
+    pub key_bits: u32,
+    /// Bytes of the file.
+    pub file_bytes: u64,
+    /// Ordered pairs of different fingerprints that agree in these bits.
+    pub coincidences: u64,
+}
+
+impl<F: Fingerprint> MultiIndex<F> {
+    /// What it takes.
+    pub(crate) fn stats(&self) -> BaseStats {
+        let parts = self.parts.iter().map(|part| PartStats {
+            start_bit: part.header.start_bit.into(),
+            bits: part.header.part_bits.into(),
+            key_bits: part.header.key_bits.into(),
+            file_bytes: part.file.bytes.len() as u64,
+            coincidences: part.header.coincidences,
+        });
+        BaseStats { file_bytes: self.base.file.bytes.len() as u64, parts: parts.collect() }
+    }
+}

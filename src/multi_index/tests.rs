@@ -1,0 +1,206 @@
+//! Compares with brute force.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::kernel::{Kernel, Run, Span};
+use super::writer::{BaseWriter, parts, write_part};
+use super::*;
+use crate::access::InMemory;
+use crate::execution::Stop;
+use crate::format::{self, IndexKind};
+use crate::set_sum;
+use crate::simd::by_level;
+use crate::table::WriteError;
+
+fn sound<T>(written: Result<T, WriteError>) -> T {
+    written.unwrap_or_else(|error| match error {
+        WriteError::Io(error) => panic!("{error}"),
+        WriteError::Other(error) => panic!("{error}"),
+    })
+}
+
+/// The files of a segment of a sorted set, in memory.
+pub(crate) fn built<F: Fingerprint>(set: &[F], part_count: u16) -> (InMemory, SegmentEntry) {
+    let files = InMemory::default();
+    let sum = set.iter().fold(0u128, |sum, &one| sum.wrapping_add(set_sum::term_of(one)));
+    let count = set.len() as u64;
+    let mut bytes = Vec::new();
+    let mut base = sound(BaseWriter::new((count, sum, part_count), &mut bytes));
+    sound(base.push(set));
+    let mut tables = vec![sound(base.finish())];
+    files.insert(format::base_name(1), bytes);
+    for part in parts(F::BITS, part_count, count) {
+        let part = super::writer::PartOptions { base_crc: tables[0].header_crc, ..part };
+        let entries = set.iter().enumerate().map(|(row, &one)| part.entry(row as u32, one));
+        let mut entries: Vec<u64> = entries.collect();
+        entries.sort_unstable();
+        let mut bytes = Vec::new();
+        tables.push(sound(write_part::<F>(&part, &mut &entries[..], &mut bytes)));
+        files.insert(format::part_name(1, part.number.into()), bytes);
+    }
+    (
+        files,
+        SegmentEntry { number: 1, count, set_sum: sum, index: IndexKind::Parts, tables, ids: None },
+    )
+}
+
+/// A fingerprint that begins with some of `bits` bits of a random one, and agrees with others in the rest.
+fn fingerprint<F: Fingerprint>(seed: u64, spread: u32) -> F {
+    let mut bytes = F::Bytes::default();
+    for (at, byte) in bytes.as_mut().iter_mut().enumerate() {
+        let random = set_sum::term((seed << 8) | (at as u64 / 8)) as u64;
+        *byte = random.to_be_bytes()[at % 8];
+        let mask = set_sum::term(at as u64) as u64 % 8;
+        if mask >= u64::from(spread) {
+            *byte &= 0x11;
+        }
+    }
+    F::from_be_bytes(bytes)
+}
+
+/// All within a distance.
+struct Within {
+    most: u32,
+    found: BTreeMap<u32, u32>,
+}
+
+impl Widening for Within {
+    fn bound(&self) -> u32 {
+        self.most
+    }
+
+    fn take(&mut self, Near { row, distance }: Near) {
+        if distance <= self.most {
+            self.found.insert(row, distance);
+        }
+    }
+}
+
+/// The nearest one.
+struct Nearest {
+    least: u32,
+    row: Option<u32>,
+}
+
+impl Widening for Nearest {
+    fn bound(&self) -> u32 {
+        self.least.saturating_sub(1)
+    }
+
+    fn take(&mut self, Near { row, distance }: Near) {
+        if distance < self.least {
+            (self.least, self.row) = (distance, Some(row));
+        }
+    }
+}
+
+fn check<F: Fingerprint>(seed: u64, count: u64, spread: u32, part_count: u16, radii: &[u32]) {
+    let mut set: Vec<F> = (0..count).map(|at| fingerprint(seed ^ at << 20, spread)).collect();
+    // Some near others.
+    for at in 0..set.len() / 3 {
+        let mut bytes = set[at].to_be_bytes();
+        let flips = set_sum::term(seed ^ at as u64) as u64;
+        for flip in 0..flips % 9 {
+            let bit = (flips >> (flip * 6)) as usize % F::BITS as usize;
+            bytes.as_mut()[bit / 8] ^= 1 << (bit % 8);
+        }
+        set.push(F::from_be_bytes(bytes));
+    }
+    set.sort_unstable();
+    set.dedup();
+    let (files, entry) = built(&set, part_count);
+    let mut index = MultiIndex::<F>::open(&files, &entry).unwrap();
+    let mut probing = Probing::default();
+    let queries = set.iter().step_by(set.len() / 5 + 1).copied();
+    for query in queries.chain([fingerprint(seed + 1, 8), F::default()]) {
+        for &k in radii {
+            let near = |&(_, fingerprint): &(usize, &F)| fingerprint.distance(query) <= k;
+            let expected = set.iter().enumerate().filter(near);
+            let expected: Vec<Near> = expected
+                .map(|(row, one)| Near { row: row as u32, distance: one.distance(query) })
+                .collect();
+            for level in Level::all() {
+                index.level = level;
+                for scans in [false, true] {
+                    let mut found = Vec::new();
+                    let mut take = |near| {
+                        found.push(near);
+                        true
+                    };
+                    let stop = Stop::default();
+                    match scans {
+                        false => probing.search(&index, (query, k), &stop, &mut take).unwrap(),
+                        true => probing.scan(&index, (query, k), &stop, &mut take).unwrap(),
+                    }
+                    found.sort_unstable_by_key(|near| near.row);
+                    found.dedup();
+                    assert_eq!(found, expected, "{k} {level:?} {scans}");
+                }
+            }
+            let mut taker = Within { most: k, found: BTreeMap::new() };
+            probing.widen(&index, query, &Stop::default(), &mut taker).unwrap();
+            assert_eq!(taker.found.len(), expected.len());
+            // What is wanted shrinks to the nearest.
+            let mut taker = Nearest { least: k + 1, row: None };
+            probing.widen(&index, query, &Stop::default(), &mut taker).unwrap();
+            let nearest = expected.iter().map(|near| near.distance).min();
+            assert_eq!(taker.row.map(|row| set[row as usize].distance(query)), nearest);
+        }
+        let row = index.base().find(query).unwrap();
+        assert_eq!(row as usize, set.partition_point(|&one| one < query));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn searches_find_what_brute_force_finds(
+        seed in any::<u64>(), count in 0u64..3000, spread in 0u32..9, parts in 0u16..12,
+        k in 0u32..48,
+    ) {
+        let radii = [0, 1, 3, k];
+        check::<u64>(seed, count, spread, parts.min(10), &radii);
+        check::<u128>(seed, count, spread, parts, &radii);
+        check::<[u64; 4]>(seed, count, spread, parts, &radii);
+        check::<u32>(seed, count, spread, parts.min(5), &radii);
+    }
+}
+
+#[test]
+fn radii_up_to_the_width_are_exact() {
+    check::<u128>(7, 500, 8, 6, &[64, 127, 128]);
+    check::<[u64; 4]>(7, 500, 8, 11, &[100, 255, 256]);
+}
+
+/// Bits that are mostly ones, mostly zeros, or neither.
+fn marks_of(seed: u64) -> Vec<[u8; 8]> {
+    let random = |at: u64| set_sum::term(seed << 16 | at) as u64;
+    let word = |at: u64| match (seed + at) % 3 {
+        0 => random(at) | random(at + 100) | random(at + 200),
+        1 => random(at) & random(at + 100),
+        _ => u64::MAX,
+    };
+    (0..8).map(|at| word(at).to_le_bytes()).collect()
+}
+
+#[test]
+fn whatever_the_marks_say_rows_are_those_of_their_group() {
+    for seed in 0..20_000u64 {
+        let random = set_sum::term(!seed) as u64;
+        let (marks, rows) = (marks_of(seed), random as usize % 300);
+        let from = (random >> 16) as usize % (512 - 64 - rows);
+        let span = Span { first: 7, from, to: from + rows + 64 };
+        let wanted = set_sum::term(random) as u64;
+        let found = Level::all().map(|level| {
+            let mut runs = Vec::new();
+            let sound = by_level!(level, kernel => kernel.find(&marks, span, wanted, &mut runs));
+            let end = |run: &Run| run.first as usize + run.length as usize;
+            assert!(runs.iter().all(|run| run.first >= 7 && end(run) <= 7 + rows), "{seed}");
+            (sound, runs)
+        });
+        let found: Vec<_> = found.collect();
+        assert!(found.windows(2).all(|pair| pair[0] == pair[1]), "{seed}");
+    }
+}

@@ -1,0 +1,179 @@
+//! How many bits may differ in each part, so that together the part tables find everything within k, with the least
+//! predicted work.
+//!
+//! The general pigeonhole: take thresholds of the parts such that the sum of (threshold + 1), over the parts that are
+//! used, is k + 1. If each of these parts of two fingerprints differed in more bits than its threshold says, the
+//! fingerprints would differ in at least k + 1. So whatever is within k is within the threshold of some part.
+
+use super::writer;
+use crate::format::{BaseHeader, GROUP_BITS, PartHeader};
+
+/// To look at the marks of a group, at one row that is found there, and at a byte of the base in a scan, in nanoseconds.
+///
+/// Fitted to searches with k = 31 of 10^7 uniform fingerprints of 256 bits in 10, 11 and 12 parts.
+const GROUP_NS: f64 = 45.0;
+const ROW_NS: f64 = 33.0;
+const SCAN_BYTE_NS: f64 = 0.06;
+
+/// One step on the way to a greater radius: the threshold of a part grows by one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Step {
+    pub(super) part: usize,
+    /// The threshold of the part from now on.
+    pub(super) threshold: u32,
+    /// What all steps so far take, in nanoseconds.
+    pub(super) total_ns: f64,
+}
+
+/// The steps of a segment: after the first k + 1 of them all within k is found.
+///
+/// Each takes the part where it adds the least work. What a threshold adds grows with it, so the sum is the least one as
+/// well.
+pub(super) struct Steps {
+    steps: Vec<Step>,
+    scan_ns: f64,
+}
+
+impl Steps {
+    /// For parts with these headers, of fingerprints of so many bits; up to the step that costs more than a scan.
+    pub(super) fn new(parts: &[&PartHeader], bits: u32, count: u64) -> Self {
+        let scan_ns = SCAN_BYTE_NS * count as f64 * f64::from(bits / 8);
+        let works: Vec<PartWork> = parts.iter().map(|part| PartWork::new(part)).collect();
+        let mut next: Vec<u32> = vec![0; parts.len()];
+        let (mut steps, mut total_ns) = (Vec::new(), 0.0);
+        while steps.len() <= bits as usize && total_ns <= scan_ns {
+            let added = works.iter().zip(&next).map(|(work, &threshold)| work.added_ns(threshold));
+            let least = added.enumerate().min_by(|(_, one), (_, other)| one.total_cmp(other));
+            let Some((part, added)) = least else { break };
+            total_ns += added;
+            steps.push(Step { part, threshold: next[part], total_ns });
+            next[part] += 1;
+        }
+        Self { steps, scan_ns }
+    }
+
+    /// The steps that find all within `k`; `None` if a scan of the base takes less time.
+    pub(super) fn within(&self, k: u32) -> Option<&[Step]> {
+        let steps = self.steps.get(..=k as usize)?;
+        steps.last().filter(|last| last.total_ns <= self.scan_ns).map(|_| steps)
+    }
+
+    /// The predicted time of a search within `k`, in nanoseconds.
+    pub(super) fn search_ns(&self, k: u32) -> f64 {
+        let last = self.within(k).and_then(<[Step]>::last);
+        last.map_or(self.scan_ns, |last| last.total_ns)
+    }
+}
+
+/// Fingerprints up to which none but the base is written: to scan it takes some microseconds.
+const SMALL: u64 = 1 << 12;
+
+/// The number of parts with which a search within `k` of so many uniform fingerprints takes the least time; of those that
+/// take hardly longer, the least number, which takes the least space.
+pub(crate) fn plan(bits: u32, count: u64, k: u32) -> u16 {
+    if count <= SMALL {
+        return 0;
+    }
+    let most = bits / GROUP_BITS;
+    let predicted = (1..=most as u16).map(|parts| (parts, predict(bits, parts, count, k)));
+    let predicted: Vec<_> = predicted.collect();
+    let best = predicted.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
+    let enough = predicted.iter().find(|(_, time)| *time <= best * 1.05);
+    enough.map_or(0, |&(parts, _)| parts)
+}
+
+/// Bytes of the files of so many fingerprints with so many parts.
+pub(crate) fn file_bytes(bits: u32, parts: u16, count: u64) -> u64 {
+    let base = BaseHeader {
+        header_bytes: BaseHeader::HEADER_BYTES,
+        fingerprint_bits: bits as u16,
+        part_count: parts,
+        count,
+        set_sum: 0,
+    };
+    let parts = headers(bits, parts, count).map(|part| part.geometry().body.file_bytes());
+    base.body().file_bytes() + parts.sum::<u64>()
+}
+
+/// The predicted time of a search within `k` of so many uniform fingerprints in so many parts, in nanoseconds.
+pub(crate) fn predict(bits: u32, parts: u16, count: u64, k: u32) -> f64 {
+    let headers: Vec<_> = headers(bits, parts, count).collect();
+    Steps::new(&headers.iter().collect::<Vec<_>>(), bits, count).search_ns(k)
+}
+
+/// The headers of the part tables of uniform fingerprints.
+pub(super) fn headers(bits: u32, parts: u16, count: u64) -> impl Iterator<Item = PartHeader> {
+    writer::parts(bits, parts, count).map(move |part| PartHeader {
+        header_bytes: PartHeader::HEADER_BYTES,
+        fingerprint_bits: bits as u16,
+        number: part.number,
+        start_bit: part.start_bit,
+        part_bits: part.part_bits,
+        key_bits: part.key_bits() as u8,
+        count,
+        coincidences: 0,
+        base_crc: 0,
+    })
+}
+
+/// Groups and rows that a search looks at in a part with this threshold.
+pub(super) fn work(part: &PartHeader, threshold: u32) -> (f64, f64) {
+    let work = PartWork::new(part);
+    (ball(work.group_bits, threshold), work.rows * ball(work.key_bits, threshold))
+}
+
+/// What a part asks for.
+struct PartWork {
+    key_bits: u32,
+    group_bits: u32,
+    /// Rows that have the key of a query, on average over the queries.
+    rows: f64,
+}
+
+impl PartWork {
+    fn new(part: &PartHeader) -> Self {
+        let key_bits = u32::from(part.key_bits);
+        let count = part.count.max(1) as f64;
+        // Queries that are like what is stored meet the keys that many have.
+        let like_stored = part.coincidences as f64 / count;
+        let uniform = part.count as f64 / (1u64 << key_bits) as f64;
+        Self { key_bits, group_bits: key_bits - GROUP_BITS, rows: like_stored.max(uniform) }
+    }
+
+    /// The time that a threshold adds to that of one less.
+    fn added_ns(&self, threshold: u32) -> f64 {
+        let before = |ball: fn(u32, u32) -> f64, bits| {
+            threshold.checked_sub(1).map_or(0.0, |threshold| ball(bits, threshold))
+        };
+        let groups = ball(self.group_bits, threshold) - before(ball, self.group_bits);
+        let keys = ball(self.key_bits, threshold) - before(ball, self.key_bits);
+        GROUP_NS * groups + ROW_NS * self.rows * keys
+    }
+}
+
+/// Number of ways to flip up to `flips` of so many bits.
+fn ball(bits: u32, flips: u32) -> f64 {
+    let (mut ways, mut sum) = (1.0, 1.0);
+    for flipped in 0..flips.min(bits) {
+        ways *= f64::from(bits - flipped) / f64::from(flipped + 1);
+        sum += ways;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn balls_have_as_many_keys_as_there_are_ways_to_flip() {
+        for (bits, flips) in [(0, 0), (0, 4), (5, 2), (17, 2), (23, 3), (6, 6), (6, 9)] {
+            let mut ways = 0.0;
+            crate::flips::up_to(bits, flips, |_| {
+                ways += 1.0;
+                true
+            });
+            assert!((ball(bits, flips) - ways).abs() < 1e-6, "{bits} {flips}");
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Checks every byte of an index.
+
+use rayon::prelude::*;
+
+use super::MultiIndex;
+use super::base::BodyFile;
+use super::kernel::Run;
+use super::part::PartTable;
+use crate::error::{Corruption, Result};
+use crate::fingerprint::Fingerprint;
+use crate::format::GROUP_KEYS;
+use crate::set_sum;
+
+/// Rows, or groups of keys, that one task checks.
+const TASK: u64 = 1 << 14;
+
+impl BodyFile {
+    /// Checks the CRCs of all chunks; the first of the errors is that of the first chunk.
+    fn verify_chunks(&self) -> Result<()> {
+        let chunks = (0..self.chunks.count()).into_par_iter();
+        let check = |chunk| self.chunks.check_chunk(&self.bytes, chunk);
+        let checked: Vec<_> = chunks.map(check).collect();
+        let checked: std::result::Result<(), _> = checked.into_iter().collect();
+        checked.map_err(|bad| self.chunk_error(bad))
+    }
+}
+
+impl<F: Fingerprint> MultiIndex<F> {
+    /// Checks all that opening the files did not: every chunk, that the rows ascend and have the set sum, and that each
+    /// part table has every row once, under its key.
+    pub(crate) fn verify(&self, done: &(dyn Fn(u64) -> Result<()> + Sync)) -> Result<()> {
+        self.verify_base(done)?;
+        self.parts.iter().try_for_each(|part| self.verify_part(part, done))
+    }
+
+    fn verify_base(&self, done: &(dyn Fn(u64) -> Result<()> + Sync)) -> Result<()> {
+        let base = &self.base;
+        base.file.verify_chunks()?;
+        let count = base.count();
+        let check = |task: u64| {
+            let (start, end) = (task * TASK, count.min((task + 1) * TASK));
+            let mut last = start.checked_sub(1).map(|before| base.row(before)).transpose()?;
+            let mut sum = 0u128;
+            for row in start..end {
+                let fingerprint = base.row(row)?;
+                if last.is_some_and(|last| last >= fingerprint) {
+                    return Err(base.file.error(base.place(row), Corruption::BaseOrder { row }));
+                }
+                last = Some(fingerprint);
+                sum = sum.wrapping_add(set_sum::term_of(fingerprint));
+            }
+            done(end - start)?;
+            Ok(sum)
+        };
+        let tasks = (0..count.div_ceil(TASK)).into_par_iter().map(check);
+        let sums = tasks.collect::<Vec<_>>().into_iter().collect::<Result<Vec<u128>>>()?;
+        if sums.into_iter().fold(0, u128::wrapping_add) != base.header().set_sum {
+            return Err(base.file.error(0, Corruption::BaseSetSum));
+        }
+        Ok(())
+    }
+
+    fn verify_part(
+        &self,
+        part: &PartTable,
+        done: &(dyn Fn(u64) -> Result<()> + Sync),
+    ) -> Result<()> {
+        part.file.verify_chunks()?;
+        let groups = 1u64 << part.group_bits();
+        let check = |task: u64| {
+            let (start, end) = (task * TASK, groups.min((task + 1) * TASK));
+            let (mut runs, mut rows, mut pairs) = (Vec::new(), Vec::new(), 0u64);
+            for group in start..end {
+                let span = part.span(group as usize)?;
+                pairs = pairs.saturating_add(self.verify_group(part, group, &mut runs, &mut rows)?);
+                done((span.to - span.from) as u64 - GROUP_KEYS)?;
+            }
+            Ok(pairs)
+        };
+        let tasks = (0..groups.div_ceil(TASK)).into_par_iter().map(check);
+        let pairs = tasks.collect::<Vec<_>>().into_iter().collect::<Result<Vec<u64>>>()?;
+        let computed = pairs.into_iter().fold(0, u64::saturating_add);
+        let found = part.header.coincidences;
+        if found != computed {
+            return Err(part.file.error(0, Corruption::PartCoincidences { found, computed }));
+        }
+        part.verify_padding()
+    }
+
+    /// Checks the rows of a group; gives its coincidences.
+    fn verify_group(
+        &self,
+        part: &PartTable,
+        group: u64,
+        runs: &mut Vec<Run>,
+        rows: &mut Vec<u32>,
+    ) -> Result<u64> {
+        let span = part.span(group as usize)?;
+        if !part.is_sound(span) {
+            return Err(part.group_error(group as usize));
+        }
+        let (mut place, mut pairs) = (span.first, 0u64);
+        for key in 0..GROUP_KEYS {
+            runs.clear();
+            rows.clear();
+            if !part.find(self.level, span, 1 << key, runs) {
+                return Err(part.group_error(group as usize));
+            }
+            let Some(&run) = runs.first() else { continue };
+            part.rows(run, rows)?;
+            for (at, &row) in rows.iter().enumerate() {
+                let is_under = part.key(self.base.row(row.into())?) == group * GROUP_KEYS + key;
+                let ascends = at == 0 || rows[at - 1] < row;
+                if !is_under || !ascends {
+                    let place = (place + at) as u64;
+                    return Err(part.file.error(0, Corruption::PartOrder { place }));
+                }
+            }
+            let length = u64::from(run.length);
+            pairs = pairs.saturating_add(length.saturating_mul(length - 1));
+            place += run.length as usize;
+        }
+        Ok(pairs)
+    }
+}
+
+impl PartTable {
+    /// Checks that what fills the last words is zero.
+    fn verify_padding(&self) -> Result<()> {
+        let (count, keys) = (self.header.count as usize, 1usize << self.header.key_bits);
+        let used = [
+            (&self.geometry.starts, keys / GROUP_KEYS as usize * 32),
+            (&self.geometry.marks, count + keys),
+            (&self.geometry.rows, count * self.geometry.row_bits as usize),
+        ];
+        for (piece, bits) in used {
+            let bytes = &self.file.bytes[piece.clone()];
+            let first = bytes.get(bits / 8).map_or(0, |byte| byte >> (bits % 8));
+            let rest = bytes.get(bits / 8 + 1..).unwrap_or_default();
+            if first != 0 || rest.iter().any(|&byte| byte != 0) {
+                return Err(self.file.error(piece.start + bits / 8, Corruption::PartPadding));
+            }
+        }
+        Ok(())
+    }
+}

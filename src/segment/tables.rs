@@ -1,0 +1,82 @@
+//! The tables of a segment.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::access::ReadFiles;
+use crate::costs::SearchCosts;
+use crate::design::Design;
+use crate::error::Result;
+use crate::fingerprint::{Fingerprint, key_of};
+use crate::format::SegmentEntry;
+use crate::plan::{self, Touched};
+use crate::table::Table;
+use crate::thresholds::shared::Solved;
+use crate::thresholds::solver::Thresholds;
+
+/// The open tables of a segment. Any number of threads may use them.
+pub(crate) struct Tables {
+    design: Design,
+    /// There is at least one.
+    tables: Vec<Table>,
+    count: u64,
+    solved: Arc<Solved>,
+    /// For each radius what a search touches on average, once it was asked for.
+    touched: Vec<OnceLock<Touched>>,
+}
+
+impl Tables {
+    /// Opens the tables of `entry`.
+    pub(super) fn open(files: &dyn ReadFiles, entry: &SegmentEntry) -> Result<Self> {
+        let tables = (0..entry.tables.len())
+            .map(|number| Table::open(files, entry, number))
+            .collect::<Result<Vec<_>>>()?;
+        let tops = tables.iter().map(|table| table.header().top.clone()).collect();
+        let design = Design::from_tops(tops)?;
+        Ok(Self {
+            solved: Solved::of(&design, tables[0].block_count()),
+            design,
+            tables,
+            count: entry.count,
+            touched: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
+        })
+    }
+
+    /// The design.
+    pub(crate) fn design(&self) -> &Design {
+        &self.design
+    }
+
+    /// The tables; there is at least one.
+    pub(crate) fn all(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// The table in the order of the fingerprints.
+    pub(crate) fn identity(&self) -> &Table {
+        // The manifest rule [SEG-2] gives every segment a table.
+        &self.tables[0]
+    }
+
+    /// Where the identity table holds a fingerprint: number of the block, and number in it.
+    pub(super) fn place<F: Fingerprint>(&self, fingerprint: F) -> Result<Option<(u64, u64)>> {
+        self.identity().position(key_of(fingerprint))
+    }
+
+    /// How many bits may differ in the top of each table for a search within `k`; `None` where a
+    /// scan of the identity table is less work.
+    pub(crate) fn thresholds(&self, k: u32) -> Option<&Thresholds> {
+        self.solved.thresholds(k)
+    }
+
+    /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of
+    /// one thread.
+    pub(crate) fn search_ns(&self, k: u32, costs: &SearchCosts) -> f64 {
+        let predict = || {
+            let table = self.identity();
+            let (codec, geometry) = (table.header().codec, table.geometry());
+            plan::search_touches(&self.design, self.count, codec, geometry, k, self.thresholds(k))
+        };
+        let touched = self.touched.get(k as usize).map(|touched| touched.get_or_init(predict));
+        touched.map_or(f64::INFINITY, |touched| touched.warm_ns(costs))
+    }
+}

@@ -1,0 +1,78 @@
+//! What is told of a segment that has a base and part tables.
+
+use fpstore::{BaseStats, PartStats, SegmentStats};
+use serde::Serialize;
+
+use super::living;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::report::per_fingerprint;
+use crate::units::plural;
+
+/// In JSON.
+#[derive(Serialize)]
+pub(super) struct PartsReport {
+    base: BaseReport,
+    parts: Vec<PartReport>,
+}
+
+#[derive(Serialize)]
+struct BaseReport {
+    file_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct PartReport {
+    start_bit: u32,
+    bits: u32,
+    key_bits: u32,
+    coincidences: u64,
+    file_bytes: u64,
+}
+
+impl PartsReport {
+    pub(super) fn new(base: &BaseStats) -> Self {
+        let report = |part: &PartStats| PartReport {
+            start_bit: part.start_bit,
+            bits: part.bits,
+            key_bits: part.key_bits,
+            coincidences: part.coincidences,
+            file_bytes: part.file_bytes,
+        };
+        let parts = base.parts.iter().map(report).collect();
+        Self { base: BaseReport { file_bytes: base.file_bytes }, parts }
+    }
+}
+
+/// Prints a segment.
+pub(super) fn print(
+    output: &mut Output,
+    segment: &SegmentStats,
+    base: &BaseStats,
+) -> Result<(), Failure> {
+    output.line(&format!(
+        "segment {}: {} fingerprints in a base and {}{}",
+        segment.number,
+        segment.count,
+        plural(base.parts.len() as u64, "part table"),
+        living::of_segment(segment),
+    ))?;
+    let each = |bytes: u64| {
+        let bits = per_fingerprint(8.0 * bytes as f64, segment.count);
+        let bits = bits.map_or(String::new(), |bits| format!(", {bits:.2} bits per fingerprint"));
+        format!("{bytes} bytes{bits}")
+    };
+    output.line(&format!("  base: {}", each(base.file_bytes)))?;
+    for (number, part) in base.parts.iter().enumerate() {
+        output.line(&format!("  part {}: {}", number + 1, each(part.file_bytes)))?;
+        let last = part.start_bit + part.bits - 1;
+        let found = format!("found by {} of them", part.key_bits);
+        for (name, value) in [
+            ("bits", format!("{} to {last}, {found}", part.start_bit)),
+            ("coincidences", part.coincidences.to_string()),
+        ] {
+            output.line(&format!("    {name:<13}{value}"))?;
+        }
+    }
+    Ok(())
+}

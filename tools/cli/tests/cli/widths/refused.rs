@@ -1,0 +1,120 @@
+//! What is refused, and in what words.
+
+use super::{base64, digits, holds, list, pack, set};
+use crate::{Scratch, writers};
+
+#[test]
+fn options_that_do_not_go_together_are_refused() {
+    let scratch = Scratch::new();
+    pack(&scratch, "store", &set(1, 128, 10), "");
+    scratch.write("in", list(&set(1, 128, 10)));
+    for line in [
+        "query store 1 --nearest 2 --limit 3",
+        "query store 1 --nearest 2 --any",
+        "query store 1 --any --limit 2",
+        "query store --from in --nearest 2 --plan probe",
+        "query store 1 --nearest x",
+        "query store 1 --any --output count",
+        "query store --from in --plan probe",
+        "query store 1 -k 129",
+        "query store 1 --fingerprints u64",
+        "dump store --fingerprints i64",
+        "dump store --output u32le",
+        "pack in -o other --bits 48",
+        "pack in -o other --bits 128 --design halves",
+        "pack in -o other --bits 128 --block-bytes 512",
+        "pack in -o other --bits 128 --parts 22",
+        "pack in -o other --bits 128 -k 129",
+        "pack in -o other --bits 128 --format dec",
+        "pack in -o other --bits 128 --format u32le",
+    ] {
+        scratch.run(line).fails_naming(&["fpstore: "]);
+        assert!(!scratch.path("other").exists(), "{line}");
+    }
+}
+
+#[test]
+fn another_width_is_an_error_that_names_file_place_and_remedy() {
+    let scratch = Scratch::new();
+    let (narrow, wide) = (set(1, 64, 10), set(2, 256, 10));
+    pack(&scratch, "narrow", &narrow, "");
+    pack(&scratch, "wide", &wide, "");
+    scratch.write("narrow.txt", list(&narrow));
+    scratch.write("wide.txt", list(&wide));
+    let other = "fingerprints of 256 bits, where 64 are wanted; give others, or `pack --bits 256` to \
+                 make a store of these";
+    scratch
+        .run("query narrow --from wide.txt")
+        .fails_with(&format!("wide.txt: line 1, column 1: {other}"));
+    scratch
+        .run_with("pack - -o store", list(&wide).as_bytes())
+        .fails_with(&format!("standard input: line 1, column 1: {other}"));
+    scratch.write("wide.npy", writers::npy(&wide.concat(), &[10, 32]));
+    scratch
+        .run("query narrow --from wide.npy")
+        .fails_with(&format!("wide.npy: its header: {other}"));
+    let csv: String = wide.iter().map(|one| digits(one) + ",\n").collect();
+    scratch.write("wide.csv", format!("hash,n\n{csv}"));
+    scratch
+        .run("query narrow --from wide.csv --fingerprint-column hash")
+        .fails_with(&format!("wide.csv: column \"hash\": {other}"));
+    // Inputs of two widths, in either order, and stores.
+    scratch.run("pack narrow.txt wide.txt -o store").fails_naming(&["narrow.txt", "line 1"]);
+    scratch.run("pack wide.npy narrow.txt -o store").fails_naming(&["narrow.txt", "line 1"]);
+    scratch.run("pack narrow wide -o store").fails_naming(&["wide", "256", "64"]);
+    scratch.run("pack wide.txt --append narrow").fails_naming(&["wide.txt", "256", "64"]);
+    assert!(!scratch.path("store").exists());
+    // A digit that is none, one too few, and one too many.
+    let mut text = list(&wide);
+    text.replace_range(65 + 3..65 + 4, "g");
+    scratch.write("in", &text);
+    scratch
+        .run("pack in -o store --bits 256 --format hex")
+        .fails_naming(&["in: line 2, column 4: 'g' is no hexadecimal digit"]);
+    scratch.write("in", format!("{}{}", list(&wide).repeat(2000), &digits(&wide[0])[1..]));
+    scratch.run("pack in -o store --bits 256").fails_with(
+        "in: line 20001, column 1: 63 digits, after fingerprints of 64 hexadecimal digits; correct \
+         it, or give --format hex or --format dec if all of them are that",
+    );
+    scratch.run(&format!("query wide {}0", digits(&wide[0]))).fails_with(
+        "argument 1, character 1: more than 64 hexadecimal digits; correct it, or give --format dec \
+         if it is decimal",
+    );
+    scratch
+        .run(&format!("query narrow {}", digits(&wide[0])))
+        .fails_naming(&["argument 1, character 1: 64 hexadecimal digits, which are 256 bits"]);
+    scratch.write("in.jsonl", "{\"fingerprint\":12}\n");
+    scratch.run("pack in.jsonl -o store --bits 256").fails_naming(&[
+        "in.jsonl: line 1, column \"fingerprint\": 12 is no fingerprint, which is a string",
+    ]);
+    scratch.write("in.csv", format!("fingerprint\n{}\n", base64(&wide[0][..31].to_vec(), true)));
+    scratch.run("pack in.csv -o store --bits 256 --digits base64").fails_naming(&[
+        "in.csv: line 2",
+        "31 bytes in base64, where a fingerprint of 256 bits has 32",
+    ]);
+}
+
+#[test]
+fn commands_of_64_bits_say_what_there_is_for_others() {
+    let scratch = Scratch::new();
+    let wide = set(3, 256, 10);
+    pack(&scratch, "wide", &wide, "");
+    scratch.write("in", list(&wide));
+    for command in ["dedup --pairs in", "insert", "delete", "flush", "merge", "repair"] {
+        let line = match command {
+            "insert" => "insert wide in".to_string(),
+            "delete" => format!("delete wide {}", digits(&wide[0])),
+            "repair" => "repair wide to".to_string(),
+            "dedup --pairs in" => "dedup wide --pairs in".to_string(),
+            _ => format!("{command} wide"),
+        };
+        scratch.run(&line).fails_naming(&[
+            "wide: has fingerprints of 256 bits",
+            &format!("{} works with 64 only", command.trim_end_matches(" in")),
+            "query, join, dedup, dump, stat, verify and backup work with all",
+        ]);
+    }
+    holds(&scratch, "wide", &wide, "after all of them");
+    scratch.run("backup wide copy -q").succeeds();
+    holds(&scratch, "copy", &wide, "a backup");
+}
