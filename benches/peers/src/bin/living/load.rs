@@ -111,7 +111,7 @@ fn load(name: &str, options: &Options) -> Result<()> {
             );
         }
         let packed = directory.path().join("packed");
-        let design = stats.segments.last().map(|segment| segment.design.clone());
+        let design = stats.segments.last().and_then(|segment| segment.design.clone());
         let block_bytes =
             common.block_bytes.or(stats.segments.last().map(|s| s.tables[0].block_bytes));
         let mut packer = Packer::new();

@@ -69,8 +69,9 @@ pub fn run(common: &Common) -> Result<()> {
     println!("segments: {segments:?}");
     let pairs = (0..records).map(|id| (set.fingerprint(id), id));
     let mut packer = Packer::new();
-    if let Some(segment) = stats.segments.iter().max_by_key(|segment| segment.count) {
-        packer = packer.design(segment.design.clone()).block_bytes(segment.tables[0].block_bytes);
+    let largest = stats.segments.iter().max_by_key(|segment| segment.count);
+    if let Some((design, segment)) = largest.and_then(|at| Some((at.design.clone()?, at))) {
+        packer = packer.design(design).block_bytes(segment.tables[0].block_bytes);
     }
     packer.pack_with_ids(directory.path().join("packed"), pairs)?;
     let packed = fpstore::Store::open(directory.path().join("packed"))?.snapshot();
