@@ -16,6 +16,7 @@ pub mod completions;
 mod create;
 mod dedup;
 mod delete;
+pub mod documents;
 mod dump;
 pub mod failure;
 mod feed;

@@ -44,18 +44,23 @@ pub use args::InputArgs;
 #[cfg(feature = "parquet")]
 pub use batch::integer;
 pub use detect::is_text;
+pub(crate) use detect::skip_bom;
 pub use error::InputError;
+pub(crate) use error::{At, ColumnProblem, Origin, Problem, RecordProblem};
+pub(crate) use format::{Container, Hint};
+#[cfg(feature = "parquet")]
+pub(crate) use guard::guarded;
 pub use reader::{IdKind, IdWish};
 pub use records::{Id, Record, Records};
 pub use skipped::Skipped;
+pub use stream::Codec;
+pub(crate) use stream::{Counter, Stream};
 
 use crate::output::hex;
 use delimited::{DelimitedReader, Separator};
-use detect::{Known, Layout, Verdict, judge, layout, skip_bom};
-use error::{Origin, Problem};
-use format::{Container, Hint};
+use detect::{Known, Layout, Verdict, judge, layout};
 use reader::{Reader, Sink};
-use stream::{Codec, Counter, MAGIC_BYTES, Stream};
+use stream::MAGIC_BYTES;
 use text::Place;
 use token::Format;
 
@@ -370,6 +375,7 @@ fn decompressed(stream: Stream, codec: Codec) -> Result<Stream, Problem> {
 pub struct ParquetColumns {
     origin: Origin,
     table: parquet::Table,
+    names: Vec<String>,
 }
 
 #[cfg(feature = "parquet")]
@@ -377,12 +383,19 @@ impl ParquetColumns {
     /// Reads the footer, and those of these columns that are there. A page may take so much memory.
     pub fn open(path: &Path, file: File, names: &[&str], memory: u64) -> Result<Self, InputError> {
         let origin = Origin::File(path.to_path_buf());
+        let mut all = Vec::new();
         let table = parquet::Table::open(file, memory, |schema| {
+            all.extend(schema.fields().iter().map(|field| field.name().clone()));
             let places = names.iter().filter_map(|name| schema.index_of(name).ok());
             Ok(places.collect())
         });
         let table = table.map_err(|problem| origin.error(problem))?;
-        Ok(Self { origin, table })
+        Ok(Self { origin, table, names: all })
+    }
+
+    /// The names of all columns of the file.
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// The columns that are there, in the order of the file.

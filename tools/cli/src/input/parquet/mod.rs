@@ -28,8 +28,10 @@ use pages::{Groups, LEAST_NESTED_VALUES, MAX_PAGE_BYTES};
 
 /// What stands behind the footer: its length, and the mark of the format.
 const TAIL_BYTES: u64 = 8;
-/// Rows that are taken in one piece.
+/// Rows that are taken in one piece: fewer where they are so long that they come to more than the bytes, and hardly fewer than the least.
 const PIECE_ROWS: usize = 8192;
+const LEAST_ROWS: usize = 16;
+const PIECE_BYTES: u64 = 4 << 20;
 /// What a page has at most, where its column has more: usual writers end a page after 1 MiB.
 const PAGE_BYTES: u64 = 2 << 20;
 
@@ -66,11 +68,12 @@ impl Table {
             page_bytes: memory.min(MAX_PAGE_BYTES),
             nested_values: (memory / 16).max(LEAST_NESTED_VALUES),
         };
+        let rows = piece_rows(&metadata, &places);
         let build = || {
             let mask = ProjectionMask::roots(footer.parquet_schema(), places);
             let parquet = footer.parquet_schema();
             let levels = parquet_to_arrow_field_levels(parquet, mask, Some(&fields))?;
-            ParquetRecordBatchReader::try_new_with_row_groups(&levels, &groups, PIECE_ROWS, None)
+            ParquetRecordBatchReader::try_new_with_row_groups(&levels, &groups, rows, None)
         };
         let batches = or_damaged(guarded(build), 0)?;
         Ok(Self { batches, metadata, rows: 0, all_rows })
@@ -165,15 +168,29 @@ fn with_views(field: &FieldRef) -> FieldRef {
     Arc::new(Field::clone(field).with_data_type(view))
 }
 
+/// The bytes of these columns in a group of rows, each column by itself.
+fn column_bytes(group: &RowGroupMetaData, columns: &[usize]) -> impl Iterator<Item = u64> {
+    let leaves = group.columns().iter().enumerate();
+    let root = |leaf: usize| group.schema_descr().get_column_root_idx(leaf);
+    let read = leaves.filter(move |(leaf, _)| columns.contains(&root(*leaf)));
+    read.map(|(_, column)| u64::try_from(column.uncompressed_size()).unwrap_or(0))
+}
+
+/// Rows of a piece, by how long those of the longest group are.
+fn piece_rows(metadata: &ParquetMetaData, columns: &[usize]) -> usize {
+    let mean = |group: &RowGroupMetaData| {
+        let bytes = column_bytes(group, columns).fold(0, u64::saturating_add);
+        bytes / u64::try_from(group.num_rows()).unwrap_or(0).max(1)
+    };
+    let mean = metadata.row_groups().iter().map(mean).max().unwrap_or(0);
+    usize::try_from(PIECE_BYTES / mean.max(1)).unwrap_or(0).clamp(LEAST_ROWS, PIECE_ROWS)
+}
+
 /// Bytes that a reader of these columns takes: the metadata; and of each column, in the group of
 /// rows where it is most, a page of the dictionary, and a page of data, compressed and not.
 fn buffer_bytes(metadata: &ParquetMetaData, columns: &[usize]) -> u64 {
     let bytes_of = |group: &RowGroupMetaData| -> u64 {
-        let leaves = group.columns().iter().enumerate();
-        let root = |leaf: usize| group.schema_descr().get_column_root_idx(leaf);
-        let read = leaves.filter(|(leaf, _)| columns.contains(&root(*leaf)));
-        let bytes = read.map(|(_, column)| u64::try_from(column.uncompressed_size()).unwrap_or(0));
-        bytes.map(|bytes| 3 * bytes.min(PAGE_BYTES)).sum()
+        column_bytes(group, columns).map(|bytes| 3 * bytes.min(PAGE_BYTES)).sum()
     };
     let most = metadata.row_groups().iter().map(bytes_of).max().unwrap_or(0);
     most + metadata.memory_size() as u64

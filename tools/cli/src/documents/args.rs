@@ -1,0 +1,85 @@
+//! The options that say where the documents of inputs are.
+
+use clap::ValueEnum;
+
+use super::inputs::Kind;
+use super::reader::Wanted;
+
+/// The column of texts where none is named.
+const TEXT: &str = "text";
+
+/// How documents are read.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Documents")]
+pub struct DocumentArgs {
+    /// Column of the texts, in tables and JSON [default: text]
+    #[arg(long, value_name = "COLUMN")]
+    text: Option<String>,
+
+    /// Column of the ids, strings or whole numbers [default: the path of the file, and the line or row]
+    #[arg(long, value_name = "COLUMN")]
+    id: Option<String>,
+
+    /// Format of the inputs; auto goes by the name of each, then by its first bytes
+    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
+    #[arg(value_name = "auto|jsonl|csv|tsv|parquet|plain")]
+    format: FormatArg,
+
+    /// What to do about a bad record; skip tells each on standard error and goes on
+    #[arg(long, value_enum, default_value = "stop", hide_possible_values = true)]
+    #[arg(value_name = "stop|skip")]
+    on_error: OnError,
+}
+
+/// A format, or that it is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FormatArg {
+    Auto,
+    #[value(alias = "ndjson", alias = "json")]
+    Jsonl,
+    Csv,
+    Tsv,
+    Parquet,
+    #[value(alias = "text")]
+    Plain,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OnError {
+    Stop,
+    Skip,
+}
+
+impl DocumentArgs {
+    /// The columns that are read; `extra` is one that the command needs beside them.
+    pub fn wanted(&self, extra: Option<String>) -> Wanted {
+        Wanted { text: self.text.clone().unwrap_or(TEXT.into()), id: self.id.clone(), extra }
+    }
+
+    /// Whether documents have ids of their own.
+    pub fn has_ids(&self) -> bool {
+        self.id.is_some()
+    }
+
+    /// Whether bad records are left out.
+    pub fn skips(&self) -> bool {
+        self.on_error == OnError::Skip
+    }
+
+    /// Whether the user has named a column, and so means tables.
+    pub(super) fn means_tables(&self) -> bool {
+        self.text.is_some() || self.id.is_some()
+    }
+
+    /// The format, if it is given.
+    pub(super) fn kind(&self) -> Option<Kind> {
+        match self.format {
+            FormatArg::Auto => None,
+            FormatArg::Jsonl => Some(Kind::Jsonl),
+            FormatArg::Csv => Some(Kind::Csv),
+            FormatArg::Tsv => Some(Kind::Tsv),
+            FormatArg::Parquet => Some(Kind::Parquet),
+            FormatArg::Plain => Some(Kind::Plain),
+        }
+    }
+}

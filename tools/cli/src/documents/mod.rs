@@ -1,0 +1,32 @@
+//! Documents: texts with ids, as inputs hold them.
+//!
+//! An input is a file with a document in each record (JSON lines, CSV, TSV, Parquet), or a plain file that is one
+//! document; a directory stands for all files below it ([`Inputs`]). A reader ([`Documents`]) gives [`Piece`]s: some hundred
+//! KiB of whole records as they stand in the file. What is in them is looked up by whoever has the piece, on any thread, so
+//! that reading costs one thread little. A [`Copier`] writes some records of an input again, byte by byte, in its format and compression.
+//!
+//! Memory is that of the pieces. A document may have as many bytes as [`LONGEST`]; one that is longer is an error.
+
+mod args;
+mod copy;
+#[cfg(feature = "parquet")]
+mod copy_rows;
+mod delimited;
+mod inputs;
+mod json;
+mod lines;
+mod piece;
+mod reader;
+#[cfg(feature = "parquet")]
+mod rows;
+
+pub use args::DocumentArgs;
+pub use copy::Copier;
+#[cfg(feature = "parquet")]
+pub use copy_rows::copy_rows;
+pub use inputs::{Input, Inputs, Kind};
+pub use piece::{Document, Piece};
+pub use reader::{Documents, Wanted};
+
+#[cfg(test)]
+mod tests;

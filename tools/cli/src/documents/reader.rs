@@ -1,0 +1,130 @@
+//! Reads the documents of an input, piece by piece.
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+
+use super::delimited::DelimitedLines;
+use super::inputs::{Input, Kind};
+use super::lines::JsonLines;
+use super::piece::{Piece, Records, Source};
+#[cfg(feature = "parquet")]
+use super::rows::Rows;
+use crate::failure::Failure;
+use crate::input::{At, Counter, Origin, Problem, RecordProblem, Stream};
+
+/// What a record may have; the lines of a piece come to little more than [`PIECE_BYTES`] otherwise.
+pub(super) const LONGEST: usize = 1 << 29;
+/// A piece ends with the record that reaches so many bytes.
+pub(super) const PIECE_BYTES: usize = 1 << 18;
+
+/// The columns that are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// That of the texts.
+    pub text: String,
+    /// That of the ids.
+    pub id: Option<String>,
+    /// Another one.
+    pub extra: Option<String>,
+}
+
+/// Reads an input.
+pub struct Documents {
+    reader: Reader,
+    source: Arc<Source>,
+    counter: Counter,
+}
+
+enum Reader {
+    Json(JsonLines),
+    Delimited(DelimitedLines),
+    #[cfg(feature = "parquet")]
+    Rows(Box<Rows>),
+    /// `None` once it was read.
+    Plain(Option<Stream>),
+}
+
+impl Documents {
+    /// Opens an input. `memory` is what a page of Parquet may take.
+    pub fn open(input: &Arc<Input>, wanted: &Wanted, memory: u64) -> Result<Self, Failure> {
+        let origin = Origin::File(input.path.clone());
+        let file = File::open(&input.path).map_err(|error| origin.error(Problem::Open(error)))?;
+        let mut source = Source::new(input, wanted);
+        if input.kind == Kind::Parquet {
+            return Self::open_rows(file, source, memory);
+        }
+        let stream = Stream::new(file);
+        let counter = stream.counter();
+        let opened = match input.codec {
+            None => Ok(stream),
+            Some(codec) => {
+                let opened = stream.decompressed(codec);
+                opened.map_err(|error| Problem::from_io(error, counter.bytes()))
+            }
+        };
+        let stream = opened.map_err(|problem| origin.error(problem))?;
+        let reader = match input.kind {
+            Kind::Jsonl => Ok(Reader::Json(JsonLines::new(stream))),
+            Kind::Csv | Kind::Tsv => {
+                let lines = DelimitedLines::open(stream, input.kind, wanted);
+                lines.map(|(lines, header)| {
+                    source.header = Some(header);
+                    Reader::Delimited(lines)
+                })
+            }
+            Kind::Plain | Kind::Parquet => Ok(Reader::Plain(Some(stream))),
+        };
+        let reader = reader.map_err(|problem| origin.error(problem))?;
+        Ok(Self { reader, source: Arc::new(source), counter })
+    }
+
+    #[cfg(feature = "parquet")]
+    fn open_rows(file: File, mut source: Source, memory: u64) -> Result<Self, Failure> {
+        let counter = Counter::default();
+        let (rows, columns) = Rows::open(file, &source, memory, counter.clone())?;
+        source.row_columns = Some(columns);
+        Ok(Self { reader: Reader::Rows(Box::new(rows)), source: Arc::new(source), counter })
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn open_rows(_: File, source: Source, _: u64) -> Result<Self, Failure> {
+        Err(source.origin.error(Problem::NotBuilt(crate::input::Container::Parquet)).into())
+    }
+
+    /// The next piece, which has at least one record; `None` at the end. The pieces of a file are always the same.
+    pub fn next_piece(&mut self) -> Result<Option<Piece>, Failure> {
+        let records = match &mut self.reader {
+            Reader::Json(lines) => lines.next(),
+            Reader::Delimited(lines) => lines.next(),
+            #[cfg(feature = "parquet")]
+            Reader::Rows(rows) => return rows.next(&self.source),
+            Reader::Plain(stream) => match stream.take() {
+                None => Ok(None),
+                Some(stream) => whole(stream).map(|bytes| Some(Records::Plain { bytes })),
+            },
+        };
+        let records = records.map_err(|problem| self.source.origin.error(problem))?;
+        Ok(records.map(|records| Piece::new(self.source.clone(), records)))
+    }
+
+    /// The line of the names of columns, as it stands in the file; empty for formats without one.
+    pub fn header(&self) -> &[u8] {
+        self.source.header.as_ref().map_or(&[], |header| &header.line)
+    }
+
+    /// Bytes that were read so far, compressed where the input is.
+    pub fn bytes_read(&self) -> u64 {
+        self.counter.bytes()
+    }
+}
+
+fn whole(mut stream: Stream) -> Result<Vec<u8>, Problem> {
+    let mut bytes = Vec::new();
+    let read = (&mut stream).take(LONGEST as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(|error| stream.problem(error))?;
+    if bytes.len() > LONGEST {
+        return Err(Problem::Record(At::Line(1), RecordProblem::Long { limit: LONGEST }));
+    }
+    Ok(bytes)
+}
