@@ -133,6 +133,7 @@ mod multi_index;
 mod permute;
 mod plan;
 mod query;
+mod recipe;
 mod record;
 mod repair;
 mod router;
@@ -173,7 +174,8 @@ pub use snapshot::union::Match;
 pub use snapshot::{Iter, IterWithIds, LivingStats, SegmentStats, Snapshot, Stats, VerifyReport};
 pub use store::{Backup, BackupSummary};
 pub use store::{
-    OpenOptions, PackEstimate, PackSession, PackSummary, Packer, PreparedPack, Store, width_of,
+    OpenOptions, PackEstimate, PackSession, PackSummary, Packer, PreparedPack, Store, recipe_of,
+    width_of,
 };
 pub use table::{TableStats, information_bound_bits};
 pub use writer::{Durability, FullMerge, Slowing, StoreOptions, Verdict, Writer, WriterOptions};

@@ -57,6 +57,7 @@ impl Error {
             | Self::Width { .. }
             | Self::TooManyRows { .. }
             | Self::MixedIds
+            | Self::Recipes { .. }
             | Self::NotStored { .. }
             | Self::Ended
             | Self::TooManyBlocks { .. } => ErrorKind::InvalidInput,

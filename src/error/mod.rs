@@ -147,6 +147,16 @@ pub enum Error {
     },
     /// Some fingerprints of a pack came with ids and others without.
     MixedIds,
+    /// Fingerprints of different recipes would be mixed.
+    #[non_exhaustive]
+    Recipes {
+        /// Directory of the store that has the first, where that is known.
+        path: Option<PathBuf>,
+        /// The recipe of the store.
+        stored: String,
+        /// The recipe of the others.
+        other: String,
+    },
     /// A fingerprint that must be stored is not.
     #[non_exhaustive]
     NotStored {
@@ -261,6 +271,16 @@ impl fmt::Display for Error {
             Self::MixedIds => f.write_str(
                 "some fingerprints came with ids and others without; all of a pack have ids, or none",
             ),
+            Self::Recipes { path, stored, other } => {
+                if let Some(path) = path {
+                    write!(f, "{}: ", path.display())?;
+                }
+                write!(
+                    f,
+                    "fingerprints of different recipes are not to be mixed: `{stored}` here, and `{other}`; \
+                     make those of one set again by the recipe of the other"
+                )
+            }
             Self::NotStored { fingerprint } => write!(
                 f,
                 "fingerprint {fingerprint} is not stored; give pairs of the same store"

@@ -135,6 +135,10 @@ rules! {
     WindowsOfSegments = "WNS-3", "the WINDOWS section does not have the segments of the store in their order";
     /// A second LAYOUT section, or one that is no text.
     LayoutSection = "LAY-1", "a second LAYOUT section, or one that is no UTF-8";
+    /// There is more than one RECIPE section.
+    RecipeTwice = "RCP-1", "a second RECIPE section";
+    /// A RECIPE section is no line of text, or too long.
+    RecipeLine { found: u64, most: u64 } = "RCP-2", "the RECIPE section of {found} bytes is no line of 1 to {most} bytes of UTF-8";
     /// A deletions file has another length than the manifest says.
     DeletionsLength { found: u64, expected: u64 } = "DEL-1", "the deletions file has {found} bytes, the manifest says {expected}";
     /// The deletions file is not the one that the manifest means.

@@ -4,13 +4,14 @@ use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::living::{DeletionsEntry, LogSection, WindowsSection};
 use super::section::{
-    KIND_DELETIONS, KIND_ID_MAP, KIND_IDS, KIND_LAYOUT, KIND_LOG, KIND_SEGMENT, KIND_STORE,
-    KIND_WINDOWS, Section, UnknownSection, decode_section, flags_of, push_section,
+    KIND_DELETIONS, KIND_ID_MAP, KIND_IDS, KIND_LAYOUT, KIND_LOG, KIND_RECIPE, KIND_SEGMENT,
+    KIND_STORE, KIND_WINDOWS, Section, UnknownSection, decode_section, flags_of, push_section,
     push_section_with,
 };
 use super::segment_entry::{IdsEntry, SegmentEntry};
 use super::{Defect, FileKind, IdMapTag, id_map_section, manifest_header, store_section};
 use crate::error::{Corruption, Unsupported};
+use crate::recipe::{self, MAX_RECIPE_BYTES};
 
 const FILE: FileKind = FileKind {
     name: "manifest",
@@ -44,6 +45,8 @@ pub(crate) struct Manifest {
     pub(crate) windows: Option<WindowsSection>,
     /// What writers are to make of new segments.
     pub(crate) layout: Option<String>,
+    /// How the fingerprints were made, where somebody has said so.
+    pub(crate) recipe: Option<String>,
     /// Sections of unknown kind, as they are.
     pub(crate) unknown: Vec<UnknownSection>,
 }
@@ -63,6 +66,7 @@ impl Manifest {
             deletions: Vec::new(),
             windows: None,
             layout: None,
+            recipe: None,
             unknown: Vec::new(),
         }
     }
@@ -110,6 +114,10 @@ impl Manifest {
         }
         if let Some(layout) = &self.layout {
             push_section(&mut bytes, KIND_LAYOUT, layout.as_bytes());
+            sections += 1;
+        }
+        if let Some(recipe) = &self.recipe {
+            push_section(&mut bytes, KIND_RECIPE, recipe.as_bytes());
             sections += 1;
         }
         for UnknownSection { kind, flags, payload } in &self.unknown {
@@ -162,6 +170,7 @@ impl Manifest {
             section.check_tail(id_map_section::END, "ID_MAP")?;
         }
         let living = Living::decode(rest, &entries)?;
+        let recipe = decode_recipe(rest)?;
         let unknown = rest.iter().filter(|section| flags_of(section.kind).is_none());
         let unknown = unknown.map(|section| UnknownSection {
             kind: section.kind,
@@ -180,6 +189,7 @@ impl Manifest {
             deletions: living.deletions.unwrap_or_default(),
             windows: living.windows,
             layout: living.layout,
+            recipe,
             unknown: unknown.collect(),
         })
     }
@@ -219,6 +229,23 @@ impl Living {
         }
         Ok(living)
     }
+}
+
+/// The RECIPE section, if there is one.
+fn decode_recipe(sections: &[Section<'_>]) -> Result<Option<String>, Defect> {
+    let mut recipe = None;
+    for section in sections.iter().filter(|section| section.kind == KIND_RECIPE) {
+        if recipe.is_some() {
+            return Err(Defect::corrupt(section.at, Corruption::RecipeTwice));
+        }
+        let line = std::str::from_utf8(section.payload).ok().filter(|line| recipe::is_recipe(line));
+        let Some(line) = line else {
+            let (found, most) = (section.payload.len() as u64, MAX_RECIPE_BYTES as u64);
+            return Err(Defect::corrupt(section.at, Corruption::RecipeLine { found, most }));
+        };
+        recipe = Some(line.to_string());
+    }
+    Ok(recipe)
 }
 
 impl IdMapTag {

@@ -125,14 +125,16 @@ impl Repair {
 
     fn output(&self, found: &Found, to: &Path) -> Result<Output> {
         let manifest = &found.base.manifest;
-        let radius = u32::from(manifest.radius);
+        let (radius, recipe) = (u32::from(manifest.radius), manifest.recipe.as_deref());
         if let Some(windows) = &manifest.windows {
             let options = StoreOptions::new().radius(radius).ids(found.with_ids);
+            let options = recipe.into_iter().fold(options, StoreOptions::recipe);
             let window = Duration::from_secs(windows.seconds);
             let writer = options.window(Some(window)).create(to)?;
             return Ok(Output::Windows(writer, windows.seconds));
         }
         let packer = Packer::new().radius(radius).execution(self.execution.clone());
+        let packer = recipe.into_iter().fold(packer, Packer::recipe);
         let mut session = packer.start(to)?;
         if let Some(map) = manifest.id_map {
             session.id_map(map);

@@ -104,6 +104,12 @@ impl<F: Fingerprint> Snapshot<F> {
         self.parts.base.manifest.generation
     }
 
+    /// How the fingerprints were made, in the words of who has [packed](crate::Packer::recipe) or
+    /// [created](crate::StoreOptions::recipe) the store; `None` where that was not said.
+    pub fn recipe(&self) -> Option<&str> {
+        self.parts.base.manifest.recipe.as_deref()
+    }
+
     /// Parts of the store that this version of fpstore does not know, and does not need for any answer
     /// that it gives.
     pub fn skipped_sections(&self) -> Vec<SkippedSection> {

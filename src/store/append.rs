@@ -9,6 +9,7 @@ use crate::error::{Error, IdMapProblem, Result, Unsupported};
 use crate::fingerprint::Fingerprint;
 use crate::format::{DeletionsEntry, MANIFEST_NAME, Manifest, SegmentEntry};
 use crate::log::Follower;
+use crate::recipe;
 use crate::storage::Storage;
 
 /// What a segment is to be added to.
@@ -28,17 +29,17 @@ pub(super) struct Addition {
 }
 
 impl Appending {
-    /// Looks at the store at `path`, which is locked. What is added is of the time `time`.
+    /// Looks at the store at `path`, which is locked. What is added is of the time `time`, made by `recipe`.
     ///
     /// # Errors
     ///
     /// [`Error::NotAStore`]; [`Error::Unsupported`] if a program must know more to write it; [`Error::Unflushed`] if there are
-    /// operations in the log: deletions among them came before the segment, and would hide something of it.
+    /// operations in the log: deletions among them came before the segment, and would hide something of it; [`Error::Recipes`].
     pub(super) fn new<F: Fingerprint, S: Storage>(
         path: &Path,
         storage: &S,
         standing: &Standing,
-        time: Option<SystemTime>,
+        (time, recipe): (Option<SystemTime>, Option<&str>),
     ) -> Result<Self> {
         let found = "its manifest is damaged, or gone";
         let none = || Error::NotAStore { path: path.to_path_buf(), found };
@@ -48,6 +49,7 @@ impl Appending {
             let feature = Unsupported::WritersSection { kind: section.kind };
             return Err(Error::Unsupported { path: path.join(MANIFEST_NAME), offset: 0, feature });
         }
+        recipe::check_same(before.recipe.as_deref(), recipe, Some(path))?;
         if let Some(section) = &before.log {
             let logs = Follower::<F>::open(storage, section, before.store_id)?;
             let last = logs.views().last().map(|view| view.next_sequence() - 1);

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::commit::Commit;
-use super::open::read_manifest;
+use super::look::read_manifest;
 use super::standing::{Standing, named};
 use super::target::Target;
 use crate::access::{Access, InDirectory};

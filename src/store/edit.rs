@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::standing::{Standing, is_open_log, named};
 use crate::error::{Error, Result};
-use crate::format::{self, DeletionsEntry, IdMapTag, Manifest, SegmentEntry};
+use crate::format::{self, DeletionsEntry, Manifest, SegmentEntry};
 use crate::set_sum;
 
 /// A segment that comes.
@@ -67,8 +67,8 @@ impl Edit {
     }
 }
 
-/// The manifest of a store that is nothing but one segment, in place of what stands at `path`: the same store, if there is
-/// one.
+/// The manifest of a store that is nothing but one segment, and what a manifest of none says `of_pack`, in place of what stands
+/// at `path`: the same store, if there is one.
 ///
 /// # Errors
 ///
@@ -76,7 +76,7 @@ impl Edit {
 pub(super) fn replacement(
     standing: &Standing,
     by: SegmentEntry,
-    (bits, radius, id_map): (u16, u16, Option<IdMapTag>),
+    of_pack: Manifest,
     path: &Path,
 ) -> Result<Manifest> {
     let before = standing.manifest.as_ref();
@@ -85,8 +85,8 @@ pub(super) fn replacement(
         next_segment: behind(by.number, path)?.max(standing.next_segment),
         generation: next_generation(before, path)?,
         segments: vec![by],
-        id_map,
-        ..Manifest::empty(bits, radius, store_id)
+        store_id,
+        ..of_pack
     })
 }
 
@@ -149,6 +149,7 @@ mod tests {
             log: Some(log),
             windows: Some(WindowsSection { seconds: 60, windows: Vec::new() }),
             layout: Some("design=single".to_string()),
+            recipe: Some("text/1 simhash".to_string()),
             ..Manifest::empty(64, 4, 77)
         }
     }
@@ -168,6 +169,7 @@ mod tests {
         assert_eq!((log.first_log, log.sequence, log.written_bytes), (5, 30, 1));
         assert_eq!((after.next_segment, after.generation), (7, 3));
         assert_eq!((after.store_id, after.radius, &after.layout), (77, 4, &before.layout));
+        assert_eq!(after.recipe.as_deref(), Some("text/1 simhash"));
         let packed = Manifest::empty(64, 3, 1);
         let edit = Edit { added: vec![added(1)], ..Edit::default() };
         let after = edit.apply(&packed, 2, path).unwrap();
@@ -180,12 +182,13 @@ mod tests {
     #[test]
     fn a_replacement_is_the_same_store_and_nothing_else_of_it_stays() {
         let path = Path::new("store");
-        let first = replacement(&Standing::empty(), segment(1), (64, 3, None), path).unwrap();
+        let pack = |radius| Manifest::empty(64, radius, 0);
+        let first = replacement(&Standing::empty(), segment(1), pack(3), path).unwrap();
         assert_eq!((first.store_id, first.generation, first.next_segment), (7, 1, 2));
         let edit = Edit { added: [2, 5].map(added).into(), ..Edit::default() };
         let before = edit.apply(&living(), 9, path).unwrap();
         let standing = Standing { manifest: Some(before), next_segment: 9, ..Standing::empty() };
-        let after = replacement(&standing, segment(8), (64, 5, None), path).unwrap();
+        let after = replacement(&standing, segment(8), pack(5), path).unwrap();
         let expected = Manifest {
             next_segment: 9,
             generation: 3,

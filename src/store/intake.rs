@@ -17,7 +17,7 @@ use super::summary::PackSummary;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
 use crate::fingerprint::Fingerprint;
-use crate::format::IdMapTag;
+use crate::format::{IdMapTag, Manifest};
 use crate::plan::IndexLayout;
 use crate::record::Record;
 use crate::segment::source::SourceOfIds;
@@ -187,7 +187,11 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
                 appending.with(Addition { entry, bytes, ids: all_ids }, &pack.path)?
             }
             None => {
-                let store = (F::BITS as u16, radius, id_map);
+                let store = Manifest {
+                    id_map,
+                    recipe: packer.recipe.clone(),
+                    ..Manifest::empty(F::BITS as u16, radius, 0)
+                };
                 edit::replacement(&standing, entry, store, &pack.path)?
             }
         };
@@ -218,8 +222,8 @@ impl<F: Fingerprint, S: Storage> Pack<F, S> {
         if !self.packer.append {
             return Ok(None);
         }
-        let time = self.packer.append_at;
-        let appending = Appending::new::<F, S>(&self.path, &*self.storage, standing, time)?;
+        let of_pack = (self.packer.append_at, self.packer.recipe.as_deref());
+        let appending = Appending::new::<F, S>(&self.path, &*self.storage, standing, of_pack)?;
         let with_ids = matches!(sorted, SortedRecords::Pairs(_));
         if appending.with_ids().is_some_and(|wanted| wanted != with_ids) {
             return Err(Error::MixedIds);

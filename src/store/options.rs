@@ -9,6 +9,7 @@ use crate::execution::{Execution, budget};
 use crate::fingerprint::Fingerprint;
 use crate::format::Codec;
 use crate::plan::{IndexLayout, LayoutOptions, Objective, Planner};
+use crate::recipe;
 
 /// Writes a set of fingerprints as a compressed store.
 ///
@@ -38,6 +39,7 @@ pub struct Packer<F = u64> {
     pub(super) replace: bool,
     pub(super) append: bool,
     pub(super) append_at: Option<SystemTime>,
+    pub(super) recipe: Option<String>,
     pub(super) execution: Execution,
     pub(super) width: PhantomData<fn() -> F>,
 }
@@ -59,6 +61,7 @@ impl Packer {
             replace: false,
             append: false,
             append_at: None,
+            recipe: None,
             execution: Execution::new(),
             width: PhantomData,
         }
@@ -67,8 +70,9 @@ impl Packer {
     /// The same options, for fingerprints of another width: `Packer::new().width::<[u64; 4]>()`. Only fingerprints of 64
     /// bits can have [tables](Self::design); others have a base and [parts](Self::parts).
     pub fn width<F: Fingerprint>(self) -> Packer<F> {
-        let Self { layout, objective, replace, append, append_at, execution, .. } = self;
-        Packer { layout, objective, replace, append, append_at, execution, width: PhantomData }
+        let Self { layout, objective, replace, append, append_at, recipe, execution, .. } = self;
+        let width = PhantomData;
+        Packer { layout, objective, replace, append, append_at, recipe, execution, width }
     }
 }
 
@@ -153,8 +157,18 @@ impl<F: Fingerprint> Packer<F> {
         self
     }
 
+    /// How the fingerprints were made: a line of text of 1 to 4096 bytes, without control characters, that whoever
+    /// makes fingerprints can tell them by. The store keeps it ([`Store::recipe`](crate::Store::recipe)). What is
+    /// [appended](Self::append) to a store that has another recipe is refused; where only one of the two has a recipe, the store
+    /// stays as it is.
+    pub fn recipe(mut self, line: &str) -> Self {
+        self.recipe = Some(line.to_string());
+        self
+    }
+
     pub(super) fn check_options(&self) -> Result<()> {
         self.layout.check(F::BITS)?;
+        recipe::check(self.recipe.as_deref())?;
         budget::check(self.execution.memory_limit(), "a pack needs")?;
         self.execution.check_threads()
     }

@@ -12,6 +12,7 @@ use super::summary::PackSummary;
 use super::target::{self, Target};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::recipe;
 
 /// Fingerprints that are taken from an iterator together.
 const PIECE: usize = 1 << 13;
@@ -34,7 +35,9 @@ impl<F: Fingerprint> Packer<F> {
         }
         if self.append {
             // What is no store is not locked, and nothing is created there.
-            drop(OpenOptions::new().width::<F>().open(path.as_ref())?);
+            let store = OpenOptions::new().width::<F>().open(path.as_ref())?;
+            let stored = store.recipe();
+            recipe::check_same(stored.as_deref(), self.recipe.as_deref(), Some(path.as_ref()))?;
         }
         target::check(path.as_ref(), self.replace || self.append)
     }
@@ -54,7 +57,7 @@ impl<F: Fingerprint> Packer<F> {
     ///
     /// [`Error::InvalidOption`] before anything else; [`Error::Exists`] and [`Error::Foreign`]
     /// where the output is taken; where it is [appended](Packer::append) to a store those of [`Store::open`](crate::Store::open),
-    /// [`Error::Unflushed`] and [`Error::MixedIds`]; [`Error::Busy`] while another process writes there; [`Error::Io`]
+    /// [`Error::Unflushed`], [`Error::MixedIds`] and [`Error::Recipes`]; [`Error::Busy`] while another process writes there; [`Error::Io`]
     /// where the file system refuses, for instance on a full disk; [`Error::Cancelled`] if it was
     /// [asked to stop](crate::Execution::cancel). What was written is removed again.
     pub fn pack(

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use super::settings::Settings;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::{
-    LogSection, LogTag, MANIFEST_NAME, Manifest, RecordShape, WindowsSection, log_name,
-};
+use crate::format::{LogSection, LogTag, MANIFEST_NAME, Manifest, RecordShape, log_name};
 use crate::log::LogWriter;
 use crate::segment::{NewFiles, PackTimes};
 use crate::snapshot::parts::Base;
@@ -27,23 +25,18 @@ pub(super) fn random_id() -> u128 {
     random() << 64 | random()
 }
 
-/// Creates an empty store in a directory that is locked.
+/// Creates an empty store of which this is said in a directory that is locked.
 pub(super) fn create<S: Storage>(
     path: &Path,
     storage: &Arc<S>,
     settings: &Settings,
-    (bits, radius): (u16, u16),
-    (shape, window_seconds, store_id): (RecordShape, Option<u64>, u128),
+    of_store: Manifest,
+    shape: RecordShape,
 ) -> Result<()> {
     let standing = Standing::read(path, &**storage)?;
     standing.remove_leftovers(path, &**storage)?;
-    let windows = window_seconds.map(|seconds| WindowsSection { seconds, windows: Vec::new() });
-    let manifest = Manifest {
-        next_segment: standing.next_segment,
-        windows,
-        layout: Some(settings.text()),
-        ..Manifest::empty(bits, radius, store_id)
-    };
+    let manifest =
+        Manifest { next_segment: standing.next_segment, layout: Some(settings.text()), ..of_store };
     begin_log(path, storage, standing, manifest, shape)
 }
 

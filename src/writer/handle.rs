@@ -13,7 +13,7 @@ use super::signals::{Signals, Task};
 use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
-use crate::format::{Change, Operation, RecordShape};
+use crate::format::{Change, Manifest, Operation, RecordShape, WindowsSection};
 use crate::snapshot::Snapshot;
 use crate::snapshot::union::Match;
 use crate::storage::Directory;
@@ -59,12 +59,15 @@ impl<F: Fingerprint> Writer<F> {
     pub(super) fn create(options: &StoreOptions<F>, path: &Path) -> Result<Self> {
         let settings = Settings::plan(F::BITS, &options.layout)?;
         let target = Target::lock(path, false)?;
-        let window_seconds = options.window.map(|window| window.as_secs());
-        let shape = RecordShape { ids: options.ids, windows: window_seconds.is_some() };
-        let radius = options.layout.radius as u16;
+        let shape = RecordShape { ids: options.ids, windows: options.window.is_some() };
+        let seconds = options.window.map(|window| window.as_secs());
+        let of_store = Manifest {
+            windows: seconds.map(|seconds| WindowsSection { seconds, windows: Vec::new() }),
+            recipe: options.recipe.clone(),
+            ..Manifest::empty(F::BITS as u16, options.layout.radius as u16, random_id())
+        };
         let storage = Arc::new(Directory::new(path, None));
-        let width = (F::BITS as u16, radius);
-        create(path, &storage, &settings, width, (shape, window_seconds, random_id()))?;
+        create(path, &storage, &settings, of_store, shape)?;
         Self::start(path, target, &options.writer)
     }
 

@@ -9,6 +9,7 @@ use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
 use crate::format::Codec;
 use crate::plan::LayoutOptions;
+use crate::recipe;
 
 /// What is kept of what was written, once a call has returned.
 ///
@@ -44,6 +45,7 @@ pub struct StoreOptions<F = u64> {
     pub(super) layout: LayoutOptions,
     pub(super) ids: bool,
     pub(super) window: Option<Duration>,
+    pub(super) recipe: Option<String>,
     pub(super) writer: WriterOptions,
     pub(super) width: PhantomData<fn() -> F>,
 }
@@ -62,6 +64,7 @@ impl StoreOptions {
             layout: LayoutOptions::new(3),
             ids: true,
             window: None,
+            recipe: None,
             writer: WriterOptions::new(),
             width: PhantomData,
         }
@@ -70,8 +73,8 @@ impl StoreOptions {
     /// The same options, for fingerprints of another width: `StoreOptions::new().width::<[u64; 4]>()`. Only those of 64
     /// bits can have [tables](Self::design); others have bases and [parts](Self::parts).
     pub fn width<F: Fingerprint>(self) -> StoreOptions<F> {
-        let Self { layout, ids, window, writer, .. } = self;
-        StoreOptions { layout, ids, window, writer, width: PhantomData }
+        let Self { layout, ids, window, recipe, writer, .. } = self;
+        StoreOptions { layout, ids, window, recipe, writer, width: PhantomData }
     }
 }
 
@@ -127,6 +130,13 @@ impl<F: Fingerprint> StoreOptions<F> {
         self
     }
 
+    /// How the fingerprints are made, as [`Packer::recipe`](crate::Packer::recipe). A writer does not look at it: who inserts
+    /// compares it with [`Store::recipe`](crate::Store::recipe).
+    pub fn recipe(mut self, line: &str) -> Self {
+        self.recipe = Some(line.to_string());
+        self
+    }
+
     /// How the store is written once it is there.
     pub fn writer(mut self, writer: WriterOptions) -> Self {
         self.writer = writer;
@@ -135,6 +145,7 @@ impl<F: Fingerprint> StoreOptions<F> {
 
     pub(super) fn check(&self) -> Result<()> {
         self.layout.check(F::BITS)?;
+        recipe::check(self.recipe.as_deref())?;
         if let Some(window) = self.window.filter(|time| time.as_secs() == 0) {
             return Err(Error::InvalidOption {
                 option: "window",

@@ -23,6 +23,7 @@ mod oracle;
 mod plan;
 mod planted;
 mod prefix;
+mod recipes;
 mod sets;
 mod sharing;
 #[allow(dead_code)]

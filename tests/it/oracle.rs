@@ -63,6 +63,7 @@ pub struct PlainStore {
     pub generation: u64,
     pub segments: Vec<PlainSegment>,
     pub id_map: Option<IdMapEntry>,
+    pub recipe: Option<String>,
     /// What its logs insert.
     pub insertions: Vec<PlainInsertion>,
     /// What its logs delete.
@@ -260,6 +261,7 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
         generation: manifest.generation,
         segments,
         id_map: manifest.id_map,
+        recipe: manifest.recipe,
         insertions: logs.insertions,
         deletions: logs.deletions,
         torn: logs.torn,

@@ -181,6 +181,7 @@ fn compare<F: Fingerprint>(plain: &oracle::PlainStore, store: &Store<F>) {
     assert_eq!(u32::from(plain.bits), stats.bits);
     assert_eq!(u32::from(plain.planned_radius), stats.radius);
     assert_eq!((plain.store_id, plain.generation), (store.id(), store.generation()));
+    assert_eq!(plain.recipe, store.recipe());
     let skipped = store.skipped_sections();
     let skipped = skipped.iter();
     let skipped: Vec<_> =

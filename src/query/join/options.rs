@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::execution::budget::{self, LEAST_MEMORY};
 use crate::fingerprint::Fingerprint;
+use crate::recipe;
 use crate::snapshot::Snapshot;
 
 /// A join of a store with itself or with another, from
@@ -89,7 +90,7 @@ impl<F: Fingerprint> Join<F> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`].
+    /// [`Error::InvalidOption`]; [`Error::Recipes`].
     pub fn range(&self) -> Result<Option<RangeInclusive<F>>> {
         self.check_options()?;
         let shard = self.a.settled()?.shard(self.shard.0, self.shard.1)?;
@@ -111,6 +112,8 @@ impl<F: Fingerprint> Join<F> {
 
     fn check_options(&self) -> Result<()> {
         budget::check(self.execution.memory_limit(), "a join needs")?;
+        let of_b = self.b.as_ref().and_then(Snapshot::recipe);
+        recipe::check_same(self.a.recipe(), of_b, None)?;
         let (index, count) = self.shard;
         if index >= count {
             let (option, value) = ("shard", index.to_string());

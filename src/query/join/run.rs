@@ -23,7 +23,7 @@ impl<F: Fingerprint> Join<F> {
     /// # Errors
     ///
     /// Those of the sink; [`Error::InvalidOption`](crate::Error::InvalidOption), [`Error::MemoryLimit`](crate::Error::MemoryLimit) and [`Error::Threads`](crate::Error::Threads) before
-    /// anything else; [`Error::Corrupt`](crate::Error::Corrupt) if a block of an identity table is damaged; [`Error::Cancelled`](crate::Error::Cancelled) and
+    /// anything else, and so [`Error::Recipes`](crate::Error::Recipes) if the two stores hold fingerprints of different recipes; [`Error::Corrupt`](crate::Error::Corrupt) if a block of an identity table is damaged; [`Error::Cancelled`](crate::Error::Cancelled) and
     /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded) if it was to stop.
     pub fn run<R: Flow>(
         &self,

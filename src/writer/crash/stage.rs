@@ -10,7 +10,7 @@ use super::story::{Act, Model, Story, WINDOW_SECONDS};
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::Execution;
-use crate::format::{Codec, MANIFEST_NAME, RecordShape};
+use crate::format::{Codec, MANIFEST_NAME, Manifest, RecordShape, WindowsSection};
 use crate::log::Follower;
 use crate::plan::LayoutOptions;
 use crate::snapshot::Snapshot;
@@ -75,14 +75,10 @@ pub(super) fn create_in(disk: &Simulated, shape: RecordShape) -> Result<()> {
         parts: None,
     };
     let settings = Settings::plan(64, &options)?;
-    let window_seconds = shape.windows.then_some(WINDOW_SECONDS);
-    create(
-        Path::new(PATH),
-        &Arc::new(disk.clone()),
-        &settings,
-        (64, 3),
-        (shape, window_seconds, 77),
-    )
+    let windows = WindowsSection { seconds: WINDOW_SECONDS, windows: Vec::new() };
+    let windows = shape.windows.then_some(windows);
+    let of_store = Manifest { windows, ..Manifest::empty(64, 3, 77) };
+    create(Path::new(PATH), &Arc::new(disk.clone()), &settings, of_store, shape)
 }
 
 /// Opens a store for writing.

@@ -1,21 +1,20 @@
 //! Good stores that the library does not write, and must read.
 
 use super::Base::{FewIds, Ids, One, Tiny};
+use super::manifest_cases::{RECIPE, WRITERS};
 use super::{Case, Forge, Place, case};
 
 /// A kind that this document never assigns, and one for private use.
 pub const NEVER: u64 = u32::MAX as u64;
 pub const PRIVATE: u64 = (1 << 31) + 66;
-/// The flag *writers*.
-const WRITERS: u64 = 2;
 
 /// Stores with the fingerprints of their base; `rule` is empty.
 #[rustfmt::skip]
 pub fn good_variants() -> Vec<Case> {
     vec![
-        case("good-unknown-section", "", One, "Sections of unknown kind, not critical, stand between and after the known ones and are to be skipped: kinds 9 (for later versions), 2^31 + 66 (private) and 2^32 - 1 (never assigned).", |f| {
+        case("good-unknown-section", "", One, "Sections of unknown kind, not critical, stand between and after the known ones and are to be skipped: kinds 10 (for later versions), 2^31 + 66 (private) and 2^32 - 1 (never assigned).", |f| {
             f.insert_section(1, PRIVATE, 0, b"66");
-            f.insert_section(2, 9, WRITERS, b"");
+            f.insert_section(2, 10, WRITERS, b"");
             f.insert_section(4, NEVER, 0, b"12345678");
         }),
         case("good-section-for-writers", "", Ids, "A section of a kind that is never assigned has the flag *writers*: the store is read, and not edited by those who do not know the kind.", |f| {
@@ -79,6 +78,12 @@ pub fn good_variants() -> Vec<Case> {
             f.files.insert("lock".into(), vec![]);
             f.files.insert(".tmp-fpstore-manifest".into(), b"cut off".to_vec());
             f.files.insert("segment-0000000000000002-table-000.fpt".into(), b"cut off".to_vec());
+        }),
+        case("good-recipe", "", One, "A RECIPE section with characters of two to four bytes, one of them U+00A0, the first behind the control characters.", |f| {
+            f.insert_section(2, RECIPE, WRITERS, " größe=1\u{a0}語=\u{1f600}~".as_bytes());
+        }),
+        case("good-recipe-of-4096", "", One, "A RECIPE section of 4096 bytes stands between STORE and SEGMENT.", |f| {
+            f.insert_section(1, RECIPE, WRITERS, &[b'x'; 4096]);
         }),
         case("good-ids-minor-7", "", Ids, "version_minor of the ids file is 7.", |f| {
             f.set(Place::IdsHeader, "version_minor", 7);

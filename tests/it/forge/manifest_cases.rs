@@ -9,12 +9,16 @@ const SEGMENT: u64 = 2;
 /// The flags of both: *critical* and *writers*.
 const FLAGS: u64 = 3;
 const CRITICAL: u64 = 1;
+pub(super) const RECIPE: u64 = 9;
+/// The flag *writers* alone.
+pub(super) const WRITERS: u64 = 2;
 
 pub fn cases() -> Vec<Case> {
     let mut cases = directory();
     cases.extend(header());
     cases.extend(sections());
     cases.extend(payloads());
+    cases.extend(recipes());
     cases
 }
 
@@ -158,7 +162,7 @@ fn sections() -> Vec<Case> {
             f.insert_section(2, NEVER, 0, b"abc");
             *f.manifest().last_mut().expect("the manifest is not empty") = 1;
         }),
-        case("unsupported-man-07-next-kind", "MAN-7", One, "There is a critical section of kind 9, the first that is unknown.", |f| f.insert_section(2, 9, FLAGS, b"")),
+        case("unsupported-man-07-next-kind", "MAN-7", One, "There is a critical section of kind 10, the first that is unknown.", |f| f.insert_section(2, 10, FLAGS, b"")),
         case("unsupported-man-07-unknown", "MAN-7", One, "There is a critical section of kind 2^32 - 1, which is never assigned.", |f| f.insert_section(1, NEVER, FLAGS, b"abc")),
         case("unsupported-man-07-private", "MAN-7", One, "There is a critical section of kind 2^31 + 66, which is private.", |f| f.insert_section(2, PRIVATE, CRITICAL, b"abc")),
         case("bad-man-08-segment-not-for-writers", "MAN-8", One, "The SEGMENT section lacks the flag *writers*.", |f| set_section(f, 1, "flags", CRITICAL)),
@@ -186,6 +190,33 @@ fn sections() -> Vec<Case> {
             let payload = f.payload(0).to_vec();
             f.insert_section(2, STORE, FLAGS, &payload);
         }),
+    ]
+}
+
+/// [RCP-1] and [RCP-2], in the order of the document.
+#[rustfmt::skip]
+fn recipes() -> Vec<Case> {
+    vec![
+        case("bad-man-08-recipe-not-for-writers", "MAN-8", One, "The RECIPE section lacks the flag *writers*.", |f| f.insert_section(2, RECIPE, 0, b"text/1")),
+        case("bad-man-08-recipe-critical", "MAN-8", One, "The RECIPE section is critical.", |f| f.insert_section(2, RECIPE, FLAGS, b"text/1")),
+        case("bad-rcp-01-twice", "RCP-1", One, "There are two RECIPE sections, with the same line.", |f| {
+            f.insert_section(2, RECIPE, WRITERS, b"text/1");
+            f.insert_section(3, RECIPE, WRITERS, b"text/1");
+        }),
+        case("bad-rcp-01-before-rcp-02", "RCP-1", One, "There are two RECIPE sections, the second of which is empty.", |f| {
+            f.insert_section(2, RECIPE, WRITERS, b"text/1");
+            f.insert_section(3, RECIPE, WRITERS, b"");
+        }),
+        case("bad-rcp-02-before-rcp-01", "RCP-2", One, "There are two RECIPE sections, the first of which is empty.", |f| {
+            f.insert_section(2, RECIPE, WRITERS, b"");
+            f.insert_section(3, RECIPE, WRITERS, b"text/1");
+        }),
+        case("bad-rcp-02-empty", "RCP-2", One, "The RECIPE section is empty.", |f| f.insert_section(2, RECIPE, WRITERS, b"")),
+        case("bad-rcp-02-too-long", "RCP-2", One, "The RECIPE section has 4097 bytes, in 2049 characters.", |f| f.insert_section(2, RECIPE, WRITERS, format!("{}x", "ß".repeat(2048)).as_bytes())),
+        case("bad-rcp-02-no-text", "RCP-2", One, "The RECIPE section is no UTF-8.", |f| f.insert_section(2, RECIPE, WRITERS, b"text/\xFF")),
+        case("bad-rcp-02-two-lines", "RCP-2", One, "The RECIPE section ends with a line feed.", |f| f.insert_section(2, RECIPE, WRITERS, b"text/1\n")),
+        case("bad-rcp-02-delete", "RCP-2", One, "The RECIPE section has the character U+007F.", |f| f.insert_section(2, RECIPE, WRITERS, b"text/\x7F1")),
+        case("bad-rcp-02-next-line", "RCP-2", One, "The RECIPE section has the character U+0085, which is a control character as well.", |f| f.insert_section(2, RECIPE, WRITERS, "text/\u{85}1".as_bytes())),
     ]
 }
 

@@ -19,6 +19,7 @@ pub struct Manifest {
     pub windows: Option<WindowsEntry>,
     /// Whether there is a LAYOUT section.
     pub layout: bool,
+    pub recipe: Option<String>,
     /// Kind, and whether only those who know it may edit the store.
     pub skipped: Vec<(u32, bool)>,
 }
@@ -98,6 +99,9 @@ pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
         living::read_layout(section.payload, &manifest)?;
         manifest.layout = true;
     }
+    for section in of_kind(RECIPE) {
+        manifest.recipe = Some(read_recipe(section.payload, &manifest)?);
+    }
     let skipped = sections.iter().filter(|section| known_flags(section.kind).is_none());
     manifest.skipped = skipped.map(|section| (section.kind, section.flags & 2 == 0)).collect();
     Ok(manifest)
@@ -114,6 +118,25 @@ pub fn at_least(rule: &'static str, payload: &[u8], bytes: usize) -> Checked<()>
 pub fn payload_tail(payload: &[u8], from: usize) -> Checked<()> {
     let tail = &payload[from..];
     support(all_zero(tail), "MAN-10", || format!("the tail is {tail:x?}"))
+}
+
+/// Section 3.11.
+fn read_recipe(payload: &[u8], manifest: &Manifest) -> Checked<String> {
+    require(manifest.recipe.is_none(), "RCP-1", || "a second RECIPE section".to_owned())?;
+    let most = or(4096, Wrong::RecipesTo4095, 4095);
+    let text = std::str::from_utf8(payload).ok();
+    let length = |text: &str| or(text.len(), Wrong::RecipeCharacters, text.chars().count());
+    let text =
+        text.filter(|text| (1..=most).contains(&length(text)) || is(Wrong::RecipeOfAnyLength));
+    let is_control = |c: char| match c {
+        _ if is(Wrong::RecipeWithControls) => false,
+        '\u{80}'..='\u{9f}' => !is(Wrong::RecipeControlsOfAscii),
+        c => c < ' ' || c == '\u{7f}',
+    };
+    let text = text.filter(|text| !text.contains(is_control));
+    let text = text.filter(|text| text.is_ascii() || !is(Wrong::RecipeInAscii));
+    require(text.is_some(), "RCP-2", || format!("{} bytes: {payload:x?}", payload.len()))?;
+    Ok(text.unwrap_or_default().to_owned())
 }
 
 /// Section 3.3.
@@ -146,6 +169,7 @@ fn read_store(payload: &[u8], segments: usize) -> Checked<Manifest> {
         deletions: None,
         windows: None,
         layout: false,
+        recipe: None,
         skipped: Vec::new(),
     })
 }
@@ -188,13 +212,15 @@ const LOG: u32 = 5;
 const ID_MAP: u32 = 6;
 const WINDOWS: u32 = 7;
 const LAYOUT: u32 = 8;
+const RECIPE: u32 = 9;
 
 /// The flags *critical* and *writers* of a known kind.
 fn known_flags(kind: u32) -> Option<u32> {
     match kind {
         LOG | DELETIONS if is(Wrong::LivingSkipped) => None,
         STORE | SEGMENT | LOG | DELETIONS => Some(3),
-        IDS | ID_MAP | WINDOWS => Some(2),
+        RECIPE if is(Wrong::RecipeUnknown) => None,
+        IDS | ID_MAP | WINDOWS | RECIPE => Some(2),
         LAYOUT => Some(0),
         _ => None,
     }

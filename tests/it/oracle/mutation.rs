@@ -163,7 +163,7 @@ wrong! {
     TwoRanks: "ranks behind the second are not checked",
     IdsMayRepeat: "an id may stand twice for a fingerprint",
     PaddingOfIdsOnly: "only the padding behind the ids is checked",
-    // Sections 3.7 to 3.10.
+    // Sections 3.7 to 3.11.
     LogSequenceOf32Bits: "sequence of LOG has 32 bits",
     LogNumbersTo63Bits: "first_log and sequence have 63 bits",
     LogFlagsSwapped: "the flags *ids* and *windows* are swapped",
@@ -178,6 +178,13 @@ wrong! {
     WindowsOfSome: "a segment may have no window",
     WindowsAnyOrder: "the entries of WINDOWS may stand in any order",
     LayoutRead: "words of LAYOUT without an equals sign are refused",
+    RecipeUnknown: "RECIPE is an unknown kind",
+    RecipesTo4095: "a recipe has at most 4095 bytes",
+    RecipeOfAnyLength: "a recipe may have any length, also none",
+    RecipeCharacters: "the length of a recipe is its number of characters",
+    RecipeWithControls: "a recipe may have control characters",
+    RecipeControlsOfAscii: "control characters behind U+007F are not looked for in a recipe",
+    RecipeInAscii: "a recipe has characters of ASCII only",
     // Section 9.
     DeletionsAt40: "deletions start at byte 40, however long the header is",
     DeletionsMod64: "the length that count gives is computed modulo 2^64",
