@@ -52,6 +52,9 @@ pub struct Comparison {
     pub bits: Option<Vec<DifferentBit>>,
     /// How many values they have in common, for methods that give several.
     pub common: Option<usize>,
+    /// What the signatures tell of the Jaccard similarity, for `minhash` and `onebit`; `None` for methods that tell nothing of it, and where one
+    /// document has too few features.
+    pub estimate: Option<f64>,
     /// Whether they agree by the recipe's rule; `None` where one has too few features.
     pub agree: Option<bool>,
 }
@@ -142,12 +145,14 @@ impl Fingerprinter {
             (Signature::Set(a), Signature::Set(b)) => Some(crate::overlap::overlap(a, b)),
             _ => None,
         });
+        let estimate = both.and_then(|(a, b)| estimate(self.recipe.method, a, b));
         let agree = both.map(|(a, b)| self.recipe.rule().agree(a, b));
         Comparison {
             jaccard: jaccard(&set_a, &set_b),
             features: shares(uses_a, uses_b),
             bits,
             common,
+            estimate,
             agree,
         }
     }
@@ -174,6 +179,18 @@ impl Fingerprinter {
         };
         uses.iter().map(|one| Some(i128::from(one.weight) * side(one.value)?)).sum()
     }
+}
+
+/// The Jaccard similarity at which as many slots would be equal, on average. Of two slots with other minima, b bits each, one in 2^b is equal by chance.
+fn estimate(method: Method, a: &Signature<'_>, b: &Signature<'_>) -> Option<f64> {
+    let different = f64::from(a.difference(b)?);
+    let (slots, bits) = match method {
+        Method::OneBit { width, .. } => (width.bits(), 1),
+        Method::MinHash { slots, keep_bits, .. } => (slots, keep_bits),
+        _ => return None,
+    };
+    let chance = 0.5f64.powi(bits as i32);
+    Some((1.0 - different / f64::from(slots) / (1.0 - chance)).max(0.0))
 }
 
 /// The features of both, the heaviest first.
@@ -242,5 +259,24 @@ mod tests {
         assert_eq!(comparison.jaccard, 4.0 / 6.0);
         assert_eq!(comparison.features.iter().filter(|share| share.weights == [1, 1]).count(), 4);
         assert_eq!(comparison.agree, Some(false));
+        assert_eq!(comparison.estimate, Some(common as f64 / 128.0));
+    }
+
+    #[test]
+    fn signatures_of_minima_estimate_the_similarity() {
+        let words: Vec<String> = (0..400).map(|word| format!("w{word}")).collect();
+        let (a, b) = (words[..300].join(" "), words[100..].join(" "));
+        for recipe in ["minhash-128 n=1 slots=4096", "minhash-128 n=1 slots=4096 keep-bits=2"] {
+            let comparison = fingerprinter(recipe).compare(a.as_bytes(), b.as_bytes());
+            assert_eq!(comparison.jaccard, 0.5);
+            let estimate = comparison.estimate.unwrap();
+            assert!((0.45..0.55).contains(&estimate), "{recipe}: {estimate}");
+        }
+        let mut onebit = fingerprinter("onebit-256 n=1");
+        let estimate = onebit.compare(a.as_bytes(), b.as_bytes()).estimate.unwrap();
+        assert!((0.3..0.7).contains(&estimate), "{estimate}");
+        assert_eq!(onebit.compare(a.as_bytes(), a.as_bytes()).estimate, Some(1.0));
+        assert_eq!(onebit.compare(a.as_bytes(), b"two words").estimate, None);
+        assert_eq!(fingerprinter("simhash-64").compare(a.as_bytes(), a.as_bytes()).estimate, None);
     }
 }

@@ -1,13 +1,13 @@
 //! How far signatures are apart, by how similar the texts are.
 
 use super::pairs::Labelled;
+use super::signatures::Signatures;
 use crate::fingerprinter::Fingerprinter;
-use crate::signature::{Found, Signature};
 
 /// Into how many bins of equal width Jaccard similarities from 0 to 1 are sorted; 1 itself is in the last.
 pub const BINS: usize = 20;
 
-/// How many pairs of each similarity have signatures that differ by how much ([`Signature::difference`]).
+/// How many pairs of each similarity have signatures that differ by how much ([`Signature::difference`](crate::Signature::difference)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Curve {
     // By bin and difference.
@@ -61,24 +61,10 @@ impl Curve {
     /// The curve of the recipe of `fingerprinter` over labelled pairs.
     #[must_use]
     pub fn of(set: &Labelled, fingerprinter: &mut Fingerprinter) -> Curve {
-        let answers: Vec<Result<Signature<'static>, u128>> = set
-            .texts
-            .iter()
-            .map(|text| match fingerprinter.fingerprint(text.as_bytes()).found {
-                Found::Signature(signature) => Ok(signature.into_owned()),
-                Found::TooFew { exact } => Err(exact),
-            })
-            .collect();
+        let signatures = Signatures::of(&set.texts, fingerprinter);
         let mut curve = Curve::default();
         for pair in &set.pairs {
-            curve.add(
-                pair.jaccard,
-                match (&answers[pair.a], &answers[pair.b]) {
-                    (Ok(a), Ok(b)) => a.difference(b),
-                    (Err(a), Err(b)) if a == b => Some(0),
-                    _ => None,
-                },
-            );
+            curve.add(pair.jaccard, signatures.difference(pair.a, pair.b));
         }
         curve
     }

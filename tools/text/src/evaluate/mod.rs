@@ -2,6 +2,7 @@
 //!
 //! * [`Change`] makes a near duplicate of a text, the same one every time.
 //! * [`labelled`] pairs texts with their changed copies and with each other, with the true Jaccard similarity of each pair, by comparing whole sets.
+//! * [`Signatures`] are those of all texts, with what they take.
 //! * [`Curve`] holds for every similarity how far the signatures of a recipe were apart, and gives precision and recall for every k.
 //!
 //! ```
@@ -23,7 +24,9 @@ mod change;
 mod curve;
 mod pairs;
 mod script;
+mod signatures;
 
 pub use change::Change;
 pub use curve::{BINS, Curve, Score};
 pub use pairs::{Labelled, Pair, labelled};
+pub use signatures::Signatures;

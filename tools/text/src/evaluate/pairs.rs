@@ -9,6 +9,8 @@ use crate::signature::jaccard;
 pub struct Labelled {
     /// The texts that were given, and after them the changed copies.
     pub texts: Vec<String>,
+    /// How many were given.
+    pub given: usize,
     /// The pairs.
     pub pairs: Vec<Pair>,
 }
@@ -42,16 +44,52 @@ pub fn labelled<S: AsRef<str>>(given: &[S], seed: u64, truth: &mut Fingerprinter
             }
         }
     }
-    let mut set = |text: &String| {
-        let mut set = Vec::new();
-        truth.feature_set(text.as_bytes(), &mut set);
-        set
-    };
-    let sets: Vec<Vec<u64>> = texts.iter().map(&mut set).collect();
+    let sets = sets(&texts, truth);
     let pair =
         |a: usize, b: usize, change| Pair { a, b, change, jaccard: jaccard(&sets[a], &sets[b]) };
     let copies = origins.iter().map(|(a, change, b)| pair(*a, *b, Some(*change)));
     let others = (0..given.len()).flat_map(|a| (a + 1..given.len()).map(move |b| (a, b)));
     let pairs = copies.chain(others.map(|(a, b)| pair(a, b, None))).collect();
-    Labelled { texts, pairs }
+    Labelled { texts, given: given.len(), pairs }
+}
+
+impl Labelled {
+    /// These pairs of texts, by their places, with the true similarity of each. Pairs of places that there are not are left out.
+    #[must_use]
+    pub fn of_pairs(
+        texts: Vec<String>,
+        pairs: &[(usize, usize)],
+        truth: &mut Fingerprinter,
+    ) -> Labelled {
+        let sets = sets(&texts, truth);
+        let pair = |&(a, b): &(usize, usize)| {
+            let jaccard = jaccard(sets.get(a)?, sets.get(b)?);
+            Some(Pair { a, b, change: None, jaccard })
+        };
+        Labelled { given: texts.len(), pairs: pairs.iter().filter_map(pair).collect(), texts }
+    }
+}
+
+/// The sets of features of texts.
+fn sets(texts: &[String], truth: &mut Fingerprinter) -> Vec<Vec<u64>> {
+    let mut set = |text: &String| {
+        let mut set = Vec::new();
+        truth.feature_set(text.as_bytes(), &mut set);
+        set
+    };
+    texts.iter().map(&mut set).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_of_given_texts_get_their_similarity() {
+        let mut truth = Fingerprinter::new(&"simhash-64 n=1".parse().unwrap()).unwrap();
+        let texts = ["one two three", "one two four", "five"].map(str::to_string).to_vec();
+        let set = Labelled::of_pairs(texts, &[(0, 1), (2, 0), (0, 3)], &mut truth);
+        let similarities: Vec<f64> = set.pairs.iter().map(|pair| pair.jaccard).collect();
+        assert_eq!((similarities, set.given), (vec![0.5, 0.0], 3));
+    }
 }

@@ -310,6 +310,18 @@ impl Recipe {
         self.few
     }
 
+    /// The bits of a fingerprint; of methods that give several values, 64, those of each.
+    #[must_use]
+    pub fn bits(&self) -> u32 {
+        match self.method {
+            Method::Simhash { width, .. }
+            | Method::Projection { width, .. }
+            | Method::OneBit { width, .. }
+            | Method::Exact { width, .. } => width.bits(),
+            _ => u64::BITS,
+        }
+    }
+
     /// The table that it needs.
     #[must_use]
     pub fn table(&self) -> Option<TableId> {
