@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    backup, bench, completions, create, dedup, delete, dump, glossary, insert, join, man,
+    backup, bench, compare, completions, create, dedup, delete, dump, glossary, insert, join, man,
     merge_pairs, pack, plan, query, repair, stat, upkeep, verify, version,
 };
 
@@ -104,6 +104,7 @@ enum Command {
     Join(join::Args),
     MergePairs(merge_pairs::Args),
     Dedup(dedup::Args),
+    Compare(compare::Args),
     Stat(stat::Args),
     Verify(verify::Args),
     Dump(dump::Args),
@@ -131,6 +132,7 @@ impl Cli {
             Command::Join(args) => join::run(args).map(|()| ExitCode::SUCCESS),
             Command::MergePairs(args) => merge_pairs::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Dedup(args) => dedup::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Compare(args) => compare::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Stat(args) => stat::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Verify(args) => verify::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Dump(args) => dump::run(&args).map(|()| ExitCode::SUCCESS),

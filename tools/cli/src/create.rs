@@ -7,6 +7,7 @@ use fpstore::{StoreOptions, WriterOptions};
 use crate::failure::Failure;
 use crate::options::{LayoutArgs, radius};
 use crate::output::Output;
+use crate::recipes;
 use crate::times::{self, Length};
 
 const AFTER_HELP: &str = "\
@@ -42,6 +43,11 @@ pub struct Args {
     #[command(flatten)]
     layout: LayoutArgs,
 
+    /// By which recipe the fingerprints will be made: the name of a preset of `fpstore fingerprint --list`, its line, or
+    /// a line of your own such as `pdq/1`
+    #[arg(long, value_name = "LINE", value_parser = recipes::line)]
+    recipe: Option<String>,
+
     /// Fingerprints have no ids
     #[arg(long)]
     no_ids: bool,
@@ -65,6 +71,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .ids(!args.no_ids)
         .window(args.window.map(|window| window.0))
         .writer(WriterOptions::new().background(false));
+    let options = args.recipe.as_deref().into_iter().fold(options, StoreOptions::recipe);
     let options = design.set(options, StoreOptions::design);
     let options = block_bytes.set(options, StoreOptions::block_bytes);
     options.create(&args.store)?.close()?;

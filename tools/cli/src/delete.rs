@@ -120,6 +120,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         Progress::new(args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto }));
     let work = Interruptible::default();
     let writer = Durable::Group.options().open(&args.store)?;
+    let mut recipes = known.recipes;
+    recipes.take(args.store.display(), writer.snapshot().recipe())?;
     let wants_ids = args.id.is_some() || args.id_column.is_some() || args.id_everywhere.is_some();
     if wants_ids && !writer.snapshot().has_ids() {
         let store = args.store.display();

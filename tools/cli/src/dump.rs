@@ -210,7 +210,7 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
                 let mut columns = vec![("fingerprint", fingerprints)];
                 let strings = printer.as_ref().map(IdPrinter::has_strings);
                 columns.extend(strings.map(|strings| ("ids", Kind::Ids { strings })));
-                let notes = table::notes(&args.store, store.radius());
+                let notes = table::notes(args.store.display(), store.radius(), store.recipe());
                 To::Parquet(Box::new(ParquetTable::new(target.file(0)?, &columns, &notes)?))
             }
             _ => {

@@ -8,6 +8,7 @@ use fpstore::{Fingerprint, Snapshot, width_of};
 use crate::failure::Failure;
 use crate::input::{Id, InputArgs, Records, Skipped, Source, is_stdin};
 use crate::progress::Progress;
+use crate::recipes::Recipes;
 use crate::width;
 
 /// Fingerprints that are collected before they are handed on.
@@ -37,6 +38,8 @@ pub struct Known {
     pub bytes: Option<u64>,
     /// What the reader of one of them buffers, at most.
     pub buffer_bytes: u64,
+    /// By which recipe their fingerprints were made.
+    pub recipes: Recipes,
 }
 
 /// What inputs held.
@@ -56,28 +59,36 @@ impl Feed<'_> {
             return Err(Failure::Usage(message.to_string()));
         }
         let (mut bytes, mut buffer_bytes) = (Some(0), 0);
+        let mut recipes = Recipes::default();
         for path in self.inputs {
             if is_store(path) {
-                drop(width::open::<F>(path)?);
+                let store = width::open::<F>(path)?;
+                recipes.take(path.display(), store.snapshot().recipe())?;
                 bytes = None;
                 continue;
             }
             // To open a pipe, and to close it again, would break it for its writer.
             let pipe = fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir());
             let length = match pipe {
-                true => None,
+                true => {
+                    recipes.take(name_of(path), None)?;
+                    None
+                }
                 false => {
                     let mut source = Source::<F>::open(path, self.reading)?;
                     let length = source.length();
                     if length.is_some() && !is_stdin(path) {
                         buffer_bytes = source.buffer_bytes()?.max(buffer_bytes);
+                        recipes.take(path.display(), source.recipe()?.as_deref())?;
+                    } else {
+                        recipes.take(name_of(path), None)?;
                     }
                     length
                 }
             };
             bytes = bytes.zip(length).map(|(sum, length): (u64, u64)| sum.saturating_add(length));
         }
-        Ok(Known { bytes, buffer_bytes })
+        Ok(Known { bytes, buffer_bytes, recipes })
     }
 
     /// Reads all inputs, of so many `bytes` where that is known, and hands their records on.
@@ -165,6 +176,14 @@ pub fn told_width(inputs: &[PathBuf], reading: &InputArgs) -> Result<u32, Failur
         }
     }
     Ok(u64::BITS)
+}
+
+/// An input, for messages.
+pub fn name_of(path: &Path) -> String {
+    match is_stdin(path) {
+        true => "standard input".to_string(),
+        false => path.display().to_string(),
+    }
 }
 
 /// Whether an input is a store, and no file.

@@ -10,8 +10,10 @@
 
 mod backup;
 mod bench;
+mod by_recipe;
 mod cli;
 pub mod command_line;
+mod compare;
 pub mod completions;
 mod create;
 mod dedup;
@@ -36,6 +38,7 @@ mod pairs;
 mod plan;
 mod progress;
 mod query;
+mod recipes;
 mod record_ids;
 mod repair;
 mod report;

@@ -11,6 +11,7 @@ use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::pairs::{PairFormat, PairReader, PairWriter, Sorter};
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::recipes::Recipes;
 use crate::table;
 use crate::target::{self, TargetArgs};
 
@@ -98,11 +99,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
     let mut sorter = Sorter::new(limit, &temporary_directory(args));
-    let mut merging = Merging { args, format, limit, progress: &progress, ids: None };
+    let recipes = Recipes::default();
+    let mut merging = Merging { args, format, limit, progress: &progress, ids: None, recipes };
     let read = merging.read(first, &mut sorter);
     let merged = read.and_then(|rows| {
         let strings = merging.ids.and_then(|ids| ids.strings);
-        let mut output = PairWriter::new(format, strings, target.as_ref())?;
+        let recipe = merging.recipes.line();
+        let mut output = PairWriter::new(format, strings, recipe, target.as_ref())?;
         let mut count = 0u64;
         let pairs = sorter.finish(&mut |row| {
             output.push(row)?;
@@ -144,6 +147,8 @@ struct Merging<'a> {
     progress: &'a Progress,
     /// Those of the first file with rows.
     ids: Option<FileIds>,
+    /// Those of the files that say it.
+    recipes: Recipes,
 }
 
 /// The ids of a file.
@@ -169,6 +174,7 @@ impl Merging<'_> {
                 Some(reader) => reader,
                 None => PairReader::open(path, self.args.format, self.limit)?,
             };
+            self.recipes.take(reader.name(), reader.recipe().as_deref())?;
             let mut in_file = 0u64;
             while let Some(row) = reader.next()? {
                 let has_ids = !row.rest.is_empty();

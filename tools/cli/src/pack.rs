@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use fpstore::{Execution, Fingerprint, Objective, Packer, width_of};
+use fpstore::{Execution, Fingerprint, Objective, Packer, recipe_of, width_of};
 
 use crate::failure::Failure;
 use crate::feed::{self, Feed, Known};
@@ -14,6 +14,7 @@ use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
 use crate::options::{LayoutArgs, any_radius, bits, read_costs};
 use crate::progress::{Mode, Progress};
+use crate::recipes::{self, Recipes};
 use crate::times::Moment;
 use crate::width::{check_radius, for_width};
 
@@ -54,6 +55,11 @@ FILE takes what strings do not share with the one before, 2.2 bytes more for
 each, and no memory; it belongs to this store, and must not be lost. It appears
 with the store; with --force it replaces the map that STORE has there, and no
 other.
+
+Fingerprints of different recipes are never mixed: where two of the inputs, or an
+input and the store of --append, say that they were made by different ones, both lines
+are shown and nothing is packed. Stores and Parquet files of this tool say it. Where some
+say it and others do not, that is told on standard error; --recipe says it of those.
 
 A store among the inputs gives its fingerprints, with its ids, as it stands when it
 is opened; --ids none leaves them out. Its windows of time are lost.
@@ -139,6 +145,11 @@ pub struct Args {
     /// What to choose for, where design or size of blocks are left open
     #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
     prefer: Objective,
+
+    /// By which recipe the fingerprints were made: the name of a preset of `fpstore fingerprint --list`, its line, or a
+    /// line of your own such as `pdq/1` [default: what the inputs say]
+    #[arg(long, value_name = "LINE", value_parser = recipes::line)]
+    recipe: Option<String>,
 
     #[command(flatten)]
     layout: LayoutArgs,
@@ -227,12 +238,16 @@ fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
         append::prepare::<F>(args.output(), mode.is_some())?;
     }
     let inputs = feed(&args).check::<F>()?;
+    let recipes = recipes_of(&args, &inputs)?;
     let told = progress.clone();
     let execution = execution(&args)?
         .memory(memory_beside(&inputs, &args))
         .cancel(work.cancel.clone())
         .on_progress(move |at| told.packing(&at));
-    let packer = packer.execution(execution);
+    let packer = recipes.line().into_iter().fold(packer.execution(execution), Packer::recipe);
+    if !args.quiet {
+        recipes.tell();
+    }
     let mut handing = Handing::new(mode, args.output(), args.force)?;
     work.set(packer.start(args.output())?);
     let (bar, temporary) = (progress.clone(), handing.temporary());
@@ -287,6 +302,17 @@ fn packer<F: Fingerprint>(args: &Args) -> Result<Packer<F>, Failure> {
     let packer = design.set(packer, Packer::design);
     let packer = args.parts.into_iter().fold(packer, Packer::parts);
     Ok(block_bytes.set(packer, Packer::block_bytes).width())
+}
+
+/// The recipe of all inputs, and of the store that they are added to.
+fn recipes_of(args: &Args, inputs: &Known) -> Result<Recipes, Failure> {
+    let mut recipes = Recipes::given(args.recipe.as_deref());
+    recipes.join(&inputs.recipes)?;
+    if let Some(store) = &args.append {
+        let stored = recipe_of(store)?;
+        recipes.take(store.display(), stored.as_deref())?;
+    }
+    Ok(recipes)
 }
 
 /// How the pack runs, as far as the arguments tell.

@@ -41,6 +41,8 @@ bits beside it, it tells
   entropy               of the histogram of the classes: what an ideal code
                         would need
 
+Of a store that says by which recipe its fingerprints were made it tells that line.
+
 Of ids it tells how many there are, and what the parts of their file take.
 
 Of a store that is written to it tells also
@@ -82,6 +84,8 @@ struct StoreReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     bits: Option<u32>,
     radius: u32,
+    /// How the fingerprints were made; null where nobody has said so.
+    recipe: Option<String>,
     fingerprints: u64,
     bytes: u64,
     /// Null without fingerprints.
@@ -166,6 +170,7 @@ fn report<F: Fingerprint>(
         generation: opened.generation(),
         bits: Some(stats.bits).filter(|&bits| bits != u64::BITS),
         radius: stats.radius,
+        recipe: opened.recipe(),
         fingerprints: stats.fingerprints,
         bytes: stats.bytes,
         bytes_per_fingerprint: per_fingerprint(stats.bytes as f64, stats.fingerprints),
@@ -215,6 +220,9 @@ fn print<F: Fingerprint>(
         stats.bytes,
         stats.radius,
     ))?;
+    if let Some(recipe) = store.recipe() {
+        output.line(&format!("recipe: {recipe}"))?;
+    }
     print_identity(output, store, details)?;
     for segment in &stats.segments {
         if let Some(base) = &segment.base {

@@ -15,6 +15,7 @@ use crate::memory::{self, Size};
 use crate::options::any_radius;
 use crate::pairs::{PairFormat, PairReader};
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::recipes::Recipes;
 use crate::table::{self, TableArgs};
 use crate::target::{self, TargetArgs};
 use crate::times::TimesArgs;
@@ -242,9 +243,12 @@ fn clusters<F: Fingerprint>(
     if args.pairs.is_empty() {
         return Ok(clustering.run()?);
     }
-    let mut readers = Vec::new();
+    let (mut readers, mut recipes) = (Vec::new(), Recipes::default());
+    recipes.take(args.store.display(), store.recipe())?;
     for path in &args.pairs {
-        readers.push(PairReader::open(path, args.format, limit)?);
+        let reader = PairReader::open(path, args.format, limit)?;
+        recipes.take(reader.name(), reader.recipe().as_deref())?;
+        readers.push(reader);
     }
     let mut readers = readers.into_iter();
     let mut reader = readers.next();

@@ -87,7 +87,8 @@ impl To {
             columns.push(("cluster", Kind::Number));
             columns.push(("representative", representative));
             columns.push(("keep", Kind::Flag));
-            let notes = table::notes(&args.store, super::distance(args, store));
+            let k = super::distance(args, store);
+            let notes = table::notes(args.store.display(), k, store.recipe());
             let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;
             return Ok(To::Parquet(Box::new(table), store.has_ids()));
         }

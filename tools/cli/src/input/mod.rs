@@ -57,6 +57,8 @@ pub use stream::Codec;
 pub(crate) use stream::{Counter, Stream};
 
 use crate::output::hex;
+#[cfg(feature = "parquet")]
+use crate::recipes;
 use delimited::{DelimitedReader, Separator};
 use detect::{Known, Layout, Verdict, judge, layout};
 use reader::{Reader, Sink};
@@ -201,6 +203,15 @@ impl<F: Fingerprint> Source<F> {
         self.begin()?;
         match &self.state {
             State::Reading(reader) => Ok(reader.records()),
+            _ => Ok(None),
+        }
+    }
+
+    /// By which recipe its fingerprints were made, where it says so.
+    pub fn recipe(&mut self) -> Result<Option<String>, InputError> {
+        self.begin()?;
+        match &self.state {
+            State::Reading(reader) => Ok(reader.recipe()),
             _ => Ok(None),
         }
     }
@@ -401,6 +412,11 @@ impl ParquetColumns {
     /// The columns that are there, in the order of the file.
     pub fn schema(&self) -> arrow_schema::SchemaRef {
         self.table.schema()
+    }
+
+    /// By which recipe the fingerprints were made, where the file says so.
+    pub fn recipe(&self) -> Option<String> {
+        self.table.note(recipes::NOTE)
     }
 
     /// The next rows; `None` behind the last.

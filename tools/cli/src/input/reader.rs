@@ -93,6 +93,11 @@ pub trait Reader<F>: Send {
         None
     }
 
+    /// By which recipe the fingerprints were made, where the input says so.
+    fn recipe(&self) -> Option<String> {
+        None
+    }
+
     /// Bytes of memory that it takes beside a piece, where these are more than some buffers.
     fn buffer_bytes(&self) -> u64 {
         0

@@ -18,6 +18,7 @@ use crate::interrupt::Interruptible;
 use crate::options::radius;
 use crate::output::Output;
 use crate::progress::{Mode, Progress};
+use crate::recipes::{self, Recipes};
 use crate::record_ids::{RecordIdArgs, RecordIds};
 use crate::table::TableArgs;
 use crate::times::Moment;
@@ -81,6 +82,10 @@ pub struct Args {
     #[arg(short = 'k', value_name = "K", value_parser = radius, allow_negative_numbers = true)]
     #[arg(requires = "unless_near")]
     radius: Option<u32>,
+
+    /// By which recipe the fingerprints were made; one of another store is refused [default: what the inputs say]
+    #[arg(long, value_name = "LINE", value_parser = recipes::line)]
+    recipe: Option<String>,
 
     /// How the rows of --unless-near are printed
     #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
@@ -162,7 +167,9 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let mode = args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto });
     let progress = Progress::new(Mode::beside_rows(Some(mode), args.quiet, !args.unless_near));
     let work = Interruptible::default();
-    let k = open(&args, &ids, &work)?;
+    let mut recipes = Recipes::given(args.recipe.as_deref());
+    recipes.join(&known.recipes)?;
+    let k = open(&args, &ids, recipes, &work)?;
     writing::watch(&work, &progress)?;
     let mut inserting = Inserting::new(&args, ids, k)?;
     let read = feed.read(known.bytes, &progress, |records| {
@@ -174,9 +181,18 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 }
 
 /// Opens the store for writing, and gives the distance that is asked for.
-fn open(args: &Args, ids: &RecordIds, work: &Interruptible<Writer>) -> Result<u32, Failure> {
+fn open(
+    args: &Args,
+    ids: &RecordIds,
+    mut recipes: Recipes,
+    work: &Interruptible<Writer>,
+) -> Result<u32, Failure> {
     let writer = args.durability.options().open(&args.store)?;
     let snapshot = writer.snapshot();
+    recipes.take(args.store.display(), snapshot.recipe())?;
+    if !args.quiet {
+        recipes.tell();
+    }
     let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", args.store.display())));
     let living = snapshot.stats()?.living;
     let (has_ids, window) = living.map_or((false, None), |living| (living.ids, living.window));

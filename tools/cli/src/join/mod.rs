@@ -19,6 +19,7 @@ use crate::memory::{self, Size};
 use crate::options::any_radius;
 use crate::pairs::PairFormat;
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::recipes::Recipes;
 use crate::table::{self, TableArgs};
 use crate::target::{self, Target, TargetArgs, beside};
 use crate::times::TimesArgs;
@@ -191,6 +192,14 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
         args.times.of(store.snapshot(), store.path())
     };
     let (a, b) = (look(&a)?, b.as_ref().map(look).transpose()?);
+    let mut recipes = Recipes::default();
+    recipes.take(args.store.display(), a.recipe())?;
+    if let (Some(path), Some(b)) = (&args.other, &b) {
+        recipes.take(path.display(), b.recipe())?;
+    }
+    if !args.quiet {
+        recipes.tell();
+    }
     let radius = args.radius.unwrap_or(a.radius());
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let for_ids = if ids { IDS_BYTES } else { 0 };
@@ -226,7 +235,7 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
         maps: [map_a.as_ref(), if b.is_some() { map_b.as_ref() } else { map_a.as_ref() }],
         args: &args.id_output,
     });
-    let rows = Rows::new(&args, radius, target.as_ref(), &journal, sides)?;
+    let rows = Rows::new(&args, (radius, &recipes), target.as_ref(), &journal, sides)?;
     let before = journal.done.pairs;
     let written = write(&args, join, execution, rows, journal, target.as_ref(), &progress);
     progress.finish();

@@ -13,6 +13,7 @@ use crate::ids::{IdOutputArgs, IdPrinter, IdShape, KEPT_IDS};
 use crate::output::Output;
 use crate::pairs::{self, NAMES, PairFormat};
 #[cfg(feature = "parquet")]
+use crate::recipes::Recipes;
 use crate::table::ParquetTable;
 use crate::table::{self, Form};
 use crate::target::Target;
@@ -76,18 +77,18 @@ pub struct WithIds<'a, F: Fingerprint> {
 }
 
 impl<'a, F: Fingerprint> Rows<'a, F> {
-    /// Goes on behind what is written already, to the target or to standard output. `k` is noted in
-    /// Parquet.
+    /// Goes on behind what is written already, to the target or to standard output. `k` and the recipe are noted
+    /// in Parquet.
     pub fn new(
         args: &Args,
-        k: u32,
+        (k, recipes): (u32, &Recipes),
         target: Option<&Target>,
         journal: &Journal,
         sides: Option<Sides<'a, F>>,
     ) -> Result<Self, Failure> {
         let (bytes, form) = (journal.done.bytes, args.table.text());
         #[cfg(not(feature = "parquet"))]
-        let _ = k;
+        let _ = (k, recipes);
         #[cfg(feature = "parquet")]
         if let (PairFormat::Parquet, Some(target)) = (args.output, target) {
             let printers = sides.map_or(Vec::new(), |sides| sides.printers().into());
@@ -95,7 +96,7 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
             let columns = pairs::columns::<F>(args.table.parquet::<F>(), strings);
             let stores = [Some(&args.store), args.other.as_ref()].into_iter().flatten();
             let stores: Vec<String> = stores.map(|path| path.display().to_string()).collect();
-            let notes = [("k", k.to_string()), ("store", stores.join(","))];
+            let notes = table::notes(stores.join(","), k, recipes.line());
             let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;
             return Ok(Rows::Parquet(Box::new(table), printers));
         }

@@ -4,7 +4,7 @@ use fpstore::{Design, Fingerprint, IdMapWriter, PackEstimate, Store};
 use serde::Serialize;
 
 use super::room::Room;
-use super::{Args, IdMode, execution, feed, memory_beside, packer, summary};
+use super::{Args, IdMode, execution, feed, memory_beside, packer, recipes_of, summary};
 use crate::failure::Failure;
 use crate::feed::is_store;
 use crate::input::{Id, Records, Source};
@@ -51,8 +51,9 @@ struct Sample {
 pub(super) fn run<F: Fingerprint>(args: &Args, mode: &IdMode) -> Result<(), Failure> {
     let packer = packer::<F>(args)?;
     packer.check_target(args.output())?;
-    let packer =
-        packer.execution(execution(args)?.memory(memory_beside(&feed(args).check::<F>()?, args)));
+    let inputs = feed(args).check::<F>()?;
+    recipes_of(args, &inputs)?;
+    let packer = packer.execution(execution(args)?.memory(memory_beside(&inputs, args)));
     let mut sample = Sample::default();
     for path in &args.input {
         if is_store(path) {

@@ -72,6 +72,11 @@ impl ParquetPairs {
         self.has_ids.then_some(self.strings)
     }
 
+    /// By which recipe the fingerprints were made, where the file says so.
+    pub fn recipe(&self) -> Option<String> {
+        self.columns.recipe()
+    }
+
     /// The share of the rows that was read, from 0 to 1.
     pub fn share(&self) -> f64 {
         self.columns.share()

@@ -156,6 +156,15 @@ impl PairReader {
         }
     }
 
+    /// By which recipe the fingerprints were made, where the file says so.
+    pub fn recipe(&self) -> Option<String> {
+        match &self.from {
+            #[cfg(feature = "parquet")]
+            From::Parquet(pairs, _) => pairs.recipe(),
+            _ => None,
+        }
+    }
+
     /// Bytes that were read.
     pub fn bytes_read(&self) -> u64 {
         match &self.from {

@@ -6,6 +6,8 @@ use fpstore::Fingerprint;
 use super::{PairFormat, Row, push_raw, push_tsv};
 use crate::failure::Failure;
 use crate::output::Output;
+#[cfg(feature = "parquet")]
+use crate::recipes;
 use crate::table::Form;
 #[cfg(feature = "parquet")]
 use crate::table::{Kind, ParquetTable};
@@ -22,19 +24,23 @@ pub enum PairWriter {
 
 impl PairWriter {
     /// Writes to the target, or to standard output. In Parquet there are ids if `strings` says what
-    /// they are.
+    /// they are, and the recipe is noted.
     pub fn new(
         format: PairFormat,
         strings: Option<bool>,
+        recipe: Option<&str>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
         #[cfg(not(feature = "parquet"))]
-        let _ = strings;
+        let _ = (strings, recipe);
         match (format, target) {
             #[cfg(feature = "parquet")]
             (PairFormat::Parquet, Some(target)) => {
                 let file = target.file(0)?;
-                let table = ParquetTable::new(file, &columns::<u64>(Form::U64, [strings; 2]), &[])?;
+                let columns = columns::<u64>(Form::U64, [strings; 2]);
+                let notes: Vec<_> =
+                    recipe.map(|line| (recipes::NOTE, line.to_string())).into_iter().collect();
+                let table = ParquetTable::new(file, &columns, &notes)?;
                 Ok(PairWriter::Parquet(Box::new(table), strings.is_some()))
             }
             _ => Ok(PairWriter::Rows(target::output(target)?, format, Vec::new())),

@@ -263,7 +263,7 @@ impl To {
             }
             let strings = args.id_output.id_map.is_some();
             columns.extend(has_ids(args, store).then_some(("ids", Kind::Ids { strings })));
-            let notes = table::notes(&args.store, k);
+            let notes = table::notes(args.store.display(), k, store.recipe());
             let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;
             return Ok(To::Parquet(Box::new(table)));
         }

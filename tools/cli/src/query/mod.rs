@@ -20,6 +20,7 @@ use crate::input::{Id, IdKind, IdWish, Records, Skipped, Source};
 use crate::interrupt::Stopper;
 use crate::memory;
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::recipes::Recipes;
 use crate::target::{self, Target};
 use crate::width::{self, for_width};
 
@@ -48,7 +49,15 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
     let wish = args.query_id_column.as_ref().map(|name| IdWish::new(name, IdKind::Text));
     let reading = args.reading.with_ids(wish).with_memory(args.limit());
     let source = match &args.from {
-        Some(path) => Some(Source::<F>::follow(path, &reading)?),
+        Some(path) => {
+            let mut source = Source::<F>::follow(path, &reading)?;
+            if !source.is_live() {
+                let mut recipes = Recipes::default();
+                recipes.take(args.store.display(), store.recipe())?;
+                recipes.take(feed::name_of(path), source.recipe()?.as_deref())?;
+            }
+            Some(source)
+        }
         None => None,
     };
     if args.plan != PlanArg::Auto && source.as_ref().is_some_and(Source::is_live) {

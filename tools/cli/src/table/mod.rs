@@ -13,6 +13,8 @@ use fpstore::Fingerprint;
 
 use crate::failure::Failure;
 use crate::output::push_hex;
+#[cfg(feature = "parquet")]
+use crate::recipes;
 
 /// How tables are written.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -122,10 +124,16 @@ pub fn header(names: &[&str]) -> Vec<u8> {
     line
 }
 
-/// What is noted in a file of Parquet about the store and the distance that it comes from.
+/// What is noted in a file of Parquet about the store, the distance and the recipe that it comes from.
 #[cfg(feature = "parquet")]
-pub fn notes(store: &std::path::Path, k: u32) -> [(&'static str, String); 2] {
-    [("k", k.to_string()), ("store", store.display().to_string())]
+pub fn notes(
+    store: impl std::fmt::Display,
+    k: u32,
+    recipe: Option<&str>,
+) -> Vec<(&'static str, String)> {
+    let mut notes = vec![("k", k.to_string()), ("store", store.to_string())];
+    notes.extend(recipe.map(|line| (recipes::NOTE, line.to_string())));
+    notes
 }
 
 /// Refuses Parquet where it cannot be written.

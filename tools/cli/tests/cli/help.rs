@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::Scratch;
 
-const SUBCOMMANDS: [&str; 21] = [
+const SUBCOMMANDS: [&str; 22] = [
     "plan",
     "pack",
     "create",
@@ -19,6 +19,7 @@ const SUBCOMMANDS: [&str; 21] = [
     "join",
     "merge-pairs",
     "dedup",
+    "compare",
     "stat",
     "verify",
     "dump",

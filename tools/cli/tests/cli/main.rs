@@ -30,6 +30,7 @@ mod plan;
 mod planted;
 mod progress;
 mod query;
+mod recipes;
 mod repair;
 #[cfg(feature = "parquet")]
 mod round_trips;

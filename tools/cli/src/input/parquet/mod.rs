@@ -23,6 +23,7 @@ use crate::input::format::Container;
 use crate::input::guard::guarded;
 use crate::input::reader::{Reader, Sink, Wishes};
 use crate::input::stream::Counter;
+use crate::recipes;
 
 use pages::{Groups, LEAST_NESTED_VALUES, MAX_PAGE_BYTES};
 
@@ -97,6 +98,13 @@ impl Table {
             None => {}
         }
         Ok(batch)
+    }
+
+    /// What is noted beside the rows under this name.
+    pub fn note(&self, name: &str) -> Option<String> {
+        let notes = self.metadata.file_metadata().key_value_metadata()?;
+        let key = |key: &str| key.strip_prefix("fpstore.") == Some(name);
+        notes.iter().find(|note| key(&note.key))?.value.clone()
     }
 
     /// The share of the rows that was read, from 0 to 1.
@@ -203,6 +211,10 @@ impl<F: Fingerprint> Reader<F> for ParquetReader {
 
     fn buffer_bytes(&self) -> u64 {
         self.buffer_bytes
+    }
+
+    fn recipe(&self) -> Option<String> {
+        self.table.note(recipes::NOTE)
     }
 
     fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {
