@@ -7,6 +7,7 @@ mod bad_records;
 #[cfg(unix)]
 mod bench;
 mod broken_files;
+mod compare;
 mod crash;
 mod dedup;
 mod external;
