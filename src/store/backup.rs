@@ -1,9 +1,10 @@
 //! Copies stores, also such as are being written.
 //!
 //! A manifest names files that never change, and logs that only grow. So whoever has these files, and of each log a
-//! part from its start on, has a state of the store. The manifest comes last, in one rename: whatever
-//! stops a backup, the place holds the state before or the one after. A file that has gone meanwhile was dropped by a newer
-//! manifest, with which the backup starts over.
+//! part from its start on, has a state of the store. What the manifest names comes first, then the manifest in one rename, and
+//! then the logs, the older first: were they there before, the manifest before might lead to them past logs that
+//! came since. Whatever stops a backup, the place holds the state before, the one after, or that one up to some record of its
+//! logs. A file that has gone meanwhile was dropped by a newer manifest, with which the backup starts over.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -15,14 +16,14 @@ use super::commit::Commit;
 use super::look::read_manifest;
 use super::standing::{Standing, named};
 use super::target::Target;
-use crate::access::{Access, InDirectory};
+use crate::access::{Access, InDirectory, ReadFiles};
 use crate::error::{Error, Result};
 use crate::files::{self, Temporary, Visible};
-use crate::fingerprint::by_width;
+use crate::fingerprint::{Fingerprint, by_width};
 use crate::format::{
     DeletionsEntry, MANIFEST_NAME, Manifest, SegmentEntry, deletions_name, log_name,
 };
-use crate::log::Follower;
+use crate::log::{FollowedLog, Follower};
 use crate::segment::{NewFiles, PackTimes};
 use crate::snapshot::parts::Base;
 use crate::storage::Directory;
@@ -102,8 +103,8 @@ impl Backup {
     /// # Errors
     ///
     /// Those of [`Store::open`](crate::Store::open) for both; [`Error::Exists`] if a store is there and the backup is not
-    /// incremental; [`Error::OtherStore`] if that is no earlier state of this one; [`Error::Busy`] while another process
-    /// writes there; [`Error::Io`].
+    /// incremental; [`Error::OtherStore`] if that is no earlier state of this one, or was written to since, as far as its
+    /// segments and logs tell; [`Error::Busy`] while another process writes there; [`Error::Io`].
     pub fn run(&self, store: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<BackupSummary> {
         let (from, to) = (store.as_ref(), to.as_ref());
         drop(read_manifest(from)?);
@@ -114,41 +115,51 @@ impl Backup {
         }
         let target = Target::lock(to, self.incremental)?;
         let mut attempts = 1;
-        let summary = loop {
+        let staged = loop {
             let bytes = read_manifest(from)?;
-            match self.ship(from, to, &bytes) {
-                Err(error) if is_gone(&error) && attempts < ATTEMPTS => {
-                    if read_manifest(from)? == bytes {
+            match self.stage(from, to, &bytes) {
+                Err(error) if is_late(&error) && attempts < ATTEMPTS => {
+                    // What it misses is missing, unless a writer that began has changed the logs meanwhile.
+                    if attempts > 1 && read_manifest(from)? == bytes {
                         return Err(error);
                     }
                     attempts += 1;
                 }
-                result => break result?,
+                staged => break staged?,
             }
         };
+        let summary = staged.publish()?;
         drop(target);
         Ok(summary)
     }
 
-    /// Brings the files of a manifest to the output, and then the manifest itself.
-    fn ship(&self, from: &Path, to: &Path, bytes: &[u8]) -> Result<BackupSummary> {
+    /// Brings the files of a manifest to the output, where nothing is seen of them yet.
+    fn stage(&self, from: &Path, to: &Path, bytes: &[u8]) -> Result<Staged> {
         let manifest = Manifest::decode(bytes);
         let manifest = manifest.map_err(|defect| defect.in_file(&from.join(MANIFEST_NAME)))?;
         let storage = Arc::new(Directory::new(to, None));
         let standing = Standing::read(to, &*storage)?;
         standing.remove_leftovers(to, &*storage)?;
+        let logs = by_width!(manifest.bits, F => logs_of::<F>(from, &manifest)?);
         let earlier = match &standing.manifest {
             Some(earlier) => {
                 check_earlier(earlier, &manifest, to)?;
+                by_width!(manifest.bits, F => check_logs::<F>((from, &manifest), (to, earlier))?);
                 Contents::of(earlier)
             }
             None => Contents::default(),
         };
+        let logs: Vec<CopiedLog> = logs
+            .into_iter()
+            .map(|log| log.copy(from, to))
+            .filter_map(Result::transpose)
+            .collect::<Result<_>>()?;
         let now = Contents::of(&manifest);
         let mut files = NewFiles::new(to, Arc::clone(&storage));
         let mut summary = BackupSummary {
             generation: manifest.generation,
             segments: manifest.segments.len() as u64,
+            log_bytes: logs.iter().map(|log| log.bytes).sum(),
             ..BackupSummary::default()
         };
         for name in named(&manifest) {
@@ -158,12 +169,17 @@ impl Backup {
             }
             self.bring((from, to), &name, &mut files, &mut summary)?;
         }
-        summary.log_bytes = copy_logs(from, to, &manifest)?;
-        files.sync_names()?;
+        let first_log = manifest.log.map(|log| log_name(log.first_log));
+        if let Some(name) = first_log.filter(|name| !standing.in_use.contains(name)) {
+            // Empty, it says nothing to who reads the manifest before.
+            let mut log = files.create(&name)?;
+            files.sync(&mut log, &name, "sync the log")?;
+        }
         // Before it is visible: what has come must be what the manifest says.
         by_width!(manifest.bits, F => drop(Base::<F>::open(&*storage, bytes, None)?));
-        Commit::prepare(files, standing.in_use, &manifest, &mut PackTimes::default())?.publish()?;
-        Ok(summary)
+        let times = &mut PackTimes::default();
+        let commit = Commit::prepare(files, standing.in_use, &manifest, times)?;
+        Ok(Staged { commit, logs, to: to.to_path_buf(), summary })
     }
 
     /// Links or copies a file that does not change.
@@ -190,13 +206,30 @@ impl Backup {
     }
 }
 
-/// What of a store has gone, so that there may be a newer state.
-fn is_gone(error: &Error) -> bool {
-    use crate::error::Corruption::{DeletionsMissing, IdsMissing, LogMissing, TableMissing};
+/// A backup whose files are there, and not seen yet. Dropping it leaves what was there before.
+struct Staged {
+    commit: Commit<Directory>,
+    logs: Vec<CopiedLog>,
+    to: PathBuf,
+    summary: BackupSummary,
+}
+
+impl Staged {
+    fn publish(self) -> Result<BackupSummary> {
+        self.commit.publish()?;
+        for log in self.logs {
+            log.publish(&self.to)?;
+        }
+        Ok(self.summary)
+    }
+}
+
+/// Whether this may come from reading a manifest, and then what another one has dropped or changed.
+fn is_late(error: &Error) -> bool {
     match error {
         Error::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
         Error::Corrupt { corruption, .. } => {
-            matches!(corruption, TableMissing | IdsMissing | DeletionsMissing | LogMissing)
+            corruption.may_be_a_file_that_went() || corruption.may_be_a_log_that_changed()
         }
         _ => false,
     }
@@ -244,37 +277,99 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// Copies the logs of a store as far as their records are whole, the older first; gives the bytes.
-fn copy_logs(from: &Path, to: &Path, manifest: &Manifest) -> Result<u64> {
-    let Some(section) = &manifest.log else { return Ok(0) };
-    let source = InDirectory { path: from, access: Access::Mapped };
-    let ends: Vec<(u64, u64, Vec<u8>)> = by_width!(manifest.bits, F => {
-        let logs = Follower::<F>::open(&source, section, manifest.store_id)?.into_logs();
-        logs.iter().map(|log| (log.number(), log.end(), log.end_mark())).collect()
-    });
-    let mut all = 0;
-    for (number, end, mark) in ends {
-        let name = log_name(number);
+/// A log of the store that is copied, as far as its records are whole.
+struct WholeLog {
+    number: u64,
+    end: u64,
+    /// What stands behind the end of a copy.
+    mark: Vec<u8>,
+}
+
+/// The logs that a manifest leads to, the older first.
+fn logs_of<F: Fingerprint>(path: &Path, manifest: &Manifest) -> Result<Vec<WholeLog>> {
+    let Some(section) = &manifest.log else { return Ok(Vec::new()) };
+    let files = InDirectory { path, access: Access::Mapped };
+    let logs = Follower::<F>::open(&files, section, manifest.store_id)?.into_logs();
+    let whole = |log: &FollowedLog<F>| {
+        let (number, end, mark) = (log.number(), log.end(), log.end_mark());
+        WholeLog { number, end, mark }
+    };
+    Ok(logs.iter().map(whole).collect())
+}
+
+/// Refuses a copy that was written to, as far as its logs tell: they must be beginnings of those of the store, or of such as
+/// segments hold by now.
+fn check_logs<F: Fingerprint>(
+    (from, now): (&Path, &Manifest),
+    (to, earlier): (&Path, &Manifest),
+) -> Result<()> {
+    let (Some(section), Some(section_now)) = (&earlier.log, &now.log) else { return Ok(()) };
+    let copies = InDirectory { path: to, access: Access::Mapped };
+    // Damage is no reason to refuse it: it is about to be replaced.
+    let copied = Follower::<F>::salvage(&copies, section, earlier.store_id).0;
+    let logs = InDirectory { path: from, access: Access::Mapped };
+    let other = || Err(Error::OtherStore { path: to.to_path_buf() });
+    for log in copied.into_logs() {
+        if log.number() < section_now.first_log {
+            if log.into_generation().next_sequence() > section_now.sequence + 1 {
+                return other();
+            }
+            continue;
+        }
+        let name = log_name(log.number());
+        let whole = |files: &InDirectory| match files.bytes_from(&name, 0) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            read => read.map_err(Error::io(files.path.join(&name), "read the log")),
+        };
+        let (copy, end) = (whole(&copies)?, log.end() as usize);
+        if !whole(&logs)?.starts_with(&copy[..end.min(copy.len())]) {
+            return other();
+        }
+    }
+    Ok(())
+}
+
+/// A log at the output that has not its name yet.
+struct CopiedLog {
+    temporary: Temporary,
+    name: String,
+    bytes: u64,
+}
+
+impl WholeLog {
+    /// Copies it beside its place; `None` if it is not there yet, as may be behind the last one.
+    fn copy(self, from: &Path, to: &Path) -> Result<Option<CopiedLog>> {
+        let name = log_name(self.number);
         let (path, copied) = (from.join(&name), to.join(&name));
         let file = match files::open_regular(&path) {
-            // That behind the last one may not be there yet.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && end == 0 => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.end == 0 => {
+                return Ok(None);
+            }
             opened => opened.map_err(Error::io(&path, "open the log"))?,
         };
-        let copy = |path: &PathBuf| -> io::Result<u64> {
+        let copy = || -> io::Result<CopiedLog> {
             let temporary = Temporary::create(to, Visible::AsUsual)?;
-            let bytes = copy_bytes(file, &mut temporary.file(), end)?;
-            if bytes == end {
-                temporary.file().write_all(&mark)?;
+            let bytes = copy_bytes(file, &mut temporary.file(), self.end)?;
+            if bytes == self.end {
+                temporary.file().write_all(&self.mark)?;
             }
             temporary.file().sync_all()?;
-            temporary.persist(path, true)?;
-            files::sync_directory(to)?;
-            Ok(bytes)
+            Ok(CopiedLog { temporary, name, bytes })
         };
-        all += copy(&copied).map_err(Error::io(&copied, "copy the log"))?;
+        copy().map(Some).map_err(Error::io(&copied, "copy the log"))
     }
-    Ok(all)
+}
+
+impl CopiedLog {
+    /// Brings it to its place.
+    fn publish(self, to: &Path) -> Result<()> {
+        let path = to.join(&self.name);
+        let place = || {
+            self.temporary.persist(&path, true)?;
+            files::sync_directory(to)
+        };
+        place().map_err(Error::io(&path, "copy the log"))
+    }
 }
 
 /// Copies so many bytes of a file, or as many as it has.
@@ -355,6 +450,64 @@ mod tests {
         log[90] ^= 1;
         fs::write(to.join(&name), log).unwrap();
         assert_eq!(Store::open(&to).unwrap_err().rule(), Some("LOG-3"));
+    }
+
+    /// A copy with a record in its first log, of a store that has made a segment of it and another log since.
+    fn old_copy(directory: &Path) -> (PathBuf, PathBuf) {
+        let (path, to) = (directory.join("store"), directory.join("copy"));
+        let writer = writer(&path);
+        writer.insert_fingerprints(&[1, 2]).unwrap();
+        writer.commit(Durability::Immediate).unwrap();
+        Backup::new().copy(true).run(&path, &to).unwrap();
+        writer.flush().unwrap();
+        writer.insert_fingerprints(&[3]).unwrap();
+        writer.commit(Durability::Immediate).unwrap();
+        (path, to)
+    }
+
+    #[test]
+    fn a_backup_that_fails_or_stops_anywhere_leaves_a_state_of_the_store() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, to) = old_copy(directory.path());
+        let backup = Backup::new().copy(true).incremental(true);
+        let stage = || backup.stage(&path, &to, &read_manifest(&path).unwrap()).unwrap();
+        drop(stage());
+        assert_eq!(all(&to), [1, 2]);
+        let mut files = fs::read_dir(&path).unwrap().map(|at| at.unwrap().path());
+        let table = files.find(|at| at.extension().is_some_and(|end| end == "fpt")).unwrap();
+        let sound = fs::read(&table).unwrap();
+        let mut damaged = sound.clone();
+        damaged[20] ^= 1;
+        fs::write(&table, damaged).unwrap();
+        assert!(matches!(backup.run(&path, &to), Err(Error::Corrupt { .. })));
+        assert_eq!(all(&to), [1, 2]);
+        fs::write(&table, sound).unwrap();
+        // Stopped between the manifest and the log.
+        let Staged { commit, logs, .. } = stage();
+        commit.publish().unwrap();
+        drop(logs);
+        assert_eq!(all(&to), [1, 2]);
+        assert_eq!(Store::open(&to).unwrap().stats().unwrap().segments.len(), 1);
+        backup.run(&path, &to).unwrap();
+        assert_eq!(all(&to), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_copy_that_was_written_to_is_not_replaced() {
+        for flushed in [false, true] {
+            let directory = tempfile::tempdir().unwrap();
+            let (path, to) = old_copy(directory.path());
+            if flushed {
+                Backup::new().incremental(true).run(&path, &to).unwrap();
+            }
+            let copy = Store::open_writer(&to).unwrap();
+            copy.insert_fingerprints(&[7, 8]).unwrap();
+            copy.close().unwrap();
+            let before = all(&to);
+            let refused = Backup::new().incremental(true).run(&path, &to);
+            assert!(matches!(refused, Err(Error::OtherStore { .. })), "{refused:?}");
+            assert_eq!(all(&to), before);
+        }
     }
 
     #[test]
