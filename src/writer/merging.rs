@@ -32,13 +32,16 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     pub(super) fn merge_step(&self) -> Result<bool> {
         let base = self.front().base.clone();
         let candidates = candidates(&base);
-        let picked = policy::pick(&candidates, self.capacity as u64);
+        let most = self.settings.most_fingerprints();
+        let picked = policy::pick(&candidates, self.capacity as u64, most);
         // Deletions take memory, and what they hide takes space, until a merge has applied them.
         let records = candidates.iter().map(|at| at.records).sum::<u64>();
         let is_too_much = base.hiding.len() > LEAST_DELETIONS.max(records / RECORDS_PER_DELETION);
         let groups = match picked {
             Some(numbers) => vec![numbers],
-            None if is_too_much => policy::all(&candidates, |number| is_touched(&base, number)),
+            None if is_too_much => {
+                policy::all(&candidates, most, |number| is_touched(&base, number))
+            }
             None => return Ok(false),
         };
         let mut merged = false;
@@ -53,7 +56,9 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     pub(super) fn merge_idle(&self) -> Result<bool> {
         let base = self.front().base.clone();
         let candidates = candidates(&base);
-        let Some((numbers, records)) = policy::pick_idle(&candidates) else {
+        let Some((numbers, records)) =
+            policy::pick_idle(&candidates, self.settings.most_fingerprints())
+        else {
             return Ok(false);
         };
         let Some(log) = base.manifest.log else { return Ok(false) };
@@ -68,10 +73,12 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         self.merge(&numbers)
     }
 
-    /// Merges all segments of each window into one, which no deletion concerns any more.
+    /// Merges all segments of each window into one, or into as few as hold so many fingerprints, which no deletion concerns
+    /// any more.
     pub(super) fn merge_all(&self) -> Result<()> {
         let base = self.front().base.clone();
-        let groups = policy::all(&candidates(&base), |number| is_touched(&base, number));
+        let most = self.settings.most_fingerprints();
+        let groups = policy::all(&candidates(&base), most, |number| is_touched(&base, number));
         drop(base);
         for numbers in groups {
             self.merge(&numbers)?;
@@ -221,7 +228,8 @@ fn candidates<F: Fingerprint>(base: &Base<F>) -> Vec<Candidate> {
     let of_segment = |(place, segment): (usize, &Arc<Segment<F>>)| {
         let ids = segment.id_column().map_or(0, |ids| ids.id_count());
         let window = base.manifest.window(place);
-        Candidate { number: segment.number(), records: segment.count().max(ids), window }
+        let (number, fingerprints) = (segment.number(), segment.count());
+        Candidate { number, fingerprints, records: fingerprints.max(ids), window }
     };
     base.segments.iter().enumerate().map(of_segment).collect()
 }

@@ -3,7 +3,7 @@
 use crate::design::Design;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::format::{self, GROUP_BITS, LOW_BITS, Manifest};
+use crate::format::{self, GROUP_BITS, LOW_BITS, MOST_ROWS, Manifest};
 use crate::multi_index;
 use crate::plan::{IndexLayout, Layout, LayoutOptions, Objective};
 use crate::segment::{Index, Segment};
@@ -88,6 +88,14 @@ impl Settings {
             text += &format!(" low-bits={low_bits}");
         }
         text
+    }
+
+    /// The most fingerprints that a segment takes.
+    pub(crate) fn most_fingerprints(&self) -> u64 {
+        match self.tables {
+            Some(_) => u64::MAX,
+            None => MOST_ROWS,
+        }
     }
 
     /// The layout of a segment of so many fingerprints.
