@@ -65,6 +65,7 @@ impl Error {
             Self::MemoryLimit { .. }
             | Self::OutOfMemory { .. }
             | Self::Threads { .. }
+            | Self::TooMany { .. }
             | Self::NoSegmentNumber { .. } => ErrorKind::OutOfResources,
         }
     }

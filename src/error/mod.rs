@@ -117,6 +117,16 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
+    /// A store would have more files or windows of time than one may have.
+    #[non_exhaustive]
+    TooMany {
+        /// The directory.
+        path: PathBuf,
+        /// Of what.
+        what: &'static str,
+        /// How many a store may have.
+        most: u64,
+    },
     /// An option has a value that it cannot have.
     #[non_exhaustive]
     InvalidOption {
@@ -254,6 +264,11 @@ impl fmt::Display for Error {
             Self::NoSegmentNumber { path } => write!(
                 f,
                 "{}: all segment numbers or generations are used up; write the store to another place",
+                path.display()
+            ),
+            Self::TooMany { path, what, most } => write!(
+                f,
+                "{}: a store has at most {most} {what}; merge its segments, expire old windows, or create it with longer ones",
                 path.display()
             ),
             Self::InvalidOption { option, value, expected } => {

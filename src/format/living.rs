@@ -14,7 +14,7 @@ use crate::error::{Corruption, Unsupported};
 
 /// Sequences and numbers of logs in the manifest are less [LGS-3]. No log is long enough to lead from there
 /// to 2^63, so nothing overflows, and the bit of [`super::Deletion`] that stands for all ids stays free.
-const MOST_NUMBERS: u64 = 1 << 62;
+pub(crate) const MOST_NUMBERS: u64 = 1 << 62;
 
 /// The LOG section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

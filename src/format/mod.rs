@@ -33,7 +33,7 @@ pub use id_map_tag::IdMapTag;
 pub(crate) use ids::{
     CHUNK_BYTES, GROUP_MARKS, IdsGeometry, IdsHeader, chunk_crc, digits, directory_crc,
 };
-pub(crate) use living::{DeletionsEntry, LogSection, WindowsSection};
+pub(crate) use living::{DeletionsEntry, LogSection, MOST_NUMBERS, WindowsSection};
 pub(crate) use log::{
     Change, LogHeader, LogRecord, LogTag, Operation, RecordShape, end_mark, promises, push_record,
     push_seal,

@@ -106,7 +106,8 @@ impl Appending {
         let mut manifest = edit.apply(&before, next_segment, path)?;
         if let Some(log) = &mut manifest.log {
             let of_id = if ids.is_some() { 8 } else { 0 };
-            let each = u64::from(manifest.bits) / 8 + of_id;
+            let of_window = if log.shape.windows { 8 } else { 0 };
+            let each = u64::from(manifest.bits) / 8 + of_id + of_window;
             log.written_bytes = log.written_bytes.saturating_add(bytes);
             log.inserted_bytes = log.inserted_bytes.saturating_add(records.saturating_mul(each));
         }

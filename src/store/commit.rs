@@ -36,6 +36,8 @@ impl<S: Storage> Commit<S> {
         let name = MANIFEST_TEMPORARY;
         let mut file = files.create(name)?;
         let bytes = manifest.encode();
+        // Nobody could open the store, and what it was is gone.
+        Manifest::decode(&bytes).map_err(|defect| defect.in_file(&files.storage().path(name)))?;
         file.write_all(&bytes).map_err(files.error(name, "write the manifest"))?;
         files.sync(&mut file, name, "sync the manifest")?;
         times.sync += start.elapsed();

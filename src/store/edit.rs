@@ -8,6 +8,10 @@ use crate::error::{Error, Result};
 use crate::format::{self, DeletionsEntry, Manifest, SegmentEntry};
 use crate::set_sum;
 
+/// Files that a store may have. Each is mapped by whoever opens it, and Linux maps 65,530 for a process unless told
+/// otherwise.
+const MOST_FILES: usize = 60_000;
+
 /// A segment that comes.
 pub(crate) struct Added {
     pub(crate) entry: SegmentEntry,
@@ -33,7 +37,8 @@ impl Edit {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSegmentNumber`] if the numbers of generations are used up.
+    /// [`Error::NoSegmentNumber`] if the numbers of generations are used up; [`Error::TooMany`] if there would be more files
+    /// than a store may have.
     pub(crate) fn apply(
         self,
         before: &Manifest,
@@ -63,6 +68,11 @@ impl Edit {
         if let Some((log, (first_log, sequence))) = manifest.log.as_mut().zip(self.log) {
             (log.first_log, log.sequence) = (first_log, sequence);
         }
+        let grows = manifest.segments.len() > before.segments.len();
+        if grows && named(&manifest).count() > MOST_FILES {
+            let (path, most) = (path.to_path_buf(), MOST_FILES as u64);
+            return Err(Error::TooMany { path, what: "files", most });
+        }
         Ok(manifest)
     }
 }
@@ -82,7 +92,8 @@ pub(super) fn replacement(
     let before = standing.manifest.as_ref();
     let store_id = before.map_or_else(|| first_store_id(&by), |manifest| manifest.store_id);
     Ok(Manifest {
-        next_segment: behind(by.number, path)?.max(standing.next_segment),
+        // The store may get logs again. They are numbered from here on, and no number comes twice.
+        next_segment: behind(by.number, path)?.max(standing.next_segment).max(standing.next_log),
         generation: next_generation(before, path)?,
         segments: vec![by],
         store_id,
@@ -187,10 +198,11 @@ mod tests {
         assert_eq!((first.store_id, first.generation, first.next_segment), (7, 1, 2));
         let edit = Edit { added: [2, 5].map(added).into(), ..Edit::default() };
         let before = edit.apply(&living(), 9, path).unwrap();
-        let standing = Standing { manifest: Some(before), next_segment: 9, ..Standing::empty() };
+        let manifest = Some(before);
+        let standing = Standing { manifest, next_segment: 9, next_log: 12, ..Standing::empty() };
         let after = replacement(&standing, segment(8), pack(5), path).unwrap();
         let expected = Manifest {
-            next_segment: 9,
+            next_segment: 12,
             generation: 3,
             segments: vec![segment(8)],
             ..Manifest::empty(64, 5, 77)

@@ -13,6 +13,8 @@ pub(crate) struct Standing {
     pub(crate) manifest: Option<Manifest>,
     /// The least number that a new segment can have.
     pub(crate) next_segment: u64,
+    /// The least number that no log of it has had.
+    pub(crate) next_log: u64,
     /// Its files.
     pub(crate) in_use: Vec<String>,
     /// Files that a stopped writer left.
@@ -24,7 +26,7 @@ impl Standing {
     #[cfg(test)]
     pub(crate) fn empty() -> Self {
         let (in_use, leftovers) = (Vec::new(), Vec::new());
-        Self { manifest: None, next_segment: 1, in_use, leftovers }
+        Self { manifest: None, next_segment: 1, next_log: 1, in_use, leftovers }
     }
 
     /// Looks at a directory that is locked.
@@ -43,9 +45,15 @@ impl Standing {
         let damaged = manifest.is_none() && names.iter().any(|name| name == MANIFEST_NAME);
         let (mut in_use, mut leftovers) = (Vec::new(), Vec::new());
         let mut next_segment = manifest.as_ref().map_or(1, |manifest| manifest.next_segment.max(1));
+        let first_log =
+            manifest.as_ref().and_then(|manifest| manifest.log).map(|log| log.first_log);
+        let mut next_log = first_log.map_or(1, |first| first.saturating_add(1));
         for name in names.into_iter().filter(|name| name != LOCK_NAME) {
             if let Some(after) = format::segment_number(&name).and_then(|n| n.checked_add(1)) {
                 next_segment = next_segment.max(after);
+            }
+            if let Some(number) = format::log_number(&name) {
+                next_log = next_log.max(number.saturating_add(1));
             }
             let is_writers = format::is_writers_name(&name);
             // The files of a damaged store stay until the new one stands.
@@ -56,7 +64,7 @@ impl Standing {
                 leftovers.push(name);
             }
         }
-        Ok(Self { manifest, next_segment, in_use, leftovers })
+        Ok(Self { manifest, next_segment, next_log, in_use, leftovers })
     }
 
     /// Removes what a stopped writer left.

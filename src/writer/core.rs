@@ -10,7 +10,7 @@ use super::front::Front;
 use super::settings::Settings;
 use super::signals::{Signals, Task};
 use super::slowing::{self, LEAST_DELAY, MOST_DELAY};
-use crate::error::{Error, Result, Unsupported};
+use crate::error::{Error, IdMapProblem, Result, Unsupported};
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
 use crate::format::{Change, LogTag, MANIFEST_NAME, Operation, RecordShape};
@@ -36,10 +36,14 @@ pub(super) struct Core<F: Fingerprint, S: Storage> {
     pub(super) shape: RecordShape,
     /// The length of a window.
     pub(super) window_seconds: Option<u64>,
+    /// Strings of the id map of the store: ids are numbers of them.
+    id_map_strings: Option<u64>,
     /// Operations of a generation.
     pub(super) capacity: usize,
-    /// How segments are written.
+    /// How segments are merged.
     pub(super) execution: Execution,
+    /// How they are written first: with threads of their own, since a merge may hold the others for minutes.
+    pub(super) flush_execution: Execution,
     front: Mutex<Front<F>>,
     log: Mutex<LogWriter<S>>,
     back: Mutex<Back>,
@@ -128,9 +132,11 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let log =
             LogWriter::resume(Arc::clone(&storage), (tag, shape), end, generation.next_sequence())?;
         let windows = base.manifest.windows.as_ref();
+        let id_map_strings = base.manifest.id_map.map(|map| map.string_count);
         let window_seconds = windows.map(|windows| windows.seconds);
         let stopping = Arc::new(AtomicBool::new(false));
         let execution = execution.cancelled_also_by(Arc::clone(&stopping));
+        let flush_execution = execution.clone().threads(execution.thread_count());
         let front = Front::new(base, shape, capacity, sealed, generation);
         Ok(Self {
             path: path.to_path_buf(),
@@ -138,8 +144,10 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             settings,
             shape,
             window_seconds,
+            id_map_strings,
             capacity,
             execution,
+            flush_execution,
             front: Mutex::new(front),
             logged_bytes: log.written_bytes(),
             log: Mutex::new(log),
@@ -238,6 +246,11 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     }
 
     /// The operation that inserts a fingerprint.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MixedIds`]; [`Error::IdMap`] if the store has an id map without a string for the id; [`Error::TooMany`] if the
+    /// window is one too many.
     pub(super) fn insertion(
         &self,
         fingerprint: F,
@@ -247,8 +260,14 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         if id.is_some() != self.shape.ids {
             return Err(Error::MixedIds);
         }
-        let change = Change::Insert;
-        Ok(Operation { change, fingerprint, id: id.unwrap_or(0), window })
+        let id = id.unwrap_or(0);
+        if let Some(strings) = self.id_map_strings.filter(|&strings| id >= strings) {
+            return Err(IdMapProblem::NoString { number: id, strings }.at(&self.path));
+        }
+        if self.shape.windows {
+            self.front().admit(window, &self.path)?;
+        }
+        Ok(Operation { change: Change::Insert, fingerprint, id, window })
     }
 
     /// Searches what is seen now, and writes the operation that `search` gives, if it gives one; nobody writes in

@@ -1,13 +1,16 @@
 //! Creates stores that are written to, and makes such of others.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::settings::Settings;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::{LogSection, LogTag, MANIFEST_NAME, Manifest, RecordShape, log_name};
+use crate::format::{
+    LogSection, LogTag, MANIFEST_NAME, MOST_NUMBERS, Manifest, RecordShape, log_name,
+};
 use crate::log::LogWriter;
 use crate::segment::{NewFiles, PackTimes};
 use crate::snapshot::parts::Base;
@@ -65,6 +68,14 @@ pub(super) fn enliven<F: Fingerprint, S: Storage>(path: &Path, storage: &Arc<S>)
     begin_log(path, storage, standing, manifest, shape)
 }
 
+/// Whether it is certain that a manifest is not the one that stands.
+fn stands_without<S: Storage>(storage: &S, manifest: &Manifest) -> bool {
+    match storage.read(MANIFEST_NAME) {
+        Ok(bytes) => bytes != manifest.encode(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
 /// Commits a manifest with a log that holds nothing so far.
 fn begin_log<S: Storage>(
     path: &Path,
@@ -74,7 +85,10 @@ fn begin_log<S: Storage>(
     shape: RecordShape,
 ) -> Result<()> {
     // A number that no log of this store has had.
-    let first_log = manifest.next_segment.max(1);
+    let first_log = manifest.next_segment.max(standing.next_log);
+    if first_log >= MOST_NUMBERS {
+        return Err(Error::NoSegmentNumber { path: path.to_path_buf() });
+    }
     manifest.log =
         Some(LogSection { first_log, sequence: 0, shape, written_bytes: 0, inserted_bytes: 0 });
     let tag = LogTag { store_id: manifest.store_id, number: first_log };
@@ -86,7 +100,7 @@ fn begin_log<S: Storage>(
         let times = &mut PackTimes::default();
         Commit::prepare(files, in_use, &manifest, times)?.publish()
     });
-    if committed.is_err() && storage.read(MANIFEST_NAME).ok() != Some(manifest.encode()) {
+    if committed.is_err() && stands_without(&**storage, &manifest) {
         let _ = storage.remove(&log_name(first_log));
     }
     committed

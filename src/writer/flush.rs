@@ -96,14 +96,14 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         number: u64,
         mut records: Vec<F::WithId>,
     ) -> Result<WrittenSegment> {
-        let written = self.execution.install(|| {
+        let written = self.flush_execution.install(|| {
             records.sort_unstable();
             records.dedup();
             let (set, mut ids) = PackedIds::<F, S::Spill>::of_pairs(records);
             let count = set.len() as u64;
             let (id_count, greatest) = (ids.count, ids.greatest);
             let sum = sum_of(&set);
-            let meter: Meter = self.execution.meter();
+            let meter: Meter = self.flush_execution.meter();
             let create = || self.storage.spill();
             let set = Set::Memory { set, spare: Vec::new() };
             let mut source = SetSource { set, sum, meter: &meter, create: &create };

@@ -1,11 +1,13 @@
 //! What a writer has in memory: the operations that no segment holds yet.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::slowing::to_merge;
 use crate::costs::Costs;
+use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, bytes_of};
 use crate::format::{Operation, RecordShape};
 use crate::log::Pending;
@@ -16,6 +18,9 @@ use crate::tail::{Generation, TailView};
 
 /// Bytes of a record of the log from which on the next one is begun.
 const RECORD_BYTES: usize = 1 << 20;
+
+/// Windows of time that a store may have. Each has a segment of its own, so several files.
+const MOST_WINDOWS: usize = 8192;
 
 /// The operations that no segment holds yet.
 pub(super) struct Front<F: Fingerprint> {
@@ -28,6 +33,8 @@ pub(super) struct Front<F: Fingerprint> {
     capacity: usize,
     /// What was not handed to the log so far.
     pending: VecDeque<Pending>,
+    /// The windows of time of all that is stored, and of some that may be.
+    windows: BTreeSet<u64>,
     /// For searches of the writer itself.
     searcher: Searcher<F>,
     /// How long who writes is still to wait.
@@ -46,7 +53,14 @@ impl<F: Fingerprint> Front<F> {
         active: Generation<F>,
     ) -> Self {
         let searcher = searcher(Snapshot::new(Arc::clone(&base), Vec::new()));
+        let of_base = base.manifest.windows.iter().flat_map(|section| &section.windows);
+        let mut windows: BTreeSet<u64> = of_base.copied().collect();
+        if shape.windows {
+            let views = sealed.iter().chain([&active]).flat_map(Generation::views);
+            views.for_each(|view| windows.extend(view.records().map(|record| record.window)));
+        }
         Self {
+            windows,
             to_merge: to_merge(&base.manifest),
             shape,
             base,
@@ -83,6 +97,21 @@ impl<F: Fingerprint> Front<F> {
     /// Whether there are operations that no segment holds, and no generation that is on its way.
     pub(super) fn has_operations(&self) -> bool {
         self.active.operations() > 0
+    }
+
+    /// Admits a window of time, as long as there are not too many.
+    pub(super) fn admit(&mut self, window: u64, path: &Path) -> Result<()> {
+        if self.windows.len() >= MOST_WINDOWS && !self.windows.contains(&window) {
+            let (path, most) = (path.to_path_buf(), MOST_WINDOWS as u64);
+            return Err(Error::TooMany { path, what: "windows of time", most });
+        }
+        self.windows.insert(window);
+        Ok(())
+    }
+
+    /// Forgets windows before one.
+    pub(super) fn forget_windows(&mut self, before: u64) {
+        self.windows = self.windows.split_off(&before);
     }
 
     /// Adds operations: they are seen from now on, all together.
@@ -144,7 +173,8 @@ impl<F: Fingerprint> Front<F> {
         let views = oldest.flat_map(Generation::views);
         let insertions: u64 = views.map(|view| view.len()).sum();
         let of_id = if self.shape.ids { 8 } else { 0 };
-        insertions * (bytes_of::<F>() as u64 + of_id)
+        let of_window = if self.shape.windows { 8 } else { 0 };
+        insertions * (bytes_of::<F>() as u64 + of_id + of_window)
     }
 
     /// Sees other segments, with what the oldest logs held if so many are in them.

@@ -444,7 +444,7 @@ impl<F: Fingerprint> Drop for Writer<F> {
     }
 }
 
-impl std::fmt::Debug for Writer {
+impl<F: Fingerprint> std::fmt::Debug for Writer<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writer").field("path", &self.core().path).finish_non_exhaustive()
     }

@@ -200,6 +200,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let published = self.commit(files, (edit, 0), &mut back);
         let is_visible = self.front().base.manifest.generation > base.manifest.generation;
         if is_visible {
+            self.front().forget_windows(before / seconds);
             log.leave();
         }
         published.map(|()| count)

@@ -226,7 +226,8 @@ impl<F: Fingerprint> WriterOptions<F> {
     }
 
     /// How segments are written and merged: with which threads (one, unless this says otherwise), where
-    /// temporary files go, what stops it.
+    /// temporary files go, what stops it. What stands in memory becomes a segment with as many threads of its own, so that no
+    /// merge holds it up.
     pub fn execution(mut self, execution: Execution) -> Self {
         self.execution = Some(execution);
         self

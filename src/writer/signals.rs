@@ -61,9 +61,12 @@ impl Signals {
 
     /// Waits so long, or until all is to end.
     pub(super) fn pause(&self, time: Duration) {
-        let end = Instant::now() + time;
+        // What lies too far ahead for the clock does not come.
+        let end = Instant::now().checked_add(time);
         let mut state = self.state();
-        while let Some(left) = end.checked_duration_since(Instant::now()) {
+        loop {
+            let left =
+                end.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()));
             if state.stopped || left.is_zero() {
                 return;
             }

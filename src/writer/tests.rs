@@ -1,12 +1,17 @@
-//! What a writer does at its end, and while nothing is written.
+//! What a writer does at its end, while nothing is written, beside a merge, and at its limits.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::merging::IDLE_AMPLIFICATION;
 use crate::store::simulated::Random;
-use crate::{Design, Durability, Execution, Store, StoreOptions, Writer, WriterOptions};
+use crate::{
+    Design, Durability, Error, Execution, IdMapWriter, Packer, Store, StoreOptions, Writer,
+    WriterOptions,
+};
 
 fn options() -> WriterOptions {
     WriterOptions::new().background(false)
@@ -221,4 +226,131 @@ fn windows_expire_while_others_write_and_nothing_else_goes() {
     let expected: Vec<_> =
         (0..threads).flat_map(|thread| (0..each).map(move |n| thread << 32 | n)).collect();
     assert_eq!(all.unwrap(), expected);
+}
+
+#[test]
+fn no_merge_holds_up_what_makes_room_in_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let (merges, merging) = mpsc::channel();
+    let (go_on, flushed) = mpsc::channel();
+    let flushed = std::sync::Mutex::new(Some(flushed));
+    let is_waited_for = Arc::new(AtomicBool::new(false));
+    let waits = Arc::clone(&is_waited_for);
+    // The first step of the merge waits for a flush. It is given up in the end, so that a failure is one.
+    let execution = Execution::new().threads(1).on_progress(move |_| {
+        if waits.swap(false, Ordering::Relaxed) {
+            let flushed: mpsc::Receiver<()> = flushed.lock().unwrap().take().unwrap();
+            merges.send(flushed.recv_timeout(Duration::from_secs(60)).is_ok()).unwrap();
+        }
+    });
+    let options = options().execution(execution).tail_records(100);
+    let options = StoreOptions::new().ids(false).writer(options);
+    let writer = options.create(directory.path().join("store")).unwrap();
+    for first in [0, 50] {
+        writer.insert_fingerprints(&(first..first + 50).collect::<Vec<_>>()).unwrap();
+        writer.flush().unwrap();
+    }
+    is_waited_for.store(true, Ordering::Relaxed);
+    std::thread::scope(|scope| {
+        scope.spawn(|| writer.merge_all().unwrap());
+        while is_waited_for.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        // More than there is room for.
+        for first in (1000..2000).step_by(50) {
+            writer.insert_fingerprints(&(first..first + 50).collect::<Vec<_>>()).unwrap();
+        }
+        go_on.send(()).unwrap();
+        assert!(merging.recv().unwrap(), "the merge went on first");
+    });
+    assert_eq!(writer.snapshot().iter().count(), 1100);
+}
+
+#[test]
+fn whatever_the_interval_a_dropped_writer_hands_on_what_it_has() {
+    for interval in [Duration::ZERO, Duration::from_secs(1 << 40), Duration::MAX] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store");
+        let options = StoreOptions::new().writer(options().sync_interval(interval));
+        let writer = options.create(&path).unwrap();
+        writer.insert_batch(&[(1, 10), (2, 20)]).unwrap();
+        drop(writer);
+        assert_eq!(count(&path).unwrap(), 2);
+    }
+}
+
+#[test]
+fn where_numbers_are_used_up_a_packed_store_stays_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    Packer::new().pack(&path, [1u64, 2]).unwrap();
+    // As if a stopped writer had left it.
+    fs::write(path.join("segment-4000000000000000-ids.fpi"), "").unwrap();
+    let refused = options().open(&path);
+    assert!(matches!(refused, Err(Error::NoSegmentNumber { .. })), "{refused:?}");
+    assert_eq!(count(&path).unwrap(), 2);
+}
+
+#[test]
+fn no_number_of_a_log_comes_twice_when_a_packed_store_takes_the_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let writer = StoreOptions::new().writer(options()).create(&path).unwrap();
+    for id in 0..5 {
+        writer.insert(1, id).unwrap();
+        writer.delete_fingerprint(1).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.insert(99, 99).unwrap();
+    writer.close().unwrap();
+    let number = |path: &Path| log_of(path).file_name().unwrap().to_owned();
+    let before = number(&path);
+    let reader = Store::open(&path).unwrap();
+    Packer::new().replace(true).pack_with_ids(&path, [(5u64, 5)]).unwrap();
+    let writer = options().open(&path).unwrap();
+    assert!(number(&path) > before, "{before:?}");
+    writer.insert(6, 6).unwrap();
+    writer.commit(Durability::Immediate).unwrap();
+    reader.refresh().unwrap();
+    assert_eq!(reader.iter().collect::<crate::Result<Vec<_>>>().unwrap(), [5, 6]);
+}
+
+#[test]
+fn ids_of_a_store_with_an_id_map_are_numbers_of_its_strings() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, map) = (directory.path().join("store"), directory.path().join("ids.fpm"));
+    let mut ids = IdMapWriter::create(&map, &path, false).unwrap();
+    ids.push("one").unwrap();
+    ids.push("two").unwrap();
+    let mut session = Packer::new().start(&path).unwrap();
+    session.extend_with_ids(&[(1, 0), (2, 1)]).unwrap();
+    ids.commit(session).unwrap();
+    let writer = options().open(&path).unwrap();
+    writer.insert(7, 1).unwrap();
+    for refused in [writer.insert(7, 2), writer.check_and_insert(9, 1 << 30, 0).map(|_| ())] {
+        assert!(matches!(refused, Err(Error::IdMap { .. })), "{refused:?}");
+    }
+    writer.flush().unwrap();
+    writer.snapshot().verify().unwrap();
+    assert_eq!(writer.snapshot().iter().count(), 3);
+}
+
+#[test]
+fn windows_that_are_too_many_are_refused_before_anything_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let options = StoreOptions::new().window(Some(Duration::from_secs(1))).writer(options());
+    let mut writer = options.create(&path).unwrap();
+    let at = |second: u64| UNIX_EPOCH + Duration::from_secs(second);
+    for second in 0..8192 {
+        writer.insert_at(second, second, at(second)).unwrap();
+    }
+    for _ in 0..2 {
+        let refused = writer.insert_at(1, 1, at(8192));
+        assert!(matches!(refused, Err(Error::TooMany { most: 8192, .. })), "{refused:?}");
+        writer.insert_at(1, 1, at(8191)).unwrap();
+        writer.close().unwrap();
+        writer = self::options().open(&path).unwrap();
+    }
+    assert_eq!(writer.snapshot().iter().count(), 8192);
 }
