@@ -52,6 +52,14 @@ pub fn parse_with(given: &str, table: &Table) -> Result<Recipe, Failure> {
         .map_err(|error| refused(given, &error))
 }
 
+/// Reads a recipe whose table may be left open: then it names one that there is not, for who looks at the rest of it, or makes the table.
+pub fn with_any_table(given: &str) -> Result<Recipe, Failure> {
+    let none = "0".repeat(32);
+    let named = || format!("{given} table={none}").parse();
+    let filled = || given.replace("table=?", &format!("table={none}")).parse();
+    given.parse().or_else(|error| named().or_else(|_| filled()).map_err(|_| refused(given, &error)))
+}
+
 fn refused(given: &str, error: &Error) -> Failure {
     let remedy = match error {
         Error::TableNeeded { .. } => "; give the file of that table (--table)",
@@ -107,6 +115,8 @@ mod tests {
         let line = open.to_string().replace(&table.id().to_string(), "?");
         assert_eq!(parse_with(&line, &table).unwrap(), open);
         assert!(parse_with("simhash-64", &table).is_ok_and(|recipe| recipe.table().is_none()));
+        assert_eq!(with_any_table("imatch").unwrap().table().map(|table| table.0), Some([0; 16]));
+        assert!(with_any_table("simhash-64").unwrap().table().is_none());
         let needs = parse("imatch").unwrap_err().to_string();
         assert!(needs.contains("--table"), "{needs}");
     }

@@ -7,8 +7,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    backup, bench, compare, completions, create, dedup, delete, dump, glossary, insert, join, man,
-    merge_pairs, pack, plan, query, repair, stat, upkeep, verify, version,
+    backup, bench, compare, completions, create, dedup, delete, dump, evaluate, fingerprint,
+    glossary, insert, join, man, merge_pairs, pack, plan, query, repair, stat, upkeep, verify,
+    version,
 };
 
 const AFTER_HELP: &str = "\
@@ -27,6 +28,7 @@ Examples:
   fpstore bench hashes.txt --output report       bytes against latency, measured
   fpstore dedup pages.fps --id-map pages.ids     near duplicates, which to keep
   fpstore join pages.fps --to pairs.tsv          all pairs within the distance
+  fpstore fingerprint pages.jsonl --id url --recipe simhash-64 -o pages.parquet
   fpstore create live.fps                        a store that is written to
   fpstore insert live.fps new.csv --id-column id
 
@@ -104,7 +106,9 @@ enum Command {
     Join(join::Args),
     MergePairs(merge_pairs::Args),
     Dedup(dedup::Args),
+    Fingerprint(fingerprint::Args),
     Compare(compare::Args),
+    Evaluate(evaluate::Args),
     Stat(stat::Args),
     Verify(verify::Args),
     Dump(dump::Args),
@@ -132,6 +136,8 @@ impl Cli {
             Command::Join(args) => join::run(args).map(|()| ExitCode::SUCCESS),
             Command::MergePairs(args) => merge_pairs::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Dedup(args) => dedup::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Fingerprint(args) => fingerprint::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Evaluate(args) => evaluate::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Compare(args) => compare::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Stat(args) => stat::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Verify(args) => verify::run(&args).map(|()| ExitCode::SUCCESS),

@@ -29,4 +29,6 @@ pub use piece::{Document, Piece};
 pub use reader::{Documents, Wanted};
 
 #[cfg(test)]
+mod arbitrary;
+#[cfg(test)]
 mod tests;

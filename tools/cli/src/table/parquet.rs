@@ -36,6 +36,8 @@ pub enum Kind {
     Fingerprint(Form),
     /// Fingerprints of so many other bits in their form.
     OtherFingerprint(Form, u32),
+    /// Fingerprints of so many bits in their form, or none.
+    FingerprintOrNull(Form, u32),
     /// Distances: UInt8.
     Distance,
     /// Distances of fingerprints of 256 bits: UInt16.
@@ -94,6 +96,8 @@ impl Kind {
 impl Cells {
     fn new(kind: Kind) -> Self {
         match kind {
+            Kind::FingerprintOrNull(form, u64::BITS) => Self::new(Kind::Fingerprint(form)),
+            Kind::FingerprintOrNull(form, bits) => Self::new(Kind::OtherFingerprint(form, bits)),
             Kind::Fingerprint(Form::Hex) | Kind::OtherFingerprint(Form::Hex, _) | Kind::Text => {
                 Cells::Text(StringBuilder::new())
             }
@@ -139,7 +143,8 @@ impl ParquetTable {
     ) -> Result<Self, Failure> {
         let mut cells: Vec<Cells> = columns.iter().map(|(_, kind)| Cells::new(*kind)).collect();
         let fields = columns.iter().zip(&mut cells).map(|((name, kind), cells)| {
-            Field::new(*name, cells.finish().data_type().clone(), *kind == Kind::Text)
+            let is_nullable = matches!(kind, Kind::Text | Kind::FingerprintOrNull(..));
+            Field::new(*name, cells.finish().data_type().clone(), is_nullable)
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
@@ -166,6 +171,21 @@ impl ParquetTable {
             (Cells::Text(cells), _) => cells.append_value(hex(fingerprint)),
             (Cells::Bytes(cells), _) => {
                 let bytes = fingerprint.to_be_bytes();
+                cells.append_value(bytes).map_err(|error| failed(error.into()))?;
+            }
+            _ => return Err(misplaced()),
+        }
+        Ok(())
+    }
+
+    /// Writes a fingerprint by its words, the most significant first; none without any.
+    pub fn words(&mut self, words: &[u64]) -> Result<(), Failure> {
+        match (self.next()?, words) {
+            (Cells::Unsigned(cells), []) => cells.append_null(),
+            (Cells::Unsigned(cells), [word]) => cells.append_value(*word),
+            (Cells::Bytes(cells), []) => cells.append_null(),
+            (Cells::Bytes(cells), _) => {
+                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
                 cells.append_value(bytes).map_err(|error| failed(error.into()))?;
             }
             _ => return Err(misplaced()),

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::Scratch;
 
-const SUBCOMMANDS: [&str; 22] = [
+const SUBCOMMANDS: [&str; 24] = [
     "plan",
     "pack",
     "create",
@@ -19,7 +19,9 @@ const SUBCOMMANDS: [&str; 22] = [
     "join",
     "merge-pairs",
     "dedup",
+    "fingerprint",
     "compare",
+    "evaluate",
     "stat",
     "verify",
     "dump",

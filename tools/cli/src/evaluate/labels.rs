@@ -1,0 +1,289 @@
+//! Labelled pairs of texts, as the public sets have them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use fpstore_text::Fingerprinter;
+use fpstore_text::evaluate::Labelled;
+use serde_json::Value;
+
+use super::Args;
+use super::measure::Work;
+use super::texts::Texts;
+use crate::failure::Failure;
+
+/// Bytes of a file of pairs at most: it is read as a whole.
+const MAX_BYTES: u64 = 1 << 30;
+
+const IDS: [[&str; 2]; 4] = [["id_a", "id_b"], ["a", "b"], ["id1", "id2"], ["id_1", "id_2"]];
+const TEXTS: [[&str; 2]; 3] = [["text_a", "text_b"], ["text1", "text2"], ["text_1", "text_2"]];
+const LABEL: [&str; 4] = ["label", "duplicate", "is_duplicate", "labels"];
+const LISTS: [&str; 2] = ["labelled_duplicates", "duplicates"];
+const OWN: [&str; 2] = ["core_id", "id"];
+
+/// A pair, and whether it is labelled a duplicate, where it has a label.
+struct Pair {
+    ends: [String; 2],
+    label: Option<bool>,
+}
+
+/// What a file of pairs holds.
+pub(super) struct Labels {
+    path: PathBuf,
+    pairs: Vec<Pair>,
+    /// Whether the ends are texts, and not ids.
+    are_texts: bool,
+    /// Documents without any pair.
+    alone: Vec<String>,
+}
+
+impl Labels {
+    /// Reads a file, of which pairs are taken as long as they have no more ends than `limit`.
+    pub fn read(path: &Path, limit: usize) -> Result<Self, Failure> {
+        let failure = |source| Failure::File { path: path.to_path_buf(), action: "read", source };
+        let length = fs::metadata(path).map_err(failure)?.len();
+        let refused = |what: String| Failure::Usage(format!("{}: {what}", path.display()));
+        if length > MAX_BYTES {
+            return Err(refused(format!(
+                "has {length} bytes; give a part of it, of at most 1 GiB"
+            )));
+        }
+        let text = fs::read_to_string(path).map_err(failure)?;
+        let mut labels = Self {
+            path: path.to_path_buf(),
+            pairs: Vec::new(),
+            are_texts: false,
+            alone: Vec::new(),
+        };
+        let parsed = match text.trim_start().as_bytes().first() {
+            Some(b'{') => labels.json_lines(&text),
+            Some(b'[') => labels.json(&text),
+            _ => labels.table(&text),
+        };
+        parsed.map_err(refused)?;
+        labels.cut(limit);
+        if labels.pairs.is_empty() {
+            return Err(refused(
+                "has no pairs; `fpstore evaluate --help` says how they are written".into(),
+            ));
+        }
+        Ok(labels)
+    }
+
+    /// Leaves out pairs and documents behind the first so many ends.
+    fn cut(&mut self, limit: usize) {
+        let mut ends: HashSet<&str> = HashSet::new();
+        let whole = self.pairs.iter().take_while(|pair| {
+            ends.extend(pair.ends.iter().map(String::as_str));
+            ends.len() <= limit
+        });
+        let (pairs, ends) = (whole.count().max(1), ends.len());
+        self.pairs.truncate(pairs);
+        self.alone.truncate(limit.saturating_sub(ends));
+    }
+
+    /// A document with the ids of its duplicates on each line, or a pair.
+    fn json_lines(&mut self, text: &str) -> Result<(), String> {
+        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+            let object: BTreeMap<String, Value> =
+                serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))?;
+            let list = LISTS.iter().find_map(|name| object.get(*name));
+            let own = OWN.iter().find_map(|name| object.get(*name)).and_then(string);
+            match (list.and_then(Value::as_array), own) {
+                (Some(list), Some(own)) if list.is_empty() => self.alone.push(own),
+                (Some(list), Some(own)) => self.pairs.extend(
+                    list.iter()
+                        .filter_map(string)
+                        .map(|other| Pair { ends: [own.clone(), other], label: None }),
+                ),
+                _ => {
+                    let field = |name: &str| object.get(name).and_then(string);
+                    self.pair(field).map_err(|what| format!("line {number}: {what}"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists of two ids: one list of them, or one on each line.
+    fn json(&mut self, text: &str) -> Result<(), String> {
+        for (number, value) in
+            (1..).zip(serde_json::Deserializer::from_str(text).into_iter::<Value>())
+        {
+            let value = value.map_err(|error| format!("list {number}: {error}"))?;
+            let one = [value.clone()];
+            let lists = match value.as_array() {
+                Some(lists) if lists.iter().all(Value::is_array) => lists.as_slice(),
+                _ => &one,
+            };
+            for list in lists {
+                let ends: Vec<String> =
+                    list.as_array().into_iter().flatten().filter_map(string).collect();
+                let ends = ends.try_into().map_err(|_| format!("list {number} has not two ids"))?;
+                self.pairs.push(Pair { ends, label: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// A table with a header.
+    fn table(&mut self, text: &str) -> Result<(), String> {
+        let head = text.lines().next().unwrap_or_default();
+        let delimiter = if head.contains('\t') { b'\t' } else { b',' };
+        let mut reader =
+            csv::ReaderBuilder::new().delimiter(delimiter).from_reader(text.as_bytes());
+        let header = reader.headers().map_err(|error| error.to_string())?.clone();
+        for record in reader.records() {
+            let record = record.map_err(|error| error.to_string())?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let field = |name: &str| {
+                let place = header.iter().position(|column| column == name)?;
+                record.get(place).map(str::to_string)
+            };
+            self.pair(field).map_err(|what| format!("line {line}: {what}"))?;
+        }
+        Ok(())
+    }
+
+    /// Takes a pair with named fields.
+    fn pair(&mut self, field: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+        let both = |names: &[&str; 2]| Some([field(names[0])?, field(names[1])?]);
+        let texts = TEXTS.iter().find_map(both);
+        let are_texts = texts.is_some();
+        let Some(ends) = texts.or_else(|| IDS.iter().find_map(both)) else {
+            return Err("has no pair: columns id_a and id_b, or text_a and text_b".to_string());
+        };
+        if !self.pairs.is_empty() && are_texts != self.are_texts {
+            return Err("has texts, and others have ids".to_string());
+        }
+        self.are_texts = are_texts;
+        let label =
+            LABEL.iter().find_map(|name| field(name)).map(|label| is_yes(&label)).transpose()?;
+        self.pairs.push(Pair { ends, label });
+        Ok(())
+    }
+
+    /// The texts of the pairs, and which are duplicates.
+    pub fn work(&self, args: &Args, truth: &mut Fingerprinter) -> Result<Work, Failure> {
+        let named = || self.pairs.iter().flat_map(|pair| &pair.ends);
+        let (ids, texts) = match self.are_texts {
+            true => {
+                let mut seen = HashSet::new();
+                let texts: Vec<String> =
+                    named().filter(|text| seen.insert(*text)).cloned().collect();
+                (texts.clone(), texts)
+            }
+            false if args.input.is_empty() => {
+                return Err(
+                    self.refused("has ids; name the files with the documents (INPUT, --id)")
+                );
+            }
+            false => {
+                let wanted: HashSet<String> = named().chain(&self.alone).cloned().collect();
+                let texts = Texts::of_ids(args, &wanted)?;
+                (texts.ids, texts.texts)
+            }
+        };
+        let place: HashMap<&str, usize> =
+            ids.iter().enumerate().map(|(place, id)| (id.as_str(), place)).collect();
+        let mut labelled: BTreeMap<(usize, usize), bool> = BTreeMap::new();
+        for Pair { ends: [a, b], label } in &self.pairs {
+            let ends = place.get(a.as_str()).zip(place.get(b.as_str()));
+            if let Some((&a, &b)) = ends.filter(|(a, b)| a != b) {
+                labelled.insert((a.min(b), a.max(b)), label.unwrap_or(true));
+            }
+        }
+        if labelled.is_empty() {
+            return Err(self.refused("none of its pairs is of documents in the inputs; check --id"));
+        }
+        if self.pairs.iter().all(|pair| pair.label.is_none()) {
+            let all = (0..texts.len()).flat_map(|a| (a + 1..texts.len()).map(move |b| (a, b)));
+            for pair in all {
+                labelled.entry(pair).or_insert(false);
+            }
+        }
+        let (pairs, labels): (Vec<_>, Vec<_>) = labelled.into_iter().unzip();
+        Ok(Work { set: Labelled::of_pairs(texts, &pairs, truth), labels: Some(labels) })
+    }
+
+    fn refused(&self, what: &str) -> Failure {
+        Failure::Usage(format!("{}: {what}", self.path.display()))
+    }
+}
+
+/// A string, or a number as one.
+fn string(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(yes) => Some(yes.to_string()),
+        _ => None,
+    }
+}
+
+fn is_yes(label: &str) -> Result<bool, String> {
+    match label.trim().to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "duplicate" | "dup" | "near" | "exact_dup" | "near_exact" => {
+            Ok(true)
+        }
+        "0" | "-1" | "false" | "no" | "non_dup" | "none" | "distinct" | "different" => Ok(false),
+        other => Err(format!("the label is {other:?}; it is 1 or 0, true or false, yes or no")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Labels, Failure> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pairs");
+        fs::write(&path, text).unwrap();
+        Labels::read(&path, 1000)
+    }
+
+    fn pairs(text: &str) -> Vec<([String; 2], Option<bool>)> {
+        read(text).unwrap().pairs.into_iter().map(|pair| (pair.ends, pair.label)).collect()
+    }
+
+    #[test]
+    fn pairs_are_read_in_all_shapes() {
+        let ab = |label| vec![(["a".to_string(), "b".to_string()], label)];
+        assert_eq!(pairs("id_a,id_b,label\na,b,1\n"), ab(Some(true)));
+        assert_eq!(pairs("label\ta\tb\nfalse\ta\tb\n"), ab(Some(false)));
+        assert_eq!(pairs("{\"id1\":\"a\",\"id2\":\"b\",\"label\":true}\n\n"), ab(Some(true)));
+        assert_eq!(pairs("[[\"a\",\"b\"]]"), ab(None));
+        assert_eq!(pairs("[\"a\",\"b\"]\n[\"a\",\"c\"]\n").len(), 2);
+        let core = "{\"core_id\":\"a\",\"labelled_duplicates\":[\"b\"]}\n{\"core_id\":9,\"labelled_duplicates\":[]}\n";
+        assert_eq!(pairs(core), ab(None));
+        assert_eq!(read(core).unwrap().alone, ["9"]);
+        let texts = read("text_a,text_b,label\n\"one, two\",three,no\n").unwrap();
+        assert!(texts.are_texts && texts.pairs[0].ends[0] == "one, two");
+    }
+
+    #[test]
+    fn what_is_no_pair_is_told_with_its_line() {
+        for (text, part) in [
+            ("id_a,id_b,label\na,b,1\na,b,perhaps\n", "line 3"),
+            ("x,y\n1,2\n", "id_a"),
+            ("{\"id_a\":1}\n", "line 1"),
+            ("{\"id_a\":1,\n", "line 1"),
+            ("[[\"a\"]]", "list 1"),
+            ("id_a,id_b\n", "no pairs"),
+            ("", "no pairs"),
+        ] {
+            let refused = read(text).err().unwrap().to_string();
+            assert!(refused.contains(part), "{text:?}: {refused}");
+        }
+    }
+
+    #[test]
+    fn no_more_documents_than_the_limit_are_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pairs");
+        let rows: String = (0..10).map(|row| format!("a{row},b{row}\n")).collect();
+        fs::write(&path, format!("id_a,id_b\n{rows}")).unwrap();
+        assert_eq!(Labels::read(&path, 6).unwrap().pairs.len(), 3);
+    }
+}

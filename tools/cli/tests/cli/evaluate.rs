@@ -1,0 +1,100 @@
+//! `evaluate`: how well recipes find near duplicates.
+
+use serde_json::Value;
+
+use crate::Scratch;
+
+/// Texts that have little in common, of the words of a generator.
+fn texts(scratch: &Scratch, count: u64) {
+    let lines: String = (0..count)
+        .map(|text| {
+            let words: Vec<String> = (0..120)
+                .map(|word| {
+                    let mixed = (text * 1000 + word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                    let (start, end) = match word % 12 {
+                        0 => ("W", ""),
+                        11 => ("w", "."),
+                        _ => ("w", ""),
+                    };
+                    format!("{start}{}{end}", mixed >> 52)
+                })
+                .collect();
+            format!("{{\"id\":{text},\"text\":\"{}\"}}\n", words.join(" "))
+        })
+        .collect();
+    scratch.write("texts.jsonl", lines);
+}
+
+fn rows(scratch: &Scratch, line: &str) -> Vec<Value> {
+    let printed = scratch.run(&format!("{line} --json -q")).succeeds().stdout;
+    printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn recipes_are_measured_on_changed_copies() {
+    let scratch = Scratch::new();
+    texts(&scratch, 40);
+    let line = "evaluate texts.jsonl --recipe onebit-256 --recipe projection-64 -k 7";
+    let told = rows(&scratch, line);
+    assert_eq!(told.len(), 6);
+    assert_eq!((&told[0]["recipe"], &told[0]["k"]), (&"onebit-256".into(), &40.into()));
+    assert_eq!((&told[0]["which"], &told[1]["which"]), (&"rule".into(), &"best f1".into()));
+    let number = |row: &Value, name: &str| row[name].as_f64().unwrap();
+    assert!(number(&told[0], "recall") > 0.9, "{}", told[0]);
+    assert!(number(&told[0], "precision") > 0.5, "{}", told[0]);
+    assert!(number(&told[1], "f1") >= number(&told[0], "f1"));
+    assert_eq!(number(&told[0], "bytes_per_document"), 32.0);
+    assert!(number(&told[0], "megabytes_per_second") > 0.0);
+    // Times differ, and nothing else.
+    let again = rows(&scratch, line);
+    assert!(told.iter().zip(&again).all(|(one, other)| one["f1"] == other["f1"]));
+    let printed = scratch.run("evaluate texts.jsonl --recipe exact -q").succeeds().stdout;
+    assert!(printed.starts_with("recipe ") && printed.lines().count() == 3, "{printed}");
+}
+
+#[test]
+fn the_report_draws_two_curves_of_each_recipe() {
+    let scratch = Scratch::new();
+    texts(&scratch, 10);
+    let line = "evaluate texts.jsonl --recipe simhash-64 --recipe minhash-128 -q -o report.html";
+    scratch.run(line).succeeds();
+    let report = std::fs::read_to_string(scratch.path("report.html")).unwrap();
+    assert_eq!(report.matches("<svg ").count(), 4);
+    assert_eq!(report.matches("<svg ").count(), report.matches("</svg>").count());
+    assert!(report.contains("text/1 minhash slots=128") && report.ends_with("</body></html>\n"));
+    scratch.run(line).fails_naming(&["report.html", "--force"]);
+}
+
+#[test]
+fn labelled_pairs_are_taken_from_a_file_of_ids_or_of_texts() {
+    let scratch = Scratch::new();
+    texts(&scratch, 6);
+    let text = std::fs::read_to_string(scratch.path("texts.jsonl")).unwrap();
+    // Another document with the text of the first.
+    scratch.write(
+        "texts.jsonl",
+        format!("{text}{}", text.lines().next().unwrap().replace("\"id\":0", "\"id\":9") + "\n"),
+    );
+    let perfect = |rows: Vec<Value>| {
+        assert_eq!(
+            (&rows[0]["recall"], &rows[0]["precision"]),
+            (&1.0.into(), &1.0.into()),
+            "{rows:?}"
+        );
+    };
+    let evaluate = "evaluate texts.jsonl --id id --recipe simhash-64";
+    scratch.write("pairs.csv", "id_a,id_b,label\n0,9,1\n1,2,0\n3,4,false\n");
+    perfect(rows(&scratch, &format!("{evaluate} --pairs pairs.csv")));
+    scratch.write("pairs.json", "[[\"0\",\"9\"]]");
+    perfect(rows(&scratch, &format!("{evaluate} --pairs pairs.json")));
+    scratch.write("wrong.csv", "id_a,id_b,label\n0,9,0\n1,2,1\n");
+    let wrong = rows(&scratch, &format!("{evaluate} --pairs wrong.csv"));
+    assert_eq!((&wrong[0]["recall"], &wrong[0]["precision"]), (&0.0.into(), &0.0.into()));
+    scratch.write("core.jsonl", "{\"core_id\":\"0\",\"labelled_duplicates\":[\"9\"]}\n{\"core_id\":\"1\",\"labelled_duplicates\":[]}\n");
+    perfect(rows(&scratch, &format!("{evaluate} --pairs core.jsonl")));
+    scratch.write("inline.tsv", "text_a\ttext_b\tlabel\na b c d e f g h\ta b c d e f g h\tyes\na b c d e f g h\ti j k l m n o p\tno\n");
+    perfect(rows(&scratch, "evaluate --pairs inline.tsv --recipe simhash-64"));
+    scratch.run("evaluate --pairs pairs.csv").fails_naming(&["pairs.csv", "--id"]);
+    scratch.write("strange.csv", "id_a,id_b\nx,y\n");
+    scratch.run(&format!("{evaluate} --pairs strange.csv")).fails_naming(&["strange.csv", "--id"]);
+}
