@@ -2,8 +2,13 @@
 //!
 //! The texts are made of the crate's own documentation and of frequent words, English (ASCII) and Chinese, some 2 KB each; with `FPSTORE_TEXTS=FILE`
 //! they are the lines of a file. Time is that of the processor, where the system tells it, so that other programs disturb less; the figure is the
-//! median of five rounds.
+//! median of five rounds. With `FPSTORE_THREADS=2` there is a second figure, of so many threads by the clock, and the first is by the clock as well.
+//! With `FPSTORE_JSON=1` each row is an object.
+//!
+//! Where the time goes is told by recipes that do less: `exact` prepares the text and hashes it; `minhash` with one slot cuts it into words and hashes n-grams
+//! of these, too; what is left is the method's own.
 
+use std::thread;
 use std::time::Instant;
 
 use fpstore_text::{Fingerprinter, Found, Recipe};
@@ -17,17 +22,37 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Err(_) => vec![("English".to_owned(), english()), ("Chinese".to_owned(), chinese())],
     };
     let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let threads = std::env::var("FPSTORE_THREADS").ok().and_then(|threads| threads.parse().ok());
+    let json = std::env::var_os("FPSTORE_JSON").is_some();
+    let parts = ["exact space=keep", "minhash-128 slots=1"];
+    let presets = Recipe::presets().iter().map(|(name, _)| *name);
     for (name, texts) in &sets {
         let bytes: usize = texts.iter().map(String::len).sum();
-        println!("{name}: {} texts, {bytes} bytes", texts.len());
-        for (preset, _) in Recipe::presets() {
+        if !json {
+            println!("{name}: {} texts, {bytes} bytes", texts.len());
+        }
+        for preset in presets.clone().chain(parts) {
             let all = wanted.is_empty();
             let Ok(recipe) = preset.parse::<Recipe>() else { continue };
-            if all || wanted.iter().any(|one| one == preset) {
-                println!(
-                    "  {preset:30}{:8.0} MB/s",
-                    bytes as f64 / seconds(&mut Fingerprinter::new(&recipe)?, texts) / 1e6
-                );
+            if !all && !wanted.iter().any(|one| one == preset) {
+                continue;
+            }
+            let mut fingerprinter = Fingerprinter::new(&recipe)?;
+            let rate = |seconds: f64| bytes as f64 / seconds / 1e6;
+            let Some(threads) = threads else {
+                println!("  {preset:36}{:8.0} MB/s", rate(seconds(&mut fingerprinter, texts)));
+                continue;
+            };
+            let [one, several] =
+                [1, threads].map(|threads| rate(clock(&fingerprinter, texts, threads)));
+            match json {
+                true => println!(
+                    "{{\"recipe\":\"{preset}\",\"one\":{one:.1},\"threads\":{several:.1}}}"
+                ),
+                false => println!(
+                    "  {preset:36}{one:8.0} MB/s, {several:8.0} on {threads} threads, {:.2} times",
+                    several / one
+                ),
             }
         }
     }
@@ -51,6 +76,30 @@ fn seconds(fingerprinter: &mut Fingerprinter, texts: &[String]) -> f64 {
         .collect();
     rounds.sort_by(f64::total_cmp);
     rounds[2]
+}
+
+/// How long all texts take once by the clock, dealt out to so many threads: the best of some rounds.
+fn clock(fingerprinter: &Fingerprinter, texts: &[String], threads: usize) -> f64 {
+    let round = || {
+        let mut times = 0;
+        let start = Instant::now();
+        while start.elapsed().as_secs_f64() < 0.2 {
+            times += 8;
+            thread::scope(|scope| {
+                for thread in 0..threads {
+                    let mut mine = fingerprinter.clone();
+                    scope.spawn(move || {
+                        for text in (0..8).flat_map(|_| texts.iter().skip(thread).step_by(threads))
+                        {
+                            std::hint::black_box(mine.fingerprint(text.as_bytes()));
+                        }
+                    });
+                }
+            });
+        }
+        start.elapsed().as_secs_f64() / f64::from(times)
+    };
+    (0..5).map(|_| round()).fold(f64::INFINITY, f64::min)
 }
 
 /// Seconds of processor time; of the clock where the system does not tell.
