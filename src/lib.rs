@@ -89,7 +89,7 @@
 //! An open store takes 8 bytes per block of mapped router, and up to 5 bytes per block of heap; 2 more
 //! where keys crowd. With blocks of 1024 bytes, which hold some 200 keys, that is 0.065 byte per
 //! fingerprint and table. A
-//! [`Packer`] takes 16 bytes per fingerprint, or what [`Execution::memory`] allows: then it sorts in
+//! [`Packer`] takes 16 bytes per fingerprint of 64 bits, or what [`Execution::memory`] allows: then it sorts in
 //! temporary files, of up to 16 bytes per fingerprint. With ids both are twice as much.
 //!
 //! # Limits

@@ -24,7 +24,7 @@ use crate::snapshot::{Iter, IterWithIds, Snapshot, Stats, VerifyReport};
 /// How often opening starts again because the store was replaced meanwhile.
 const OPEN_ATTEMPTS: usize = 10;
 
-/// A compressed set of 64-bit fingerprints on disk, open for reading.
+/// A compressed set of fingerprints on disk, open for reading.
 ///
 /// A store is `Send + Sync`: any number of threads may search it at once. Opening reads the
 /// manifest and of each table the header, the code lengths and the router (8 bytes per block, that

@@ -61,8 +61,8 @@ impl<F: Fingerprint> Searcher<F> {
         Self { stop, ..self }
     }
 
-    /// All stored fingerprints within `k` of `fingerprint`, by distance, then by value. `k` over 64
-    /// is 64.
+    /// All stored fingerprints within `k` of `fingerprint`, by distance, then by value. `k` over the
+    /// width is the width.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl<F: Fingerprint> Searcher<F> {
         Ok(Some(&self.search.matches))
     }
 
-    /// Whether any stored fingerprint is within `k` of `fingerprint`; `k` over 64 is 64. Looks into one
+    /// Whether any stored fingerprint is within `k` of `fingerprint`; `k` over the width is the width. Looks into one
     /// table after the other, and ends with the first match.
     ///
     /// # Errors
