@@ -36,7 +36,10 @@ pub(crate) struct Spilled<F, T> {
     extent: Extent,
     /// Of the set, where it has 64 bits.
     pub(crate) profile: Profile,
+    /// For tables.
     buffers: Buffers,
+    /// Words that may be in memory twice.
+    room: usize,
     /// The table in work, unless it is in the order of the set.
     parts: Option<TableParts<T>>,
     /// The entries of the part table in work.
@@ -82,6 +85,11 @@ impl<F: Fingerprint, T: Spill> Set<F, T> {
     ) -> Result<()> {
         match self {
             Self::Memory { set, spare } => {
+                if spare.capacity() != set.len() {
+                    // It grew with what came, to twice of that.
+                    *spare = Vec::new();
+                    spare.reserve_exact(set.len());
+                }
                 let rows = set.par_iter().enumerate();
                 let entries: Vec<u64> =
                     rows.map(|(row, &fingerprint)| part.entry(row as u32, fingerprint)).collect();
@@ -268,8 +276,10 @@ impl<F: Fingerprint, T: Spill> Spilled<F, T> {
         buffers: Buffers,
         temporary_bytes: u64,
     ) -> Self {
-        let entries = PartEntries::new(buffers.keys.len() / 2);
+        let room = buffers.keys.len();
+        let entries = PartEntries::new(room / 2);
         Self {
+            room,
             file,
             extent,
             profile,
@@ -282,12 +292,15 @@ impl<F: Fingerprint, T: Spill> Spilled<F, T> {
         }
     }
 
-    /// Fingerprints that are in memory at a time.
+    /// Rows that are in memory at a time. Of the room for 2 `room` words they take a quarter of `room`, their entries at most twice
+    /// as much, and the sort of entries one `room`.
     fn piece(&self) -> usize {
-        (self.buffers.keys.len() * size_of::<u64>() / F::BYTES).max(1)
+        (self.room / 4 * size_of::<u64>() / F::BYTES).max(1)
     }
 
+    /// Gives all fingerprints to `sink`, for a base and its parts: there will be no tables.
     fn visit_rows(&mut self, sink: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()> {
+        self.buffers = Buffers { keys: Vec::new(), sorted: Vec::new() };
         let mut rows = vec![F::zeroed(); self.piece().min(self.extent.len as usize)];
         for piece in sort::pieces(self.extent, rows.len()) {
             let rows = &mut rows[..piece.len as usize];
@@ -321,7 +334,8 @@ impl<F: Fingerprint, T: Spill> Spilled<F, T> {
             buffer.truncate(capacity);
             buffer.shrink_to_fit();
         }
-        self.entries = PartEntries::new(capacity / 2);
+        self.room = self.buffers.keys.len();
+        self.entries = PartEntries::new(self.room / 2);
     }
 }
 

@@ -3,9 +3,9 @@
 use super::budget;
 use super::options::Packer;
 use crate::design::Design;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::{IdsHeader, digits};
+use crate::format::{IdsHeader, MOST_ROWS, digits};
 use crate::multi_index;
 use crate::plan::{IndexLayout, Layout};
 
@@ -41,8 +41,7 @@ impl<F: Fingerprint> Packer<F> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`](crate::Error::InvalidOption) and
-    /// [`Error::TooManyBlocks`](crate::Error::TooManyBlocks).
+    /// [`Error::InvalidOption`], [`Error::TooManyBlocks`] and [`Error::TooManyRows`].
     pub fn estimate(&self, count: u64) -> Result<PackEstimate> {
         self.estimate_of(count, None)
     }
@@ -58,6 +57,17 @@ impl<F: Fingerprint> Packer<F> {
         self.estimate_of(pairs, Some(greatest))
     }
 
+    /// Whether entries of part tables take more memory than the sort of the set.
+    fn has_three_copies(&self) -> bool {
+        F::BYTES <= size_of::<u64>() && self.layout.part_count(F::BITS, 1).is_some()
+    }
+
+    /// The words that a pack with so many threads may have in memory twice.
+    pub(super) fn capacity(&self, threads: usize) -> usize {
+        let capacity = budget::capacity(self.execution.memory_limit(), threads, 0);
+        if self.has_three_copies() { budget::capacity_with_parts(capacity) } else { capacity }
+    }
+
     fn estimate_of(&self, count: u64, greatest: Option<u64>) -> Result<PackEstimate> {
         self.check_options()?;
         let threads = self.execution.thread_count();
@@ -70,24 +80,29 @@ impl<F: Fingerprint> Packer<F> {
                 let blocks = (table_bytes / tables).saturating_sub(TABLE_BYTES);
                 (table_bytes, tables, blocks / (u64::from(*block_bytes) + 8))
             }
+            IndexLayout::Parts(_) if count > MOST_ROWS => {
+                return Err(Error::TooManyRows { count, most: MOST_ROWS });
+            }
             IndexLayout::Parts(parts) => {
                 (multi_index::file_bytes(F::BITS, *parts, count), 1 + u64::from(*parts), 0)
             }
         };
         let id_bytes = greatest.map_or(0, |greatest| id_bytes(count, blocks, greatest));
-        let capacity = budget::capacity(self.execution.memory_limit(), threads, 0) as u64;
+        let capacity = self.capacity(threads) as u64;
         // A wider fingerprint takes as much as several of 64 bits.
         let words = F::BYTES.div_ceil(size_of::<u64>()) as u64;
         let (spills, in_memory, spilled) = match greatest {
             None => {
-                let in_memory = budget::in_memory_bytes(count * words, threads);
-                (count * words > capacity, in_memory, 16 * count * words)
+                let all = count.saturating_mul(words);
+                let entries = if self.has_three_copies() { count.saturating_mul(8) } else { 0 };
+                let in_memory = budget::in_memory_bytes(all, threads).saturating_add(entries);
+                (all > capacity, in_memory, all.saturating_mul(16))
             }
             Some(_) => {
-                let all = count * (words + 1);
+                let all = count.saturating_mul(words + 1);
                 let in_memory = budget::in_memory_bytes_with_ids(all / 2, threads);
                 // While runs are merged: these, the set, the ids and a bit for each.
-                (all > capacity, in_memory, 16 * all + count / 8)
+                (all > capacity, in_memory, all.saturating_mul(16).saturating_add(count / 8))
             }
         };
         let c = &self.execution.cost().pack;
@@ -95,7 +110,7 @@ impl<F: Fingerprint> Packer<F> {
         let id_nanoseconds = if spills { c.spilled_id_ns } else { c.memory_id_ns };
         let share = c.serial_share + (1.0 - c.serial_share) / threads as f64;
         let ids = greatest.map_or(0, |_| count);
-        let work = (count * tables) as f64 * nanoseconds + ids as f64 * id_nanoseconds;
+        let work = count as f64 * tables as f64 * nanoseconds + ids as f64 * id_nanoseconds;
         let (design, block_bytes, parts) = match layout {
             IndexLayout::Tables(layout) => (Some(layout.design), Some(layout.block_bytes), None),
             IndexLayout::Parts(parts) => (None, None, Some(parts)),

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use rayon::ThreadPool;
 
-use super::budget::capacity;
 use super::intake::Intake;
 use super::options::Packer;
 use super::prepared::PreparedPack;
@@ -80,7 +79,7 @@ impl<F: Fingerprint> PackSession<F> {
     pub(super) fn new(packer: Packer<F>, path: &Path) -> Result<Self> {
         let pool = packer.execution.start_pool()?;
         let storage = Directory::new(path, packer.execution.scratch());
-        let capacity = capacity(packer.execution.memory_limit(), pool.current_num_threads(), 0);
+        let capacity = packer.capacity(pool.current_num_threads());
         let intake = Intake::new(packer, path, storage, capacity);
         Ok(Self { state: State::Open(Box::new(Open { intake, output: None })), pool })
     }

@@ -12,6 +12,8 @@ mod forge;
 mod hostile;
 #[allow(dead_code)]
 mod oracle;
+#[path = "memory/packs.rs"]
+mod packs;
 #[allow(dead_code)]
 mod sets;
 #[path = "memory/sound.rs"]
@@ -36,7 +38,8 @@ const THREADS: [usize; 3] = [1, 2, 16];
 fn main() {
     // Side by side they would be charged for each other.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    let trials = [sound::trials(), hostile::trials()].into_iter().flatten().collect();
+    let trials =
+        [sound::trials(), hostile::trials(), packs::trials()].into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
 

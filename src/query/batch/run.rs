@@ -23,9 +23,15 @@ use crate::sort;
 
 /// Bytes per query at most: with its number, in the order of the caller and sorted; distinct; twice
 /// in memory in a stream; and what sorting takes.
-const QUERY_BYTES: u64 = 72;
+const fn query_bytes<F>() -> u64 {
+    (5 * size_of::<F>() + 32) as u64
+}
+
 /// Bytes per match: in the order found, and in that of the queries.
-const MATCH_BYTES: u64 = 48;
+const fn match_bytes<F>() -> u64 {
+    (2 * size_of::<Match<F>>() + 16) as u64
+}
+
 /// Queries after which the caller is told how far the batch is.
 const TOLD: u64 = 1 << 12;
 /// How many queries before it is needed what belongs to one is asked for.
@@ -135,13 +141,13 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         let batch = self.batch;
         let bytes = match plan {
             BatchPlan::Probe => match batch.of_keys() {
-                Some(batch) => QUERY_BYTES + probe::query_bytes(&batch.snapshot, batch.k),
-                None => QUERY_BYTES,
+                Some(batch) => query_bytes::<F>() + probe::query_bytes(&batch.snapshot, batch.k),
+                None => query_bytes::<F>(),
             },
-            _ => QUERY_BYTES,
+            _ => query_bytes::<F>(),
         };
         // Probes with many visits are bounded in any case.
-        let memory = batch.execution.memory_limit().unwrap_or(if bytes > 4 * QUERY_BYTES {
+        let memory = batch.execution.memory_limit().unwrap_or(if bytes > 4 * query_bytes::<F>() {
             2 << 30
         } else {
             u64::MAX
@@ -152,7 +158,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
 
     /// Matches that may be in memory.
     pub(super) fn most_matches(&self) -> usize {
-        self.items(MATCH_BYTES)
+        self.items(match_bytes::<F>())
     }
 
     /// How many threads may search, each with a searcher of its own.
