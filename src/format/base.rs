@@ -5,8 +5,8 @@ use std::ops::Range;
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{
-    CHUNK_BYTES, CRC_BYTES, Defect, FileKind, TableEntry, base_header, digits, directory_crc,
-    part_header,
+    CHUNK_BYTES, CRC_BYTES, Defect, FileKind, MOST_HEADER_BYTES, TableEntry, base_header, digits,
+    directory_crc, part_header,
 };
 use crate::error::{Corruption, Unsupported};
 
@@ -80,6 +80,14 @@ impl Body {
         Self { body: header_bytes..end, chunk_crcs: end..end + crcs }
     }
 
+    /// The body of a file of so many bytes; `None` if there is none of that length.
+    fn of_file(header_bytes: usize, file_bytes: usize) -> Option<Self> {
+        let behind = file_bytes.checked_sub(header_bytes + DIRECTORY_CRC_BYTES)?;
+        let bytes = behind.checked_sub(4 * behind.div_ceil(CHUNK_BYTES + 4))?;
+        let body = Self::behind(header_bytes, bytes);
+        (body.file_bytes() == file_bytes as u64).then_some(body)
+    }
+
     /// Bytes of the file.
     pub(crate) fn file_bytes(&self) -> u64 {
         (self.chunk_crcs.end + DIRECTORY_CRC_BYTES) as u64
@@ -99,6 +107,14 @@ impl Body {
             return Err(Defect::corrupt(self.chunk_crcs.end, corruption));
         }
         Ok(())
+    }
+}
+
+impl TableEntry {
+    /// What a manifest would say of a base or part file with this CRC of its header.
+    fn of_file(file: &[u8], header_crc: u32) -> Option<Self> {
+        let footer_crc = LE::read_u32(file.last_chunk::<DIRECTORY_CRC_BYTES>()?);
+        Some(Self { file_bytes: file.len() as u64, header_crc, footer_crc })
     }
 }
 
@@ -136,6 +152,45 @@ impl BaseHeader {
         Body::behind(self.header_bytes, self.count as usize * self.row_bytes())
     }
 
+    /// Where the rows stand in a base of so many fingerprints, of which the header may be damaged, and the file cut.
+    pub(crate) fn salvage_body(
+        file: &[u8],
+        entry: &TableEntry,
+        (fingerprint_bits, count): (u16, u64),
+    ) -> Result<Body, Defect> {
+        let rows = u128::from(count.min(MOST_ROWS)) * u128::from(fingerprint_bits / 8);
+        let behind = rows + 4 * rows.div_ceil(CHUNK_BYTES as u128) + DIRECTORY_CRC_BYTES as u128;
+        let header_bytes = match BASE.header(file) {
+            Ok((header, _)) => Some(header.len() as u128),
+            Err(_) => u128::from(entry.file_bytes).checked_sub(behind),
+        };
+        let fits = |bytes: &u128| *bytes <= u128::from(MOST_HEADER_BYTES) && count <= MOST_ROWS;
+        match header_bytes.filter(fits) {
+            Some(bytes) => Ok(Body::behind(bytes as usize, rows as usize)),
+            None => {
+                let corruption = Corruption::BaseCount { count, file_bytes: entry.file_bytes };
+                Err(Defect::corrupt(base_header::COUNT.start, corruption))
+            }
+        }
+    }
+
+    /// What a manifest would say of a base file, by what it says of itself, and its entry.
+    pub(crate) fn describe(file: &[u8]) -> Option<(Self, TableEntry)> {
+        let (header, header_crc) = BASE.header(file).ok()?;
+        let base = Self::decode_fields(&header);
+        Some((base, TableEntry::of_file(file, header_crc)?))
+    }
+
+    fn decode_fields(header: &[u8]) -> Self {
+        Self {
+            header_bytes: header.len(),
+            fingerprint_bits: LE::read_u16(&header[base_header::FINGERPRINT_BITS]),
+            part_count: LE::read_u16(&header[base_header::PART_COUNT]),
+            count: LE::read_u64(&header[base_header::COUNT]),
+            set_sum: LE::read_u128(&header[base_header::SET_SUM]),
+        }
+    }
+
     /// The bytes of the header, and its CRC.
     pub(crate) fn encode(&self) -> ([u8; base_header::END], u32) {
         let mut header = [0; base_header::END];
@@ -158,13 +213,7 @@ impl BaseHeader {
             let at = base_header::RESERVED.start;
             return Err(Defect::unsupported(at, Unsupported::BaseReserved));
         }
-        let base = Self {
-            header_bytes: header.len(),
-            fingerprint_bits: LE::read_u16(&header[base_header::FINGERPRINT_BITS]),
-            part_count: LE::read_u16(&header[base_header::PART_COUNT]),
-            count: LE::read_u64(&header[base_header::COUNT]),
-            set_sum: LE::read_u128(&header[base_header::SET_SUM]),
-        };
+        let base = Self::decode_fields(&header);
         let expected = Self { fingerprint_bits, part_count, count, set_sum, ..base };
         if base != expected {
             let at = base_header::FINGERPRINT_BITS.start;
@@ -232,6 +281,22 @@ impl PartHeader {
         LE::write_u32(&mut header[part_header::BASE_CRC], self.base_crc);
         let crc = PART.seal(&mut header);
         (header, crc)
+    }
+
+    /// Where the body of a part table stands which the manifest says this of, as far as the header need not be decoded.
+    pub(crate) fn salvage_body(file: &[u8], entry: &TableEntry) -> Result<Body, Defect> {
+        let header = header_of(&PART, file, entry)?;
+        Body::of_file(header.len(), file.len()).ok_or_else(|| {
+            let count = LE::read_u64(&header[part_header::COUNT]);
+            let corruption = Corruption::PartLength { count, file_bytes: file.len() as u64 };
+            Defect::corrupt(part_header::COUNT.start, corruption)
+        })
+    }
+
+    /// What a manifest would say of a part file, by what it says of itself.
+    pub(crate) fn describe(file: &[u8]) -> Option<TableEntry> {
+        let (_, header_crc) = PART.header(file).ok()?;
+        TableEntry::of_file(file, header_crc)
     }
 
     /// Decodes and checks the header of part table `number`, which belongs to a base with this CRC and begins with bit

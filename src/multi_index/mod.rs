@@ -14,6 +14,7 @@ mod base;
 mod kernel;
 mod part;
 mod plan;
+mod salvage;
 mod search;
 mod stats;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use crate::simd::Level;
 pub(crate) use base::Base;
 use part::PartTable;
 pub use plan::{PartsPlan, plan_parts, recommended_parts};
+pub(crate) use salvage::{SalvageBase, damaged_chunks};
 pub(crate) use search::{Near, Probing, Widening};
 pub use stats::{BaseStats, PartStats};
 use thresholds::Steps;

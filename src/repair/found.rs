@@ -9,9 +9,10 @@ use super::outcome::RepairReport;
 use crate::access::{Access, InDirectory, ReadFiles};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::fingerprint::Fingerprint;
 use crate::format::{
-    IdsEntry, IndexKind, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, SegmentEntry, TableHeader,
-    ids_name, segment_number, table_name,
+    BaseHeader, IdsEntry, IndexKind, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, PartHeader,
+    SegmentEntry, TableHeader, base_name, ids_name, part_name, segment_number, table_name,
 };
 use crate::log::Follower;
 use crate::snapshot::parts::{Base, Parts};
@@ -22,15 +23,15 @@ const RADIUS: u16 = 3;
 /// More tables than a segment has.
 const MOST_TABLES: usize = 64;
 
-/// The segments, deletions and logs that are there, as far as they can be read.
-pub(super) struct Found {
+/// A directory, and what its manifest says, or its files where there is none.
+pub(super) struct Directory {
     path: PathBuf,
-    pub(super) base: Arc<Base>,
-    parts: Parts,
-    pub(super) with_ids: bool,
+    manifest: Manifest,
+    /// Those of the manifest; none where that is gone.
+    bytes: Vec<u8>,
 }
 
-impl Found {
+impl Directory {
     /// Looks at a directory.
     ///
     /// # Errors
@@ -45,22 +46,36 @@ impl Found {
             let manifest = Manifest::decode(&bytes);
             Ok((manifest.map_err(|defect| defect.in_file(&name))?, bytes))
         });
-        let files = InDirectory { path, access: Access::Mapped };
         let (manifest, bytes) = match decoded {
             Ok(decoded) => decoded,
             Err(error) => {
                 report.manifest = Some(error.to_string());
+                let files = InDirectory { path, access: Access::Mapped };
                 (without_manifest(path, &files, &mut report)?, Vec::new())
             }
         };
-        if manifest.bits != 64 || manifest.segments.iter().any(|at| at.index == IndexKind::Parts) {
-            return Err(Error::InvalidOption {
-                option: "store",
-                value: format!("{}, of {} bits", path.display(), manifest.bits),
-                expected: "only stores with tables are repaired; take a backup of this one"
-                    .to_string(),
-            });
-        }
+        Ok((report, Self { path: path.to_path_buf(), manifest, bytes }))
+    }
+
+    /// Bits of the fingerprints.
+    pub(super) fn bits(&self) -> u16 {
+        self.manifest.bits
+    }
+}
+
+/// The segments, deletions and logs that are there, as far as they can be read.
+pub(super) struct Found<F: Fingerprint> {
+    path: PathBuf,
+    pub(super) base: Arc<Base<F>>,
+    parts: Parts<F>,
+    pub(super) with_ids: bool,
+}
+
+impl<F: Fingerprint> Found<F> {
+    /// Reads deletions and logs of a directory whose fingerprints are such.
+    pub(super) fn read(directory: Directory, report: &mut RepairReport) -> Self {
+        let Directory { path, manifest, bytes } = directory;
+        let files = InDirectory { path: &path, access: Access::Mapped };
         let (lists, problems) = Base::salvage_deletions(&files, &manifest);
         report.problems.extend(problems.iter().map(ToString::to_string));
         let mut tails = Vec::new();
@@ -73,7 +88,7 @@ impl Found {
         let with_ids = manifest.log.map_or(of_segments, |log| log.shape.ids);
         let base = Arc::new(Base::without_segments(bytes, manifest, lists));
         let parts = Parts { base: Arc::clone(&base), tails };
-        Ok((report, Self { path: path.to_path_buf(), base, parts, with_ids }))
+        Self { path, base, parts, with_ids }
     }
 
     /// The files.
@@ -87,12 +102,12 @@ impl Found {
     }
 
     /// What is hidden of a fingerprint in a segment.
-    pub(super) fn hidden(&self, place: usize, fingerprint: u64) -> Hidden {
+    pub(super) fn hidden(&self, place: usize, fingerprint: F) -> Hidden {
         self.parts.hidden(place, fingerprint)
     }
 
     /// What the logs hold.
-    pub(super) fn tail_records(&self) -> Vec<TailRecord> {
+    pub(super) fn tail_records(&self) -> Vec<TailRecord<F>> {
         self.parts.tail_records()
     }
 }
@@ -117,10 +132,14 @@ fn without_manifest(
             report.problems.push(format!("{name}: is not used, since the manifest is gone"));
         }
     }
-    let mut segments = Vec::new();
+    let (mut segments, mut bits) = (Vec::new(), None);
     for (number, names) in numbers {
         match entry_of_files(files, number, &names) {
-            Some(entry) => segments.push(entry),
+            Some((own, entry)) if own == *bits.get_or_insert(own) => segments.push(entry),
+            Some((own, _)) => report.problems.push(format!(
+                "segment {number}: its fingerprints have {own} bits, those of another {}; it is lost",
+                bits.unwrap_or(own)
+            )),
             None => report.problems.push(format!(
                 "segment {number}: none of its {} files tells what it is; it is lost",
                 names.len()
@@ -134,11 +153,28 @@ fn without_manifest(
     if segments.iter().any(|segment| segment.ids.is_none()) {
         segments.iter_mut().for_each(|segment| segment.ids = None);
     }
-    Ok(Manifest { next_segment: u64::MAX, segments, ..Manifest::empty(64, RADIUS, 0) })
+    let empty = Manifest::empty(bits.unwrap_or(64), RADIUS, 0);
+    Ok(Manifest { next_segment: u64::MAX, segments, ..empty })
 }
 
-/// What a manifest would say of a segment, as its files tell.
-fn entry_of_files(files: &InDirectory<'_>, number: u64, names: &[String]) -> Option<SegmentEntry> {
+/// What a manifest would say of a segment, as its files tell, and the bits of its fingerprints.
+fn entry_of_files(
+    files: &InDirectory<'_>,
+    number: u64,
+    names: &[String],
+) -> Option<(u16, SegmentEntry)> {
+    let of_tables = entry_of_tables(files, number, names);
+    let (bits, mut entry) = of_tables.or_else(|| entry_of_base(files, number))?;
+    let ids = files.bytes(&ids_name(number)).ok();
+    entry.ids = ids.and_then(|bytes| IdsEntry::describe(&bytes));
+    Some((bits, entry))
+}
+
+fn entry_of_tables(
+    files: &InDirectory<'_>,
+    number: u64,
+    names: &[String],
+) -> Option<(u16, SegmentEntry)> {
     let last = (0..MOST_TABLES).rfind(|&table| names.contains(&table_name(number, table)))?;
     let told: Vec<_> = (0..=last)
         .map(|table| {
@@ -149,7 +185,19 @@ fn entry_of_files(files: &InDirectory<'_>, number: u64, names: &[String]) -> Opt
     let (count, set_sum, any) = told.iter().flatten().next().copied()?;
     // A table that does not tell is one that cannot be read.
     let tables = told.iter().map(|told| told.map_or(any, |(_, _, entry)| entry)).collect();
-    let ids = files.bytes(&ids_name(number)).ok().and_then(|bytes| IdsEntry::describe(&bytes));
     let index = IndexKind::Tables;
-    Some(SegmentEntry { number, count, set_sum, index, tables, ids })
+    Some((64, SegmentEntry { number, count, set_sum, index, tables, ids: None }))
+}
+
+fn entry_of_base(files: &InDirectory<'_>, number: u64) -> Option<(u16, SegmentEntry)> {
+    let (base, own) = BaseHeader::describe(&files.bytes(&base_name(number)).ok()?)?;
+    let part = |part: u16| {
+        let bytes = files.bytes(&part_name(number, part.into())).ok();
+        // A part table that does not tell is one that cannot be read.
+        bytes.and_then(|bytes| PartHeader::describe(&bytes)).unwrap_or(own)
+    };
+    let tables = std::iter::once(own).chain((0..base.part_count).map(part)).collect();
+    let BaseHeader { count, set_sum, fingerprint_bits, .. } = base;
+    let index = IndexKind::Parts;
+    Some((fingerprint_bits, SegmentEntry { number, count, set_sum, index, tables, ids: None }))
 }

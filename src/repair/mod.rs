@@ -1,24 +1,29 @@
 //! Saves what is sound of a damaged store.
 //!
 //! Every block of every table has a checksum, and every table of a segment holds the same set: so a fingerprint is saved
-//! if any table still has it in a sound block. Ids are stored once, in the order of the fingerprints; which
-//! belong to a fingerprint is known where its place in the segment is. What is saved goes into a new store; the damaged one is
-//! only read.
+//! if any table still has it in a sound block. A base holds each fingerprint once, in chunks with a checksum each: those in
+//! sound chunks are saved, and all of them if their sum is right. Its part tables are made of it, so that they are not
+//! needed. Ids are stored once, in the order of the fingerprints; which belong to a fingerprint is known where its place in
+//! the segment is. What is saved goes into a new store; the damaged one is only read.
 
+mod base;
 mod found;
 mod outcome;
 mod segment;
+mod tables;
 
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 pub use outcome::{RepairReport, SegmentLoss};
 
-use found::Found;
+use found::{Directory, Found};
 use segment::Salvaged;
 
 use crate::error::Result;
 use crate::execution::Execution;
+use crate::fingerprint::{Fingerprint, by_width};
+use crate::format::IndexKind;
 use crate::store::{PackSession, Packer};
 use crate::tail::Hidden;
 use crate::writer::{StoreOptions, Writer};
@@ -45,10 +50,10 @@ pub struct Repair {
 }
 
 /// Where what is saved goes.
-enum Output {
-    Packed(PackSession),
+enum Output<F: Fingerprint> {
+    Packed(PackSession<F>),
     /// A store with windows of time, and their length.
-    Windows(Writer, u64),
+    Windows(Writer<F>, u64),
 }
 
 impl Repair {
@@ -63,21 +68,31 @@ impl Repair {
         self
     }
 
-    /// Saves what is sound of the store in the directory `store` into a new store in the directory `to`. Takes 16 bytes
-    /// of memory for each fingerprint of the largest segment, besides what a pack takes.
+    /// Saves what is sound of the store in the directory `store`, of any width, into a new store in the directory `to`.
+    /// Takes twice the bytes of all fingerprints of the largest segment in memory, besides what a pack takes.
     ///
     /// # Errors
     ///
     /// [`Error::NotAStore`](crate::Error::NotAStore) where there are neither a manifest nor segments; those of
     /// [`Packer::pack`] for the output.
     pub fn run(&self, store: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<RepairReport> {
-        let (mut report, found) = Found::look(store.as_ref())?;
-        let mut output = self.output(&found, to.as_ref())?;
+        let (report, directory) = Directory::look(store.as_ref())?;
+        by_width!(directory.bits(), F => self.save::<F>(directory, report, to.as_ref()))
+    }
+
+    fn save<F: Fingerprint>(
+        &self,
+        directory: Directory,
+        mut report: RepairReport,
+        to: &Path,
+    ) -> Result<RepairReport> {
+        let found = Found::<F>::read(directory, &mut report);
+        let mut output = self.output(&found, to)?;
         let with_ids = found.with_ids;
         let files = found.files();
         let mut saved = Vec::new();
         for (number, entry) in found.base.manifest.segments.iter().enumerate() {
-            let mut salvaged = Salvaged::read(&files, entry);
+            let mut salvaged = Salvaged::<F>::read(&files, entry);
             let window = found.window(number);
             for place in 0..salvaged.fingerprints.len() {
                 let fingerprint = salvaged.fingerprints[place];
@@ -123,17 +138,23 @@ impl Repair {
         Ok(report)
     }
 
-    fn output(&self, found: &Found, to: &Path) -> Result<Output> {
+    fn output<F: Fingerprint>(&self, found: &Found<F>, to: &Path) -> Result<Output<F>> {
         let manifest = &found.base.manifest;
         let (radius, recipe) = (u32::from(manifest.radius), manifest.recipe.as_deref());
+        // Fingerprints of 64 bits have a base only where that was asked for.
+        let largest = manifest.segments.iter().max_by_key(|segment| segment.count);
+        let of_parts = largest.filter(|at| at.index == IndexKind::Parts && F::BITS == u64::BITS);
+        let parts = of_parts.map(|segment| (segment.tables.len() - 1) as u16);
         if let Some(windows) = &manifest.windows {
-            let options = StoreOptions::new().radius(radius).ids(found.with_ids);
+            let options = StoreOptions::new().width().radius(radius).ids(found.with_ids);
+            let options = parts.into_iter().fold(options, StoreOptions::parts);
             let options = recipe.into_iter().fold(options, StoreOptions::recipe);
             let window = Duration::from_secs(windows.seconds);
             let writer = options.window(Some(window)).create(to)?;
             return Ok(Output::Windows(writer, windows.seconds));
         }
-        let packer = Packer::new().radius(radius).execution(self.execution.clone());
+        let packer = Packer::new().width().radius(radius).execution(self.execution.clone());
+        let packer = parts.into_iter().fold(packer, Packer::parts);
         let packer = recipe.into_iter().fold(packer, Packer::recipe);
         let mut session = packer.start(to)?;
         if let Some(map) = manifest.id_map {
@@ -143,9 +164,9 @@ impl Repair {
     }
 }
 
-impl Output {
+impl<F: Fingerprint> Output<F> {
     /// Takes records of one window, which are gone then.
-    fn take(&mut self, saved: &mut Vec<(u64, u64)>, with_ids: bool, window: u64) -> Result<()> {
+    fn take(&mut self, saved: &mut Vec<(F, u64)>, with_ids: bool, window: u64) -> Result<()> {
         let fingerprints = || saved.iter().map(|&(fingerprint, _)| fingerprint).collect::<Vec<_>>();
         match self {
             Self::Packed(session) if with_ids => session.extend_with_ids(saved)?,

@@ -28,11 +28,11 @@ pub struct SegmentLoss {
     pub segment: u64,
     /// Fingerprints that it held.
     pub count: u64,
-    /// Tables of which nothing can be read.
+    /// Tables of which nothing can be read; a base, and tables of parts, count as such.
     pub tables: u64,
-    /// Blocks that are damaged, of the other tables.
+    /// Blocks that are damaged, of the other tables, or chunks of a base and of tables of parts.
     pub blocks: u64,
-    /// Fingerprints that no table holds in a sound block.
+    /// Fingerprints that no table, and no base, holds in a sound block.
     pub fingerprints: u64,
     /// Fingerprints that were read, and left out since none of their ids is known.
     pub without_ids: u64,

@@ -24,6 +24,7 @@ mod plan;
 mod planted;
 mod prefix;
 mod recipes;
+mod repaired;
 mod sets;
 mod sharing;
 #[allow(dead_code)]

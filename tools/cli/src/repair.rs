@@ -11,7 +11,6 @@ use crate::failure::Failure;
 use crate::memory::{self, Size};
 use crate::output::Output;
 use crate::units::{count, plural};
-use crate::width::check_64;
 
 const AFTER_HELP: &str = "\
 STORE is only read. DEST is a new store, in one segment, or one for each window of
@@ -19,9 +18,14 @@ time, of all that is sound: every block has a checksum, and a fingerprint is sav
 if any table of its segment still holds it in a sound block. Ids are stored once:
 a fingerprint whose ids are damaged is left out of a store with ids, and counted.
 
+Fingerprints may have any width. Where a segment holds them once, beside tables of
+parts of their bits, those in sound blocks of that copy are saved, or all, if their
+sum is that of the set. Part tables are made of the copy: no damage to them loses
+anything.
+
 What is damaged or lost is told segment by segment:
   tables        of which nothing can be read: header, codes or footer are damaged
-  blocks        that are damaged, in other tables
+  blocks        that are damaged, in other tables or in the copy
   fingerprints  that no table holds any more
   without ids   fingerprints that were read, and left out
   ids           that are damaged, of fingerprints that have others
@@ -89,7 +93,6 @@ struct Loss {
 
 /// Saves what is sound, and tells what is not; gives the exit code.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    check_64("repair", &args.store)?;
     let start = Instant::now();
     let memory = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let execution = Execution::new().threads(args.threads.into()).memory(memory);
