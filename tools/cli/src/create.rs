@@ -2,19 +2,21 @@
 
 use std::path::PathBuf;
 
-use fpstore::{StoreOptions, WriterOptions};
+use fpstore::{Fingerprint, StoreOptions, WriterOptions};
 
 use crate::failure::Failure;
-use crate::options::{LayoutArgs, radius};
+use crate::options::{LayoutArgs, any_radius, bits};
 use crate::output::Output;
 use crate::recipes;
 use crate::times::{self, Length};
+use crate::width::{check_radius, for_width};
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore create pages.fps
   fpstore create news.fps --window 1d            forget them day by day
   fpstore create hashes.fps --no-ids -k 6 --design quarters
+  fpstore create pdq.fps --bits 256 -k 31
 
 The store takes `insert`, `delete`, `merge` and `expire`, and may be queried at
 any time meanwhile. One that `pack` wrote takes them as well.
@@ -37,8 +39,17 @@ pub struct Args {
 
     /// The distance that queries will mostly ask for, and their default
     #[arg(short = 'k', default_value_t = 3, value_name = "K")]
-    #[arg(value_parser = radius, allow_negative_numbers = true)]
+    #[arg(value_parser = any_radius, allow_negative_numbers = true)]
     radius: u32,
+
+    /// Bits of a fingerprint: 32, 64, 128 or 256
+    #[arg(long, default_value_t = 64, value_name = "BITS", value_parser = bits)]
+    bits: u32,
+
+    /// Segments with one copy of the fingerprints and so many tables of parts of their bits, up to one for
+    /// 6 bits [default: as planned for the distance; of 64 bits, tables as --design says]
+    #[arg(long, value_name = "N")]
+    parts: Option<u16>,
 
     #[command(flatten)]
     layout: LayoutArgs,
@@ -63,8 +74,14 @@ pub struct Args {
 
 /// Creates the store.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    check_radius("create", Some(args.radius), args.bits)?;
+    for_width!(args.bits, create(args))
+}
+
+fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let LayoutArgs { design, block_bytes, codec, low_bits } = args.layout.clone();
     let options = StoreOptions::new()
+        .width::<F>()
         .radius(args.radius)
         .codec(codec.given())
         .low_bits(low_bits.given())
@@ -73,6 +90,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         .writer(WriterOptions::new().background(false));
     let options = args.recipe.as_deref().into_iter().fold(options, StoreOptions::recipe);
     let options = design.set(options, StoreOptions::design);
+    let options = args.parts.into_iter().fold(options, StoreOptions::parts);
     let options = block_bytes.set(options, StoreOptions::block_bytes);
     options.create(&args.store)?.close()?;
     let mut output = Output::stdout();
@@ -82,8 +100,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Some(window) => format!(", windows of {}", times::length(window.0)),
             None => String::new(),
         };
+        let width = match F::BITS {
+            u64::BITS => String::new(),
+            bits => format!(" fingerprints of {bits} bits,"),
+        };
         output.line(&format!(
-            "{}: created, empty, {ids}, for k = {}{windows}",
+            "{}: created, empty,{width} {ids}, for k = {}{windows}",
             args.store.display(),
             args.radius
         ))?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use fpstore::{Durability, Snapshot, Writer};
+use fpstore::{Durability, Fingerprint, Snapshot, Writer, width_of};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::interrupt::Interruptible;
 use crate::output::Output;
 use crate::progress::{Mode, Progress};
 use crate::units;
-use crate::width::check_64;
+use crate::width::for_width;
 use crate::writing::{self, Durable};
 
 const AFTER_HELP: &str = "\
@@ -98,13 +98,16 @@ struct Summary {
 
 /// Deletes, and tells how much.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    check_64("delete", &args.store)?;
-    let start = Instant::now();
     if args.fingerprints.is_empty() && args.from.is_empty() && args.id_everywhere.is_none() {
         let message = "delete: nothing to delete; name fingerprints after STORE, or give --from \
                        FILE or --id-everywhere ID";
         return Err(Failure::Usage(message.to_string()));
     }
+    for_width!(width_of(&args.store)?, delete(args))
+}
+
+fn delete<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    let start = Instant::now();
     let arguments = feed::of_arguments(&args.fingerprints, &args.reading)?;
     let wish = args.id_column.as_ref().map(|name| IdWish::new(name, IdKind::Number));
     let reading = args.reading.with_ids(wish);
@@ -115,11 +118,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         follow: true,
         stored_ids: true,
     };
-    let known = feed.check::<u64>()?;
+    let known = feed.check::<F>()?;
     let progress =
         Progress::new(args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto }));
     let work = Interruptible::default();
-    let writer = Durable::Group.options().open(&args.store)?;
+    let writer = Durable::Group.options::<F>().open(&args.store)?;
     let mut recipes = known.recipes;
     recipes.take(args.store.display(), writer.snapshot().recipe())?;
     let wants_ids = args.id.is_some() || args.id_column.is_some() || args.id_everywhere.is_some();
@@ -150,10 +153,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 impl Deleted {
     /// Deletes records, with this id or those that they have, and commits that.
-    fn delete(
+    fn delete<F: Fingerprint>(
         &mut self,
-        writer: &Writer,
-        records: &Records,
+        writer: &Writer<F>,
+        records: &Records<F>,
         id: Option<u64>,
     ) -> Result<(), Failure> {
         let (mut fingerprints, mut pairs) = (Vec::new(), Vec::new());
@@ -188,7 +191,11 @@ impl Deleted {
 }
 
 /// Whether an id of a fingerprint is stored.
-fn has_id(snapshot: &Snapshot, fingerprint: u64, id: u64) -> Result<bool, Failure> {
+fn has_id<F: Fingerprint>(
+    snapshot: &Snapshot<F>,
+    fingerprint: F,
+    id: u64,
+) -> Result<bool, Failure> {
     for stored in snapshot.ids(fingerprint)? {
         let stored = stored?;
         if stored >= id {

@@ -15,7 +15,7 @@ use crate::table::{self, TableArgs};
 use crate::table::{Kind, ParquetTable};
 use crate::target::{self, Target, TargetArgs};
 use crate::times::TimesArgs;
-use crate::width::{self, for_width};
+use crate::width::{self, check_raw, for_width};
 
 /// Fingerprints between two looks at the progress.
 const TOLD: u64 = 1 << 16;
@@ -83,26 +83,25 @@ enum Shape {
     Parquet,
 }
 
+impl Shape {
+    /// Its name, if it is that of raw integers.
+    fn raw(self) -> Option<&'static str> {
+        match self {
+            Shape::U64le => Some("u64le"),
+            Shape::U32le => Some("u32le"),
+            Shape::Tsv | Shape::Json | Shape::Parquet => None,
+        }
+    }
+}
+
 /// Prints the fingerprints.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let ids = args.ids || args.id_output.id_map.is_some();
     check(args, ids)?;
     let bits = width_of(&args.store)?;
     args.table.check_width("dump", bits)?;
-    check_raw(args.output, bits)?;
+    check_raw("dump", args.output.raw(), bits)?;
     for_width!(bits, dump(args, ids))
-}
-
-/// Refuses integers that are no words of fingerprints of so many bits.
-fn check_raw(output: Shape, bits: u32) -> Result<(), Failure> {
-    let (wrong, right) = match (output, bits) {
-        (Shape::U64le, 32) => ("u64le", "u32le"),
-        (Shape::U32le, 64..) => ("u32le", "u64le"),
-        _ => return Ok(()),
-    };
-    Err(Failure::Usage(format!(
-        "dump: fingerprints of {bits} bits are no {wrong}; give --output {right}"
-    )))
 }
 
 fn dump<F: Fingerprint>(args: &Args, ids: bool) -> Result<(), Failure> {
@@ -164,11 +163,7 @@ fn write<F: Fingerprint>(
 
 /// Finds options that do not go together.
 fn check(args: &Args, ids: bool) -> Result<(), Failure> {
-    let raw = match args.output {
-        Shape::U64le => Some("u64le"),
-        Shape::U32le => Some("u32le"),
-        _ => None,
-    };
+    let raw = args.output.raw();
     args.table.check("dump", args.output == Shape::Tsv, raw)?;
     if let (true, Some(raw)) = (ids, raw) {
         return Err(Failure::Usage(format!(
@@ -234,7 +229,7 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
                     Shape::Json => (b"{\"fingerprint\":\"", IdShape::Json, b"}\n"),
                     _ => (b"", IdShape::Tsv, b"\n"),
                 };
-                if matches!(self.args.output, Shape::U64le | Shape::U32le) {
+                if self.args.output.raw().is_some() {
                     push_words(text, fingerprint);
                     return output.take(text);
                 }

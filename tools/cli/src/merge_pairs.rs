@@ -5,15 +5,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use fpstore::Fingerprint;
+
 use crate::failure::Failure;
 use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
-use crate::pairs::{PairFormat, PairReader, PairWriter, Sorter};
+use crate::options::bits;
+use crate::pairs::{PairFormat, PairReader, PairSource, PairWriter, Sorter};
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::recipes::Recipes;
 use crate::table;
 use crate::target::{self, TargetArgs};
+use crate::width::{check_raw, for_width};
 
 /// Rows between two looks at the progress.
 const TOLD: u64 = 1 << 12;
@@ -29,12 +33,17 @@ Takes what `fpstore join` wrote, and gives its rows ascending by a, then by b,
 each pair once; the same whichever files they come from. Ids are kept; a pair
 that comes with different ones ends the merge, as does a row that is cut or no
 pair. TSV and Parquet are recognised. Raw integers have no mark, so that any file
-would pass for them: --format u64le says that all files hold some. All but Parquet
-may come from pipes. A row of TSV may have 16 MiB.
+would pass for them: --format u64le (u32le) says that all files hold some, of 64
+(32) bits unless --bits says otherwise. All but Parquet may come from pipes. A row of TSV may have
+16 MiB.
 
-Memory: 24 bytes per pair, and its ids. What does not fit into SIZE is sorted in
-temporary files of 24 bytes per pair and its ids, in DIR, of which nothing is
-left even if the merge is killed. Any number of pairs and files may be merged.
+Fingerprints have 32, 64, 128 or 256 bits, as the first row tells, and the same in
+all files.
+
+Memory: 24 bytes per pair of 64 bits (16, 48 or 72 of 32, 128 or 256), and its ids.
+What does not fit into SIZE is sorted in temporary files of no more bytes, in DIR,
+of which nothing is left even if the merge is killed. Any number of pairs and files
+may be merged.
 
 FILE appears when it is whole; until then it is a temporary file beside it.
 
@@ -49,12 +58,17 @@ pub struct Args {
     #[arg(required = true, value_name = "FILES")]
     input: Vec<PathBuf>,
 
-    /// Format of the input; u64le is never guessed [default: tsv or parquet, as each file begins]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "tsv|u64le|parquet")]
+    /// Format of the input; raw integers are never guessed [default: tsv or parquet, as each file begins]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "tsv|u64le|u32le|parquet")]
     format: Option<PairFormat>,
 
+    /// Bits of the fingerprints of raw integers: 32, 64, 128 or 256 [default: 64; TSV and Parquet tell
+    /// them]
+    #[arg(long, value_name = "BITS", value_parser = bits)]
+    bits: Option<u32>,
+
     /// What to write [default: as the first file]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "tsv|u64le|parquet")]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "tsv|u64le|u32le|parquet")]
     output: Option<PairFormat>,
 
     #[command(flatten)]
@@ -79,7 +93,6 @@ pub struct Args {
 
 /// Merges, and writes the pairs.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let start = Instant::now();
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     if limit < memory::LEAST {
         let message = "merge-pairs: memory is at least 16 MiB; give more (--memory)";
@@ -89,11 +102,45 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let message = "standard input: can be read only once; give `-` once";
         return Err(Failure::Usage(message.to_string()));
     }
-    let first = PairReader::open(&args.input[0], args.format, limit)?;
-    let format = args.output.unwrap_or(first.format());
+    let first = First::open(args, limit)?;
+    let bits = args.bits.or(first.source.bits()).unwrap_or(u64::BITS);
+    check_raw("merge-pairs", args.output.unwrap_or(first.format).raw(), bits)?;
+    for_width!(bits, merge(args, first, limit))
+}
+
+/// The first file that holds something, else the last one.
+struct First<'a> {
+    source: PairSource,
+    behind: &'a [PathBuf],
+    /// That of the very first.
+    format: PairFormat,
+}
+
+impl<'a> First<'a> {
+    fn open(args: &'a Args, limit: u64) -> Result<Self, Failure> {
+        let (mut behind, mut format) = (&args.input[..], None);
+        loop {
+            let Some((path, others)) = behind.split_first() else {
+                // The command line has one of them.
+                return Err(Failure::Usage("merge-pairs: give files of pairs".to_string()));
+            };
+            behind = others;
+            let source = PairSource::open(path, args.format, limit)?;
+            let format = *format.get_or_insert(source.format());
+            if !source.is_empty() || behind.is_empty() {
+                return Ok(Self { source, behind, format });
+            }
+        }
+    }
+}
+
+fn merge<F: Fingerprint>(args: &Args, first: First<'_>, limit: u64) -> Result<(), Failure> {
+    let start = Instant::now();
+    let format = args.output.unwrap_or(first.format);
     if format == PairFormat::Parquet {
         table::check_parquet("merge-pairs", args.target.to.is_some())?;
     }
+    let reader = first.source.reader::<F>()?;
     let target = args.target.claim()?;
     let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
@@ -101,11 +148,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut sorter = Sorter::new(limit, &temporary_directory(args));
     let recipes = Recipes::default();
     let mut merging = Merging { args, format, limit, progress: &progress, ids: None, recipes };
-    let read = merging.read(first, &mut sorter);
+    let read = merging.read(reader, first.behind, &mut sorter);
     let merged = read.and_then(|rows| {
         let strings = merging.ids.and_then(|ids| ids.strings);
         let recipe = merging.recipes.line();
-        let mut output = PairWriter::new(format, strings, recipe, target.as_ref())?;
+        let mut output = PairWriter::new::<F>(format, strings, recipe, target.as_ref())?;
         let mut count = 0u64;
         let pairs = sorter.finish(&mut |row| {
             output.push(row)?;
@@ -161,19 +208,22 @@ struct FileIds {
 
 impl Merging<'_> {
     /// Reads all rows; gives their number.
-    fn read(&mut self, first: PairReader, sorter: &mut Sorter) -> Result<u64, Failure> {
+    fn read<F: Fingerprint>(
+        &mut self,
+        first: PairReader<F>,
+        behind: &[PathBuf],
+        sorter: &mut Sorter<F>,
+    ) -> Result<u64, Failure> {
         let bytes = self.args.input.iter().map(|path| {
             let data = fs::metadata(path).ok().filter(|data| data.is_file());
             data.filter(|_| !is_stdin(path)).map(|data| data.len())
         });
         self.progress.start_reading(bytes.sum());
         let (mut rows, mut bytes_before) = (0u64, 0);
-        let mut first = Some(first);
-        for path in &self.args.input {
-            let mut reader = match first.take() {
-                Some(reader) => reader,
-                None => PairReader::open(path, self.args.format, self.limit)?,
-            };
+        let (format, limit) = (self.args.format, self.limit);
+        let open = |path: &PathBuf| PairSource::open(path, format, limit)?.reader();
+        for reader in std::iter::once(Ok(first)).chain(behind.iter().map(open)) {
+            let mut reader: PairReader<F> = reader?;
             self.recipes.take(reader.name(), reader.recipe().as_deref())?;
             let mut in_file = 0u64;
             while let Some(row) = reader.next()? {
@@ -195,14 +245,18 @@ impl Merging<'_> {
     }
 
     /// Finds ids that do not go together, or have no room in the output.
-    fn check(&mut self, reader: &PairReader, there: bool) -> Result<(), Failure> {
+    fn check<F: Fingerprint>(
+        &mut self,
+        reader: &PairReader<F>,
+        there: bool,
+    ) -> Result<(), Failure> {
         let fail = |what: String| Err(Failure::Usage(format!("merge-pairs: {what}")));
         let (name, strings) = (reader.name(), reader.id_strings());
-        match self.format {
-            PairFormat::U64le if there => {
-                return fail("--output u64le has no room for ids; give --output tsv".to_string());
+        match (self.format, self.format.raw()) {
+            (_, Some(raw)) if there => {
+                return fail(format!("--output {raw} has no room for ids; give --output tsv"));
             }
-            PairFormat::Parquet if there && strings.is_none() => {
+            (PairFormat::Parquet, _) if there && strings.is_none() => {
                 return fail(format!(
                     "{name}: ids in TSV may be numbers or strings; join with --output parquet, or \
                      give --output tsv"

@@ -82,7 +82,7 @@ impl RecordIds {
     }
 
     /// The id of a record; the first one has the number `first`.
-    pub fn of(&self, record: &Record<'_>, first: u64) -> Result<Option<u64>, Failure> {
+    pub fn of<F>(&self, record: &Record<'_, F>, first: u64) -> Result<Option<u64>, Failure> {
         match (self, record.id) {
             (RecordIds::None, _) => Ok(None),
             (RecordIds::Column(_), Some(Id::Number(id))) => Ok(Some(id)),

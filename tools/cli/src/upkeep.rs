@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use fpstore::{Error, Execution, Snapshot, Writer, WriterOptions};
+use fpstore::{Error, Execution, Fingerprint, Snapshot, Writer, WriterOptions, width_of};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::output::Output;
 use crate::progress::{Mode, Progress};
 use crate::times::{self, Moment};
 use crate::units;
-use crate::width::check_64;
+use crate::width::for_width;
 use crate::writing;
 
 const AFTER_FLUSH: &str = "\
@@ -96,6 +96,13 @@ struct Common {
     quiet: bool,
 }
 
+/// What is done.
+enum Upkeep {
+    Flush,
+    Merge { full: bool },
+    Expire { before: Moment },
+}
+
 /// What a store takes at a moment.
 struct Taken {
     segments: u64,
@@ -116,41 +123,47 @@ struct Summary {
 
 /// Makes segments of the log.
 pub fn flush(args: &FlushArgs) -> Result<(), Failure> {
-    check_64("flush", &args.common.store)?;
-    run(&args.common, "flushed", |writer| Ok(writer.flush()?))
+    run(&args.common, "flushed", &Upkeep::Flush)
 }
 
 /// Merges segments.
 pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
-    check_64("merge", &args.common.store)?;
-    run(&args.common, "merged", |writer| {
-        let merged = if args.full { writer.merge_all() } else { writer.merge() };
-        Ok(merged?)
-    })
+    run(&args.common, "merged", &Upkeep::Merge { full: args.full })
 }
 
 /// Drops old windows.
 pub fn expire(args: &ExpireArgs) -> Result<(), Failure> {
-    check_64("expire", &args.common.store)?;
     let done = format!("expired what is older than {}", times::moment(args.before.0));
-    run(&args.common, &done, |writer| {
-        writer.expire(args.before.0).map(drop).map_err(|error| match error {
-            Error::InvalidOption { .. } => Failure::Usage(format!(
-                "{}: has no windows of time, so that nothing is known to be old; create it with \
-                 --window",
-                args.common.store.display()
-            )),
-            other => other.into(),
-        })
-    })
+    run(&args.common, &done, &Upkeep::Expire { before: args.before })
+}
+
+impl Upkeep {
+    /// Does it with a store, which is there for messages.
+    fn act<F: Fingerprint>(&self, writer: &Writer<F>, store: &Path) -> Result<(), Failure> {
+        match self {
+            Upkeep::Flush => Ok(writer.flush()?),
+            Upkeep::Merge { full: true } => Ok(writer.merge_all()?),
+            Upkeep::Merge { full: false } => Ok(writer.merge()?),
+            Upkeep::Expire { before } => {
+                writer.expire(before.0).map(drop).map_err(|error| match error {
+                    Error::InvalidOption { .. } => Failure::Usage(format!(
+                        "{}: has no windows of time, so that nothing is known to be old; create it \
+                         with --window",
+                        store.display()
+                    )),
+                    other => other.into(),
+                })
+            }
+        }
+    }
 }
 
 /// Opens the store for writing, does something with it, and tells what that came to.
-fn run(
-    args: &Common,
-    done: &str,
-    act: impl FnOnce(&Writer) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+fn run(args: &Common, done: &str, upkeep: &Upkeep) -> Result<(), Failure> {
+    for_width!(width_of(&args.store)?, run_in(args, done, upkeep))
+}
+
+fn run_in<F: Fingerprint>(args: &Common, done: &str, upkeep: &Upkeep) -> Result<(), Failure> {
     let start = Instant::now();
     let progress =
         Progress::new(args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto }));
@@ -160,13 +173,13 @@ fn run(
         .cancel(Arc::clone(&work.cancel))
         .on_progress(move |at| told.packing(&at));
     // Nothing but what was asked for.
-    let options = WriterOptions::new().background(false).execution(execution);
+    let options = WriterOptions::new().width::<F>().background(false).execution(execution);
     let writer = options.open(&args.store)?;
     let before = Taken::by(&args.store, &writer.snapshot())?;
     work.set(writer);
     writing::watch(&work, &progress)?;
     let acted = writing::with(&work, |writer| {
-        act(writer)?;
+        upkeep.act(writer, &args.store)?;
         Ok(writer.snapshot())
     });
     progress.finish();
@@ -176,7 +189,7 @@ fn run(
 }
 
 impl Taken {
-    fn by(path: &Path, snapshot: &Snapshot) -> Result<Self, Failure> {
+    fn by<F: Fingerprint>(path: &Path, snapshot: &Snapshot<F>) -> Result<Self, Failure> {
         let stats = snapshot.stats()?;
         let bytes = stats.bytes.saturating_add(writing::log_bytes(path));
         Ok(Self { segments: stats.segments.len() as u64, bytes })

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fpstore::{Fingerprint, OpenOptions, Store, width_of};
+use fpstore::{Fingerprint, OpenOptions, Store};
 
 use crate::failure::Failure;
 
@@ -32,17 +32,12 @@ pub fn open<F: Fingerprint>(path: &Path) -> Result<Store<F>, Failure> {
     Ok(OpenOptions::new().width::<F>().open(path)?)
 }
 
-/// Commands that work with fingerprints of every width.
-const WIDE: &str = "pack, plan, query, join, dedup, dump, stat, verify and backup";
-
-/// Refuses a store for a command that works with fingerprints of 64 bits only.
-pub fn check_64(command: &str, path: &Path) -> Result<(), Failure> {
-    // Whoever opens it says what else is wrong.
-    match width_of(path) {
-        Ok(bits) if bits != u64::BITS => Err(Failure::Usage(format!(
-            "{}: has fingerprints of {bits} bits, and {command} works with 64 only so far; {WIDE} work \
-             with all",
-            path.display()
+/// Refuses raw integers, if an output has that name, which are no words of fingerprints of so many bits.
+pub fn check_raw(command: &str, output: Option<&str>, bits: u32) -> Result<(), Failure> {
+    let right = if bits < u64::BITS { "u32le" } else { "u64le" };
+    match output {
+        Some(wrong) if wrong != right => Err(Failure::Usage(format!(
+            "{command}: fingerprints of {bits} bits are no {wrong}; give --output {right}"
         ))),
         _ => Ok(()),
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
-use fpstore::{Durability, Error, Writer, WriterOptions};
+use fpstore::{Durability, Error, Fingerprint, Writer, WriterOptions};
 
 use crate::failure::{Failure, one_line, signal_name};
 use crate::interrupt::Interruptible;
@@ -33,8 +33,8 @@ impl Durable {
     }
 
     /// How the store is opened.
-    pub fn options(self) -> WriterOptions {
-        WriterOptions::new().durability(match self {
+    pub fn options<F: Fingerprint>(self) -> WriterOptions<F> {
+        WriterOptions::new().width().durability(match self {
             // Each call would wait for the disk, and a piece is committed as a whole.
             Durable::Immediate => Durability::Group,
             _ => self.of_commits(),
@@ -43,7 +43,10 @@ impl Durable {
 }
 
 /// From now on a signal ends the command, and what was written before is durable.
-pub fn watch(work: &Interruptible<Writer>, progress: &Progress) -> Result<(), Failure> {
+pub fn watch<F: Fingerprint>(
+    work: &Interruptible<Writer<F>>,
+    progress: &Progress,
+) -> Result<(), Failure> {
     let bar = progress.clone();
     work.watch(move |signal, writer| {
         let rest = match writer.close() {
@@ -58,15 +61,18 @@ pub fn watch(work: &Interruptible<Writer>, progress: &Progress) -> Result<(), Fa
 }
 
 /// Does something with the writer, unless a signal took it.
-pub fn with<T>(
-    work: &Interruptible<Writer>,
-    act: impl FnOnce(&Writer) -> Result<T, Failure>,
+pub fn with<F: Fingerprint, T>(
+    work: &Interruptible<Writer<F>>,
+    act: impl FnOnce(&Writer<F>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     work.with(|writer| act(writer)).unwrap_or(Err(Error::Cancelled.into()))
 }
 
 /// Ends the writer, so that all is durable, also what was written before a failure.
-pub fn close<T>(work: &Interruptible<Writer>, done: Result<T, Failure>) -> Result<T, Failure> {
+pub fn close<F: Fingerprint, T>(
+    work: &Interruptible<Writer<F>>,
+    done: Result<T, Failure>,
+) -> Result<T, Failure> {
     let closed = work.end(Writer::close);
     if let Some(signal) = work.signal() {
         return Err(Failure::Signal(signal));

@@ -13,13 +13,13 @@ use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::any_radius;
-use crate::pairs::{PairFormat, PairReader};
+use crate::pairs::{PairFormat, PairReader, PairSource};
 use crate::progress::{Finds, Mode, Progress, Step, Unit};
 use crate::recipes::Recipes;
 use crate::table::{self, TableArgs};
 use crate::target::{self, TargetArgs};
 use crate::times::TimesArgs;
-use crate::width::{self, check_64, check_radius, for_width};
+use crate::width::{self, check_radius, for_width};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -63,7 +63,8 @@ the ends of such a chain may have nothing in common; a smaller K helps.
 
 --pairs takes pairs that `join` wrote, all shards of the store with itself, at K
 or more; those further apart are left out. TSV and Parquet are recognised; raw
-integers need --format u64le. Pairs are of fingerprints of 64 bits.
+integers need --format u64le, or u32le of 32 bits. Their fingerprints have the
+width of those in the store.
 
 Memory: 32 bytes per fingerprint (36 with --keep central) and 16 MiB. With less,
 --memory SIZE, the pairs are found range by range, which takes longer; the least
@@ -107,9 +108,9 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pairs: Vec<PathBuf>,
 
-    /// Format of these files; u64le is never guessed [default: tsv or parquet, as each begins]
+    /// Format of these files; raw integers are never guessed [default: tsv or parquet, as each begins]
     #[arg(long, value_enum, hide_possible_values = true, requires = "pairs")]
-    #[arg(value_name = "tsv|u64le|parquet")]
+    #[arg(value_name = "tsv|u64le|u32le|parquet")]
     format: Option<PairFormat>,
 
     #[command(flatten)]
@@ -167,9 +168,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     args.table.check("dedup", args.output == Shape::Tsv, None)?;
     if args.output == Shape::Parquet {
         table::check_parquet("dedup", args.target.to.is_some())?;
-    }
-    if !args.pairs.is_empty() {
-        check_64("dedup --pairs", &args.store)?;
     }
     let bits = width_of(&args.store)?;
     check_radius("dedup", args.radius, bits)?;
@@ -246,7 +244,7 @@ fn clusters<F: Fingerprint>(
     let (mut readers, mut recipes) = (Vec::new(), Recipes::default());
     recipes.take(args.store.display(), store.recipe())?;
     for path in &args.pairs {
-        let reader = PairReader::open(path, args.format, limit)?;
+        let reader: PairReader<F> = PairSource::open(path, args.format, limit)?.reader()?;
         recipes.take(reader.name(), reader.recipe().as_deref())?;
         readers.push(reader);
     }
@@ -256,10 +254,9 @@ fn clusters<F: Fingerprint>(
         loop {
             match reader.as_mut()?.next() {
                 Ok(Some(row)) => {
-                    let distance = crate::pairs::distance(row.a, row.b);
-                    // Pairs of other widths were refused.
-                    let pair = [row.a, row.b].map(|one| F::from_be_slice(&one.to_be_bytes()));
-                    if let ([Some(a), Some(b)], true) = (pair, (1..=radius).contains(&distance)) {
+                    let (a, b) = (row.a, row.b);
+                    let distance = a.distance(b);
+                    if (1..=radius).contains(&distance) {
                         return Some(Ok(Pair { a, b, distance }));
                     }
                 }

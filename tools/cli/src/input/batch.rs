@@ -205,14 +205,7 @@ impl BatchColumns {
             return Err(RecordProblem::Null { column: column() });
         }
         let row = place(row);
-        let number = match values.data_type() {
-            DataType::UInt64 => unsigned(values.as_primitive::<UInt64Type>().value(row)),
-            DataType::Int64 => signed(values.as_primitive::<Int64Type>().value(row)),
-            DataType::UInt32 => unsigned(values.as_primitive::<UInt32Type>().value(row).into()),
-            DataType::Int32 => signed(values.as_primitive::<Int32Type>().value(row).into()),
-            _ => None,
-        };
-        if let Some(fingerprint) = number {
+        if let Some(fingerprint) = integer_fingerprint(values, row) {
             return Ok(fingerprint);
         }
         if let Some(text) = text(values, row) {
@@ -242,8 +235,19 @@ impl OwnedId<'_> {
     }
 }
 
+/// The fingerprint of an integer, which is not null; `None` of another type, and of another width.
+pub fn integer_fingerprint<F: Fingerprint>(values: &dyn Array, row: usize) -> Option<F> {
+    match values.data_type() {
+        DataType::UInt64 => unsigned(values.as_primitive::<UInt64Type>().value(row)),
+        DataType::Int64 => signed(values.as_primitive::<Int64Type>().value(row)),
+        DataType::UInt32 => unsigned(values.as_primitive::<UInt32Type>().value(row).into()),
+        DataType::Int32 => signed(values.as_primitive::<Int32Type>().value(row).into()),
+        _ => None,
+    }
+}
+
 /// Bits of the fingerprints of a type; the inner `None` where values tell, the outer one where it has none.
-fn bits_of(data_type: &DataType) -> Option<Option<u32>> {
+pub fn bits_of(data_type: &DataType) -> Option<Option<u32>> {
     match data_type {
         DataType::UInt64 | DataType::Int64 => Some(Some(64)),
         DataType::UInt32 | DataType::Int32 => Some(Some(32)),

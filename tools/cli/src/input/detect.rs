@@ -330,8 +330,8 @@ fn judge_tokens(text: &[u8], complete: bool, bits: u32) -> Verdict {
     }
 }
 
-/// Widths of which all digits, or all bits, are more than those of the narrowest ones: what is so long is nothing else.
-const TELLING: [u32; 2] = [128, 256];
+/// Widths that texts may tell by all having so many digits, or so many bits.
+const TELLING: [u32; 4] = [32, 64, 128, 256];
 
 /// How texts are written, as far as those tell that were seen.
 struct Digits {
@@ -347,7 +347,8 @@ struct Digits {
 
 impl Digits {
     fn new(bits: u32) -> Self {
-        let widths = TELLING.map(|other| other != bits);
+        // Eight digits may be a number of 64 bits.
+        let widths = TELLING.map(|other| other != bits && (other, bits) != (32, 64));
         Self {
             bits,
             any: false,

@@ -42,7 +42,7 @@ use fpstore::Fingerprint;
 
 pub use args::InputArgs;
 #[cfg(feature = "parquet")]
-pub use batch::integer;
+pub use batch::{bits_of, integer, integer_fingerprint};
 pub use detect::is_text;
 pub(crate) use detect::skip_bom;
 pub use error::InputError;
@@ -50,11 +50,13 @@ pub(crate) use error::{At, ColumnProblem, Origin, Problem, RecordProblem};
 pub(crate) use format::{Container, Hint};
 #[cfg(feature = "parquet")]
 pub(crate) use guard::guarded;
+pub use raw::of_words;
 pub use reader::{IdKind, IdWish};
 pub use records::{Id, Record, Records};
 pub use skipped::Skipped;
 pub use stream::Codec;
 pub(crate) use stream::{Counter, Stream};
+pub use token::full_hex;
 
 use crate::output::hex;
 #[cfg(feature = "parquet")]

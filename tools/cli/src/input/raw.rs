@@ -57,6 +57,12 @@ impl<F: Fingerprint> Reader<F> for RawReader<F> {
     }
 }
 
+/// The fingerprint of its words, the most significant one first; `None` of another number of bytes.
+pub fn of_words<F: Fingerprint>(bytes: &[u8]) -> Option<F> {
+    let is_whole = bytes.len() == (F::BITS / 8) as usize;
+    is_whole.then(|| fingerprint(own::<F>(bytes), word_bytes::<F>()))
+}
+
 /// Parses fingerprints that stand as words, the most significant one first.
 pub struct RawParser<F: Fingerprint> {
     /// Bytes of a word with its least significant byte first; 1 where all bytes stand in order.

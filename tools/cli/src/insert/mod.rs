@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use fpstore::{Verdict, Writer};
+use fpstore::{Fingerprint, Verdict, Writer, width_of};
 use serde::Serialize;
 
 use verdicts::Verdicts;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::feed::{Feed, Read, is_store};
 use crate::input::{InputArgs, Records};
 use crate::interrupt::Interruptible;
-use crate::options::radius;
+use crate::options::any_radius;
 use crate::output::Output;
 use crate::progress::{Mode, Progress};
 use crate::recipes::{self, Recipes};
@@ -23,7 +23,7 @@ use crate::record_ids::{RecordIdArgs, RecordIds};
 use crate::table::TableArgs;
 use crate::times::Moment;
 use crate::units;
-use crate::width::check_64;
+use crate::width::{check_radius, for_width};
 use crate::writing::{self, Durable};
 
 const AFTER_HELP: &str = "\
@@ -78,8 +78,8 @@ pub struct Args {
     #[arg(long)]
     unless_near: bool,
 
-    /// That distance, 0 to 64 [default: that which the store was made for]
-    #[arg(short = 'k', value_name = "K", value_parser = radius, allow_negative_numbers = true)]
+    /// That distance, 0 to the bits of a fingerprint [default: that which the store was made for]
+    #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
     #[arg(requires = "unless_near")]
     radius: Option<u32>,
 
@@ -144,11 +144,17 @@ struct Summary {
 }
 
 /// Inserts, and prints what it came to.
-pub fn run(mut args: Args) -> Result<(), Failure> {
-    check_64("insert", &args.store)?;
-    let start = Instant::now();
+pub fn run(args: Args) -> Result<(), Failure> {
     let is_tsv = args.unless_near && args.output == Shape::Tsv;
     args.table.check("insert", is_tsv, None)?;
+    let bits = width_of(&args.store)?;
+    check_radius("insert", args.radius, bits)?;
+    args.table.check_width("insert", bits)?;
+    for_width!(bits, insert(args))
+}
+
+fn insert<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
+    let start = Instant::now();
     let ids = args.ids.ids()?;
     if let Some(path) = args.input.iter().find(|path| is_store(path)) {
         let (path, store) = (path.display(), args.store.display());
@@ -163,13 +169,13 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         follow: true,
         stored_ids: true,
     };
-    let known = feed.check::<u64>()?;
+    let known = feed.check::<F>()?;
     let mode = args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto });
     let progress = Progress::new(Mode::beside_rows(Some(mode), args.quiet, !args.unless_near));
     let work = Interruptible::default();
     let mut recipes = Recipes::given(args.recipe.as_deref());
     recipes.join(&known.recipes)?;
-    let k = open(&args, &ids, recipes, &work)?;
+    let k = open::<F>(&args, &ids, recipes, &work)?;
     writing::watch(&work, &progress)?;
     let mut inserting = Inserting::new(&args, ids, k)?;
     let read = feed.read(known.bytes, &progress, |records| {
@@ -181,11 +187,11 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 }
 
 /// Opens the store for writing, and gives the distance that is asked for.
-fn open(
+fn open<F: Fingerprint>(
     args: &Args,
     ids: &RecordIds,
     mut recipes: Recipes,
-    work: &Interruptible<Writer>,
+    work: &Interruptible<Writer<F>>,
 ) -> Result<u32, Failure> {
     let writer = args.durability.options().open(&args.store)?;
     let snapshot = writer.snapshot();
@@ -215,15 +221,15 @@ fn open(
 }
 
 /// Hands records to a writer, and tells what came of it.
-struct Inserting<'a> {
+struct Inserting<'a, F> {
     args: &'a Args,
     ids: RecordIds,
     k: u32,
     verdicts: Option<Verdicts<'a>>,
-    pairs: Vec<(u64, u64)>,
+    pairs: Vec<(F, u64)>,
 }
 
-impl<'a> Inserting<'a> {
+impl<'a, F: Fingerprint> Inserting<'a, F> {
     fn new(args: &'a Args, ids: RecordIds, k: u32) -> Result<Self, Failure> {
         let verdicts = match args.unless_near {
             true => Some(Verdicts::new(args, ids.is_some())?),
@@ -233,7 +239,7 @@ impl<'a> Inserting<'a> {
     }
 
     /// Inserts records, and commits them.
-    fn insert(&mut self, writer: &Writer, records: &Records) -> Result<(), Failure> {
+    fn insert(&mut self, writer: &Writer<F>, records: &Records<F>) -> Result<(), Failure> {
         match self.verdicts {
             Some(_) => self.insert_unless_near(writer, records)?,
             None => self.insert_all(writer, records)?,
@@ -242,7 +248,7 @@ impl<'a> Inserting<'a> {
         self.verdicts.as_mut().map_or(Ok(()), Verdicts::pass_on)
     }
 
-    fn insert_all(&mut self, writer: &Writer, records: &Records) -> Result<(), Failure> {
+    fn insert_all(&mut self, writer: &Writer<F>, records: &Records<F>) -> Result<(), Failure> {
         let time = self.args.time.map(|time| time.0);
         if !self.ids.is_some() {
             match time {
@@ -263,11 +269,15 @@ impl<'a> Inserting<'a> {
         Ok(())
     }
 
-    fn insert_unless_near(&mut self, writer: &Writer, records: &Records) -> Result<(), Failure> {
+    fn insert_unless_near(
+        &mut self,
+        writer: &Writer<F>,
+        records: &Records<F>,
+    ) -> Result<(), Failure> {
         for record in records.iter() {
             let id = self.ids.of(&record, self.args.first_id)?;
             let (fingerprint, k) = (record.fingerprint, self.k);
-            let verdict: Verdict = match self.args.time {
+            let verdict: Verdict<F> = match self.args.time {
                 Some(time) => writer.check_and_insert_at(fingerprint, id, k, time.0)?,
                 None => writer.check_and_insert(fingerprint, id, k)?,
             };

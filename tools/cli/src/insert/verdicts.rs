@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fpstore::Verdict;
+use fpstore::{Fingerprint, Verdict};
 
 use super::{Args, Shape};
 use crate::failure::Failure;
@@ -30,11 +30,11 @@ impl<'a> Verdicts<'a> {
     }
 
     /// Keeps the row of a record.
-    pub(super) fn push(
+    pub(super) fn push<F: Fingerprint>(
         &mut self,
-        fingerprint: u64,
+        fingerprint: F,
         id: Option<u64>,
-        verdict: &Verdict,
+        verdict: &Verdict<F>,
     ) -> Result<(), Failure> {
         let form = self.args.table.text();
         let nearest = match verdict {
@@ -63,11 +63,11 @@ impl<'a> Verdicts<'a> {
     }
 }
 
-fn push_tsv(
+fn push_tsv<F: Fingerprint>(
     to: &mut Vec<u8>,
     form: Form,
-    (fingerprint, id): (u64, Option<u64>),
-    nearest: Option<(u64, u32)>,
+    (fingerprint, id): (F, Option<u64>),
+    nearest: Option<(F, u32)>,
 ) -> std::io::Result<()> {
     if let Some(id) = id {
         write!(to, "{id}\t")?;
@@ -79,11 +79,11 @@ fn push_tsv(
     writeln!(to, "\t{distance}")
 }
 
-fn push_json(
+fn push_json<F: Fingerprint>(
     to: &mut Vec<u8>,
     form: Form,
-    (fingerprint, id): (u64, Option<u64>),
-    nearest: Option<(u64, u32)>,
+    (fingerprint, id): (F, Option<u64>),
+    nearest: Option<(F, u32)>,
 ) -> std::io::Result<()> {
     to.push(b'{');
     if let Some(id) = id {

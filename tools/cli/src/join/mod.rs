@@ -23,7 +23,7 @@ use crate::recipes::Recipes;
 use crate::table::{self, TableArgs};
 use crate::target::{self, Target, TargetArgs, beside};
 use crate::times::TimesArgs;
-use crate::width::{self, check_radius, for_width};
+use crate::width::{self, check_radius, check_raw, for_width};
 
 /// What ids take, at most, while they are printed.
 const IDS_BYTES: u64 = 16 << 20;
@@ -45,10 +45,13 @@ the second, and equal ones are pairs as well. The order of rows is left open;
 `merge-pairs` sorts them.
   tsv      a, b, distance, separated by tabs; with --ids two more fields: the
            ids of a and those of b, written as `fpstore query --help` says
-  u64le    a and b as raw little-endian integers of 8 bytes, without ids
-  parquet  columns a, b (UInt64), distance (UInt8); with --ids lists a_ids and
-           b_ids of UInt64, or of strings with --id-map; needs --to
-`dedup --pairs` and `merge-pairs` read all three; tsv as it is without
+  u64le    a and b as raw little-endian integers of 8 bytes, without ids; of
+           fingerprints of 128 and 256 bits 2 and 4, the most significant one first
+  u32le    the same of 4 bytes, for fingerprints of 32 bits
+  parquet  columns a, b (UInt64, of 32 bits UInt32, of 128 and 256 bytes), distance
+           (UInt8, of 256 bits UInt16); with --ids lists a_ids and b_ids of
+           UInt64, or of strings with --id-map; needs --to
+`dedup --pairs` and `merge-pairs` read all of them; tsv as it is without
 --fingerprints, with --header or without.
 
 Memory: 16 bytes per fingerprint of both stores, and some 20 MiB. What does not
@@ -87,7 +90,7 @@ pub struct Args {
 
     /// What to write
     #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
-    #[arg(value_name = "tsv|u64le|parquet")]
+    #[arg(value_name = "tsv|u64le|u32le|parquet")]
     output: PairFormat,
 
     #[command(flatten)]
@@ -168,10 +171,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let bits = width_of(&args.store)?;
     check_radius("join", args.radius, bits)?;
     args.table.check_width("join", bits)?;
-    if bits == u32::BITS && args.output == PairFormat::U64le {
-        let message = "join: fingerprints of 32 bits are no u64le; give --output tsv or parquet";
-        return Err(Failure::Usage(message.to_string()));
-    }
+    check_raw("join", args.output.raw(), bits)?;
     for_width!(bits, join(args, ids))
 }
 
@@ -269,22 +269,24 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
 
 /// Finds options that do not go together.
 fn check(args: &Args, ids: bool) -> Result<(), Failure> {
-    let raw = (args.output == PairFormat::U64le).then_some("u64le");
+    let raw = args.output.raw();
     args.table.check("join", args.output == PairFormat::Tsv, raw)?;
     if args.output == PairFormat::Parquet {
         table::check_parquet("join", args.target.to.is_some())?;
     }
-    let message = match args.output {
-        PairFormat::U64le if ids => {
-            "join: --output u64le has no room for ids; give --output tsv or parquet"
+    let message = match (raw, args.output) {
+        (Some(raw), _) if ids => {
+            format!("join: --output {raw} has no room for ids; give --output tsv or parquet")
         }
-        PairFormat::Parquet if args.resume => {
-            "join: a file of Parquet cannot be gone on with; give --output tsv or u64le with \
-             --resume, or several --shard"
+        (_, PairFormat::Parquet) if args.resume => {
+            "join: a file of Parquet cannot be gone on with; \
+                                                    give --output tsv or raw integers with \
+                                                    --resume, or several --shard"
+                .to_string()
         }
         _ => return Ok(()),
     };
-    Err(Failure::Usage(message.to_string()))
+    Err(Failure::Usage(message))
 }
 
 /// Claims the file of the output, if one is given. What a stopped join noted is not lost by

@@ -109,7 +109,7 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
         }
         match sides {
             None => {
-                let form = Some(form).filter(|_| args.output != PairFormat::U64le);
+                let form = Some(form).filter(|_| args.output.raw().is_none());
                 Ok(Rows::Plain(form, output, Vec::new()))
             }
             Some(sides) => {

@@ -22,7 +22,7 @@ pub(super) fn prepare<F: Fingerprint>(store: &Path, with_ids: bool) -> Result<()
     if living.is_none_or(|living| living.log_operations == 0) {
         return Ok(());
     }
-    let writer = WriterOptions::new().background(false).open(store)?;
+    let writer = WriterOptions::new().width::<F>().background(false).open(store)?;
     writer.flush()?;
     Ok(writer.close()?)
 }

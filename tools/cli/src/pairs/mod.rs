@@ -1,12 +1,13 @@
 //! Pairs of fingerprints in files: what `join` writes, and `merge-pairs` and `dedup` read.
 
+mod digits;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod read;
 mod sort;
 mod write;
 
-pub use read::{PairReader, Row};
+pub use read::{PairReader, PairSource, Row};
 pub use sort::Sorter;
 pub use write::PairWriter;
 #[cfg(feature = "parquet")]
@@ -19,8 +20,6 @@ use fpstore::Fingerprint;
 use crate::output::push_words;
 use crate::table::Form;
 
-/// Bytes of a pair as raw integers.
-pub const RAW_BYTES: usize = 16;
 /// The names of the columns of pairs.
 pub const NAMES: [&str; 5] = ["a", "b", "distance", "a_ids", "b_ids"];
 
@@ -29,15 +28,23 @@ pub const NAMES: [&str; 5] = ["a", "b", "distance", "a_ids", "b_ids"];
 pub enum PairFormat {
     /// Lines of fields.
     Tsv,
-    /// Two integers of 8 bytes.
+    /// Integers of 8 bytes: words of fingerprints.
     U64le,
+    /// Integers of 4 bytes: fingerprints of 32 bits.
+    U32le,
     /// Columns.
     Parquet,
 }
 
-/// The distance of a pair.
-pub fn distance(a: u64, b: u64) -> u32 {
-    (a ^ b).count_ones()
+impl PairFormat {
+    /// Its name, if it is that of raw integers.
+    pub fn raw(self) -> Option<&'static str> {
+        match self {
+            PairFormat::U64le => Some("u64le"),
+            PairFormat::U32le => Some("u32le"),
+            PairFormat::Tsv | PairFormat::Parquet => None,
+        }
+    }
 }
 
 /// Appends a pair in TSV, without the line end, since ids may follow.

@@ -4,15 +4,15 @@ use std::fs::File;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
+use fpstore::Fingerprint;
 
-use super::read::digits;
-use super::{NAMES, distance};
+use super::NAMES;
+use super::digits::{digits, told_bits};
 use crate::failure::Failure;
 use crate::ids::push_escaped;
-use crate::input::{ParquetColumns, integer};
+use crate::input::{ParquetColumns, bits_of, integer, integer_fingerprint};
 
 const WANTED: &str = "give files that `join --output parquet` wrote";
 
@@ -41,7 +41,8 @@ impl ParquetPairs {
         let type_of = |name| schema.field_with_name(name).ok().map(|field| field.data_type());
         for name in &NAMES[..2] {
             match type_of(name) {
-                Some(DataType::UInt64 | DataType::Int64 | DataType::Utf8View) => {}
+                Some(DataType::Utf8View) => {}
+                Some(own) if matches!(bits_of(own), Some(Some(_))) => {}
                 Some(other) => return fail(format!("\"{name}\" is of type {other}")),
                 None => return fail(format!("there is no \"{name}\"")),
             }
@@ -67,6 +68,19 @@ impl ParquetPairs {
         Ok(Self { columns, name, has_ids, strings, batch: None, row: 0, rows: 0 })
     }
 
+    /// Bits of the fingerprints, as the column of `a` tells, or else its first text.
+    pub fn bits(&mut self) -> Result<Option<u32>, Failure> {
+        let schema = self.columns.schema();
+        let field = schema.field_with_name(NAMES[0]).ok();
+        if let Some(Some(bits)) = field.and_then(|field| bits_of(field.data_type())) {
+            return Ok(Some(bits));
+        }
+        self.fill()?;
+        let first = self.batch.as_ref().and_then(|batch| batch.column_by_name(NAMES[0]));
+        let texts = first.and_then(|column| column.as_string_view_opt());
+        Ok(texts.and_then(|texts| told_bits(texts.iter().next()??.as_bytes())))
+    }
+
     /// Whether ids are strings, if there are ids.
     pub fn id_strings(&self) -> Option<bool> {
         self.has_ids.then_some(self.strings)
@@ -82,17 +96,23 @@ impl ParquetPairs {
         self.columns.share()
     }
 
-    /// The fingerprints of the next row, whose ids are put into `rest` as TSV has them; `None` at the
-    /// end.
-    pub fn next(&mut self, rest: &mut Vec<u8>) -> Result<Option<(u64, u64)>, Failure> {
-        rest.clear();
+    /// Gets the next row into the batch, unless there is none.
+    fn fill(&mut self) -> Result<(), Failure> {
         while self.batch.as_ref().is_none_or(|batch| batch.num_rows() == self.row) {
             self.row = 0;
             self.batch = self.columns.next_batch()?;
             if self.batch.is_none() {
-                return Ok(None);
+                break;
             }
         }
+        Ok(())
+    }
+
+    /// The fingerprints of the next row, whose ids are put into `rest` as TSV has them; `None` at the
+    /// end.
+    pub fn next<F: Fingerprint>(&mut self, rest: &mut Vec<u8>) -> Result<Option<(F, F)>, Failure> {
+        rest.clear();
+        self.fill()?;
         let Some(batch) = &self.batch else { return Ok(None) };
         let pair = pair(batch, self.row).and_then(|pair| {
             if self.has_ids {
@@ -113,31 +133,31 @@ fn is_ids(data_type: &DataType) -> bool {
     matches!(data_type, DataType::UInt64 | DataType::Int64 | DataType::Utf8View)
 }
 
-fn pair(batch: &RecordBatch, row: usize) -> Result<(u64, u64), String> {
+fn pair<F: Fingerprint>(batch: &RecordBatch, row: usize) -> Result<(F, F), String> {
     let [a, b] = [0, 1].map(|column| {
         let name = NAMES[column];
-        fingerprint(&batch[name], row).ok_or_else(|| format!("\"{name}\" is no fingerprint"))
+        fingerprint(&batch[name], row)
+            .ok_or_else(|| format!("\"{name}\" is no fingerprint of {} bits", F::BITS))
     });
-    let (a, b) = (a?, b?);
+    let (a, b): (F, F) = (a?, b?);
     match batch.column_by_name(NAMES[2]).map(|column| integer(column, row)) {
-        Some(stated) if stated != Some(distance(a, b).into()) => {
+        Some(stated) if stated != Some(a.distance(b).into()) => {
             Err("the distance is not that of these fingerprints".to_string())
         }
         _ => Ok((a, b)),
     }
 }
 
-fn fingerprint(column: &ArrayRef, row: usize) -> Option<u64> {
+fn fingerprint<F: Fingerprint>(column: &ArrayRef, row: usize) -> Option<F> {
     if column.is_null(row) {
         return None;
     }
-    match column.data_type() {
-        DataType::UInt64 => Some(column.as_primitive::<UInt64Type>().value(row)),
-        DataType::Int64 => Some(column.as_primitive::<Int64Type>().value(row) as u64),
-        _ => {
-            let text = column.as_string_view().value(row).as_bytes();
-            digits(Some(text)).filter(|_| text.len() == 16)
-        }
+    if let Some(texts) = column.as_string_view_opt() {
+        return digits(texts.value(row).as_bytes());
+    }
+    match column.as_fixed_size_binary_opt() {
+        Some(bytes) => F::from_be_slice(bytes.value(row)),
+        None => integer_fingerprint(column, row),
     }
 }
 

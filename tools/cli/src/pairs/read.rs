@@ -2,34 +2,48 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::marker::PhantomData;
 use std::path::Path;
 
-use super::{PairFormat, RAW_BYTES, distance};
+use fpstore::Fingerprint;
+
+use super::PairFormat;
+use super::digits::{digits, full_digits, told_bits};
 use crate::failure::Failure;
-use crate::input::{is_stdin, is_text};
+use crate::input::{is_stdin, is_text, of_words};
 
 /// Bytes of input that are read together.
 const BUFFER_BYTES: usize = 1 << 16;
 /// A row has at most so many bytes: ids may be many.
 const MAX_LINE_BYTES: u64 = 1 << 24;
 const PARQUET: &[u8] = b"PAR1";
-/// Bytes before the distance in a row of TSV: two fingerprints, and a tab behind each.
-const KEYS: usize = 34;
+/// What a line of names begins with, which `join --header` writes.
+const HEADER: &[u8] = b"a\tb\tdistance";
+/// Bytes that a file is judged by: a line of names, and a row up to its distance.
+const HEAD_BYTES: usize = 256;
 
 /// A row of a file of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row<'a> {
+pub struct Row<'a, F> {
     /// The first fingerprint.
-    pub a: u64,
+    pub a: F,
     /// The second one.
-    pub b: u64,
+    pub b: F,
     /// What follows the distance: nothing, or a tab and the ids of both.
     pub rest: &'a [u8],
 }
 
+/// A file, or standard input, of which the first bytes are read.
+pub struct PairSource {
+    name: String,
+    from: From,
+    bits: Option<u32>,
+    is_empty: bool,
+}
+
 /// Reads the rows of a file or of standard input. Memory: 64 KiB and the longest row; of Parquet a
 /// page of each column, and some rows.
-pub struct PairReader {
+pub struct PairReader<F> {
     name: String,
     from: From,
     /// What follows the distance in the row; a row of TSV as a whole.
@@ -38,11 +52,12 @@ pub struct PairReader {
     rows: u64,
     bytes: u64,
     has_ids: Option<bool>,
+    width: PhantomData<F>,
 }
 
 enum From {
     Tsv(Bytes),
-    Raw(Bytes),
+    Raw(Bytes, PairFormat),
     /// The bytes of the file are for progress.
     #[cfg(feature = "parquet")]
     Parquet(Box<super::parquet::ParquetPairs>, u64),
@@ -50,7 +65,18 @@ enum From {
 
 type Bytes = BufReader<Box<dyn Read + Send>>;
 
-impl PairReader {
+impl From {
+    fn format(&self) -> PairFormat {
+        match self {
+            From::Tsv(_) => PairFormat::Tsv,
+            From::Raw(_, format) => *format,
+            #[cfg(feature = "parquet")]
+            From::Parquet(..) => PairFormat::Parquet,
+        }
+    }
+}
+
+impl PairSource {
     /// Opens a file, or standard input where `path` is `-`. TSV and Parquet are recognised; raw
     /// integers, which anything could be, must be said to be some. A piece of Parquet may take so
     /// much memory.
@@ -69,52 +95,41 @@ impl PairReader {
         // A pipe may bring less than a row at once.
         let mut from = BufReader::with_capacity(BUFFER_BYTES, from);
         let mut head = Vec::new();
-        let read = from.by_ref().take(KEYS as u64).read_to_end(&mut head);
+        let read = from.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
         read.map_err(|source| Failure::File { path: name.clone().into(), action: "read", source })?;
-        let format = Self::format_of(&head, format).map_err(|what| Failure::Pairs {
+        let format = format_of(&head, format).map_err(|what| Failure::Pairs {
             name: name.clone(),
             place: "byte 0".to_string(),
             what,
         })?;
+        let (bits, is_empty) = (bits_of_row(&head), without_header(&head).is_empty());
         let from: Box<dyn Read + Send> = Box::new(io::Cursor::new(head).chain(from));
         let from = BufReader::with_capacity(BUFFER_BYTES, from);
-        let from = match format {
-            PairFormat::Tsv => From::Tsv(from),
-            PairFormat::U64le => From::Raw(from),
-            PairFormat::Parquet => Self::parquet(path, again, memory)?,
-        };
-        Ok(Self { name, from, line: Vec::new(), rows: 0, bytes: 0, has_ids: None })
-    }
-
-    /// The format of a file with these first bytes, if it is what the user says.
-    fn format_of(head: &[u8], given: Option<PairFormat>) -> Result<PairFormat, String> {
-        let is_row = head.len() == KEYS && row_keys(head).is_some();
-        let is_parquet = head.starts_with(PARQUET);
-        let is_text = is_text(head, false);
-        match given {
-            Some(PairFormat::U64le) if is_row => {
-                Err("these are rows of TSV, not raw integers; leave --format out".to_string())
+        Ok(match format {
+            PairFormat::Tsv => Self { name, from: From::Tsv(from), bits, is_empty },
+            PairFormat::U32le => {
+                Self { name, from: From::Raw(from, format), bits: Some(32), is_empty }
             }
-            Some(PairFormat::Parquet) if !is_parquet => {
-                Err("this is no Parquet; leave --format out".to_string())
-            }
-            Some(format) => Ok(format),
-            None if is_parquet => Ok(PairFormat::Parquet),
-            // What is wrong with a text is told with its line.
-            None if is_text => Ok(PairFormat::Tsv),
-            None => Err("neither rows of TSV nor Parquet; give --format u64le if these are raw \
-                         integers, as `join --output u64le` writes them"
-                .to_string()),
-        }
+            PairFormat::U64le => Self { name, from: From::Raw(from, format), bits: None, is_empty },
+            PairFormat::Parquet => Self::parquet(path, name, again, memory)?,
+        })
     }
 
     #[cfg(feature = "parquet")]
-    fn parquet(path: &Path, file: Option<File>, memory: u64) -> Result<From, Failure> {
+    fn parquet(
+        path: &Path,
+        name: String,
+        file: Option<File>,
+        memory: u64,
+    ) -> Result<Self, Failure> {
         let file = file.and_then(|file| Some((file.metadata().ok()?, file)));
         match file.filter(|(data, _)| data.is_file()) {
             Some((data, file)) => {
-                let pairs = super::parquet::ParquetPairs::open(path, file, memory)?;
-                Ok(From::Parquet(Box::new(pairs), data.len()))
+                let mut pairs = super::parquet::ParquetPairs::open(path, file, memory)?;
+                let bits = pairs.bits()?;
+                let from = From::Parquet(Box::new(pairs), data.len());
+                // A file without a row may still say what its columns are.
+                Ok(Self { name, from, bits, is_empty: bits.is_none() })
             }
             None => Err(Failure::Usage(format!(
                 "{}: Parquet is read from its end and cannot come through a pipe; give a file",
@@ -124,7 +139,7 @@ impl PairReader {
     }
 
     #[cfg(not(feature = "parquet"))]
-    fn parquet(path: &Path, _: Option<File>, _: u64) -> Result<From, Failure> {
+    fn parquet(path: &Path, _: String, _: Option<File>, _: u64) -> Result<Self, Failure> {
         Err(Failure::Usage(format!(
             "{}: is Parquet, and this fpstore was built without its reader; build it with default \
              features, or join with --output tsv",
@@ -132,19 +147,87 @@ impl PairReader {
         )))
     }
 
+    /// How it is written.
+    pub fn format(&self) -> PairFormat {
+        self.from.format()
+    }
+
+    /// Bits of its fingerprints, if it tells that: raw integers of 8 bytes do not.
+    pub fn bits(&self) -> Option<u32> {
+        self.bits
+    }
+
+    /// Whether it holds no row, and tells nothing.
+    pub fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+
+    /// Reads its rows.
+    ///
+    /// # Errors
+    /// It tells that its fingerprints have another width.
+    pub fn reader<F: Fingerprint>(self) -> Result<PairReader<F>, Failure> {
+        let Self { name, from, bits, .. } = self;
+        // Integers of 8 bytes are words of anything but 32 bits.
+        let of_words = (F::BITS == 32 && from.format() == PairFormat::U64le).then_some(64);
+        if let Some(found) = bits.or(of_words).filter(|&bits| bits != F::BITS) {
+            let what = format!(
+                "pairs of fingerprints of {found} bits, where {} are wanted; give pairs of those",
+                F::BITS
+            );
+            let place = match from.format() {
+                PairFormat::Parquet => "columns",
+                PairFormat::Tsv => "first row",
+                PairFormat::U64le | PairFormat::U32le => "byte 0",
+            };
+            return Err(Failure::Pairs { name, place: place.to_string(), what });
+        }
+        let line = Vec::new();
+        Ok(PairReader { name, from, line, rows: 0, bytes: 0, has_ids: None, width: PhantomData })
+    }
+}
+
+/// What follows a line of names, if there is one.
+fn without_header(head: &[u8]) -> &[u8] {
+    if !head.starts_with(HEADER) {
+        return head;
+    }
+    let end = head.iter().position(|&byte| byte == b'\n').map_or(head.len(), |end| end + 1);
+    &head[end..]
+}
+
+/// Bits of the fingerprints of the first row of TSV, if there is one.
+fn bits_of_row(head: &[u8]) -> Option<u32> {
+    let mut fields = without_header(head).splitn(3, |&byte| byte == b'\t');
+    let bits = told_bits(fields.next()?)?;
+    (told_bits(fields.next()?)? == bits && fields.next().is_some()).then_some(bits)
+}
+
+/// The format of a file with these first bytes, if it is what the user says.
+fn format_of(head: &[u8], given: Option<PairFormat>) -> Result<PairFormat, String> {
+    let is_parquet = head.starts_with(PARQUET);
+    let is_text = is_text(head, false);
+    match given {
+        Some(format) if format.raw().is_some() && bits_of_row(head).is_some() => {
+            Err("these are rows of TSV, not raw integers; leave --format out".to_string())
+        }
+        Some(PairFormat::Parquet) if !is_parquet => {
+            Err("this is no Parquet; leave --format out".to_string())
+        }
+        Some(format) => Ok(format),
+        None if is_parquet => Ok(PairFormat::Parquet),
+        // What is wrong with a text is told with its line.
+        None if is_text => Ok(PairFormat::Tsv),
+        None => Err("neither rows of TSV nor Parquet; give --format u64le if these are raw \
+                     integers, as `join --output u64le` writes them"
+            .to_string()),
+    }
+}
+
+impl<F: Fingerprint> PairReader<F> {
     /// The name, for messages.
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    /// How it is written.
-    pub fn format(&self) -> PairFormat {
-        match self.from {
-            From::Tsv(_) => PairFormat::Tsv,
-            From::Raw(_) => PairFormat::U64le,
-            #[cfg(feature = "parquet")]
-            From::Parquet(..) => PairFormat::Parquet,
-        }
     }
 
     /// Whether ids are strings, where the file says so.
@@ -178,10 +261,10 @@ impl PairReader {
     ///
     /// # Errors
     /// What is wrong with it, with its line, row or byte.
-    pub fn next(&mut self) -> Result<Option<Row<'_>>, Failure> {
+    pub fn next(&mut self) -> Result<Option<Row<'_, F>>, Failure> {
         match &mut self.from {
             From::Tsv(_) => self.next_line(),
-            From::Raw(_) => self.next_raw(),
+            From::Raw(..) => self.next_raw(),
             #[cfg(feature = "parquet")]
             From::Parquet(pairs, _) => {
                 let pair = pairs.next(&mut self.line)?;
@@ -190,12 +273,12 @@ impl PairReader {
         }
     }
 
-    fn next_line(&mut self) -> Result<Option<Row<'_>>, Failure> {
+    fn next_line(&mut self) -> Result<Option<Row<'_, F>>, Failure> {
         if !self.read_line()? {
             return Ok(None);
         }
         // `join --header` begins with the names.
-        if self.rows == 0 && self.line.starts_with(b"a\tb\tdistance") {
+        if self.rows == 0 && self.line.starts_with(HEADER) {
             self.rows = 1;
             if !self.read_line()? {
                 return Ok(None);
@@ -211,7 +294,7 @@ impl PairReader {
                 self.rows += 1;
                 Ok(Some(Row { a, b, rest: &self.line[rest..] }))
             }
-            Err(what) => Err(self.fault(what)),
+            Err(what) => Err(self.fault(&what)),
         }
     }
 
@@ -232,7 +315,7 @@ impl PairReader {
             )));
         }
         let is_whole = self.line.pop_if(|last| *last == b'\n').is_some();
-        if !is_whole && (self.rows > 0 || row(&self.line).is_ok()) {
+        if !is_whole && (self.rows > 0 || row::<F>(&self.line).is_ok()) {
             // Digits of the distance, or ids, may be missing.
             return Err(self.fault("the file ends within this row; write it again"));
         }
@@ -240,26 +323,33 @@ impl PairReader {
         Ok(true)
     }
 
-    fn next_raw(&mut self) -> Result<Option<Row<'_>>, Failure> {
-        let From::Raw(from) = &mut self.from else { return Ok(None) };
-        let mut pair = [0; RAW_BYTES];
+    fn next_raw(&mut self) -> Result<Option<Row<'_, F>>, Failure> {
+        let From::Raw(from, _) = &mut self.from else { return Ok(None) };
+        let mut pair = [F::Bytes::default(); 2];
         let mut there = 0;
-        while there < RAW_BYTES {
-            match from.read(&mut pair[there..]) {
-                Ok(0) if there == 0 => return Ok(None),
-                Ok(0) => {
-                    let what = "the file ends within this pair of 16 bytes; give files that `join \
-                                --output u64le` or tsv wrote";
-                    return Err(self.fault(what));
+        for one in &mut pair {
+            let mut rest = one.as_mut();
+            while !rest.is_empty() {
+                match from.read(rest) {
+                    Ok(0) if there == 0 => return Ok(None),
+                    Ok(0) => {
+                        return Err(self.fault(&format!(
+                            "the file ends within this pair of {} bytes; give files that `join \
+                             --output u64le` or tsv wrote",
+                            raw_bytes::<F>()
+                        )));
+                    }
+                    Ok(bytes) => {
+                        there += bytes;
+                        rest = &mut rest[bytes..];
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(self.failure(error)),
                 }
-                Ok(bytes) => there += bytes,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.failure(error)),
             }
         }
-        (self.rows, self.bytes) = (self.rows + 1, self.bytes + RAW_BYTES as u64);
-        let (integers, _) = pair.as_chunks::<8>();
-        let [a, b] = [0, 1].map(|at| u64::from_le_bytes(integers[at]));
+        (self.rows, self.bytes) = (self.rows + 1, self.bytes + raw_bytes::<F>());
+        let [a, b] = pair.map(|one| of_words(one.as_ref()).unwrap_or_default());
         Ok(Some(Row { a, b, rest: &[] }))
     }
 
@@ -268,50 +358,54 @@ impl PairReader {
     }
 
     fn fault(&self, what: &str) -> Failure {
-        let place = match self.format() {
+        let place = match self.from.format() {
             PairFormat::Tsv => format!("line {}", self.rows + 1),
-            _ => format!("byte {}", self.rows * RAW_BYTES as u64),
+            _ => format!("byte {}", self.rows * raw_bytes::<F>()),
         };
         Failure::Pairs { name: self.name.clone(), place, what: what.to_string() }
     }
 }
 
+/// Bytes of a pair as raw integers.
+fn raw_bytes<F: Fingerprint>() -> u64 {
+    u64::from(F::BITS) / 4
+}
+
 /// The fingerprints of a row of TSV, and where what follows the distance begins.
-fn row(line: &[u8]) -> Result<(u64, u64, usize), &'static str> {
-    const SHAPE: &str = "is no pair: two fingerprints of 16 hexadecimal digits and their distance, \
-                         and the ids of both or of none, separated by tabs; give files that `join` \
-                         wrote, without --fingerprints";
-    let Some((a, b)) = row_keys(line) else { return Err(SHAPE) };
-    let distance_digits = line[KEYS..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let rest = KEYS + distance_digits;
-    let stated = line[KEYS..rest].iter().try_fold(0u32, |number, digit| {
+fn row<F: Fingerprint>(line: &[u8]) -> Result<(F, F, usize), String> {
+    let shape = || {
+        format!(
+            "is no pair: two fingerprints of {} hexadecimal digits and their distance, and the ids \
+             of both or of none, separated by tabs; give files that `join` wrote, without \
+             --fingerprints",
+            full_digits::<F>()
+        )
+    };
+    let (a, b, behind) = row_keys::<F>(line).ok_or_else(shape)?;
+    let distance_digits = line[behind..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let rest = behind + distance_digits;
+    let stated = line[behind..rest].iter().try_fold(0u32, |number, digit| {
         number.checked_mul(10)?.checked_add(u32::from(digit - b'0'))
     });
     let fields = line[rest..].iter().filter(|&&byte| byte == b'\t').count();
     let is_shape = line.get(rest).is_none_or(|&byte| byte == b'\t') && matches!(fields, 0 | 2);
     match stated {
-        Some(_) if distance_digits == 0 || !is_shape => Err(SHAPE),
-        Some(stated) if stated == distance(a, b) => Ok((a, b, rest)),
-        _ => Err("the distance is not that of these fingerprints; write the file again"),
+        Some(_) if distance_digits == 0 || !is_shape => Err(shape()),
+        Some(stated) if stated == a.distance(b) => Ok((a, b, rest)),
+        _ => {
+            Err("the distance is not that of these fingerprints; write the file again".to_string())
+        }
     }
 }
 
-/// The fingerprints that a row begins with, each with a tab behind it.
-fn row_keys(line: &[u8]) -> Option<(u64, u64)> {
-    let keys = digits(line.get(..16)).zip(digits(line.get(17..33)));
-    keys.filter(|_| line.get(16) == Some(&b'\t') && line.get(33) == Some(&b'\t'))
-}
-
-/// The fingerprint that 16 digits stand for.
-pub fn digits(text: Option<&[u8]>) -> Option<u64> {
-    text?.iter().try_fold(0, |number: u64, &byte| {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            _ => return None,
-        };
-        Some(number << 4 | u64::from(digit))
-    })
+/// The fingerprints that a row begins with, each with a tab behind it, and where these end.
+fn row_keys<F: Fingerprint>(line: &[u8]) -> Option<(F, F, usize)> {
+    let each = full_digits::<F>();
+    let key = |from: usize| {
+        let key = digits(line.get(from..from + each)?);
+        key.filter(|_| line.get(from + each) == Some(&b'\t'))
+    };
+    Some((key(0)?, key(each + 1)?, 2 * each + 2))
 }
 
 #[cfg(test)]
@@ -320,7 +414,7 @@ mod tests {
 
     #[test]
     fn rows_are_pairs_with_their_distance_and_ids_of_both_or_none() {
-        let row = |text: &str| row(text.as_bytes());
+        let row = |text: &str| row::<u64>(text.as_bytes());
         let keys = "000000000000000a\tffffffffffffffff";
         let distance = 62;
         assert_eq!(row(&format!("{keys}\t{distance}")), Ok((10, u64::MAX, 36)));

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use fpstore::Fingerprint;
 use rayon::prelude::*;
 
 use super::Row;
@@ -26,13 +27,13 @@ const BUFFER_BYTES: usize = 1 << 16;
 const MAX_RUNS: usize = 64;
 
 /// Sorts pairs in bounded memory.
-pub struct Sorter {
+pub struct Sorter<F> {
     directory: PathBuf,
     /// Bytes of pairs in memory.
     limit: usize,
     /// Runs that are read together.
     together: usize,
-    pairs: Vec<Entry>,
+    pairs: Vec<Entry<F>>,
     /// What follows the distances, each behind its length; the first byte stands for none.
     rests: Vec<u8>,
     /// The runs of each level.
@@ -41,14 +42,14 @@ pub struct Sorter {
 
 /// A pair in memory.
 #[derive(Clone, Copy)]
-struct Entry {
-    a: u64,
-    b: u64,
+struct Entry<F> {
+    a: F,
+    b: F,
     /// Where its rest is; 0 for none.
     rest: usize,
 }
 
-impl Sorter {
+impl<F: Fingerprint> Sorter<F> {
     /// With at most so much memory, and temporary files in `directory`.
     pub fn new(memory: u64, directory: &Path) -> Self {
         let memory = memory.saturating_sub(FIXED_BYTES).max(1 << 20);
@@ -64,8 +65,9 @@ impl Sorter {
     }
 
     /// Takes a pair.
-    pub fn push(&mut self, row: Row<'_>) -> Result<(), Failure> {
-        let bytes = (self.pairs.len() + 1) * size_of::<Entry>() + self.rests.len() + row.rest.len();
+    pub fn push(&mut self, row: Row<'_, F>) -> Result<(), Failure> {
+        let bytes =
+            (self.pairs.len() + 1) * size_of::<Entry<F>>() + self.rests.len() + row.rest.len();
         if bytes > self.limit {
             self.end_run()?;
         }
@@ -88,7 +90,7 @@ impl Sorter {
     /// Those of `sink` and of temporary files; a pair that came with different rests.
     pub fn finish(
         mut self,
-        sink: &mut dyn FnMut(Row<'_>) -> Result<(), Failure>,
+        sink: &mut dyn FnMut(Row<'_, F>) -> Result<(), Failure>,
     ) -> Result<u64, Failure> {
         if self.levels.is_empty() {
             self.sort();
@@ -116,7 +118,7 @@ impl Sorter {
     fn sort(&mut self) {
         let rests = &self.rests;
         self.pairs.par_sort_unstable_by(|one, other| {
-            let key = |pair: &Entry| (pair.a, pair.b);
+            let key = |pair: &Entry<F>| (pair.a, pair.b);
             let rests = || rest(rests, one.rest).cmp(rest(rests, other.rest));
             key(one).cmp(&key(other)).then_with(rests)
         });
@@ -126,7 +128,7 @@ impl Sorter {
     fn end_run(&mut self) -> Result<(), Failure> {
         self.sort();
         let mut run = RunWriter::new(&self.directory)?;
-        let mut write = |row: Row<'_>| run.push(row);
+        let mut write = |row: Row<'_, F>| run.push(row);
         let mut unique = Unique::new(&mut write);
         for pair in &self.pairs {
             unique.take(Row { a: pair.a, b: pair.b, rest: rest(&self.rests, pair.rest) })?;
@@ -157,14 +159,14 @@ impl Sorter {
     fn merge(
         &self,
         runs: Vec<File>,
-        sink: &mut dyn FnMut(Row<'_>) -> Result<(), Failure>,
+        sink: &mut dyn FnMut(Row<'_, F>) -> Result<(), Failure>,
     ) -> Result<u64, Failure> {
         let fail = failure(&self.directory, "read temporary files in");
         let mut readers = Vec::with_capacity(runs.len());
         let mut heap = BinaryHeap::with_capacity(runs.len());
         for run in runs {
             let mut reader = BufReader::with_capacity(BUFFER_BYTES, run);
-            if let Some(row) = read_row(&mut reader).map_err(&fail)? {
+            if let Some(row) = read_row::<F>(&mut reader).map_err(&fail)? {
                 heap.push(Reverse((row, readers.len())));
             }
             readers.push(reader);
@@ -190,19 +192,19 @@ fn rest(rests: &[u8], at: usize) -> &[u8] {
 }
 
 /// Passes on each of ascending pairs once.
-struct Unique<'a> {
-    sink: &'a mut dyn FnMut(Row<'_>) -> Result<(), Failure>,
-    last: Option<(u64, u64)>,
+struct Unique<'a, F> {
+    sink: &'a mut dyn FnMut(Row<'_, F>) -> Result<(), Failure>,
+    last: Option<(F, F)>,
     rest: Vec<u8>,
     count: u64,
 }
 
-impl<'a> Unique<'a> {
-    fn new(sink: &'a mut dyn FnMut(Row<'_>) -> Result<(), Failure>) -> Self {
+impl<'a, F: Fingerprint> Unique<'a, F> {
+    fn new(sink: &'a mut dyn FnMut(Row<'_, F>) -> Result<(), Failure>) -> Self {
         Self { sink, last: None, rest: Vec::new(), count: 0 }
     }
 
-    fn take(&mut self, row: Row<'_>) -> Result<(), Failure> {
+    fn take(&mut self, row: Row<'_, F>) -> Result<(), Failure> {
         if self.last != Some((row.a, row.b)) {
             self.last = Some((row.a, row.b));
             self.rest.clear();
@@ -235,8 +237,9 @@ impl RunWriter {
         Ok(Self { directory: directory.to_path_buf(), out })
     }
 
-    fn push(&mut self, row: Row<'_>) -> Result<(), Failure> {
-        let parts = [&row.a.to_le_bytes(), &row.b.to_le_bytes(), &row.rest.len().to_le_bytes()];
+    fn push<F: Fingerprint>(&mut self, row: Row<'_, F>) -> Result<(), Failure> {
+        let [a, b] = [row.a, row.b].map(F::to_be_bytes);
+        let parts = [a.as_ref(), b.as_ref(), &row.rest.len().to_le_bytes()];
         let mut written = parts.into_iter().try_for_each(|part| self.out.write_all(part));
         written = written.and_then(|()| self.out.write_all(row.rest));
         written.map_err(failure(&self.directory, "write temporary files in"))
@@ -251,21 +254,18 @@ impl RunWriter {
 }
 
 /// The next row of a run.
-fn read_row(run: &mut impl Read) -> io::Result<Option<(u64, u64, Vec<u8>)>> {
-    let mut first = [0; 8];
-    match run.read(&mut first[..1])? {
+fn read_row<F: Fingerprint>(run: &mut impl Read) -> io::Result<Option<(F, F, Vec<u8>)>> {
+    let (mut a, mut b, mut length) = (F::Bytes::default(), F::Bytes::default(), [0; 8]);
+    match run.read(&mut a.as_mut()[..1])? {
         0 => return Ok(None),
-        _ => run.read_exact(&mut first[1..])?,
+        _ => run.read_exact(&mut a.as_mut()[1..])?,
     }
-    let mut next = || {
-        let mut integer = [0; 8];
-        run.read_exact(&mut integer).map(|()| u64::from_le_bytes(integer))
-    };
-    let (b, length) = (next()?, next()?);
+    run.read_exact(b.as_mut())?;
+    run.read_exact(&mut length)?;
     // The length is that of a row which was in memory before.
-    let mut rest = vec![0; length as usize];
+    let mut rest = vec![0; u64::from_le_bytes(length) as usize];
     run.read_exact(&mut rest)?;
-    Ok(Some((u64::from_le_bytes(first), b, rest)))
+    Ok(Some((F::from_be_bytes(a), F::from_be_bytes(b), rest)))
 }
 
 #[cfg(test)]
@@ -317,7 +317,7 @@ mod tests {
     fn a_pair_with_different_ids_is_refused() {
         for limit in [1, 1 << 20] {
             let directory = tempfile::tempdir().unwrap();
-            let mut sorter = Sorter::new(0, directory.path());
+            let mut sorter = Sorter::<u64>::new(0, directory.path());
             sorter.limit = limit;
             sorter.push(Row { a: 1, b: 3, rest: b"\t1\t2" }).unwrap();
             sorter.push(Row { a: 1, b: 3, rest: b"\t1\t3" }).unwrap();

@@ -1,6 +1,5 @@
 //! Writes pairs as they were read.
 
-#[cfg(feature = "parquet")]
 use fpstore::Fingerprint;
 
 use super::{PairFormat, Row, push_raw, push_tsv};
@@ -10,7 +9,7 @@ use crate::output::Output;
 use crate::recipes;
 use crate::table::Form;
 #[cfg(feature = "parquet")]
-use crate::table::{Kind, ParquetTable};
+use crate::table::{Kind, ParquetTable, TableArgs};
 use crate::target::{self, Target};
 
 /// Writes rows of pairs, with what follows their distance.
@@ -25,7 +24,7 @@ pub enum PairWriter {
 impl PairWriter {
     /// Writes to the target, or to standard output. In Parquet there are ids if `strings` says what
     /// they are, and the recipe is noted.
-    pub fn new(
+    pub fn new<F: Fingerprint>(
         format: PairFormat,
         strings: Option<bool>,
         recipe: Option<&str>,
@@ -37,7 +36,8 @@ impl PairWriter {
             #[cfg(feature = "parquet")]
             (PairFormat::Parquet, Some(target)) => {
                 let file = target.file(0)?;
-                let columns = columns::<u64>(Form::U64, [strings; 2]);
+                let form = TableArgs::default().parquet::<F>();
+                let columns = columns::<F>(form, [strings; 2]);
                 let notes: Vec<_> =
                     recipe.map(|line| (recipes::NOTE, line.to_string())).into_iter().collect();
                 let table = ParquetTable::new(file, &columns, &notes)?;
@@ -48,9 +48,9 @@ impl PairWriter {
     }
 
     /// Writes a row, sooner or later.
-    pub fn push(&mut self, row: Row<'_>) -> Result<(), Failure> {
+    pub fn push<F: Fingerprint>(&mut self, row: Row<'_, F>) -> Result<(), Failure> {
         match self {
-            PairWriter::Rows(output, PairFormat::U64le, bytes) => {
+            PairWriter::Rows(output, format, bytes) if format.raw().is_some() => {
                 push_raw(bytes, row.a, row.b);
                 output.take(bytes)
             }

@@ -9,55 +9,61 @@ use super::{
 };
 use crate::{Scratch, writers};
 
+/// A set in every form that texts, raw integers and arrays have: its name, the bytes, and the options that it needs.
+pub fn forms(set: &[Bytes]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let bits = 8 * set[0].len();
+    let bytes: Vec<u8> = set.concat();
+    let reversed: Vec<u8> = set.iter().flat_map(|one| one.iter().rev().copied()).collect();
+    let column = |text: &dyn Fn(&Bytes) -> String| -> String {
+        let rows = set.iter().map(|one| format!("x,{}\n", text(one)));
+        ["url,fingerprint\n".to_string()].into_iter().chain(rows).collect()
+    };
+    let objects = |text: &dyn Fn(&Bytes) -> String| -> String {
+        set.iter().map(|one| json!({"fingerprint": text(one)}).to_string() + "\n").collect()
+    };
+    let of_list = |text: &dyn Fn(&Bytes) -> String| -> String {
+        set.iter().map(|one| text(one) + "\n").collect()
+    };
+    let shape = |each: usize| [set.len() as u64, (bits / each) as u64];
+    let word = |one: &[u8]| one.iter().fold(0, |all, &byte| all << 8 | u64::from(byte));
+    let words: Vec<u64> = bytes.chunks(8).map(word).collect();
+    let halves: Vec<u32> = bytes.chunks(4).map(|one| word(one) as u32).collect();
+    let raw_format = if bits == 32 { "--format u32le" } else { "--format u64le" };
+    let mut inputs: Vec<(&'static str, Vec<u8>, &'static str)> = vec![
+        ("hex", list(set).into(), ""),
+        ("upper", list(set).to_uppercase().into(), ""),
+        ("prefixed", of_list(&|one| format!("0x{}", digits(one))).into(), ""),
+        ("binary", of_list(&binary).into(), ""),
+        ("binary, given", of_list(&binary).into(), "--format bin"),
+        ("csv", column(&digits).into(), ""),
+        ("csv of bits", column(&binary).into(), ""),
+        ("csv of base64", column(&|one| base64(one, true)).into(), ""),
+        ("csv of bare base64", column(&|one| base64(one, false)).into(), "--digits base64"),
+        ("json", objects(&digits).into(), ""),
+        ("json of base64", objects(&|one| base64(one, true)).into(), ""),
+        ("raw", raw(set), raw_format),
+        ("npy of bytes", writers::npy(&bytes, &shape(8)), ""),
+        ("npy of reversed bytes", writers::npy(&reversed, &shape(8)), "--byte-order little"),
+        ("npy of halves", writers::npy(&halves, &shape(32)), ""),
+    ];
+    if bits > 32 {
+        inputs.push(("npy of words", writers::npy(&words, &shape(64)), ""));
+    } else {
+        inputs.push(("flat npy", writers::npy(&halves, &[set.len() as u64]), ""));
+        let signed: Vec<i32> = halves.iter().map(|&half| half as i32).collect();
+        let text: String = signed.iter().map(|number| format!("{number}\n")).collect();
+        inputs.push(("decimal", text.into(), ""));
+        inputs.push(("npy of signed", writers::npy(&signed, &[set.len() as u64]), ""));
+    }
+    inputs
+}
+
 #[test]
 fn every_input_of_every_width_is_read_alike() {
     let scratch = Scratch::new();
     for bits in WIDTHS {
         let set = set(bits as u64, bits, 300);
-        let bytes: Vec<u8> = set.concat();
-        let reversed: Vec<u8> = set.iter().flat_map(|one| one.iter().rev().copied()).collect();
-        let column = |text: &dyn Fn(&Bytes) -> String| -> String {
-            let rows = set.iter().map(|one| format!("x,{}\n", text(one)));
-            ["url,fingerprint\n".to_string()].into_iter().chain(rows).collect()
-        };
-        let objects = |text: &dyn Fn(&Bytes) -> String| -> String {
-            set.iter().map(|one| json!({"fingerprint": text(one)}).to_string() + "\n").collect()
-        };
-        let of_list = |text: &dyn Fn(&Bytes) -> String| -> String {
-            set.iter().map(|one| text(one) + "\n").collect()
-        };
-        let shape = |each: usize| [set.len() as u64, (bits / each) as u64];
-        let word = |one: &[u8]| one.iter().fold(0, |all, &byte| all << 8 | u64::from(byte));
-        let words: Vec<u64> = bytes.chunks(8).map(word).collect();
-        let halves: Vec<u32> = bytes.chunks(4).map(|one| word(one) as u32).collect();
-        let raw_format = if bits == 32 { "--format u32le" } else { "--format u64le" };
-        let mut inputs: Vec<(&str, Vec<u8>, &str)> = vec![
-            ("hex", list(&set).into(), ""),
-            ("upper", list(&set).to_uppercase().into(), ""),
-            ("prefixed", of_list(&|one| format!("0x{}", digits(one))).into(), ""),
-            ("binary", of_list(&binary).into(), ""),
-            ("binary, given", of_list(&binary).into(), "--format bin"),
-            ("csv", column(&digits).into(), ""),
-            ("csv of bits", column(&binary).into(), ""),
-            ("csv of base64", column(&|one| base64(one, true)).into(), ""),
-            ("csv of bare base64", column(&|one| base64(one, false)).into(), "--digits base64"),
-            ("json", objects(&digits).into(), ""),
-            ("json of base64", objects(&|one| base64(one, true)).into(), ""),
-            ("raw", raw(&set), raw_format),
-            ("npy of bytes", writers::npy(&bytes, &shape(8)), ""),
-            ("npy of reversed bytes", writers::npy(&reversed, &shape(8)), "--byte-order little"),
-            ("npy of halves", writers::npy(&halves, &shape(32)), ""),
-        ];
-        if bits > 32 {
-            inputs.push(("npy of words", writers::npy(&words, &shape(64)), ""));
-        } else {
-            inputs.push(("flat npy", writers::npy(&halves, &[set.len() as u64]), ""));
-            let signed: Vec<i32> = halves.iter().map(|&half| half as i32).collect();
-            let text: String = signed.iter().map(|number| format!("{number}\n")).collect();
-            inputs.push(("decimal", text.into(), ""));
-            inputs.push(("npy of signed", writers::npy(&signed, &[set.len() as u64]), ""));
-        }
-        for (name, input, options) in inputs {
+        for (name, input, options) in forms(&set) {
             let from = format!("{name}, {bits} bits");
             scratch.write("in", &input);
             let line = format!("pack in -o file -q -f --bits {bits} {options}");

@@ -4,7 +4,10 @@
 
 mod answers;
 mod inputs;
+mod pairs;
 mod refused;
+mod repaired;
+mod written;
 
 use serde_json::Value;
 

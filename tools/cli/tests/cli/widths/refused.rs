@@ -95,26 +95,33 @@ fn another_width_is_an_error_that_names_file_place_and_remedy() {
 }
 
 #[test]
-fn commands_of_64_bits_say_what_there_is_for_others() {
+fn what_is_put_into_a_store_has_its_width_or_nothing_changes() {
     let scratch = Scratch::new();
-    let wide = set(3, 256, 10);
+    let (narrow, wide) = (set(3, 64, 10), set(4, 256, 10));
+    pack(&scratch, "narrow", &narrow, "");
     pack(&scratch, "wide", &wide, "");
-    scratch.write("in", list(&wide));
-    for command in ["dedup --pairs in", "insert", "delete", "flush", "merge", "repair"] {
-        let line = match command {
-            "insert" => "insert wide in".to_string(),
-            "delete" => format!("delete wide {}", digits(&wide[0])),
-            "repair" => "repair wide to".to_string(),
-            "dedup --pairs in" => "dedup wide --pairs in".to_string(),
-            _ => format!("{command} wide"),
-        };
-        scratch.run(&line).fails_naming(&[
-            "wide: has fingerprints of 256 bits",
-            &format!("{} works with 64 only", command.trim_end_matches(" in")),
-            "query, join, dedup, dump, stat, verify and backup work with all",
-        ]);
+    scratch.write("narrow.txt", list(&narrow));
+    scratch.write("wide.txt", list(&wide));
+    for command in ["insert wide", "delete wide --from", "pack --append wide"] {
+        scratch
+            .run(&format!("{command} narrow.txt"))
+            .fails_naming(&["narrow.txt: line 1", "64 bits, where 256 are wanted"]);
     }
+    for command in ["insert narrow", "delete narrow --from", "pack --append narrow"] {
+        scratch
+            .run(&format!("{command} wide.txt"))
+            .fails_naming(&["wide.txt: line 1", "256 bits, where 64 are wanted"]);
+    }
+    // Stores, and what the command line says.
+    for line in ["pack narrow --append wide", "pack narrow.txt --bits 64 --append wide"] {
+        scratch.run(line).fails_naming(&["has fingerprints of", "256", "64"]);
+    }
+    scratch.run("insert narrow wide.txt --unless-near -k 65").fails_naming(&["0 to 64"]);
+    scratch.run("insert wide narrow.txt --unless-near --fingerprints u64").fails_naming(&["256"]);
+    scratch.run("create new --bits 128 -k 129").fails_naming(&["0 to 128"]);
+    scratch.run("create new --bits 256 --design halves").fails_naming(&["design"]);
+    scratch.run("create new --bits 48").fails_naming(&["32, 64, 128 or 256"]);
+    assert!(!scratch.path("new").exists());
+    holds(&scratch, "narrow", &narrow, "after all of them");
     holds(&scratch, "wide", &wide, "after all of them");
-    scratch.run("backup wide copy -q").succeeds();
-    holds(&scratch, "copy", &wide, "a backup");
 }
