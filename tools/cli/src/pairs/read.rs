@@ -92,11 +92,12 @@ impl PairSource {
             Some(file) => Box::new(file),
             None => Box::new(io::stdin()),
         };
-        // A pipe may bring less than a row at once.
         let mut from = BufReader::with_capacity(BUFFER_BYTES, from);
-        let mut head = Vec::new();
-        let read = from.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
-        read.map_err(|source| Failure::File { path: name.clone().into(), action: "read", source })?;
+        let head = read_head(&mut from);
+        let head = head.map_err(|source| {
+            let path = name.clone().into();
+            Failure::File { path, action: "read", source }
+        })?;
         let format = format_of(&head, format).map_err(|what| Failure::Pairs {
             name: name.clone(),
             place: "byte 0".to_string(),
@@ -185,6 +186,24 @@ impl PairSource {
         let line = Vec::new();
         Ok(PairReader { name, from, line, rows: 0, bytes: 0, has_ids: None, width: PhantomData })
     }
+}
+
+/// Reads the first bytes, as many as tell what they are: a pipe may bring less than a row at once, and no more for long.
+fn read_head(from: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    while head.len() < HEAD_BYTES && bits_of_row(&head).is_none() && !head.starts_with(PARQUET) {
+        let piece = match from.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            piece => piece?,
+        };
+        if piece.is_empty() {
+            break;
+        }
+        let bytes = piece.len().min(HEAD_BYTES - head.len());
+        head.extend_from_slice(&piece[..bytes]);
+        from.consume(bytes);
+    }
+    Ok(head)
 }
 
 /// What follows a line of names, if there is one.
