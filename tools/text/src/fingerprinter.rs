@@ -114,9 +114,23 @@ impl Fingerprinter {
     ///
     /// Takes time linear in the document, up to a logarithm, and memory linear in it.
     pub fn fingerprint<'a>(&'a mut self, document: &'a [u8]) -> Outcome<'a> {
+        self.look(document, None)
+    }
+
+    /// As [`Self::fingerprint`], and what documents are compared exactly by: the hash of the class *too few*, whether the document is of it or
+    /// not. Equal prepared texts have equal hashes.
+    pub fn fingerprint_with_exact<'a>(&'a mut self, document: &'a [u8]) -> (Outcome<'a>, u128) {
+        let mut exact = 0;
+        (self.look(document, Some(&mut exact)), exact)
+    }
+
+    fn look<'a>(&'a mut self, document: &'a [u8], exact: Option<&mut u128>) -> Outcome<'a> {
         let Fingerprinter { recipe, text, engine, few, .. } = self;
         let Prepared { text, invalid } = text.prepare(document);
         let hashed = exact::hashed(document, text, invalid);
+        if let Some(exact) = exact {
+            *exact = exact::hash(hashed);
+        }
         few.seen.clear();
         let mut grams = Grams { text, recipe, few, count: 0 };
         let signature = match engine {
@@ -287,6 +301,17 @@ fn engine(recipe: &Recipe, table: Option<Arc<Table>>) -> Result<Engine, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_exact_hash_is_that_of_documents_with_too_few_features() {
+        let mut few = Fingerprinter::new(&"simhash-64 few=64".parse().unwrap()).unwrap();
+        let mut enough = Fingerprinter::new(&"simhash-64 few=1".parse().unwrap()).unwrap();
+        for document in [&b"One two  three four"[..], b"One\xfftwo three four"] {
+            let (outcome, exact) = enough.fingerprint_with_exact(document);
+            assert!(matches!(outcome.found, Found::Signature(_)));
+            assert_eq!(few.fingerprint(document).found, Found::TooFew { exact });
+        }
+    }
 
     #[test]
     fn threads_can_have_one_each_and_agree() {
