@@ -7,9 +7,9 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::Failure;
 use crate::{
-    backup, bench, compare, completions, create, dedup, delete, dump, evaluate, fingerprint,
-    glossary, insert, join, man, merge_pairs, pack, plan, query, repair, stat, upkeep, verify,
-    version,
+    backup, bench, compare, completions, corpus, create, dedup, delete, dump, evaluate,
+    fingerprint, glossary, insert, join, man, merge_pairs, pack, plan, query, repair, stat, upkeep,
+    verify, version,
 };
 
 const AFTER_HELP: &str = "\
@@ -27,6 +27,7 @@ Examples:
   fpstore query pages.fps 8f3ac41e09b7d265 --id-map pages.ids     their urls
   fpstore bench hashes.txt --output report       bytes against latency, measured
   fpstore dedup pages.fps --id-map pages.ids     near duplicates, which to keep
+  fpstore corpus dedup pages.jsonl --id url --recipe simhash-64 -o clean
   fpstore join pages.fps --to pairs.tsv          all pairs within the distance
   fpstore fingerprint pages.jsonl --id url --recipe simhash-64 -o pages.parquet
   fpstore create live.fps                        a store that is written to
@@ -109,6 +110,7 @@ enum Command {
     Fingerprint(fingerprint::Args),
     Compare(compare::Args),
     Evaluate(evaluate::Args),
+    Corpus(corpus::Args),
     Stat(stat::Args),
     Verify(verify::Args),
     Dump(dump::Args),
@@ -139,6 +141,7 @@ impl Cli {
             Command::Fingerprint(args) => fingerprint::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Evaluate(args) => evaluate::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Compare(args) => compare::run(&args).map(|()| ExitCode::SUCCESS),
+            Command::Corpus(args) => corpus::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Stat(args) => stat::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Verify(args) => verify::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Dump(args) => dump::run(&args).map(|()| ExitCode::SUCCESS),

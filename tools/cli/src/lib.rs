@@ -15,6 +15,7 @@ mod cli;
 pub mod command_line;
 mod compare;
 pub mod completions;
+mod corpus;
 mod create;
 mod dedup;
 mod delete;

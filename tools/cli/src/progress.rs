@@ -80,6 +80,8 @@ pub enum Unit {
     Queries,
     /// Ids.
     Ids,
+    /// Documents.
+    Documents,
 }
 
 impl Unit {
@@ -89,6 +91,7 @@ impl Unit {
             Unit::Pairs => "pairs",
             Unit::Queries => "queries",
             Unit::Ids => "ids",
+            Unit::Documents => "documents",
         }
     }
 }

@@ -115,6 +115,19 @@ impl Piece {
         self.len() == 0
     }
 
+    /// The error of a record of this piece, by its place in it.
+    pub(crate) fn error(&self, index: usize, problem: RecordProblem) -> InputError {
+        let at = match &self.records {
+            Records::Json { spans, .. } | Records::Delimited { spans, .. } => {
+                At::Line(spans.get(index).map_or(0, |span| span.line))
+            }
+            #[cfg(feature = "parquet")]
+            Records::Rows { first, .. } => At::Row(first + index as u64),
+            Records::Plain { .. } => At::Line(1),
+        };
+        self.source.error(at, problem)
+    }
+
     /// The bytes of each record, with its line end; `None` where a record is no run of bytes.
     pub fn raw(&self) -> Option<impl Iterator<Item = &[u8]>> {
         let (bytes, ends) = match &self.records {

@@ -46,7 +46,7 @@ pub use batch::{bits_of, integer, integer_fingerprint};
 pub use detect::is_text;
 pub(crate) use detect::skip_bom;
 pub use error::InputError;
-pub(crate) use error::{At, ColumnProblem, Origin, Problem, RecordProblem};
+pub(crate) use error::{At, ColumnProblem, Origin, Problem, RecordProblem, WhySkipped};
 pub(crate) use format::{Container, Hint};
 #[cfg(feature = "parquet")]
 pub(crate) use guard::guarded;

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BooleanBuilder, FixedSizeBinaryBuilder, Int32Builder, Int64Builder, ListBuilder, StringBuilder,
-    UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
+    BooleanBuilder, FixedSizeBinaryBuilder, Float32Builder, Int32Builder, Int64Builder,
+    ListBuilder, StringBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -53,6 +53,8 @@ pub enum Kind {
     },
     /// Strings, or nothing.
     Text,
+    /// Shares from 0 to 1, or nothing: Float.
+    Similarity,
 }
 
 /// Writes rows, cell by cell. Memory: a row group of at most some 8 MiB, and the longest row.
@@ -77,6 +79,7 @@ enum Cells {
     Distance(UInt8Builder),
     WideDistance(UInt16Builder),
     Flag(BooleanBuilder),
+    Similarity(Float32Builder),
     Numbers(ListBuilder<UInt64Builder>),
     Strings(ListBuilder<StringBuilder>),
 }
@@ -112,6 +115,7 @@ impl Cells {
             Kind::Fingerprint(Form::I64) => Cells::Signed(Int64Builder::new()),
             Kind::Distance => Cells::Distance(UInt8Builder::new()),
             Kind::Flag => Cells::Flag(BooleanBuilder::new()),
+            Kind::Similarity => Cells::Similarity(Float32Builder::new()),
             Kind::Ids { strings: false } => Cells::Numbers(ListBuilder::new(UInt64Builder::new())),
             Kind::Ids { strings: true } => Cells::Strings(ListBuilder::new(StringBuilder::new())),
         }
@@ -128,6 +132,7 @@ impl Cells {
             Cells::SignedNarrow(cells) => Arc::new(cells.finish()),
             Cells::Bytes(cells) => Arc::new(cells.finish()),
             Cells::Flag(cells) => Arc::new(cells.finish()),
+            Cells::Similarity(cells) => Arc::new(cells.finish()),
             Cells::Numbers(cells) => Arc::new(cells.finish()),
             Cells::Strings(cells) => Arc::new(cells.finish()),
         }
@@ -143,7 +148,8 @@ impl ParquetTable {
     ) -> Result<Self, Failure> {
         let mut cells: Vec<Cells> = columns.iter().map(|(_, kind)| Cells::new(*kind)).collect();
         let fields = columns.iter().zip(&mut cells).map(|((name, kind), cells)| {
-            let is_nullable = matches!(kind, Kind::Text | Kind::FingerprintOrNull(..));
+            let is_nullable =
+                matches!(kind, Kind::Text | Kind::Similarity | Kind::FingerprintOrNull(..));
             Field::new(*name, cells.finish().data_type().clone(), is_nullable)
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
@@ -216,6 +222,15 @@ impl ParquetTable {
     pub fn flag(&mut self, flag: bool) -> Result<(), Failure> {
         match self.next()? {
             Cells::Flag(cells) => cells.append_value(flag),
+            _ => return Err(misplaced()),
+        }
+        Ok(())
+    }
+
+    /// Writes a share, or nothing.
+    pub fn similarity(&mut self, share: Option<f32>) -> Result<(), Failure> {
+        match self.next()? {
+            Cells::Similarity(cells) => cells.append_option(share),
             _ => return Err(misplaced()),
         }
         Ok(())

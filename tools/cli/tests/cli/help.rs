@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::Scratch;
 
-const SUBCOMMANDS: [&str; 24] = [
+const SUBCOMMANDS: [&str; 25] = [
     "plan",
     "pack",
     "create",
@@ -22,6 +22,7 @@ const SUBCOMMANDS: [&str; 24] = [
     "fingerprint",
     "compare",
     "evaluate",
+    "corpus",
     "stat",
     "verify",
     "dump",
@@ -213,6 +214,7 @@ fn manual_pages_hold_what_the_help_does() {
     let mut expected: Vec<String> =
         SUBCOMMANDS.iter().map(|command| format!("fpstore-{command}.1")).collect();
     expected.push("fpstore.1".to_string());
+    expected.push("fpstore-corpus-dedup.1".to_string());
     expected.sort();
     assert_eq!(pages, expected);
     for (line, name) in [("man", "fpstore"), ("man pack", "fpstore-pack")] {

@@ -8,6 +8,7 @@ mod bad_records;
 mod bench;
 mod broken_files;
 mod compare;
+mod corpus;
 mod crash;
 mod dedup;
 mod evaluate;

@@ -1,0 +1,122 @@
+//! What is decided about all documents, in a file of the work.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::cluster::{Fate, NONE};
+use super::column::{Column, Reader};
+use super::work::Work;
+use crate::failure::Failure;
+
+const BYTES: usize = 16;
+const FILE: &str = "fates.column";
+const OLD: &str = "old.json";
+
+/// Why a document is removed, or that it is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Why {
+    Kept = 0,
+    /// Its prepared text is that of another document.
+    Exact = 1,
+    /// It is near another document.
+    Near = 2,
+    /// It is near a document of the earlier corpus.
+    Old = 3,
+    /// It is no document.
+    Skipped = 4,
+}
+
+/// A document of the earlier corpus.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OldMatch {
+    /// What it is called there.
+    pub id: String,
+    /// In how many bits it differs.
+    pub distance: u32,
+}
+
+/// What is decided.
+pub struct Fates {
+    pub fates: Vec<Fate>,
+    pub why: Vec<Why>,
+    /// What those documents are near that are near a document of the earlier corpus.
+    pub old: HashMap<u32, OldMatch>,
+}
+
+impl Fates {
+    /// Nothing is decided yet.
+    pub fn new(documents: u32) -> Self {
+        let count = documents as usize;
+        Self { fates: vec![Fate::KEPT; count], why: vec![Why::Kept; count], old: HashMap::new() }
+    }
+
+    /// Whether a document is kept.
+    pub fn keeps(&self, document: usize) -> bool {
+        self.why.get(document) == Some(&Why::Kept)
+    }
+
+    /// Writes them durably.
+    pub fn write(&self, work: &Work) -> Result<(), Failure> {
+        let mut column = Column::open(work.path(FILE), 0)?;
+        for (fate, why) in self.fates.iter().zip(&self.why) {
+            let mut bytes = [0; BYTES];
+            bytes[0..4].copy_from_slice(&fate.instead.to_le_bytes());
+            bytes[4..8].copy_from_slice(&fate.matched.to_le_bytes());
+            bytes[8..10].copy_from_slice(&fate.difference.to_le_bytes());
+            bytes[10] = *why as u8;
+            bytes[12..16].copy_from_slice(&fate.jaccard.to_le_bytes());
+            column.append(&bytes)?;
+        }
+        column.sync()?;
+        let old: Vec<(&u32, &OldMatch)> = self.old.iter().collect();
+        let text = serde_json::to_vec(&old).map_err(|error| Failure::System(error.to_string()))?;
+        let mut column = Column::open(work.path(OLD), 0)?;
+        column.append(&text)?;
+        column.sync().map(drop)
+    }
+
+    /// Reads them.
+    pub fn read(work: &Work) -> Result<Self, Failure> {
+        let bytes = Reader::open(&work.path(FILE))?.all()?;
+        let mut read = Self::new(0);
+        for bytes in bytes.as_chunks::<BYTES>().0 {
+            let [i0, i1, i2, i3, m0, m1, m2, m3, d0, d1, why, _, j0, j1, j2, j3] = *bytes;
+            read.fates.push(Fate {
+                instead: u32::from_le_bytes([i0, i1, i2, i3]),
+                matched: u32::from_le_bytes([m0, m1, m2, m3]),
+                difference: u16::from_le_bytes([d0, d1]),
+                jaccard: f32::from_le_bytes([j0, j1, j2, j3]),
+            });
+            read.why.push(match why {
+                0 => Why::Kept,
+                1 => Why::Exact,
+                2 => Why::Near,
+                3 => Why::Old,
+                _ => Why::Skipped,
+            });
+        }
+        let path = work.path(OLD);
+        let text = Reader::open(&path)?.all()?;
+        let old: Vec<(u32, OldMatch)> = serde_json::from_slice(&text).map_err(|error| {
+            Failure::System(format!("{}: {error}; start again", path.display()))
+        })?;
+        read.old = old.into_iter().collect();
+        Ok(read)
+    }
+
+    /// The document that stands for another one in the end: one that is kept, or that is near one of the earlier corpus.
+    pub fn root(&self, document: u32) -> u32 {
+        let instead =
+            |document: u32| self.fates.get(document as usize).map_or(NONE, |fate| fate.instead);
+        match instead(document) {
+            NONE => document,
+            first => match instead(first) {
+                // Of exact duplicates the first may be near another document itself.
+                NONE => first,
+                second => second,
+            },
+        }
+    }
+}

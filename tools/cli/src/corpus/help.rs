@@ -1,0 +1,57 @@
+//! The long help of the commands.
+
+/// That of `corpus dedup`.
+pub const DEDUP: &str = "\
+Examples:
+  fpstore corpus dedup crawl.jsonl.zst --id url --recipe simhash-64 -k 3 -o clean
+  fpstore corpus dedup crawl/ --text body --id url --recipe onebit-256 -k 40 -o clean \\
+      --keep longest --verify jaccard:0.8
+  fpstore corpus dedup books/ --recipe supershingles -o clean       plain files
+  fpstore corpus dedup new.parquet --id number --recipe simhash-64 -k 3 -o clean \\
+      --against seen.fps --add
+
+Results, in DIR:
+  documents/       what is kept: a file for each input, of the same name, format and
+                   compression, with all columns. Lines and records are copied byte
+                   by byte, rows of Parquet with the schema of the file
+  removed.parquet  a row for each document that is removed: cluster, id, kept (the id
+                   of the document that is kept instead), matched (that of the one
+                   that it is near), distance, why (exact or near), kept_in (input or
+                   store), jaccard (with --verify)
+  report.json, report.txt   settings and counts
+
+Near: documents agree by the rule of the recipe: within K bits, or as many equal values
+as the method asks for. Those with the same text, as the recipe prepares it, are exact
+duplicates, and the best of them stands for the others. Documents with too few features
+are compared exactly only. The distance is in bits; for methods with several values it
+is the number that differ, or the percentage of the union that is not common.
+
+--keep orders the documents; of equal ones the earlier in the inputs comes first:
+  first        as they come
+  longest      by the bytes of the text, the most first
+  smallest-id  by the id; whole numbers by value, before all others
+  central      by how many documents are near, the most first
+  max:COLUMN, priority:COLUMN   by a number, the greatest first, or the least
+  priority:COLUMN=A,B,C         by the place of the value in the list
+Where a column has nothing, the document comes last.
+
+--clusters, in that order:
+  star         a document is kept unless it is near one that is kept before it. So what
+               is removed is near what is kept instead
+  complete     a document joins the first cluster all of which is near it. Of each one
+               the first is kept
+  components   documents that are linked by pairs, directly or over others; the first
+               is kept, and matched is the nearest one. Such chains can link documents
+               that have nothing in common
+
+--verify reads the inputs once more, and takes only pairs whose sets of features (of the
+recipe, such as its word 3-grams) have the similarity.
+
+--against compares with what an earlier corpus holds; --add inserts what is kept, with
+its ids, which must be whole numbers. What has too few features is not in the store.
+
+A command that was killed goes on when it is given again. DIR of another command, or of
+one with other settings or inputs, is refused. The result depends neither on threads nor
+on memory.
+
+Memory: --memory, from some 64 bytes per document on.";

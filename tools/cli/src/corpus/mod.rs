@@ -1,0 +1,341 @@
+//! `fpstore corpus`: commands that clean a corpus of documents.
+//!
+//! `corpus dedup` works in stages, each of which leaves files in a directory of its own, so that a command that was killed is gone on with
+//! ([`work`]): all documents are read and fingerprinted ([`read`], [`ledger`]); it is decided which are kept ([`decide`]); the inputs are read again,
+//! and what is kept is written ([`write`]); then come the table of what was removed and the report ([`table`], [`report`]).
+
+mod against;
+mod choice;
+mod cluster;
+mod column;
+mod decide;
+mod fates;
+mod help;
+mod ledger;
+mod near;
+mod per_thread;
+mod read;
+mod recipe;
+mod report;
+mod settings;
+mod table;
+mod verify;
+mod work;
+mod write;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fpstore_text::{Fingerprinter, Recipe, Rule};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use self::against::Earlier;
+use self::choice::{Keep, Shape, TableShape, Verify};
+use self::decide::Deciding;
+use self::fates::Fates;
+use self::ledger::Notes;
+use self::read::Reading;
+use self::report::Report;
+use self::settings::Settings;
+use self::work::{Found, Stage, Work};
+use crate::by_recipe::RecipeArgs;
+use crate::documents::{DocumentArgs, Inputs, Wanted};
+use crate::failure::{Failure, signal_name};
+use crate::interrupt::Stopper;
+use crate::memory::Size;
+use crate::options::any_radius;
+use crate::progress::{Mode, Progress};
+
+/// What is taken where nothing is said.
+const MEMORY: u64 = 1 << 30;
+
+/// Cleans a corpus of documents
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Dedup(Box<DedupArgs>),
+}
+
+/// Removes exact and near duplicates from files of documents
+#[derive(clap::Args)]
+#[command(after_long_help = help::DEDUP)]
+pub struct DedupArgs {
+    /// Files of JSON lines, CSV, TSV, Parquet or plain text, compressed or not; and directories of such files
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    recipe: RecipeArgs,
+
+    /// The greatest distance of near duplicates, in bits [default: what the recipe proposes]
+    #[arg(short = 'k', value_name = "K", value_parser = any_radius)]
+    radius: Option<u32>,
+
+    /// The directory of the results, which is created
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+
+    /// Which document of a cluster is kept
+    #[arg(
+        long,
+        value_name = "longest|first|smallest-id|central|max:COLUMN|priority:COLUMN[=A,B,...]"
+    )]
+    #[arg(default_value = "first")]
+    keep: Keep,
+
+    /// What a cluster is
+    #[arg(long, value_enum, default_value = "star", hide_possible_values = true)]
+    #[arg(value_name = "star|components|complete")]
+    clusters: Shape,
+
+    /// Check pairs on the texts: at least this Jaccard similarity of the features
+    #[arg(long, value_name = "jaccard:SHARE")]
+    verify: Option<Verify>,
+
+    /// Remove also what is near a document of this store
+    #[arg(long, value_name = "STORE")]
+    against: Option<PathBuf>,
+
+    /// The strings of the ids of that store, as `pack` kept them
+    #[arg(long, value_name = "FILE", requires = "against")]
+    id_map: Option<PathBuf>,
+
+    /// Add what is kept to that store, which is created if it is not there
+    #[arg(long, requires_all = ["against", "id"])]
+    add: bool,
+
+    /// How the table of removed documents is written [default: parquet, where it is built in]
+    #[arg(long, value_enum, value_name = "parquet|jsonl", hide_possible_values = true)]
+    removed: Option<TableShape>,
+
+    /// Seconds after which it is noted how far the reading is
+    #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+    checkpoint: f64,
+
+    /// Threads to use, up to 1024; 0 for all cores
+    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
+    threads: u16,
+
+    /// The most memory to take, such as 4GiB [default: 1GiB]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
+
+    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
+    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    progress: Option<Mode>,
+
+    /// No progress but that of --progress, and no summary; warnings stay
+    #[arg(short, long)]
+    quiet: bool,
+
+    #[command(flatten)]
+    documents: DocumentArgs,
+}
+
+/// Runs a command.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    match &args.command {
+        Command::Dedup(args) => dedup(args),
+    }
+}
+
+/// What the options come to.
+struct Plan {
+    inputs: Inputs,
+    wanted: Wanted,
+    recipe: Recipe,
+    fingerprinter: Fingerprinter,
+    rule: Rule,
+    bits: Option<u32>,
+    earlier: Option<Earlier>,
+    settings: Settings,
+    removed: TableShape,
+    memory: u64,
+}
+
+fn dedup(args: &DedupArgs) -> Result<(), Failure> {
+    let plan = Plan::new(args)?;
+    let mode = args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto });
+    let progress = Progress::new(mode);
+    for path in &plan.inputs.passed_over {
+        eprintln!("fpstore: warning: {}: nothing tells its format; passed over", path.display());
+    }
+    let told = progress.clone();
+    Stopper::default().watch(move |signal| {
+        told.finish();
+        let rest = "give the same command again to go on";
+        // Standard error may be gone, with its terminal.
+        let _ = writeln!(io::stderr(), "fpstore: stopped by {}; {rest}", signal_name(signal));
+    })?;
+    let done = match Work::open(&args.output, &plan.settings)? {
+        Found::Done(report) => Ok(report),
+        Found::Work(work) => {
+            let pool = ThreadPoolBuilder::new().num_threads(args.threads.into()).build();
+            let pool =
+                pool.map_err(|error| Failure::System(format!("cannot start threads: {error}")))?;
+            plan.work(args, *work, &pool, &progress)
+        }
+    };
+    progress.finish();
+    let report: Report = serde_json::from_slice(&done?)
+        .map_err(|error| Failure::System(format!("{}: {error}", args.output.display())))?;
+    if !args.quiet {
+        eprint!("{}", report.text());
+    }
+    Ok(())
+}
+
+impl Plan {
+    fn new(args: &DedupArgs) -> Result<Self, Failure> {
+        let recipe::Made { recipe, fingerprinter, rule, bits } =
+            recipe::make(&args.recipe, args.radius)?;
+        let inputs = Inputs::find(&args.inputs, &args.documents)?;
+        let wanted = args.documents.wanted(args.keep.column());
+        let k = match rule {
+            Rule::Within { k } => Some(k),
+            _ => None,
+        };
+        let mut against = None;
+        let earlier = match (&args.against, bits, k) {
+            (None, ..) => None,
+            (Some(path), Some(bits), Some(k)) => {
+                let map = args.id_map.as_deref();
+                let earlier = Earlier::open(path, bits, &recipe, k, map, args.add)?;
+                against = Some(format!("{} {}", path.display(), earlier.state()?.0));
+                Some(earlier)
+            }
+            (Some(path), ..) => {
+                return Err(Failure::Usage(format!(
+                    "--against {}: the method {} gives several values for each document, and stores are searched for \
+                     fingerprints within a distance; give another recipe",
+                    path.display(),
+                    recipe.method().name()
+                )));
+            }
+        };
+        let removed = args.removed.unwrap_or(match cfg!(feature = "parquet") {
+            true => TableShape::Parquet,
+            false => TableShape::Jsonl,
+        });
+        let (text, id) = settings::columns(&wanted);
+        let settings = Settings {
+            recipe: recipe.to_string(),
+            k,
+            keep: args.keep.to_string(),
+            clusters: args.clusters.name().to_string(),
+            verify: args.verify.map(|verify| format!("jaccard:{}", verify.jaccard)),
+            text,
+            id,
+            on_error: if args.documents.skips() { "skip" } else { "stop" }.to_string(),
+            removed: removed.file().to_string(),
+            against,
+            add: args.add,
+            files: inputs.files.len() as u64,
+            inputs: settings::digest(&inputs),
+        };
+        let memory = args.memory.map_or(MEMORY, |size| size.0);
+        Ok(Self {
+            inputs,
+            wanted,
+            recipe,
+            fingerprinter,
+            rule,
+            bits,
+            earlier,
+            settings,
+            removed,
+            memory,
+        })
+    }
+
+    /// Does what is not done yet, and gives the report.
+    fn work(
+        &self,
+        args: &DedupArgs,
+        mut work: Work,
+        pool: &ThreadPool,
+        progress: &Progress,
+    ) -> Result<Vec<u8>, Failure> {
+        let reading = Reading {
+            inputs: &self.inputs,
+            wanted: &self.wanted,
+            keep: &args.keep,
+            numeric: args.add,
+            skips: args.documents.skips(),
+            memory: self.memory / 16,
+            period: Duration::try_from_secs_f64(args.checkpoint).unwrap_or(Duration::MAX),
+            progress,
+        };
+        if work.state().stage == Stage::Read {
+            reading.run(&mut work, &self.fingerprinter, pool)?;
+        }
+        let notes = Notes::open(&work)?;
+        if work.state().stage == Stage::Decide {
+            let deciding = Deciding {
+                work: &work,
+                notes: &notes,
+                reading: &reading,
+                fingerprinter: &self.fingerprinter,
+                rule: self.rule,
+                bits: self.bits,
+                shape: args.clusters,
+                keep: &args.keep,
+                verify: args.verify,
+                earlier: self.earlier.as_ref(),
+                memory: self.memory,
+                pool,
+            };
+            deciding.run()?.write(&work)?;
+            work.note(|state| state.stage = Stage::Write(0))?;
+        }
+        let fates = Fates::read(&work)?;
+        if let Stage::Write(from) = work.state().stage {
+            write::write(&reading, &mut work, &notes, &fates, from, pool.current_num_threads())?;
+        }
+        let clusters = write::removed(
+            &work,
+            &notes,
+            &fates,
+            self.removed,
+            self.settings.k,
+            &self.settings.recipe,
+        )?;
+        self.add(args, &mut work, &notes, &fates)?;
+        let report = Report::new(&self.settings, &self.recipe, &notes, &fates, &clusters);
+        let text = serde_json::to_vec_pretty(&report);
+        let mut text = text.map_err(|error| Failure::System(error.to_string()))?;
+        text.push(b'\n');
+        let path = args.output.join("report.txt");
+        fpstore::files::replace(&path, report.text().as_bytes())
+            .map_err(crate::target::failure(&path, "write"))?;
+        work.finish(&text)?;
+        Ok(text)
+    }
+
+    /// Adds what is kept to the store, if that is wanted and was not done.
+    fn add(
+        &self,
+        args: &DedupArgs,
+        work: &mut Work,
+        notes: &Notes,
+        fates: &Fates,
+    ) -> Result<(), Failure> {
+        let Some(earlier) = self.earlier.as_ref().filter(|_| args.add) else { return Ok(()) };
+        if work.state().stage == Stage::Removed {
+            let (_, generation) = earlier.state()?;
+            work.note(|state| state.stage = Stage::Add(generation))?;
+        }
+        if let Stage::Add(generation) = work.state().stage {
+            earlier.add(notes, fates, generation)?;
+            work.note(|state| state.stage = Stage::Report)?;
+        }
+        Ok(())
+    }
+}

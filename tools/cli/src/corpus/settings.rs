@@ -1,0 +1,88 @@
+//! What decides the result of a command, so that it can be told from another one.
+
+use std::collections::BTreeMap;
+
+use fpstore_text::RecipeId;
+use serde::{Deserialize, Serialize};
+
+use crate::documents::{Inputs, Wanted};
+use crate::failure::Failure;
+
+/// What decides the result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The canonical line of the recipe.
+    pub recipe: String,
+    /// The distance, for methods that have one.
+    pub k: Option<u32>,
+    /// Which document of a cluster is kept.
+    pub keep: String,
+    /// What a cluster is.
+    pub clusters: String,
+    /// How pairs are checked on the texts.
+    pub verify: Option<String>,
+    /// The column of the texts.
+    pub text: String,
+    /// The column of the ids.
+    pub id: Option<String>,
+    /// What is done about bad records.
+    pub on_error: String,
+    /// How the table of removed documents is written.
+    pub removed: String,
+    /// The store of an earlier corpus.
+    pub against: Option<String>,
+    /// Whether what is kept is added to it.
+    pub add: bool,
+    /// The number of files of documents.
+    pub files: u64,
+    /// A hash of their paths, sizes, times and formats.
+    pub inputs: String,
+}
+
+/// A hash of the files.
+pub fn digest(inputs: &Inputs) -> String {
+    let mut text = String::new();
+    for input in &inputs.files {
+        text.push_str(&format!("{input:?}\n"));
+    }
+    RecipeId::of_line(&text).to_string()
+}
+
+/// Names the columns.
+pub fn columns(wanted: &Wanted) -> (String, Option<String>) {
+    (wanted.text.clone(), wanted.id.clone())
+}
+
+impl Settings {
+    /// Refuses to go on with what a command with other settings has begun or made, and says what differs.
+    pub fn check_same(&self, directory: &str, other: &Self) -> Result<(), Failure> {
+        if self == other {
+            return Ok(());
+        }
+        let differ = match (values(self), values(other)) {
+            (Some(mine), Some(theirs)) => {
+                let differ = mine.iter().filter(|(name, value)| theirs.get(*name) != Some(value));
+                let of = |value: Option<&serde_json::Value>| {
+                    value.map_or("nothing".to_string(), ToString::to_string)
+                };
+                let told = differ.map(|(name, value)| match name.as_str() {
+                    "inputs" => "the input files, or their times".to_string(),
+                    _ => format!("{name} (there {}, here {value})", of(theirs.get(name))),
+                });
+                told.collect::<Vec<_>>().join(", ")
+            }
+            _ => "the settings".to_string(),
+        };
+        Err(Failure::Usage(format!(
+            "{directory}: is the output of another command: these differ: {differ}; give the same again, name \
+             another directory, or remove this one"
+        )))
+    }
+}
+
+fn values(settings: &Settings) -> Option<BTreeMap<String, serde_json::Value>> {
+    match serde_json::to_value(settings).ok()? {
+        serde_json::Value::Object(map) => Some(map.into_iter().collect()),
+        _ => None,
+    }
+}

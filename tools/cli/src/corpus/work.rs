@@ -1,0 +1,239 @@
+//! The directory of results, and in it the one of work that is under way.
+//!
+//! A small file says which command works here, which of its stages are done, and how far the first one is. It is replaced as a whole, when
+//! what it says is durable; so a process that was killed is followed by one that goes on. In the end the report appears, and the directory of the
+//! work goes.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fpstore::files::{self, Lock, Owner};
+use serde::{Deserialize, Serialize};
+
+use super::settings::Settings;
+use crate::failure::Failure;
+use crate::target::failure;
+
+const VERSION: u32 = 1;
+const WORK: &str = "work.fpstore";
+const STATE: &str = "state.json";
+const LOCK: &str = "lock";
+/// More than any state or report has.
+const MOST_BYTES: u64 = 1 << 24;
+/// The report, which says that all is done.
+pub const REPORT: &str = "report.json";
+
+/// How far the work is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct State {
+    version: u32,
+    settings: Settings,
+    /// What was read.
+    pub read: Mark,
+    /// The stage that is to be done.
+    pub stage: Stage,
+}
+
+/// The stages, in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Stage {
+    /// Reading all documents.
+    #[default]
+    Read,
+    /// Deciding which are kept.
+    Decide,
+    /// Writing what is kept, from the file with this number on.
+    Write(u64),
+    /// Writing what was removed.
+    Removed,
+    /// Adding what is kept to the store, which had this generation.
+    Add(u64),
+    /// Reporting.
+    Report,
+}
+
+/// Up to where the inputs were read, and what was noted of that.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The file, and its pieces.
+    pub file: u64,
+    pub pieces: u64,
+    /// Documents.
+    pub documents: u64,
+    /// Bytes of each column.
+    pub columns: Vec<u64>,
+    /// What was counted.
+    pub counts: Counts,
+}
+
+/// What is counted while documents are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Documents with too few features.
+    pub too_few: u64,
+    /// Documents with bytes that are no UTF-8.
+    pub invalid_utf8: u64,
+    /// Records that were skipped.
+    pub skipped: u64,
+    /// Bytes of texts.
+    pub text_bytes: u64,
+}
+
+/// The place of results.
+pub struct Work {
+    /// The directory of results.
+    pub to: PathBuf,
+    directory: PathBuf,
+    state: State,
+    /// Held until the end.
+    lock: Lock,
+}
+
+/// A command that is to be done, or one whose result is there.
+pub enum Found {
+    Work(Box<Work>),
+    Done(Vec<u8>),
+}
+
+impl Work {
+    /// Starts a command, or goes on with it.
+    pub fn open(to: &Path, settings: &Settings) -> Result<Found, Failure> {
+        let directory = to.join(WORK);
+        if let Some(report) = finished(to, settings)? {
+            return Ok(Found::Done(report));
+        }
+        check_empty(to)?;
+        fs::create_dir_all(&directory).map_err(failure(&directory, "create"))?;
+        let path = directory.join(LOCK);
+        let lock = Lock::take(&path, Owner::Me).map_err(failure(&path, "lock"))?;
+        let Some(lock) = lock else {
+            let what = "another process works here; wait for it, or name another directory";
+            return Err(Failure::Usage(format!("{}: {what}", to.display())));
+        };
+        // The other one may have finished before it let go.
+        if let Some(report) = finished(to, settings)? {
+            return Ok(Found::Done(report));
+        }
+        let state = State {
+            version: VERSION,
+            settings: settings.clone(),
+            read: Mark::default(),
+            stage: Stage::default(),
+        };
+        let mut work = Self { to: to.to_path_buf(), directory, state, lock };
+        files::remove_dead(&work.directory);
+        match read(&work.path(STATE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => work.note(|_| {})?,
+            text => {
+                let path = work.path(STATE);
+                let text = text.map_err(failure(&path, "read"))?;
+                let state: Option<State> = serde_json::from_slice(&text).ok();
+                let state = state.filter(|state| state.version == VERSION).ok_or_else(|| {
+                    Failure::Usage(format!(
+                        "{}: is no note of this version of fpstore; remove {} and start again",
+                        path.display(),
+                        to.display()
+                    ))
+                })?;
+                settings.check_same(&to.display().to_string(), &state.settings)?;
+                work.state = state;
+            }
+        }
+        Ok(Found::Work(Box::new(work)))
+    }
+
+    /// How far it is.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// A file of the work.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// The directory of the work.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Notes how far it is, durably.
+    pub fn note(&mut self, change: impl FnOnce(&mut State)) -> Result<(), Failure> {
+        change(&mut self.state);
+        let text = serde_json::to_vec(&self.state).map_err(io::Error::from);
+        let path = self.path(STATE);
+        text.and_then(|text| files::replace(&path, &text)).map_err(failure(&path, "write"))
+    }
+
+    /// Gives the file `name` of the work its place among the results, durably.
+    pub fn publish(&self, file: &fs::File, name: &Path, place: &Path) -> Result<(), Failure> {
+        let to = self.to.join(place);
+        let done = file.sync_all().and_then(|()| {
+            fs::create_dir_all(files::parent(&to))?;
+            files::rename(name, &to)
+        });
+        done.map_err(failure(&to, "write"))
+    }
+
+    /// Ends the work: the report is there, and nothing else is needed.
+    pub fn finish(self, report: &[u8]) -> Result<(), Failure> {
+        let path = self.to.join(REPORT);
+        files::replace(&path, report).map_err(failure(&path, "write"))?;
+        drop(self.lock);
+        remove(&self.directory)
+    }
+}
+
+/// The report of this command if it is done. What is left of the work goes.
+fn finished(to: &Path, settings: &Settings) -> Result<Option<Vec<u8>>, Failure> {
+    #[derive(Deserialize)]
+    struct Report {
+        settings: Settings,
+    }
+    let path = to.join(REPORT);
+    let text = match read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(failure(&path, "read"))?,
+    };
+    let report = serde_json::from_slice::<Report>(&text);
+    let report = report.map_err(|_| {
+        let what = "is no report of this version of fpstore; name another directory";
+        Failure::Usage(format!("{}: {what}", path.display()))
+    })?;
+    settings.check_same(&to.display().to_string(), &report.settings)?;
+    remove(&to.join(WORK))?;
+    Ok(Some(text))
+}
+
+fn remove(directory: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failure(directory, "remove")(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a directory that has something and no work.
+fn check_empty(to: &Path) -> Result<(), Failure> {
+    if to.join(WORK).join(STATE).exists() {
+        return Ok(());
+    }
+    let entries = match fs::read_dir(to) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(failure(to, "read"))?,
+    };
+    let mut others = entries.flatten().filter(|entry| entry.file_name() != WORK);
+    match others.next() {
+        Some(_) => {
+            let what = "is not empty, and no output of this command; name another directory";
+            Err(Failure::Usage(format!("{}: {what}", to.display())))
+        }
+        None => Ok(()),
+    }
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    files::read_at_most(path, MOST_BYTES)
+}

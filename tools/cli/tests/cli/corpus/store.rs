@@ -1,0 +1,87 @@
+//! Earlier corpora, as stores.
+
+use super::*;
+
+#[test]
+fn what_an_earlier_corpus_holds_does_not_come_again() {
+    let scratch = Scratch::new();
+    let texts = texts(8, 300, 40);
+    for (recipe, k) in [("simhash-64", 3), ("onebit-256", 40)] {
+        let (old, new) = texts.split_at(180);
+        scratch.write("old.jsonl", jsonl(old));
+        scratch.write("new.jsonl", jsonl(new));
+        let options = format!("--id id --recipe {recipe} --against seen-{k} --add --removed jsonl");
+        run(&scratch, &format!("old.jsonl {options} -o old-{k}"));
+        run(&scratch, &format!("new.jsonl {options} -o new-{k}"));
+        let first = kept(&scratch, &format!("old-{k}/documents/old.jsonl"));
+        let second = kept(&scratch, &format!("new-{k}/documents/new.jsonl"));
+
+        let recipe: Recipe = recipe.parse().unwrap();
+        let signatures = signatures(&recipe, &texts);
+        let at = |id: &str| texts.iter().position(|text| text.id == id).unwrap();
+        let distance = |one: &str, other: &str| {
+            let pair = signatures[at(one)].as_ref().zip(signatures[at(other)].as_ref());
+            pair.and_then(|(one, other)| agree(Rule::Within { k }, one, other))
+        };
+        let rows = removed(&scratch, &format!("new-{k}"));
+        let known = rows.iter().filter(|row| row["kept_in"] == "store");
+        let mut count = 0;
+        for row in known.clone().filter(|row| row["why"] == "near") {
+            let (id, kept) = (row["id"].as_str().unwrap(), row["kept"].as_str().unwrap());
+            assert!(first.iter().any(|first| first == kept), "{row}");
+            assert_eq!(distance(id, kept), row["distance"].as_u64(), "{row}");
+            // It is the nearest.
+            let nearest = first.iter().filter_map(|first| distance(id, first)).min();
+            assert_eq!(nearest, row["distance"].as_u64(), "{row}");
+            count += 1;
+        }
+        assert!(count > 4, "{count}");
+        for id in &second {
+            assert!(first.iter().all(|first| distance(id, first).is_none()), "{id}");
+        }
+        // A third run finds all that both have kept.
+        run(&scratch, &format!("new.jsonl {options} -o again-{k}"));
+        assert_eq!(kept(&scratch, &format!("again-{k}/documents/new.jsonl")), Vec::<String>::new());
+        let counts = counts(&scratch, &format!("again-{k}"));
+        assert_eq!(counts["kept"].as_u64(), Some(0));
+        let ids = scratch.run(&format!("dump seen-{k} --ids")).succeeds().stdout;
+        let stored = ids.lines().flat_map(|line| line.rsplit('\t').next().unwrap().split(','));
+        let mut stored: Vec<&str> = stored.collect();
+        let mut expected: Vec<&str> = first.iter().chain(&second).map(String::as_str).collect();
+        stored.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(stored, expected, "{k}");
+    }
+}
+
+#[test]
+fn stores_that_do_not_fit_are_refused() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", "{\"text\":\"a\",\"id\":\"x\"}\n");
+    scratch.pack("old", &[1, 2, 3], "");
+    let refused = |line: &str, parts: &[&str]| {
+        scratch.run(&format!("corpus dedup in.jsonl {line} --quiet")).fails_naming(parts);
+    };
+    refused(
+        "--recipe simhash-128 --against old -o out",
+        &["old: has fingerprints of 64 bits", "128"],
+    );
+    refused(
+        "--recipe bands-20x6 --against old -o out",
+        &["--against old", "bands", "another recipe"],
+    );
+    scratch.write("n.jsonl", "{\"text\":\"one two three four five six seven\",\"id\":1}\n");
+    run(&scratch, "n.jsonl --id id --recipe simhash-64 --against made --add -o made-out");
+    refused(
+        "--recipe python-simhash --against made -o out",
+        &[
+            "made: its fingerprints were made by the recipe `text/1 simhash",
+            "text/1 python-simhash",
+        ],
+    );
+    refused("--recipe simhash-64 --against none -o out", &["none"]);
+    refused(
+        "--recipe simhash-64 --against new --add --id id -o out",
+        &["in.jsonl: line 1, column \"id\": \"x\" is no whole number"],
+    );
+}
