@@ -166,25 +166,16 @@ impl Labels {
 
     /// The texts of the pairs, and which are duplicates.
     pub fn work(&self, args: &Args, truth: &mut Fingerprinter) -> Result<Work, Failure> {
-        let named = || self.pairs.iter().flat_map(|pair| &pair.ends);
-        let (ids, texts) = match self.are_texts {
-            true => {
-                let mut seen = HashSet::new();
-                let texts: Vec<String> =
-                    named().filter(|text| seen.insert(*text)).cloned().collect();
-                (texts.clone(), texts)
-            }
-            false if args.input.is_empty() => {
-                return Err(
-                    self.refused("has ids; name the files with the documents (INPUT, --id)")
-                );
-            }
-            false => {
-                let wanted: HashSet<String> = named().chain(&self.alone).cloned().collect();
-                let texts = Texts::of_ids(args, &wanted)?;
-                (texts.ids, texts.texts)
-            }
-        };
+        // Two equal texts are a pair as well, so each end stands for itself.
+        if self.are_texts {
+            return Ok(self.of_texts(truth));
+        }
+        if args.input.is_empty() {
+            return Err(self.refused("has ids; name the files with the documents (INPUT, --id)"));
+        }
+        let named = self.pairs.iter().flat_map(|pair| &pair.ends);
+        let wanted: HashSet<String> = named.chain(&self.alone).cloned().collect();
+        let Texts { ids, texts, .. } = Texts::of_ids(args, &wanted)?;
         let place: HashMap<&str, usize> =
             ids.iter().enumerate().map(|(place, id)| (id.as_str(), place)).collect();
         let mut labelled: BTreeMap<(usize, usize), bool> = BTreeMap::new();
@@ -205,6 +196,15 @@ impl Labels {
         }
         let (pairs, labels): (Vec<_>, Vec<_>) = labelled.into_iter().unzip();
         Ok(Work { set: Labelled::of_pairs(texts, &pairs, truth), labels: Some(labels) })
+    }
+
+    /// The texts of pairs that have texts. Those without a label are duplicates.
+    fn of_texts(&self, truth: &mut Fingerprinter) -> Work {
+        let texts: Vec<String> = self.pairs.iter().flat_map(|pair| pair.ends.clone()).collect();
+        let places: Vec<(usize, usize)> =
+            (0..self.pairs.len()).map(|pair| (2 * pair, 2 * pair + 1)).collect();
+        let labels = self.pairs.iter().map(|pair| pair.label.unwrap_or(true)).collect();
+        Work { set: Labelled::of_pairs(texts, &places, truth), labels: Some(labels) }
     }
 
     fn refused(&self, what: &str) -> Failure {

@@ -63,9 +63,6 @@ pub struct Args {
     #[arg(required_unless_present = "pairs")]
     input: Vec<PathBuf>,
 
-    #[command(flatten)]
-    documents: DocumentArgs,
-
     /// A recipe; may be given several times [default: all presets]
     #[arg(long, value_name = "RECIPE")]
     recipe: Vec<String>,
@@ -109,6 +106,9 @@ pub struct Args {
     /// Nothing on standard error
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    documents: DocumentArgs,
 }
 
 /// Reads a share.

@@ -70,9 +70,6 @@ pub struct Args {
     #[command(flatten)]
     recipe: RecipeArgs,
 
-    #[command(flatten)]
-    documents: DocumentArgs,
-
     /// The file to write, which appears when it is whole
     #[arg(short, long, value_name = "FILE")]
     #[arg(required_unless_present_any = ["list", "make_table"], conflicts_with = "make_table")]
@@ -115,6 +112,9 @@ pub struct Args {
     /// No progress but that of --progress, and no summary but that of --json
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    documents: DocumentArgs,
 }
 
 /// What becomes of documents with too few features.

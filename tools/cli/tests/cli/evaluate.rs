@@ -94,6 +94,10 @@ fn labelled_pairs_are_taken_from_a_file_of_ids_or_of_texts() {
     perfect(rows(&scratch, &format!("{evaluate} --pairs core.jsonl")));
     scratch.write("inline.tsv", "text_a\ttext_b\tlabel\na b c d e f g h\ta b c d e f g h\tyes\na b c d e f g h\ti j k l m n o p\tno\n");
     perfect(rows(&scratch, "evaluate --pairs inline.tsv --recipe simhash-64"));
+    // Two equal texts are a pair: labelled as none, it is one that is found and should not be.
+    scratch.write("equal.tsv", "text_a\ttext_b\tlabel\na b c d e f g h\ta b c d e f g h\tno\n");
+    let equal = rows(&scratch, "evaluate --pairs equal.tsv --recipe simhash-64");
+    assert_eq!(equal[0]["precision"], 0.0);
     scratch.run("evaluate --pairs pairs.csv").fails_naming(&["pairs.csv", "--id"]);
     scratch.write("strange.csv", "id_a,id_b\nx,y\n");
     scratch.run(&format!("{evaluate} --pairs strange.csv")).fails_naming(&["strange.csv", "--id"]);
