@@ -2,7 +2,7 @@
 """Throughput beside Python packages, on the same texts in the same run: one table.
 
     python3 -m venv venv && venv/bin/pip install simhash==2.1.2 datasketch rensa gaoya
-    venv/bin/python tools/text/benches/peers.py [--english FILE] [--chinese FILE]
+    venv/bin/python tools/text/benches/peers.py [--english FILE] [--chinese FILE] [--program FILE]
 
 Each FILE has a text per line. Without one, texts of some 2 KB are made: of the words of this crate's documentation, and of a Chinese paragraph, in
 the order of a generator with a fixed seed. Packages that are not installed are left out. MB is a million bytes of UTF-8; the figure is the best of
@@ -135,12 +135,13 @@ def rate(index, texts, chinese, ready, pool):
     return size / one, size / two
 
 
-def own(texts):
+def own(texts, program):
     """What the example `throughput` says: (recipe, MB/s, MB/s on two threads)."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as file:
         file.write("\n".join(text.replace("\n", " ") for text in texts))
         file.flush()
-        command = "cargo run -q --release --locked -p fpstore-text --example throughput".split()
+        cargo = "cargo run -q --release --locked -p fpstore-text --example throughput".split()
+        command = [program] if program else cargo
         settings = dict(os.environ, FPSTORE_TEXTS=file.name, FPSTORE_THREADS="2", FPSTORE_JSON="1")
         run = subprocess.run(command, env=settings, cwd=HERE, capture_output=True, text=True, check=False)
     if run.returncode:
@@ -153,19 +154,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--english", metavar="FILE")
     parser.add_argument("--chinese", metavar="FILE")
+    parser.add_argument("--program", metavar="FILE", help="the example `throughput`, built; else cargo builds and runs it")
     arguments = parser.parse_args()
-    print(f"| {'texts':8} | {'what':38} | {'MB/s, one core':>14} | {'two':>8} | {'times':>5} |")
+    print(f"| {'texts':8} | {'what':46} | {'MB/s, one core':>14} | {'two':>8} | {'times':>5} |")
     print("| --- | --- | --- | --- | --- |")
     with multiprocessing.Pool(2) as pool:
         for language, path in (("English", arguments.english), ("Chinese", arguments.chinese)):
             texts = texts_of(path, language)
-            rows = own(texts)
+            rows = own(texts, arguments.program)
             for index, (name, takes_features, _) in enumerate(PEERS):
                 for ready in (False, True) if takes_features else (False,):
                     what = f"{name}, without features" if ready else name
                     rows.append((what, *rate(index, texts, language == "Chinese", ready, pool)))
             for name, one, two in rows:
-                print(f"| {language:8} | {name:38} | {one:14.1f} | {two:8.1f} | {two / one:5.2f} |", flush=True)
+                print(f"| {language:8} | {name:46} | {one:14.1f} | {two:8.1f} | {two / one:5.2f} |", flush=True)
 
 
 if __name__ == "__main__":
