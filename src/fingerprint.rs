@@ -18,6 +18,12 @@ mod sealed {
         /// The fingerprint and the id.
         fn of_pair(pair: &Self::WithId) -> (Self, u64);
 
+        /// Word number `number`, the most significant first; there is one such. Of 32 bits they are its lowest.
+        fn word(self, number: usize) -> u64;
+
+        /// The fingerprint of the words that `word` gives, asked for in order.
+        fn of_words(word: impl FnMut(usize) -> u64) -> Self;
+
         /// As words that threads share.
         type Shared: AsRef<[AtomicU64]> + Default + Send + Sync + 'static;
     }
@@ -199,6 +205,11 @@ pub(crate) fn of_key<F: Fingerprint>(key: u64) -> F {
     F::from_be_bytes(bytes)
 }
 
+/// Words of a fingerprint.
+pub(crate) const fn word_count<F: Fingerprint>() -> usize {
+    F::BITS.div_ceil(u64::BITS) as usize
+}
+
 /// Bytes of a fingerprint.
 pub(crate) const fn bytes_of<F: Fingerprint>() -> usize {
     F::BITS as usize / 8
@@ -227,6 +238,19 @@ macro_rules! integer {
                 let [first @ .., id] = pair;
                 let fingerprint = first.iter().fold(0u128, |all, &word| all << 64 | u128::from(word));
                 (fingerprint as $type, *id)
+            }
+
+            #[inline(always)]
+            fn word(self, number: usize) -> u64 {
+                let behind = <$type>::BITS.saturating_sub(u64::BITS * (number as u32 + 1));
+                // Of a single word there is nothing to choose.
+                if <$type>::BITS <= u64::BITS { self as u64 } else { (self >> behind) as u64 }
+            }
+
+            #[inline(always)]
+            fn of_words(word: impl FnMut(usize) -> u64) -> Self {
+                let words = (0..(<$type>::BITS as usize).div_ceil(64)).map(word);
+                words.fold(0u128, |all, word| all << 64 | u128::from(word)) as $type
             }
 
             type Shared = [AtomicU64; (size_of::<$type>()).div_ceil(8)];
@@ -275,6 +299,16 @@ impl sealed::Sealed for [u64; 4] {
     #[inline(always)]
     fn of_pair(&[a, b, c, d, id]: &[u64; 5]) -> (Self, u64) {
         ([a, b, c, d], id)
+    }
+
+    #[inline(always)]
+    fn word(self, number: usize) -> u64 {
+        self[number % 4]
+    }
+
+    #[inline(always)]
+    fn of_words(word: impl FnMut(usize) -> u64) -> Self {
+        std::array::from_fn(word)
     }
 
     type Shared = [AtomicU64; 4];
@@ -331,6 +365,8 @@ mod tests {
             let (one, other) = (random(seed), random(seed + 1000));
             assert_eq!(F::from_be_slice(one.to_be_bytes().as_ref()), Some(one));
             assert_eq!(F::of_pair(&one.with_id(7)), (one, 7));
+            assert_eq!(F::of_words(|number| one.word(number)), one);
+            assert!(words(one).enumerate().all(|(number, word)| one.word(number) == word));
             assert_eq!(one.cmp(&other), one.with_id(9).cmp(&other.with_id(3)));
             let atomic = F::Shared::default();
             share(one, &atomic);

@@ -67,6 +67,7 @@ group! {
         pair_avx2_ns = 0.3, "A pair that is compared with AVX2.";
         pair_avx512_ns = 0.07, "A pair that is compared with AVX-512.";
         pass_ns = 3.0, "A fingerprint in a pass of a partition.";
+        pass_word_ns = 1.0, "What a pass takes on top for each further word of a wider fingerprint. Not measured.";
         pass_bits = 9.0, "Bits that one pass can tell apart. Not measured.";
         part_ns = 400.0, "A part by which a group is split, whatever it holds. Not measured.";
         visit_near_ns = 10.0,

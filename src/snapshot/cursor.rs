@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::contents::Snapshot;
 use super::union;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, bytes_of};
 use crate::ids::{IdCursor, Ids};
 use crate::memory;
 use crate::segment::{Rows, Segment};
@@ -21,10 +21,10 @@ use crate::segment::{Rows, Segment};
 /// block holds more.
 const ALONE_BLOCKS: u64 = 4;
 const ALONE_KEYS: u64 = 1 << 16;
-/// Fingerprints that one of several tasks decodes, and those that it decodes at most, unless a single
-/// block holds more.
-const TASK_KEYS: u64 = 1 << 14;
-const MOST_TASK_KEYS: u64 = 1 << 15;
+/// Bytes of the fingerprints that one of several tasks decodes, and of those that it decodes at most, unless a
+/// single block holds more.
+const TASK_BYTES: u64 = 1 << 17;
+const MOST_TASK_BYTES: u64 = 1 << 18;
 /// Fewest blocks that one of several tasks decodes, if they are not too many fingerprints: they are
 /// decoded side by side.
 const TASK_BLOCKS: u64 = 8;
@@ -351,15 +351,17 @@ impl<F: Fingerprint> SegmentCursor<F> {
         let rows = self.segment.rows();
         let blocks = rows.block_count();
         let of_block = (self.segment.count() / blocks.max(1)).max(1);
-        let of_task = (TASK_KEYS / of_block).max(TASK_BLOCKS);
+        let [task_keys, most_keys] =
+            [TASK_BYTES, MOST_TASK_BYTES].map(|bytes| bytes / bytes_of::<F>().max(8) as u64);
+        let of_task = (task_keys / of_block).max(TASK_BLOCKS);
         let most_tasks = TASKS * rayon::current_num_threads() as u64;
         let (mut tasks, mut keys) = (Vec::new(), 0);
         while tasks.len() < most_tasks as usize && self.next_block < blocks {
             let start = self.next_block;
             let wanted = start..blocks.min(start.saturating_add(of_task));
-            let (end, of_task) = rows.blocks_within(wanted, MOST_TASK_KEYS);
+            let (end, of_task) = rows.blocks_within(wanted, most_keys);
             keys += of_task;
-            if !tasks.is_empty() && keys > MOST_TASK_KEYS * most_tasks {
+            if !tasks.is_empty() && keys > most_keys * most_tasks {
                 break;
             }
             tasks.push(start..end);

@@ -75,12 +75,12 @@ pub(crate) fn sort_tops(keys: &[u64], ordered: u32, sorted: &mut [u64]) {
 }
 
 /// Distributes the keys that `key` makes of `records` over `parts`, stably. Gives their lengths.
-pub(crate) fn partition_keys(
-    records: &[u64],
+pub(crate) fn partition_keys<R: Record>(
+    records: &[R],
     parts: usize,
-    key: impl Fn(u64) -> u64 + Sync,
-    part: impl Fn(&u64) -> usize + Sync,
-    out: &mut [u64],
+    key: impl Fn(R) -> R + Sync,
+    part: impl Fn(&R) -> usize + Sync,
+    out: &mut [R],
 ) -> Vec<usize> {
     partition(Sources(&[records]), parts, key, part, out)
 }

@@ -31,4 +31,5 @@ mod sharing;
 mod spec;
 mod store;
 mod vectors;
+mod wide_join;
 mod widths;

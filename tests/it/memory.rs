@@ -38,8 +38,8 @@ const THREADS: [usize; 3] = [1, 2, 16];
 fn main() {
     // Side by side they would be charged for each other.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    let trials =
-        [sound::trials(), hostile::trials(), packs::trials()].into_iter().flatten().collect();
+    let trials = [sound::trials(), sound::wide_trials(), hostile::trials(), packs::trials()];
+    let trials = trials.into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
 

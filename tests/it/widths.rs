@@ -9,10 +9,10 @@ use fpstore::{
 use proptest::prelude::*;
 
 /// The outputs of SplitMix64.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -20,18 +20,18 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, bound: u64) -> u64 {
+    pub fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    fn fingerprint<F: Fingerprint>(&mut self) -> F {
+    pub fn fingerprint<F: Fingerprint>(&mut self) -> F {
         let mut bytes = F::Bytes::default();
         bytes.as_mut().iter_mut().for_each(|byte| *byte = self.next() as u8);
         F::from_be_bytes(bytes)
     }
 
     /// A fingerprint that differs in up to `flips` bits.
-    fn near<F: Fingerprint>(&mut self, fingerprint: F, flips: u64) -> F {
+    pub fn near<F: Fingerprint>(&mut self, fingerprint: F, flips: u64) -> F {
         let mut bytes = fingerprint.to_be_bytes();
         for _ in 0..flips {
             let bit = self.below(F::BITS.into()) as usize;
@@ -41,7 +41,7 @@ impl Random {
     }
 
     /// Clusters of any size, and some with bits that hardly differ.
-    fn set<F: Fingerprint>(&mut self, count: usize) -> Vec<F> {
+    pub fn set<F: Fingerprint>(&mut self, count: usize) -> Vec<F> {
         let mut set: Vec<F> = Vec::new();
         let common: F = self.fingerprint();
         while set.len() < count {

@@ -3,8 +3,8 @@
 //!
 //! A group has one side, whose fingerprints are compared with each other, or two. It stands in
 //! memory twice: a split writes its fingerprints, part by part in new order, from one place to the
-//! other, and groups of groups use the place that is free. So a join takes 16 bytes per
-//! fingerprint, however the set is distributed.
+//! other, and groups of groups use the place that is free. So a join takes twice the bytes of its
+//! fingerprints, however the set is distributed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,8 +12,10 @@ use rayon::prelude::*;
 
 use super::compare;
 use super::digit::Digit;
+use super::mask::Mask;
 use super::output::{Found, Output};
 use super::plan::{JoinStep, Prices, Scope, Size, SplitPart, flips, plan};
+use crate::fingerprint::Fingerprint;
 use crate::simd::Level;
 use crate::sort;
 
@@ -32,38 +34,38 @@ const ROWS: usize = 1 << 10;
 const VISITED: usize = 1 << 8;
 
 /// The fingerprints of the sides of a group, and as much room.
-pub(super) struct JoinGroup<'a, const SIDES: usize> {
-    pub(super) data: [&'a mut [u64]; SIDES],
-    pub(super) room: [&'a mut [u64]; SIDES],
+pub(super) struct JoinGroup<'a, F, const SIDES: usize> {
+    pub(super) data: [&'a mut [F]; SIDES],
+    pub(super) room: [&'a mut [F]; SIDES],
 }
 
-impl<const SIDES: usize> JoinGroup<'_, SIDES> {
+impl<F, const SIDES: usize> JoinGroup<'_, F, SIDES> {
     fn lengths(&self) -> [usize; SIDES] {
         self.data.each_ref().map(|side| side.len())
     }
 }
 
 /// Joins within one radius.
-pub(super) struct Engine<'a> {
+pub(super) struct Engine<'a, F: Fingerprint> {
     pub(super) k: u32,
     pub(super) level: Level,
     pub(super) prices: Prices,
     /// Whether both fingerprints of a pair are of one set: then the smaller one comes first.
     pub(super) one_set: bool,
-    pub(super) output: &'a Output,
+    pub(super) output: &'a Output<F>,
     /// Is told of thousandths of fingerprints that are done.
     pub(super) progress: &'a (dyn Fn(u64) + Sync),
 }
 
-impl Engine<'_> {
+impl<F: Fingerprint> Engine<'_, F> {
     /// Hands on all pairs of a group within k: of its side, or of its two sides. Runs in the
     /// current pool of threads. The fingerprints of each side are left in `data`, in another order.
-    pub(super) fn join<const SIDES: usize>(&self, mut group: JoinGroup<'_, SIDES>) {
+    pub(super) fn join<const SIDES: usize>(&self, mut group: JoinGroup<'_, F, SIDES>) {
         let scope = Scope { weight: 1.0, ..Scope::default() };
-        self.visit(&scope, 0, &mut group, &mut Found::new(self.output));
+        self.visit(&scope, Mask::default(), &mut group, &mut Found::new(self.output));
     }
 
-    fn done(&self, scope: &Scope, keys: usize) {
+    fn done(&self, scope: &Scope<F>, keys: usize) {
         if scope.weight > 0.0 {
             (self.progress)((keys as f64 * scope.weight * 1000.0) as u64);
         }
@@ -73,10 +75,10 @@ impl Engine<'_> {
     /// Tells whether it has written to its room; its fingerprints are left in `data`.
     fn visit<const SIDES: usize>(
         &self,
-        scope: &Scope,
-        pending: u64,
-        group: &mut JoinGroup<'_, SIDES>,
-        found: &mut Found<'_>,
+        scope: &Scope<F>,
+        pending: Mask<F>,
+        group: &mut JoinGroup<'_, F, SIDES>,
+        found: &mut Found<'_, F>,
     ) -> bool {
         let size = Size::new(group.lengths());
         if self.output.stopped() {
@@ -86,7 +88,7 @@ impl Engine<'_> {
             self.compare(scope, group, found);
             return false;
         }
-        if pending != 0 {
+        if !pending.is_empty() {
             let JoinGroup { data, room } = group;
             if self.split(scope, pending, data, room, found) {
                 copy(room, data);
@@ -113,10 +115,10 @@ impl Engine<'_> {
 
     fn split_by_parts<const SIDES: usize>(
         &self,
-        scope: &Scope,
-        parts: &[SplitPart],
-        group: &mut JoinGroup<'_, SIDES>,
-        found: &mut Found<'_>,
+        scope: &Scope<F>,
+        parts: &[SplitPart<F>],
+        group: &mut JoinGroup<'_, F, SIDES>,
+        found: &mut Found<'_, F>,
     ) {
         let JoinGroup { data, room } = group;
         let mut in_room = false;
@@ -140,11 +142,11 @@ impl Engine<'_> {
     /// whether that has written to `from`; then its fingerprints are left in `to` only.
     fn split<const SIDES: usize>(
         &self,
-        scope: &Scope,
-        part: u64,
-        from: &mut [&mut [u64]; SIDES],
-        to: &mut [&mut [u64]; SIDES],
-        found: &mut Found<'_>,
+        scope: &Scope<F>,
+        part: Mask<F>,
+        from: &mut [&mut [F]; SIDES],
+        to: &mut [&mut [F]; SIDES],
+        found: &mut Found<'_, F>,
     ) -> bool {
         let longest = from.iter().map(|side| side.len()).max().unwrap_or(0);
         if longest >= PARALLEL_KEYS {
@@ -178,10 +180,10 @@ impl Engine<'_> {
     /// As [`Self::split`], with all threads.
     fn split_by_all<const SIDES: usize>(
         &self,
-        scope: &Scope,
-        part: u64,
-        from: &mut [&mut [u64]; SIDES],
-        to: &mut [&mut [u64]; SIDES],
+        scope: &Scope<F>,
+        part: Mask<F>,
+        from: &mut [&mut [F]; SIDES],
+        to: &mut [&mut [F]; SIDES],
     ) -> bool {
         let longest = from.iter().map(|side| side.len()).max().unwrap_or(0);
         let bits = longest.ilog2().saturating_sub(CACHED_KEYS).clamp(1, PARALLEL_BITS);
@@ -197,7 +199,7 @@ impl Engine<'_> {
         let groups: Vec<_> = groups.collect();
         let inner = Scope { weight: 0.0, ..scope.clone() };
         let written = AtomicBool::new(false);
-        let join = |found: &mut Found<'_>, mut group: JoinGroup<'_, SIDES>| {
+        let join = |found: &mut Found<'_, F>, mut group: JoinGroup<'_, F, SIDES>| {
             let lengths = group.lengths();
             if has_pairs(lengths) && self.visit(&inner, pending, &mut group, found) {
                 written.store(true, Ordering::Relaxed);
@@ -213,21 +215,21 @@ impl Engine<'_> {
     /// Leaves those of the group in `from`.
     fn join_neighbours<const SIDES: usize>(
         &self,
-        scope: &Scope,
-        part: SplitPart,
-        from: &mut [&mut [u64]; SIDES],
-        to: &mut [&mut [u64]; SIDES],
+        scope: &Scope<F>,
+        part: SplitPart<F>,
+        from: &mut [&mut [F]; SIDES],
+        to: &mut [&mut [F]; SIDES],
     ) {
         let keys = from.iter().map(|side| side.len()).sum();
-        let digit = Digit::of(part.mask, part.mask.count_ones());
+        let digit = Digit::of(part.mask, part.mask.count());
         let starts: [Vec<usize>; SIDES] =
             std::array::from_fn(|side| sort_by_digit(from[side], to[side], &digit));
-        let sides: [&[u64]; SIDES] = from.each_ref().map(|side| &**side);
+        let sides: [&[F]; SIDES] = from.each_ref().map(|side| &**side);
         let of_value = |side: usize, value: usize| {
             sides[side].get(starts[side][value]..starts[side][value + 1]).unwrap_or_default()
         };
         let flips = flips(digit.bits(), part.most);
-        let visit = |found: &mut Found<'_>, values: std::ops::Range<usize>| {
+        let visit = |found: &mut Found<'_, F>, values: std::ops::Range<usize>| {
             for value in values {
                 let left = of_value(0, value);
                 if left.is_empty() || self.output.stopped() {
@@ -257,16 +259,16 @@ impl Engine<'_> {
     /// Compares all of a group.
     fn compare<const SIDES: usize>(
         &self,
-        scope: &Scope,
-        group: &JoinGroup<'_, SIDES>,
-        found: &mut Found<'_>,
+        scope: &Scope<F>,
+        group: &JoinGroup<'_, F, SIDES>,
+        found: &mut Found<'_, F>,
     ) {
         let sides = group.data.each_ref().map(|side| &**side);
         if Size::new(group.lengths()).pairs < PARALLEL_PAIRS {
             return self.compare_sides(scope, sides, found);
         }
         let left = sides[0];
-        let rows = |found: &mut Found<'_>, start: usize| {
+        let rows = |found: &mut Found<'_, F>, start: usize| {
             let (end, mut rest) = (left.len().min(start + ROWS), sides[SIDES - 1]);
             let rows = &left[start..end];
             if SIDES == 1 {
@@ -285,12 +287,12 @@ impl Engine<'_> {
     #[inline]
     fn compare_sides<const SIDES: usize>(
         &self,
-        scope: &Scope,
-        sides: [&[u64]; SIDES],
-        found: &mut Found<'_>,
+        scope: &Scope<F>,
+        sides: [&[F]; SIDES],
+        found: &mut Found<'_, F>,
     ) {
-        let push = |one: u64, other: u64| {
-            if !scope.admits(one ^ other) {
+        let push = |one: F, other: F| {
+            if !scope.admits(Mask::difference(one, other)) {
                 return;
             }
             if self.one_set {
@@ -314,16 +316,16 @@ fn has_pairs<const SIDES: usize>(lengths: [usize; SIDES]) -> bool {
     }
 }
 
-fn reborrow<'a, const SIDES: usize>(sides: &'a mut [&mut [u64]; SIDES]) -> [&'a mut [u64]; SIDES] {
+fn reborrow<'a, F, const SIDES: usize>(sides: &'a mut [&mut [F]; SIDES]) -> [&'a mut [F]; SIDES] {
     sides.each_mut().map(|side| &mut **side)
 }
 
 /// Takes so many fingerprints from the front of each side.
 #[inline]
-fn take<'a, const SIDES: usize>(
-    sides: &mut [&'a mut [u64]; SIDES],
+fn take<'a, F, const SIDES: usize>(
+    sides: &mut [&'a mut [F]; SIDES],
     lengths: [usize; SIDES],
-) -> [&'a mut [u64]; SIDES] {
+) -> [&'a mut [F]; SIDES] {
     let mut lengths = lengths.into_iter();
     sides.each_mut().map(|side| {
         let length = lengths.next().unwrap_or(0);
@@ -333,34 +335,38 @@ fn take<'a, const SIDES: usize>(
     })
 }
 
-fn copy<const SIDES: usize>(from: &[&mut [u64]; SIDES], to: &mut [&mut [u64]; SIDES]) {
+fn copy<F: Copy, const SIDES: usize>(from: &[&mut [F]; SIDES], to: &mut [&mut [F]; SIDES]) {
     for (from, to) in from.iter().zip(to) {
         to.copy_from_slice(from);
     }
 }
 
 /// The bits that are not the same in all fingerprints of all sides.
-fn varying<const SIDES: usize>(sides: &[&mut [u64]; SIDES]) -> u64 {
-    let Some(&one) = sides.iter().find_map(|side| side.first()) else { return 0 };
+fn varying<F: Fingerprint, const SIDES: usize>(sides: &[&mut [F]; SIDES]) -> Mask<F> {
+    let first = sides.iter().find_map(|side| side.first());
+    let Some(&one) = first else { return Mask::default() };
     let all = sides.iter().flat_map(|side| side.iter());
-    all.fold(0, |varying, fingerprint| varying | fingerprint ^ one)
+    all.fold(Mask::default(), |varying, &other| varying | Mask::difference(one, other))
 }
 
 /// Writes `from` to `to` in the order of a digit, with one thread. Gives where each value ends.
-fn scatter(from: &[u64], to: &mut [u64], digit: &Digit, ends: &mut [u32; 1 << CACHED_BITS]) {
+fn scatter<F: Fingerprint>(
+    from: &[F],
+    to: &mut [F],
+    digit: &Digit<F>,
+    ends: &mut [u32; 1 << CACHED_BITS],
+) {
     match digit.only_run() {
-        Some((rotation, mask)) => {
-            scatter_by(from, to, |fp| (fp.rotate_right(rotation) & mask) as usize, ends);
-        }
+        Some(run) => scatter_by(from, to, |fp| run.get(fp), ends),
         None => scatter_by(from, to, |fp| digit.get(fp), ends),
     }
 }
 
 #[inline(always)]
-fn scatter_by(
-    from: &[u64],
-    to: &mut [u64],
-    digit: impl Fn(u64) -> usize,
+fn scatter_by<F: Copy>(
+    from: &[F],
+    to: &mut [F],
+    digit: impl Fn(F) -> usize,
     ends: &mut [u32; 1 << CACHED_BITS],
 ) {
     const VALUES: usize = 1 << CACHED_BITS;
@@ -380,22 +386,16 @@ fn scatter_by(
 }
 
 /// Writes `from` to `to` in the order of a digit, with all threads. Gives the number of each value.
-fn distribute(from: &[u64], to: &mut [u64], digit: &Digit) -> Vec<usize> {
+fn distribute<F: Fingerprint>(from: &[F], to: &mut [F], digit: &Digit<F>) -> Vec<usize> {
     let values = 1 << digit.bits();
     match digit.only_run() {
-        Some((rotation, mask)) => sort::partition_keys(
-            from,
-            values,
-            |fp| fp,
-            |fp| (fp.rotate_right(rotation) & mask) as usize,
-            to,
-        ),
+        Some(run) => sort::partition_keys(from, values, |fp| fp, |fp| run.get(*fp), to),
         None => sort::partition_keys(from, values, |fp| fp, |fp| digit.get(*fp), to),
     }
 }
 
 /// Sorts `data` by a digit, with the help of `room`. Gives where each value starts, and the end.
-fn sort_by_digit(data: &mut [u64], room: &mut [u64], digit: &Digit) -> Vec<usize> {
+fn sort_by_digit<F: Fingerprint>(data: &mut [F], room: &mut [F], digit: &Digit<F>) -> Vec<usize> {
     let values = 1usize << digit.bits();
     let high = digit.bits().min(PARALLEL_BITS);
     let low = digit.bits() - high;

@@ -19,8 +19,8 @@ use crate::snapshot::Snapshot;
 ///
 /// Time: uniform fingerprints at k = 3 take some 140 ns of a thread each at 2^24. The time grows
 /// with the number of pairs, and at large k with the square of the set, as comparing all with all
-/// does. Memory: 16 bytes per fingerprint of both sides (18 at most) and some MiB, however the set
-/// is distributed; or what [`Execution::memory`] allows. No pair is held back.
+/// does. Memory: twice the bytes of the fingerprints of both sides, 2 bytes more for each at most, and
+/// some MiB, however the set is distributed; or what [`Execution::memory`] allows. No pair is held back.
 ///
 /// # Examples
 ///
@@ -107,7 +107,7 @@ impl<F: Fingerprint> Join<F> {
     /// What this join takes at the least: less than [`LEAST_MEMORY`] where there are few fingerprints.
     pub(crate) fn least_memory(&self) -> u64 {
         let count = self.a.len() + self.b.as_ref().map_or(0, Snapshot::len);
-        needs::bytes_of(count, self.execution.thread_count() as u64).min(LEAST_MEMORY)
+        needs::needed_bytes::<F>(count, self.execution.thread_count() as u64).min(LEAST_MEMORY)
     }
 
     fn check_options(&self) -> Result<()> {

@@ -13,8 +13,8 @@ use crate::fingerprint::Fingerprint;
 
 /// Messages on their way to the caller.
 const QUEUED: usize = 16;
-/// Pairs that are handed on together.
-const BATCH: usize = 1 << 12;
+/// Bytes of the pairs that are handed on together.
+const BATCH_BYTES: usize = 96 << 10;
 
 /// What goes to the caller of a join.
 pub(crate) enum Message<F = u64> {
@@ -102,7 +102,7 @@ impl<'a, F: Fingerprint> Found<'a, F> {
 
     #[inline]
     pub(crate) fn push(&mut self, a: F, b: F) {
-        if self.pairs.len() == BATCH {
+        if self.pairs.len() == BATCH_BYTES / size_of::<Pair<F>>() {
             self.flush();
         }
         self.pairs.push(Pair { a, b, distance: a.distance(b) });

@@ -10,8 +10,10 @@
 //! What is known from the parts on the way lowers e: a pair that was not to be found under an
 //! earlier part differs there, and these bits cannot differ elsewhere.
 
-use super::digit::first_bits;
+use super::compare;
+use super::mask::Mask;
 use crate::costs::JoinCosts;
+use crate::fingerprint::{Fingerprint, bytes_of};
 use crate::simd::Level;
 
 /// Most bits of a part with a threshold.
@@ -28,10 +30,15 @@ pub(super) struct Prices {
 }
 
 impl Prices {
-    pub(super) fn new(costs: &JoinCosts, level: Level) -> Self {
+    /// Of fingerprints of this width within `k`.
+    pub(super) fn new<F: Fingerprint>(costs: &JoinCosts, level: Level, k: u32) -> Self {
         // Nothing is free: what is divided by these stays a number.
         let least = |ns: f64| ns.max(1e-6);
-        Self { pair_ns: least(costs.pair_ns(level)), pass_ns: least(costs.pass_ns), steps: *costs }
+        let pair_ns = costs.pair_ns(level) * compare::words_compared::<F>(k) as f64;
+        // Wider ones are moved by a pass, and read, word by word.
+        let words = (bytes_of::<F>() as f64 / 8.0).max(1.0);
+        let pass_ns = costs.pass_ns + costs.pass_word_ns * (words - 1.0);
+        Self { pair_ns: least(pair_ns), pass_ns: least(pass_ns), steps: *costs }
     }
 
     /// Number of keys of a group from which a split can be worth while.
@@ -48,25 +55,25 @@ impl Prices {
 
 /// What is known of the pairs that are to be found in a group.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct Scope<F> {
     /// Bits in which they agree.
-    pub(super) equal: u64,
+    pub(super) equal: Mask<F>,
     /// Masks, and how many of their bits differ at least.
-    pub(super) differ: Vec<(u64, u32)>,
+    pub(super) differ: Vec<(Mask<F>, u32)>,
     /// What a fingerprint of the group counts for progress.
     pub(super) weight: f64,
 }
 
-impl Scope {
+impl<F: Fingerprint> Scope<F> {
     /// Whether a pair with this difference is to be found here.
     #[inline]
-    pub(super) fn admits(&self, difference: u64) -> bool {
-        let differs = |&(mask, least): &(u64, u32)| (difference & mask).count_ones() >= least;
-        difference & self.equal == 0 && self.differ.iter().all(differs)
+    pub(super) fn admits(&self, difference: Mask<F>) -> bool {
+        let differs = |&(mask, least): &(Mask<F>, u32)| (difference & mask).count() >= least;
+        (difference & self.equal).is_empty() && self.differ.iter().all(differs)
     }
 
     /// What is known of pairs under part number `number` of `parts`.
-    pub(super) fn under(&self, parts: &[SplitPart], number: usize) -> Self {
+    pub(super) fn under(&self, parts: &[SplitPart<F>], number: usize) -> Self {
         let SplitPart { mask, most } = parts[number];
         let equal = if most == 0 { self.equal | mask } else { self.equal };
         let earlier = parts[..number].iter().map(|part| (part.mask, part.most + 1));
@@ -76,15 +83,15 @@ impl Scope {
 
     /// How many bits of `bits` can differ at most, if those outside of `varying` cannot; `None` if
     /// no pair is possible.
-    fn budget(&self, k: u32, varying: u64, bits: u64) -> Option<u32> {
+    fn budget(&self, k: u32, varying: Mask<F>, bits: Mask<F>) -> Option<u32> {
         let (mut elsewhere, mut taken) = (0, bits);
         for &(mask, least) in &self.differ {
             let mask = mask & varying;
-            if mask.count_ones() < least {
+            if mask.count() < least {
                 return None;
             }
-            if mask & taken == 0 {
-                taken |= mask;
+            if (mask & taken).is_empty() {
+                taken = taken | mask;
                 elsewhere += least;
             }
         }
@@ -94,20 +101,20 @@ impl Scope {
 
 /// A part: some bits, and how many of them may differ, τ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SplitPart {
-    pub(super) mask: u64,
+pub(super) struct SplitPart<F> {
+    pub(super) mask: Mask<F>,
     pub(super) most: u32,
 }
 
 /// How to join a group.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum JoinStep {
+pub(super) enum JoinStep<F> {
     /// There can be no pair.
     Nothing,
     /// Compare all.
     Compare,
     /// Split by each of these parts.
-    Split(Vec<SplitPart>),
+    Split(Vec<SplitPart<F>>),
 }
 
 /// The size of a group.
@@ -140,29 +147,54 @@ impl Size {
 
 /// The plan with the least predicted work for a group in which the bits `varying` are not the same
 /// everywhere.
-pub(super) fn plan(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> JoinStep {
+pub(super) fn plan<F: Fingerprint>(
+    scope: &Scope<F>,
+    k: u32,
+    varying: Mask<F>,
+    size: Size,
+    prices: &Prices,
+) -> JoinStep<F> {
     best(scope, k, varying, size, prices).1
 }
 
 /// The predicted work of [`plan`], in nanoseconds, for uniform fingerprints.
-pub(super) fn predict(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> f64 {
+pub(super) fn predict<F: Fingerprint>(
+    scope: &Scope<F>,
+    k: u32,
+    varying: Mask<F>,
+    size: Size,
+    prices: &Prices,
+) -> f64 {
     best(scope, k, varying, size, prices).0
 }
 
-fn best(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> (f64, JoinStep) {
+fn best<F: Fingerprint>(
+    scope: &Scope<F>,
+    k: u32,
+    varying: Mask<F>,
+    size: Size,
+    prices: &Prices,
+) -> (f64, JoinStep<F>) {
     let free = varying & !scope.equal;
-    if scope.budget(k, free, 0).is_none() {
+    if scope.budget(k, free, Mask::default()).is_none() {
         return (0.0, JoinStep::Nothing);
     }
-    let constrained = scope.differ.iter().fold(0, |all, &(mask, _)| all | mask);
+    // No part takes less.
+    let least_ns = prices.steps.part_ns + prices.pass_ns * size.keys;
+    let constrained = scope.differ.iter().fold(Mask::default(), |all, &(mask, _)| all | mask);
     let mut best = (size.pairs * prices.pair_ns, JoinStep::Compare);
     let single = scope.differ.iter().map(|&(mask, _)| mask & free);
+    if best.0 <= least_ns {
+        return best;
+    }
     for bits in [free & !constrained, free].into_iter().chain(single) {
         let Some(budget) = scope.budget(k, free, bits) else {
             return (0.0, JoinStep::Nothing);
         };
-        let width = bits.count_ones();
-        for parts in 1..=(budget + 1).min(width) {
+        for parts in 1..=(budget + 1).min(bits.count()) {
+            if f64::from(parts) * least_ns >= best.0 {
+                break;
+            }
             let parts = cut(bits, parts, budget, size);
             let work = parts.iter().map(|part| part_work(*part, size, prices)).sum::<f64>();
             if work < best.0 {
@@ -175,25 +207,25 @@ fn best(scope: &Scope, k: u32, varying: u64, size: Size, prices: &Prices) -> (f6
 
 /// Cuts `bits` into `parts` parts with thresholds that cover `budget`, those with more bits for
 /// more.
-fn cut(bits: u64, parts: u32, budget: u32, size: Size) -> Vec<SplitPart> {
-    let (width, sum) = (bits.count_ones(), budget + 1);
+fn cut<F: Fingerprint>(bits: Mask<F>, parts: u32, budget: u32, size: Size) -> Vec<SplitPart<F>> {
+    let (width, sum) = (bits.count(), budget + 1);
     let mut rest = bits;
     let part = |number: u32| {
         let share = |whole: u32| whole / parts + u32::from(number < whole % parts);
         let most = share(sum) - 1;
-        let mask = first_bits(rest, share(width));
-        rest &= !mask;
+        let mask = rest.first(share(width));
+        rest = rest & !mask;
         // Groups of some keys: smaller ones only take longer to visit.
         let enough = (size.keys.log2() as u32).saturating_sub(3).clamp(1, MAX_NEIGHBOUR_BITS);
-        SplitPart { mask: if most == 0 { mask } else { first_bits(mask, enough) }, most }
+        SplitPart { mask: if most == 0 { mask } else { mask.first(enough) }, most }
     };
     (0..parts).map(part).collect()
 }
 
 /// The predicted work of one part, in nanoseconds, for fingerprints that are uniform in it.
-fn part_work(part: SplitPart, size: Size, prices: &Prices) -> f64 {
+fn part_work<F: Fingerprint>(part: SplitPart<F>, size: Size, prices: &Prices) -> f64 {
     let Prices { pair_ns, pass_ns, steps } = prices;
-    let bits = part.mask.count_ones();
+    let bits = part.mask.count();
     let groups = f64::from(bits).exp2();
     let passes = (f64::from(bits).min(size.keys.log2()) / steps.pass_bits).ceil().max(1.0);
     let sort = steps.part_ns + pass_ns * size.keys * passes;
@@ -236,6 +268,11 @@ mod tests {
     const PRICES: Prices =
         Prices { pair_ns: 0.06, pass_ns: 3.0, steps: crate::costs::Costs::shipped().join };
 
+    /// These bits.
+    fn mask(bits: u64) -> Mask<u64> {
+        Mask::difference(bits, 0)
+    }
+
     fn size(keys: f64) -> Size {
         Size { keys, pairs: keys * keys / 2.0, one_side: true }
     }
@@ -255,12 +292,13 @@ mod tests {
     fn parts_are_disjoint_and_their_thresholds_cover_the_budget() {
         for budget in 0..20 {
             for parts in 1..=budget + 1 {
-                let cut = cut(0xFFFF_F0FF_FF0F_FFFF, parts, budget, size(1e6));
-                let all = cut.iter().fold(0, |all, part| {
-                    assert_eq!(all & part.mask, 0);
+                let bits = mask(0xFFFF_F0FF_FF0F_FFFF);
+                let cut = cut(bits, parts, budget, size(1e6));
+                let all = cut.iter().fold(mask(0), |all, part| {
+                    assert!((all & part.mask).is_empty());
                     all | part.mask
                 });
-                assert_eq!(all & !0xFFFF_F0FF_FF0F_FFFF, 0);
+                assert!((all & !bits).is_empty());
                 assert_eq!(cut.iter().map(|part| part.most + 1).sum::<u32>(), budget + 1);
             }
         }
@@ -268,27 +306,29 @@ mod tests {
 
     #[test]
     fn the_paper_s_four_tables_are_chosen_at_three() {
-        let JoinStep::Split(parts) = plan(&Scope::default(), 3, u64::MAX, size(4e6), &PRICES)
+        let JoinStep::Split(parts) = plan(&Scope::default(), 3, Mask::all(), size(4e6), &PRICES)
         else {
             panic!("four million are not compared one by one");
         };
         assert_eq!(parts.iter().map(|part| part.most).collect::<Vec<_>>(), [0; 4]);
-        assert!(parts.iter().all(|part| part.mask.count_ones() == 16));
+        assert!(parts.iter().all(|part| part.mask.count() == 16));
         // Under the last part the others differ in one bit each, and no more can differ.
         let scope = Scope::default().under(&parts, 3);
-        assert_eq!(scope.budget(3, u64::MAX, 0), Some(0));
-        assert_eq!(scope.budget(3, u64::MAX, parts[0].mask), Some(1));
-        assert!(scope.admits(1 << 63 | 1 << 40 | 1 << 20));
-        assert!(!scope.admits(1 << 63 | 1 << 40 | 1 << 3));
-        assert!(!scope.admits(1 << 40 | 1 << 20));
+        assert_eq!(scope.budget(3, Mask::all(), mask(0)), Some(0));
+        assert_eq!(scope.budget(3, Mask::all(), parts[0].mask), Some(1));
+        assert!(scope.admits(mask(1 << 63 | 1 << 40 | 1 << 20)));
+        assert!(!scope.admits(mask(1 << 63 | 1 << 40 | 1 << 3)));
+        assert!(!scope.admits(mask(1 << 40 | 1 << 20)));
     }
 
     #[test]
     fn few_fingerprints_are_compared_and_large_radii_too() {
-        assert_eq!(plan(&Scope::default(), 3, u64::MAX, size(60.0), &PRICES), JoinStep::Compare);
-        assert_eq!(plan(&Scope::default(), 60, u64::MAX, size(1e5), &PRICES), JoinStep::Compare);
+        let plan =
+            |scope: &Scope<u64>, k, varying, keys| plan(scope, k, varying, size(keys), &PRICES);
+        assert_eq!(plan(&Scope::default(), 3, Mask::all(), 60.0), JoinStep::Compare);
+        assert_eq!(plan(&Scope::default(), 60, Mask::all(), 1e5), JoinStep::Compare);
         // More flips than fit into what varies.
-        let scope = Scope { differ: vec![(0xFF, 2)], ..Scope::default() };
-        assert_eq!(plan(&scope, 3, 0xFF01, size(1e5), &PRICES), JoinStep::Nothing);
+        let scope = Scope { differ: vec![(mask(0xFF), 2)], ..Scope::default() };
+        assert_eq!(plan(&scope, 3, mask(0xFF01), 1e5), JoinStep::Nothing);
     }
 }

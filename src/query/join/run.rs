@@ -1,15 +1,13 @@
 //! Runs a join.
 
-use std::any::Any;
 use std::ops::ControlFlow;
 
 use super::options::Join;
 use super::output::{Message, Output};
 use super::pair::{JoinEvent, JoinSummary};
-use super::searched::SearchedJoin;
 use super::work::RunningJoin;
 use crate::error::Result;
-use crate::fingerprint::{Fingerprint, key_of};
+use crate::fingerprint::Fingerprint;
 use crate::query::flow::{self, Flow};
 
 impl<F: Fingerprint> Join<F> {
@@ -44,17 +42,9 @@ impl<F: Fingerprint> Join<F> {
         let mut summary = JoinSummary::default();
         let work = |output: &Output<F>| {
             let Some(range) = range else { return Ok(0) };
-            let keys = (join as &dyn Any).downcast_ref::<Join<u64>>();
-            let of_keys = (output as &dyn Any).downcast_ref::<Output<u64>>();
-            let ends = [*range.start(), *range.end()];
-            match (keys.zip(of_keys), ends.map(key_of)) {
-                (Some((join, output)), [start, last]) => {
-                    let work = RunningJoin::new(join, output);
-                    work.run(start, last)?;
-                    Ok(work.read())
-                }
-                (None, _) => SearchedJoin::new(join, output)?.run(ends),
-            }
+            let work = RunningJoin::new(join, output);
+            work.run(*range.start(), *range.end())?;
+            Ok(work.read())
         };
         let read = Output::run(&pool, self.execution.stop(), work, |message| {
             let flow = match message {

@@ -2,26 +2,27 @@
 
 use super::output::Output;
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::memory;
 use crate::snapshot::cursor::Cursor;
 
 /// Fingerprints in memory, and as much room.
 #[derive(Default)]
-pub(super) struct Side {
-    pub(super) data: Vec<u64>,
-    pub(super) room: Vec<u64>,
+pub(super) struct Side<F> {
+    pub(super) data: Vec<F>,
+    pub(super) room: Vec<F>,
 }
 
-impl Side {
+impl<F: Fingerprint> Side<F> {
     /// Reads up to `limit` fingerprints that are not above `last`; tells whether there are more.
     /// `expected` says for how many to make room at first. Ends early once `output` is to stop.
     pub(super) fn read(
         &mut self,
-        cursor: &mut Cursor,
-        last: u64,
+        cursor: &mut Cursor<F>,
+        last: F,
         limit: usize,
         expected: u64,
-        output: &Output,
+        output: &Output<F>,
     ) -> Result<bool> {
         self.data.clear();
         let expected = usize::try_from(expected).unwrap_or(limit).min(limit);
@@ -31,7 +32,7 @@ impl Side {
             self.room.clear();
             memory::reserve(&mut self.room, self.data.capacity())?;
         }
-        self.room.resize(self.data.len(), 0);
+        self.room.resize(self.data.len(), F::default());
         Ok(more)
     }
 

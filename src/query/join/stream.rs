@@ -1,6 +1,7 @@
 //! A batch of queries, joined with all that a store holds.
 
 use super::engine::{Engine, JoinGroup};
+use super::mask::Mask;
 use super::output::Output;
 use super::plan::{self, Prices};
 use super::side::Side;
@@ -23,7 +24,7 @@ pub(crate) fn stream(
     costs: &JoinCosts,
 ) -> Result<()> {
     let level = Level::best();
-    let prices = Prices::new(costs, level);
+    let prices = Prices::new::<u64>(costs, level, k);
     let engine = Engine { k, level, prices, one_set: false, output, progress: &|_| {} };
     let mut side = Side { room: vec![0; queries.len()], data: queries };
     let mut pieces = Side::default();
@@ -71,7 +72,7 @@ pub(crate) fn stream_ns(
     let of_piece = fingerprints.div_ceil(pieces);
     let [queries, of_piece] = [queries, of_piece].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
     let size = plan::Size::new([queries, of_piece]);
-    let prices = Prices::new(costs, Level::best());
-    let join = plan::predict(&plan::Scope::default(), k, u64::MAX, size, &prices);
+    let prices = Prices::new::<u64>(costs, Level::best(), k);
+    let join = plan::predict::<u64>(&plan::Scope::default(), k, Mask::all(), size, &prices);
     costs.read_ns * fingerprints as f64 + costs.stream_factor * pieces as f64 * join
 }

@@ -10,23 +10,29 @@ use proptest::prelude::*;
 use super::*;
 use crate::error::Error;
 use crate::execution::Execution;
+use crate::fingerprint::{Fingerprint, successor};
 use crate::query::search::tests::store_of_segments;
-use crate::store::Store;
+use crate::store::{OpenOptions, Packer, Store};
 
 /// Fingerprints near a few centres, and some anywhere.
-fn set(count: usize, seed: u64, centres: u64) -> Vec<u64> {
+fn set<F: Fingerprint>(count: usize, seed: u64, centres: u64) -> Vec<F> {
     let random = |i: u64| crate::set_sum::term(seed ^ i << 12) as u64;
+    let any = |i: u64| F::of_words(|number| random(i ^ (number as u64) << 44));
     let near = |i: u64| {
-        let centre = random((1 << 40) + random(i) % centres);
+        let mut centre = any((1 << 40) + random(i) % centres).to_be_bytes();
         // Up to six flips.
-        (0..random(i) >> 32 & 7).fold(centre, |fp, flip| fp ^ 1 << (random(i) >> (8 * flip) & 63))
+        for flip in 0..random(i) >> 32 & 7 {
+            let bit = (random(i) >> (8 * flip)) as usize % F::BITS as usize;
+            centre.as_mut()[bit / 8] ^= 1 << (bit % 8);
+        }
+        F::from_be_bytes(centre)
     };
-    (0..count as u64).map(|i| if i % 3 == 0 { random(i) } else { near(i) }).collect()
+    (0..count as u64).map(|i| if i % 3 == 0 { any(i) } else { near(i) }).collect()
 }
 
-fn brute_force(a: &BTreeSet<u64>, b: Option<&BTreeSet<u64>>, k: u32) -> Vec<Pair> {
-    let pair = |a: u64, b: u64| Pair { a, b, distance: (a ^ b).count_ones() };
-    let of_a = |&one: &u64| {
+fn brute_force<F: Fingerprint>(a: &BTreeSet<F>, b: Option<&BTreeSet<F>>, k: u32) -> Vec<Pair<F>> {
+    let pair = |a: F, b: F| Pair { a, b, distance: a.distance(b) };
+    let of_a = |&one: &F| {
         let others = b.unwrap_or(a).iter().filter(move |&&other| b.is_some() || one < other);
         others.map(move |&other| pair(one, other)).filter(|pair| pair.distance <= k)
     };
@@ -34,7 +40,7 @@ fn brute_force(a: &BTreeSet<u64>, b: Option<&BTreeSet<u64>>, k: u32) -> Vec<Pair
 }
 
 /// The pairs of a join, sorted; checks that ranges follow each other and hold their pairs.
-fn run(join: &Join) -> Vec<Pair> {
+fn run<F: Fingerprint>(join: &Join<F>) -> Vec<Pair<F>> {
     let range = join.range().unwrap();
     let (mut pairs, mut of_range) = (Vec::new(), Vec::new());
     let mut next = range.as_ref().map(|range| *range.start());
@@ -44,8 +50,8 @@ fn run(join: &Join) -> Vec<Pair> {
             JoinEvent::Pairs(some) => of_range.extend_from_slice(some),
             JoinEvent::Range(done) => {
                 assert_eq!(Some(*done.start()), next);
-                assert!(of_range.iter().all(|pair: &Pair| done.contains(&pair.a)));
-                next = done.end().checked_add(1);
+                assert!(of_range.iter().all(|pair: &Pair<F>| done.contains(&pair.a)));
+                next = successor(*done.end());
                 pairs.append(&mut of_range);
                 events += 1;
             }
@@ -54,7 +60,7 @@ fn run(join: &Join) -> Vec<Pair> {
     });
     let summary = summary.unwrap();
     assert!(of_range.is_empty() && !summary.stopped);
-    assert_eq!(next, range.and_then(|range| range.end().checked_add(1)));
+    assert_eq!(next, range.and_then(|range| successor(*range.end())));
     assert_eq!((summary.pairs, summary.ranges), (pairs.len() as u64, events));
     pairs.sort_unstable();
     pairs
@@ -70,7 +76,7 @@ proptest! {
         shards in 1u64..8, threads in 1usize..4, start in any::<u64>(),
     ) {
         let temporary = tempfile::tempdir().unwrap();
-        let first = set(counts.0, seed, centres);
+        let first: Vec<u64> = set(counts.0, seed, centres);
         // Some stand in both segments.
         let mut second = set(counts.1, seed + 1, centres);
         second.extend(first.iter().step_by(5));
@@ -100,6 +106,52 @@ proptest! {
             let behind = expected.iter().filter(|pair| pair.a >= start);
             prop_assert!(resumed.iter().eq(behind));
         }
+    }
+}
+
+/// Joins of fingerprints of one width, in ranges and shards, of stores with different part tables.
+fn check_width<F: Fingerprint>(
+    (seed, centres): (u64, u64),
+    counts: [usize; 2],
+    k: u32,
+    capacity: usize,
+) {
+    let temporary = tempfile::tempdir().unwrap();
+    let sets = [0, 1].map(|side| set::<F>(counts[side], seed, centres).into_iter());
+    let [a, b] = sets.map(Iterator::collect::<BTreeSet<F>>);
+    let pack = |name: &str, set: &BTreeSet<F>, parts| {
+        let path = temporary.path().join(name);
+        let packer = Packer::new().width::<F>().parts(parts);
+        packer.pack(&path, set.iter().copied()).unwrap();
+        OpenOptions::new().width::<F>().open(&path).unwrap()
+    };
+    let (store, other) = (pack("a", &a, 0), pack("b", &b, 3));
+    let k = k * F::BITS / 256;
+    let joins = [(store.self_join(k), None), (store.join(&other, k), Some(&b))];
+    for (join, side) in joins {
+        let join = Join { capacity: Some(capacity), ..join };
+        let expected = brute_force(&a, side, k);
+        assert_eq!(run(&join), expected, "{} bits", F::BITS);
+        let mut of_shards: Vec<_> =
+            (0..3).flat_map(|shard| run(&join.clone().shard(shard, 3))).collect();
+        of_shards.sort_unstable();
+        assert_eq!(of_shards, expected, "{} bits", F::BITS);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn ranges_of_every_width_give_each_pair_once(
+        seed in any::<u64>(), centres in 1u64..30, counts in (0usize..500, 0usize..500),
+        k in prop_oneof![4 => 0u32..40, 1 => 40u32..=256], capacity in 2usize..1500,
+    ) {
+        let counts = [counts.0, counts.1];
+        check_width::<u32>((seed, centres), counts, k, capacity);
+        check_width::<u64>((seed, centres), counts, k, capacity);
+        check_width::<u128>((seed, centres), counts, k, capacity);
+        check_width::<[u64; 4]>((seed, centres), counts, k, capacity);
     }
 }
 

@@ -4,13 +4,14 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::engine::{Engine, JoinGroup};
-use super::needs::{FINGERPRINT_BYTES, bytes_of};
+use super::needs::{fingerprint_bytes, needed_bytes};
 use super::options::Join;
 use super::output::{Message, Output};
 use super::plan::Prices;
 use super::side::Side;
 use crate::error::Result;
 use crate::execution::{Phase, Progress};
+use crate::fingerprint::{Fingerprint, greatest, successor};
 use crate::simd::Level;
 use crate::snapshot::Snapshot;
 use crate::snapshot::cursor::{Cursor, Decode};
@@ -19,15 +20,15 @@ use crate::snapshot::cursor::{Cursor, Decode};
 const LEAST_CAPACITY: usize = 1 << 14;
 
 /// A join that runs, in a pool of threads.
-pub(super) struct RunningJoin<'a> {
-    join: &'a Join,
-    output: &'a Output,
+pub(super) struct RunningJoin<'a, F: Fingerprint> {
+    join: &'a Join<F>,
+    output: &'a Output<F>,
     /// Fingerprints that were read so far.
     reading: AtomicU64,
 }
 
-impl<'a> RunningJoin<'a> {
-    pub(super) fn new(join: &'a Join, output: &'a Output) -> Self {
+impl<'a, F: Fingerprint> RunningJoin<'a, F> {
+    pub(super) fn new(join: &'a Join<F>, output: &'a Output<F>) -> Self {
         Self { join, output, reading: AtomicU64::new(0) }
     }
 
@@ -37,17 +38,18 @@ impl<'a> RunningJoin<'a> {
     }
 
     /// Joins those pairs whose `a` lies from `start` to `last`.
-    pub(super) fn run(&self, mut start: u64, last: u64) -> Result<()> {
+    pub(super) fn run(&self, mut start: F, last: F) -> Result<()> {
         let Join { a, b, .. } = self.join;
         let b = b.as_ref();
         let capacity = self.capacity();
         // Fingerprints at most, of the shard and of what may lie near it.
         let whole = a.estimate(start, last);
-        let most = |of: &Snapshot, start, last| {
+        let most = |of: &Snapshot<F>, start, last| {
             // The first and the last block may be longer than others.
             of.estimate(start, last).saturating_mul(2).saturating_add(1 << 12).min(of.len())
         };
-        let other = b.map_or_else(|| most(a, start, u64::MAX), |b| most(b, 0, u64::MAX));
+        let other =
+            b.map_or_else(|| most(a, start, greatest()), |b| most(b, F::default(), greatest()));
         let other = usize::try_from(other).unwrap_or(usize::MAX);
         let limit = match b {
             None if other <= capacity => capacity,
@@ -63,11 +65,11 @@ impl<'a> RunningJoin<'a> {
             let more = side.read(&mut cursor, last, limit, most(a, start, last), self.output)?;
             drop(cursor);
             self.reading.fetch_add(side.len(), Ordering::Relaxed);
-            let Some(&greatest) = side.data.last() else {
+            let Some(&last_read) = side.data.last() else {
                 self.finish(start..=last, 0, Progress::of(Phase::Join, done, done));
                 return Ok(());
             };
-            let end = if more { greatest } else { last };
+            let end = if more { last_read } else { last };
             let mut steps = Steps {
                 work: self,
                 before: done,
@@ -77,10 +79,10 @@ impl<'a> RunningJoin<'a> {
                 done: 0,
             };
             let behind = match b {
-                None => end.checked_add(1).map(|behind| (a, behind)),
-                Some(b) => Some((b, 0)),
+                None => successor(end).map(|behind| (a, behind)),
+                Some(b) => Some((b, F::default())),
             };
-            let rest = behind.map_or(0, |(other, behind)| other.estimate(behind, u64::MAX));
+            let rest = behind.map_or(0, |(other, behind)| other.estimate(behind, greatest()));
             let piece = capacity.saturating_sub(side.data.len()).max(1);
             steps.all = side.len() * (rest / piece as u64 + 2) + rest;
             if b.is_none() {
@@ -93,9 +95,9 @@ impl<'a> RunningJoin<'a> {
                     let mut cursor = Cursor::new(other, behind, Decode::Together)?;
                     let mut first = true;
                     loop {
-                        let expected = most(other, behind, u64::MAX);
+                        let expected = most(other, behind, greatest());
                         let more =
-                            pieces.read(&mut cursor, u64::MAX, piece, expected, self.output)?;
+                            pieces.read(&mut cursor, greatest(), piece, expected, self.output)?;
                         self.reading.fetch_add(pieces.len(), Ordering::Relaxed);
                         self.join_between(&mut side, &mut pieces, &mut steps);
                         holds_all = b.is_some() && first && !more;
@@ -112,28 +114,28 @@ impl<'a> RunningJoin<'a> {
             done += side.len();
             let total = if more { whole.max(done) } else { done };
             self.finish(start..=end, side.len(), Progress::of(Phase::Join, done, total));
-            match end.checked_add(1).filter(|_| more) {
+            match successor(end).filter(|_| more) {
                 Some(next) => start = next,
                 None => return Ok(()),
             }
         }
     }
 
-    fn finish(&self, range: RangeInclusive<u64>, fingerprints: u64, progress: Progress) {
+    fn finish(&self, range: RangeInclusive<F>, fingerprints: u64, progress: Progress) {
         self.join.execution.tell(progress);
         self.output.send(Message::Range { range, fingerprints });
     }
 
-    fn join_within(&self, side: &mut Side, steps: &mut Steps<'_>) {
+    fn join_within(&self, side: &mut Side<F>, steps: &mut Steps<'_, F>) {
         let fingerprints = side.len();
         steps.run(fingerprints, |engine| {
             engine.join(JoinGroup { data: [&mut side.data], room: [&mut side.room] });
         });
     }
 
-    fn join_between(&self, side: &mut Side, other: &mut Side, steps: &mut Steps<'_>) {
+    fn join_between(&self, side: &mut Side<F>, other: &mut Side<F>, steps: &mut Steps<'_, F>) {
         steps.run(side.len() + other.len(), |engine| {
-            let data: [&mut [u64]; 2] = [&mut side.data, &mut other.data];
+            let data: [&mut [F]; 2] = [&mut side.data, &mut other.data];
             engine.join(JoinGroup { data, room: [&mut side.room, &mut other.room] });
         });
     }
@@ -145,14 +147,15 @@ impl<'a> RunningJoin<'a> {
         }
         let Some(memory) = self.join.execution.memory_limit() else { return usize::MAX };
         let threads = rayon::current_num_threads() as u64;
-        let fingerprints = memory.saturating_sub(bytes_of(0, threads)) / FINGERPRINT_BYTES;
+        let fingerprints =
+            memory.saturating_sub(needed_bytes::<F>(0, threads)) / fingerprint_bytes::<F>();
         usize::try_from(fingerprints).unwrap_or(usize::MAX).max(LEAST_CAPACITY)
     }
 }
 
 /// What is done of a range, for progress.
-struct Steps<'a> {
-    work: &'a RunningJoin<'a>,
+struct Steps<'a, F: Fingerprint> {
+    work: &'a RunningJoin<'a, F>,
     /// Fingerprints of earlier ranges, of this one, and of all.
     before: u64,
     fingerprints: u64,
@@ -162,9 +165,9 @@ struct Steps<'a> {
     done: u64,
 }
 
-impl Steps<'_> {
+impl<F: Fingerprint> Steps<'_, F> {
     /// Runs a join of so many fingerprints.
-    fn run(&mut self, fingerprints: u64, join: impl FnOnce(&Engine<'_>)) {
+    fn run(&mut self, fingerprints: u64, join: impl FnOnce(&Engine<'_, F>)) {
         let Steps { work, before, total, done, all, .. } = *self;
         let thousandths = AtomicU64::new(0);
         let tell = |more: u64| {
@@ -177,7 +180,7 @@ impl Steps<'_> {
         let engine = Engine {
             k: work.join.k,
             level,
-            prices: Prices::new(&work.join.execution.cost().join, level),
+            prices: Prices::new::<F>(&work.join.execution.cost().join, level, work.join.k),
             one_set: work.join.b.is_none(),
             output: work.output,
             progress: &tell,

@@ -69,6 +69,56 @@ pub fn trials() -> Vec<Trial> {
         .collect()
 }
 
+/// Joins of wide fingerprints: anywhere, all near one, and with equal values in most parts.
+pub fn wide_trials() -> Vec<Trial> {
+    let anywhere = |random: &mut Random, _: usize| std::array::from_fn(|_| random.next());
+    let near_one = |random: &mut Random, _: usize| {
+        let flips = 1 << (random.next() % 64) | 1 << (random.next() % 64);
+        [1, 2, 3, 4 ^ flips]
+    };
+    let few_values = |random: &mut Random, at: usize| [at as u64, 0, 5 << (random.next() % 3), 7];
+    type Fill = fn(&mut Random, usize) -> [u64; 4];
+    let sets: [(&str, Fill, usize, u32); 3] = [
+        ("anywhere", anywhere, 60_000, 8),
+        ("near one", near_one, 2000, 3),
+        ("alike", few_values, 60_000, 1),
+    ];
+    let check = |(name, fill, count, k): (&str, Fill, usize, u32)| {
+        trial(&format!("memory is kept to for joins of wide fingerprints {name}"), move || {
+            let mut random = Random(9);
+            let set: Vec<[u64; 4]> = (0..count).map(|at| fill(&mut random, at)).collect();
+            check_wide(&set, k);
+        })
+    };
+    sets.into_iter().map(check).collect()
+}
+
+fn check_wide(set: &[[u64; 4]], k: u32) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let packer = Packer::new().width::<[u64; 4]>().parts(4);
+    let count = packer.pack(&path, set).unwrap().distinct;
+    let mut pairs = Vec::new();
+    for threads in THREADS {
+        let store = fpstore::OpenOptions::new().width::<[u64; 4]>().open(&path).unwrap();
+        let execution = || Execution::new().threads(threads).memory(LIMIT);
+        let what = format!("self-join, {threads} threads");
+        let join = store.self_join(k).execution(execution());
+        let summary = within(allowed(threads), &what, || join.run(|_| ()).unwrap());
+        assert_eq!(summary.fingerprints, count);
+        pairs.push(summary.pairs);
+        let what = format!("join of two, {threads} threads");
+        let join = store.join(&store, k).execution(execution());
+        let summary = within(allowed(threads), &what, || join.run(|_| ()).unwrap());
+        assert_eq!(
+            summary.pairs,
+            2 * pairs[0] + count,
+            "each pair both ways, and each with itself"
+        );
+    }
+    assert!(pairs.iter().all(|&some| some == pairs[0]), "{pairs:?}");
+}
+
 fn check(shape: &Shape) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");

@@ -14,7 +14,9 @@
 
 use std::arch::x86_64::*;
 
+use super::fold::{Group, LANES, fold};
 use super::kernel::Kernel;
+use crate::fingerprint::Fingerprint;
 use crate::simd::avx2::{Avx2, count_ones_of_words, load_words};
 use crate::simd::ones;
 
@@ -27,6 +29,18 @@ impl Kernel for Avx2 {
     fn between(self, left: &[u64], right: &[u64], k: u32, found: &mut impl FnMut(u64, u64)) {
         // SAFETY: a value of `Avx2` exists only where the CPU has AVX2 and POPCNT.
         unsafe { between(left, right, k, found) }
+    }
+
+    fn folded<F: Fingerprint, const WORDS: usize>(
+        self,
+        left: &[F],
+        groups: &[Group<WORDS>],
+        k: u32,
+        the_same: bool,
+        near: &mut impl FnMut(usize, usize),
+    ) {
+        // SAFETY: a value of `Avx2` exists only where the CPU has AVX2 and POPCNT.
+        unsafe { folded(left, groups, k, the_same, near) }
     }
 }
 
@@ -60,6 +74,35 @@ fn row(one: u64, others: &[u64], k: u32, found: &mut impl FnMut(u64, u64)) {
     for &other in rest {
         if (one ^ other).count_ones() <= k {
             found(one, other);
+        }
+    }
+}
+
+/// Compares fingerprints, folded, with groups of others: half a group at a time.
+#[target_feature(enable = "avx2,popcnt")]
+fn folded<F: Fingerprint, const WORDS: usize>(
+    left: &[F],
+    groups: &[Group<WORDS>],
+    k: u32,
+    the_same: bool,
+    near: &mut impl FnMut(usize, usize),
+) {
+    let limit = _mm256_set1_epi64x(i64::from(k));
+    for (row, &one) in left.iter().enumerate() {
+        let words = fold::<F, WORDS>(one);
+        let first = if the_same { row / LANES } else { 0 };
+        for (number, group) in groups.iter().enumerate().skip(first) {
+            for half in 0..2 {
+                let mut distance = _mm256_setzero_si256();
+                for (lanes, word) in group.iter().zip(words) {
+                    let others = load_words(&lanes.as_chunks().0[half]);
+                    let bits = _mm256_xor_si256(others, _mm256_set1_epi64x(word as i64));
+                    distance = _mm256_add_epi64(distance, count_ones_of_words(bits));
+                }
+                let beyond = _mm256_cmpgt_epi64(distance, limit);
+                let within = !(_mm256_movemask_pd(_mm256_castsi256_pd(beyond)) as u32) & 0xF;
+                ones(within.into()).for_each(|lane| near(row, number * LANES + 4 * half + lane));
+            }
         }
     }
 }

@@ -18,7 +18,9 @@
 
 use std::arch::x86_64::*;
 
+use super::fold::{Group, fold_rows};
 use super::kernel::{Kernel, TILE};
+use crate::fingerprint::Fingerprint;
 use crate::simd::avx512::{Avx512, load_some_halves, load_some_words, load_words};
 use crate::simd::ones;
 
@@ -45,6 +47,18 @@ impl Kernel for Avx512 {
     fn between(self, left: &[u64], right: &[u64], k: u32, found: &mut impl FnMut(u64, u64)) {
         // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 F and VPOPCNTDQ.
         unsafe { between(left, right, k, found) }
+    }
+
+    fn folded<F: Fingerprint, const WORDS: usize>(
+        self,
+        left: &[F],
+        groups: &[Group<WORDS>],
+        k: u32,
+        the_same: bool,
+        near: &mut impl FnMut(usize, usize),
+    ) {
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 F and VPOPCNTDQ.
+        unsafe { folded(left, groups, k, the_same, near) }
     }
 }
 
@@ -217,6 +231,43 @@ fn between_by(
             let (mask, bits) = load_some_words(group);
             let distance = _mm512_popcnt_epi64(_mm512_xor_si512(this, bits));
             report(one, group, _mm512_mask_cmple_epu64_mask(mask, distance, limit), found);
+        }
+    }
+}
+
+/// Compares fingerprints, folded, with groups of others: 4 with a group at a time.
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn folded<F: Fingerprint, const WORDS: usize>(
+    left: &[F],
+    groups: &[Group<WORDS>],
+    k: u32,
+    the_same: bool,
+    near: &mut impl FnMut(usize, usize),
+) {
+    let limit = _mm512_set1_epi64(i64::from(k));
+    for (start, rows) in (0..).step_by(ROWS).zip(left.chunks(ROWS)) {
+        let folded = fold_rows::<F, WORDS, ROWS>(rows);
+        let first = if the_same { start / LANES } else { 0 };
+        for (number, group) in groups.iter().enumerate().skip(first) {
+            // Loops, not closures: those of an array's `map` are not compiled for these instructions.
+            let mut distances = [_mm512_setzero_si512(); ROWS];
+            for (word, lanes) in group.iter().enumerate() {
+                let others = load_words(lanes);
+                for (distance, row) in distances.iter_mut().zip(&folded) {
+                    let bits = _mm512_xor_si512(_mm512_set1_epi64(row[word] as i64), others);
+                    *distance = _mm512_add_epi64(*distance, _mm512_popcnt_epi64(bits));
+                }
+            }
+            let least = _mm512_min_epu64(
+                _mm512_min_epu64(distances[0], distances[1]),
+                _mm512_min_epu64(distances[2], distances[3]),
+            );
+            if _mm512_cmple_epu64_mask(least, limit) != 0 {
+                for (row, distance) in distances.into_iter().enumerate().take(rows.len()) {
+                    let within = _mm512_cmple_epu64_mask(distance, limit);
+                    ones(within.into()).for_each(|lane| near(start + row, number * LANES + lane));
+                }
+            }
         }
     }
 }

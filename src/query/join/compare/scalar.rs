@@ -1,6 +1,8 @@
 //! The comparisons pair by pair: the oracle of the others.
 
+use super::fold::{Group, LANES, fold};
 use super::kernel::Kernel;
+use crate::fingerprint::Fingerprint;
 use crate::simd::Scalar;
 
 impl Kernel for Scalar {
@@ -12,6 +14,29 @@ impl Kernel for Scalar {
 
     fn between(self, left: &[u64], right: &[u64], k: u32, found: &mut impl FnMut(u64, u64)) {
         between(left, right, k, found);
+    }
+
+    fn folded<F: Fingerprint, const WORDS: usize>(
+        self,
+        left: &[F],
+        groups: &[Group<WORDS>],
+        k: u32,
+        the_same: bool,
+        near: &mut impl FnMut(usize, usize),
+    ) {
+        for (row, &one) in left.iter().enumerate() {
+            let words = fold::<F, WORDS>(one);
+            let first = if the_same { row / LANES } else { 0 };
+            for (number, group) in groups.iter().enumerate().skip(first) {
+                for lane in 0..LANES {
+                    let of_words =
+                        group.iter().zip(words).map(|(others, word)| others[lane] ^ word);
+                    if of_words.map(u64::count_ones).sum::<u32>() <= k {
+                        near(row, number * LANES + lane);
+                    }
+                }
+            }
+        }
     }
 }
 

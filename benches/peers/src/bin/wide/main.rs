@@ -47,9 +47,12 @@ pub struct Options {
     /// Also the nearest so many.
     #[arg(long)]
     pub nearest: Option<usize>,
-    /// Also a self-join within the first radius, and a part of one by comparing all with all.
+    /// Also a self-join within the first radius, beside one that compares all with all.
     #[arg(long)]
     pub join: bool,
+    /// Read the store into memory, in place of mapping its files.
+    #[arg(long)]
+    pub in_memory: bool,
     /// Also searches after the pages of the files were dropped from memory.
     #[arg(long)]
     pub cold: bool,

@@ -1,11 +1,12 @@
 //! What is measured of fpstore.
 
-use std::ops::ControlFlow;
+use std::collections::HashSet;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use fpstore::{Execution, Fingerprint, JoinEvent, OpenOptions, Packer, Store};
+use fpstore::{Costs, Execution, Fingerprint, JoinEvent, OpenOptions, Packer, Store};
 
 use crate::{Options, Result};
 
@@ -15,6 +16,18 @@ const SCANS: usize = 20;
 const MOST: Duration = Duration::from_secs(60);
 /// Fingerprints that all others are compared with, to tell what a join by comparing all would take.
 const ROWS: usize = 200;
+
+/// Seconds that the CPUs have worked for this process, where the system tells.
+fn cpu_seconds() -> f64 {
+    let ticks = || {
+        let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+        let behind_name = stat.rsplit_once(')')?.1;
+        let times = behind_name.split_whitespace().skip(11).take(2);
+        times.map(|ticks| ticks.parse::<f64>().ok()).sum::<Option<f64>>()
+    };
+    // There are 100 in a second wherever this file is.
+    ticks().map_or(f64::NAN, |ticks| ticks / 100.0)
+}
 
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
@@ -60,7 +73,7 @@ pub fn pack<F: Fingerprint>(options: &Options, set: &[F], path: &Path) -> Result
         start.elapsed().as_secs_f64(),
         threads(),
     );
-    Ok(OpenOptions::new().width::<F>().open(path)?)
+    Ok(OpenOptions::new().width::<F>().in_memory(options.in_memory).open(path)?)
 }
 
 /// The number of matches of each query.
@@ -144,24 +157,41 @@ pub fn cold<F: Fingerprint>(store: &Store<F>, path: &Path, queries: &[F], k: u32
     Ok(())
 }
 
+/// A self-join in which all are compared with all, beside the one that is planned, and some fingerprints compared one by
+/// one with all others: the pairs are the same.
 pub fn join<F: Fingerprint>(store: &Store<F>, set: &[F], k: u32) -> Result<()> {
-    for threads in [1, threads()] {
-        let mut pairs = 0u64;
-        let start = Instant::now();
-        store.self_join(k).execution(Execution::new().threads(threads)).run(|event| {
-            if let JoinEvent::Pairs(some) = event {
-                pairs += some.len() as u64;
+    let sample: HashSet<F> = set.iter().copied().step_by(set.len() / ROWS + 1).collect();
+    let mut costs = Costs::default();
+    // No split is worth while.
+    costs.join.pass_ns = 1e15;
+    let runs = [("1 thread", 1, Costs::default()), ("all threads", threads(), Costs::default())];
+    let all_with_all = ("all with all, all threads", threads(), costs);
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    let (mut known, mut of_sample) = (None, 0);
+    for (what, threads, costs) in runs.into_iter().chain([all_with_all]) {
+        let (mut pairs, mut sum) = (0u64, 0u64);
+        of_sample = 0;
+        let (start, cpu) = (Instant::now(), cpu_seconds());
+        store.self_join(k).execution(Execution::new().threads(threads).costs(costs)).run(|event| {
+            let JoinEvent::Pairs(some) = event else { return };
+            for pair in some {
+                // Does not depend on the order.
+                sum = sum.wrapping_add(hasher.hash_one(pair));
+                of_sample += [pair.a, pair.b].iter().filter(|one| sample.contains(one)).count();
             }
-            ControlFlow::<()>::Continue(())
+            pairs += some.len() as u64;
         })?;
         let seconds = start.elapsed().as_secs_f64();
-        println!("self-join within {k}, {threads} threads: {pairs} pairs in {seconds:.1} s");
+        let cpu = cpu_seconds() - cpu;
+        println!("self-join within {k}, {what}: {pairs} pairs in {seconds:.2} s, {cpu:.2} s of CPU");
+        assert_eq!(*known.get_or_insert((pairs, sum)), (pairs, sum), "the same pairs");
     }
     let start = Instant::now();
-    let near = |&&one: &&F| set.iter().filter(|other| one.distance(**other) <= k).count();
-    let found: usize = set.iter().step_by(set.len() / ROWS).map(|one| near(&one)).sum();
-    let rows = set.iter().step_by(set.len() / ROWS).count();
-    let all = start.elapsed().as_secs_f64() * set.len() as f64 / rows as f64 / 2.0;
-    println!("comparing all with all, one thread: {all:.0} s, by {rows} of them ({found} near)");
+    let near = |one: &F| set.iter().filter(|other| one.distance(**other) <= k).count();
+    // Each is near itself.
+    let found: usize = sample.iter().map(|one| near(one) - 1).sum();
+    let seconds = start.elapsed().as_secs_f64() * set.len() as f64 / sample.len() as f64 / 2.0;
+    assert_eq!(found, of_sample, "the same pairs");
+    println!("a loop over all pairs, 1 thread: {seconds:.0} s, by {} of them", sample.len());
     Ok(())
 }
