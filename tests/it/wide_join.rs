@@ -109,7 +109,7 @@ fn living<F: Fingerprint>(
 fn costs(split: bool) -> Costs {
     let mut costs = Costs::default();
     let join = &mut costs.join;
-    let pair_ns = if split { 20.0 } else { 0.001 };
+    let pair_ns = if split { 2.0 } else { 0.001 };
     (join.pair_scalar_ns, join.pair_avx2_ns, join.pair_avx512_ns) = (pair_ns, pair_ns, pair_ns);
     if split {
         (join.part_ns, join.visit_near_ns, join.visit_far_ns) = (200.0, 0.1, 0.1);
