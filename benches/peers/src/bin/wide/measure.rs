@@ -172,18 +172,22 @@ pub fn join<F: Fingerprint>(store: &Store<F>, set: &[F], k: u32) -> Result<()> {
         let (mut pairs, mut sum) = (0u64, 0u64);
         of_sample = 0;
         let (start, cpu) = (Instant::now(), cpu_seconds());
-        store.self_join(k).execution(Execution::new().threads(threads).costs(costs)).run(|event| {
-            let JoinEvent::Pairs(some) = event else { return };
-            for pair in some {
-                // Does not depend on the order.
-                sum = sum.wrapping_add(hasher.hash_one(pair));
-                of_sample += [pair.a, pair.b].iter().filter(|one| sample.contains(one)).count();
-            }
-            pairs += some.len() as u64;
-        })?;
+        store.self_join(k).execution(Execution::new().threads(threads).costs(costs)).run(
+            |event| {
+                let JoinEvent::Pairs(some) = event else { return };
+                for pair in some {
+                    // Does not depend on the order.
+                    sum = sum.wrapping_add(hasher.hash_one(pair));
+                    of_sample += [pair.a, pair.b].iter().filter(|one| sample.contains(one)).count();
+                }
+                pairs += some.len() as u64;
+            },
+        )?;
         let seconds = start.elapsed().as_secs_f64();
         let cpu = cpu_seconds() - cpu;
-        println!("self-join within {k}, {what}: {pairs} pairs in {seconds:.2} s, {cpu:.2} s of CPU");
+        println!(
+            "self-join within {k}, {what}: {pairs} pairs in {seconds:.2} s, {cpu:.2} s of CPU"
+        );
         assert_eq!(*known.get_or_insert((pairs, sum)), (pairs, sum), "the same pairs");
     }
     let start = Instant::now();
