@@ -11,9 +11,11 @@ use super::journal::Journal;
 use crate::failure::Failure;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape, KEPT_IDS};
 use crate::output::Output;
-use crate::pairs::{self, NAMES, PairFormat};
 #[cfg(feature = "parquet")]
+use crate::pairs::PairFormat;
+use crate::pairs::{self, NAMES};
 use crate::recipes::Recipes;
+#[cfg(feature = "parquet")]
 use crate::table::ParquetTable;
 use crate::table::{self, Form};
 use crate::target::Target;

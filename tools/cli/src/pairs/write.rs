@@ -24,6 +24,8 @@ pub enum PairWriter {
 impl PairWriter {
     /// Writes to the target, or to standard output. In Parquet there are ids if `strings` says what
     /// they are, and the recipe is noted.
+    // Only Parquet must know the width before the first row.
+    #[cfg_attr(not(feature = "parquet"), allow(clippy::extra_unused_type_parameters))]
     pub fn new<F: Fingerprint>(
         format: PairFormat,
         strings: Option<bool>,
