@@ -65,12 +65,17 @@ impl<F: Fingerprint> SegmentSearch<F> {
                 let Self { probing, rows, matches, .. } = self;
                 probing.is_cold = cold;
                 rows.clear();
+                // Each part that finds a row gives it once, so what looks like too many may not be.
+                let room = ask.most.saturating_sub(matches.len());
                 probing.search(index, (ask.fingerprint, ask.k), stop, &mut |near| {
                     rows.push(near);
-                    matches.len() + rows.len() <= ask.most
+                    if rows.len() <= room.saturating_mul(2) {
+                        return true;
+                    }
+                    once(rows);
+                    rows.len() <= room
                 })?;
-                rows.sort_unstable_by_key(|near| near.row);
-                rows.dedup();
+                once(rows);
                 for near in rows {
                     let fingerprint = index.base().row(near.row.into())?;
                     matches.push(Match { fingerprint, distance: near.distance });
@@ -153,4 +158,10 @@ pub(super) fn most_bytes<F: Fingerprint>(segment: &Segment<F>) -> u64 {
         Index::Tables(tables) => of_tables(tables).unwrap_or(0),
         Index::Parts(_) => Probing::MOST_BYTES,
     }
+}
+
+/// Leaves each row once.
+fn once(rows: &mut Vec<Near>) {
+    rows.sort_unstable_by_key(|near| near.row);
+    rows.dedup();
 }

@@ -73,3 +73,44 @@ fn ids_are_those_of_all_segments_and_each_comes_once() {
     assert_eq!((ids(4), ids(5)), (vec![], vec![]));
     assert_eq!(store.ids(1).unwrap().len(), 4, "of both segments");
 }
+
+#[test]
+fn matches_that_several_parts_find_count_once_against_a_limit() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let mut random = 1u64;
+    let mut next = || {
+        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        random ^ random >> 32
+    };
+    let center = next();
+    // Three parts of four find these,
+    let mut set: Vec<u64> = (0..1000).map(|low| center ^ low).collect();
+    // and only the last one these: two bits differ in each of the others.
+    set.extend((0..60).map(|at| {
+        let two = |part: u64| (1 << (at % 8) | 1 << (8 + at / 8)) << part;
+        center ^ two(16) ^ two(32) ^ two(48)
+    }));
+    set.extend((0..300_000).map(|_| next()));
+    Packer::new().parts(4).pack(&path, set.iter().copied()).unwrap();
+    let store = Store::open(&path).unwrap();
+    let expected = {
+        let near = |fingerprint: &&u64| (**fingerprint ^ center).count_ones() <= 7;
+        let mut near: Vec<u64> = set.iter().filter(near).copied().collect();
+        near.sort_unstable();
+        near.dedup();
+        near
+    };
+    assert!(expected.len() > 1000, "{}", expected.len());
+    let mut searcher = store.searcher();
+    let count = expected.len();
+    for most in [0, 1, 30, 500, count - 1, count, count + 1, 2 * count, 3 * count, usize::MAX] {
+        let found = searcher.search_up_to(center, 7, most).unwrap();
+        let found = found.map(|found| {
+            let mut found: Vec<u64> = found.iter().map(|found| found.fingerprint).collect();
+            found.sort_unstable();
+            found
+        });
+        assert_eq!(found, (most >= count).then(|| expected.clone()), "{most}");
+    }
+}
