@@ -11,7 +11,7 @@ use crate::feed::{self, Feed};
 use crate::input::{Id, IdKind, IdWish, InputArgs, Records};
 use crate::interrupt::Interruptible;
 use crate::output::Output;
-use crate::progress::{Mode, Progress};
+use crate::progress::{Progress, ProgressArgs};
 use crate::units;
 use crate::width::for_width;
 use crate::writing::{self, Durable};
@@ -62,9 +62,8 @@ pub struct Args {
     #[arg(long, value_name = "ID")]
     id_everywhere: Option<u64>,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    progress: Option<Mode>,
+    #[command(flatten)]
+    progress: ProgressArgs,
 
     /// Print the summary as one JSON object
     #[arg(long)]
@@ -119,8 +118,7 @@ fn delete<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         stored_ids: true,
     };
     let known = feed.check::<F>()?;
-    let progress =
-        Progress::new(args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto }));
+    let progress = Progress::new(args.progress.mode(args.quiet));
     let work = Interruptible::default();
     let writer = Durable::Group.options::<F>().open(&args.store)?;
     let mut recipes = known.recipes;

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape};
 use crate::interrupt::Stopper;
 use crate::output::{Output, push_words};
-use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::table::{self, TableArgs};
 #[cfg(feature = "parquet")]
 use crate::table::{Kind, ParquetTable};
@@ -59,9 +59,8 @@ pub struct Args {
     #[command(flatten)]
     table: TableArgs,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    progress: Option<Mode>,
+    #[command(flatten)]
+    progress: ProgressArgs,
 
     /// Print the ids of each fingerprint as well
     #[arg(long)]
@@ -119,7 +118,7 @@ fn dump<F: Fingerprint>(args: &Args, ids: bool) -> Result<(), Failure> {
     }
     let printer = ids.then(|| IdPrinter::new(&store, map.as_ref(), &args.id_output));
     let target = args.target.claim()?;
-    let progress = Progress::new(Mode::beside_rows(args.progress, false, target.is_some()));
+    let progress = Progress::new(args.progress.beside_rows(false, target.is_some()));
     let stopper = Stopper::default();
     if target.is_some() {
         target::watch(&stopper, &progress, target.as_ref())?;

@@ -48,6 +48,7 @@ mod report;
 mod stat;
 mod table;
 mod target;
+mod threads;
 mod times;
 pub mod units;
 mod upkeep;

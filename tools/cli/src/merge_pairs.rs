@@ -13,7 +13,7 @@ use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::bits;
 use crate::pairs::{PairFormat, PairReader, PairSource, PairWriter, Sorter};
-use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::recipes::Recipes;
 use crate::table;
 use crate::target::{self, TargetArgs};
@@ -82,9 +82,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     tmp_dir: Option<PathBuf>,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    progress: Option<Mode>,
+    #[command(flatten)]
+    progress: ProgressArgs,
 
     /// No progress but that of --progress, and no summary on standard error
     #[arg(short, long)]
@@ -142,7 +141,7 @@ fn merge<F: Fingerprint>(args: &Args, first: First<'_>, limit: u64) -> Result<()
     }
     let reader = first.source.reader::<F>()?;
     let target = args.target.claim()?;
-    let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
+    let mode = args.progress.beside_rows(args.quiet, target.is_some());
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
     let mut sorter = Sorter::new(limit, &temporary_directory(args));

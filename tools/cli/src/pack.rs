@@ -13,8 +13,9 @@ use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
 use crate::options::{LayoutArgs, any_radius, bits, read_costs};
-use crate::progress::{Mode, Progress};
+use crate::progress::{Progress, ProgressArgs};
 use crate::recipes::{self, Recipes};
+use crate::threads::ThreadArgs;
 use crate::times::Moment;
 use crate::width::{check_radius, for_width};
 
@@ -158,10 +159,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
 
-    /// Threads to use, up to 1024; 0 for all cores
-    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
-    threads: u16,
+    #[command(flatten)]
+    threads: ThreadArgs,
 
     /// The most memory to take, such as 4GiB [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE")]
@@ -175,9 +174,8 @@ pub struct Args {
     #[arg(long)]
     dry_run: bool,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    progress: Option<Mode>,
+    #[command(flatten)]
+    progress: ProgressArgs,
 
     /// Replace a store that exists; never anything else
     #[arg(short, long)]
@@ -229,8 +227,7 @@ fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
         return dry_run::run::<F>(&args, &mode);
     }
     let start = Instant::now();
-    let quiet = if args.quiet { Mode::None } else { Mode::Auto };
-    let progress = Progress::new(args.progress.unwrap_or(quiet));
+    let progress = Progress::new(args.progress.mode(args.quiet));
     let work = Interruptible::default();
     let packer = packer::<F>(&args)?;
     packer.check_target(args.output())?;
@@ -317,7 +314,7 @@ fn recipes_of(args: &Args, inputs: &Known) -> Result<Recipes, Failure> {
 
 /// How the pack runs, as far as the arguments tell.
 fn execution(args: &Args) -> Result<Execution, Failure> {
-    let mut execution = Execution::new().threads(args.threads.into()).memory(memory_limit(args));
+    let mut execution = Execution::new().threads(args.threads.count()).memory(memory_limit(args));
     if let Some(directory) = &args.tmp_dir {
         execution = execution.scratch_directory(directory);
     }

@@ -27,12 +27,24 @@ pub enum Mode {
     None,
 }
 
-impl Mode {
+/// The option that says how.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ProgressArgs {
+    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
+    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    progress: Option<Mode>,
+}
+
+impl ProgressArgs {
+    /// What is shown: what was asked for, else a bar unless the command is to be quiet.
+    pub fn mode(self, quiet: bool) -> Mode {
+        self.progress.unwrap_or(if quiet { Mode::None } else { Mode::Auto })
+    }
+
     /// What is shown by a command that writes rows to a file or to standard output: no bar where
     /// these stand on the terminal.
-    pub fn beside_rows(given: Option<Self>, quiet: bool, to_file: bool) -> Self {
-        let is_free = !quiet && (to_file || !io::stdout().is_terminal());
-        given.unwrap_or(if is_free { Mode::Auto } else { Mode::None })
+    pub fn beside_rows(self, quiet: bool, to_file: bool) -> Mode {
+        self.mode(quiet || !to_file && io::stdout().is_terminal())
     }
 }
 

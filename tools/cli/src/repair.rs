@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::memory::{self, Size};
 use crate::output::Output;
+use crate::threads::ThreadArgs;
 use crate::units::{count, plural};
 
 const AFTER_HELP: &str = "\
@@ -47,10 +48,8 @@ pub struct Args {
     /// The store to write: a new or empty directory
     dest: PathBuf,
 
-    /// Threads to use, up to 1024; 0 for all cores
-    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
-    threads: u16,
+    #[command(flatten)]
+    threads: ThreadArgs,
 
     /// The most memory that packing takes, such as 4GiB [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE")]
@@ -95,7 +94,7 @@ struct Loss {
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let memory = args.memory.map_or_else(memory::default_limit, |size| size.0);
-    let execution = Execution::new().threads(args.threads.into()).memory(memory);
+    let execution = Execution::new().threads(args.threads.count()).memory(memory);
     let report = Repair::new().execution(execution).run(&args.store, &args.dest)?;
     let mut output = Output::stdout();
     match args.json {

@@ -10,7 +10,8 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::interrupt::Interruptible;
 use crate::output::Output;
-use crate::progress::{Mode, Progress};
+use crate::progress::{Progress, ProgressArgs};
+use crate::threads::ThreadArgs;
 use crate::times::{self, Moment};
 use crate::units;
 use crate::width::for_width;
@@ -78,14 +79,11 @@ struct Common {
     /// The store, which `create` or `pack` wrote
     store: PathBuf,
 
-    /// Threads to use, up to 1024; 0 for all cores
-    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
-    threads: u16,
+    #[command(flatten)]
+    threads: ThreadArgs,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    progress: Option<Mode>,
+    #[command(flatten)]
+    progress: ProgressArgs,
 
     /// Print the summary as one JSON object
     #[arg(long)]
@@ -165,11 +163,10 @@ fn run(args: &Common, done: &str, upkeep: &Upkeep) -> Result<(), Failure> {
 
 fn run_in<F: Fingerprint>(args: &Common, done: &str, upkeep: &Upkeep) -> Result<(), Failure> {
     let start = Instant::now();
-    let progress =
-        Progress::new(args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto }));
+    let progress = Progress::new(args.progress.mode(args.quiet));
     let (work, told) = (Interruptible::default(), progress.clone());
     let execution = Execution::new()
-        .threads(args.threads.into())
+        .threads(args.threads.count())
         .cancel(Arc::clone(&work.cancel))
         .on_progress(move |at| told.packing(&at));
     // Nothing but what was asked for.

@@ -6,7 +6,7 @@ use fpstore::{Execution, Fingerprint, IdMap, width_of};
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::units::plural;
 use crate::width::{self, for_width};
 
@@ -31,9 +31,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     id_map: Option<PathBuf>,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    progress: Option<Mode>,
+    #[command(flatten)]
+    progress: ProgressArgs,
 
     /// No progress but that of --progress, and nothing if the store is sound
     #[arg(short, long)]
@@ -51,7 +50,7 @@ fn verify<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         Some(path) => Some(IdMap::of_store(path, &store)?),
         None => None,
     };
-    let mode = args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto });
+    let mode = args.progress.mode(args.quiet);
     let progress = Progress::new(mode);
     let told = progress.clone();
     let execution = Execution::new().on_progress(move |at| {

@@ -45,7 +45,8 @@ use crate::failure::{Failure, signal_name};
 use crate::interrupt::Stopper;
 use crate::memory::Size;
 use crate::options::any_radius;
-use crate::progress::{Mode, Progress};
+use crate::progress::{Progress, ProgressArgs};
+use crate::threads::ThreadArgs;
 
 /// What is taken where nothing is said.
 const MEMORY: u64 = 1 << 30;
@@ -118,18 +119,15 @@ pub struct DedupArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
     checkpoint: f64,
 
-    /// Threads to use, up to 1024; 0 for all cores
-    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
-    threads: u16,
+    #[command(flatten)]
+    threads: ThreadArgs,
 
     /// The most memory to take, such as 4GiB [default: 1GiB]
     #[arg(long, value_name = "SIZE")]
     memory: Option<Size>,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    progress: Option<Mode>,
+    #[command(flatten)]
+    progress: ProgressArgs,
 
     /// No progress but that of --progress, and no summary; warnings stay
     #[arg(short, long)]
@@ -162,7 +160,7 @@ struct Plan {
 
 fn dedup(args: &DedupArgs) -> Result<(), Failure> {
     let plan = Plan::new(args)?;
-    let mode = args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto });
+    let mode = args.progress.mode(args.quiet);
     let progress = Progress::new(mode);
     for path in &plan.inputs.passed_over {
         eprintln!("fpstore: warning: {}: nothing tells its format; passed over", path.display());
@@ -177,7 +175,7 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
     let done = match Work::open(&args.output, &plan.settings)? {
         Found::Done(report) => Ok(report),
         Found::Work(work) => {
-            let pool = ThreadPoolBuilder::new().num_threads(args.threads.into()).build();
+            let pool = ThreadPoolBuilder::new().num_threads(args.threads.count()).build();
             let pool =
                 pool.map_err(|error| Failure::System(format!("cannot start threads: {error}")))?;
             plan.work(args, *work, &pool, &progress)

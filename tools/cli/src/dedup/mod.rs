@@ -14,10 +14,11 @@ use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::any_radius;
 use crate::pairs::{PairFormat, PairReader, PairSource};
-use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::recipes::Recipes;
 use crate::table::{self, TableArgs};
 use crate::target::{self, TargetArgs};
+use crate::threads::ThreadArgs;
 use crate::times::TimesArgs;
 use crate::width::{self, check_radius, for_width};
 
@@ -119,18 +120,15 @@ pub struct Args {
     #[command(flatten)]
     table: TableArgs,
 
-    /// Threads to use, up to 1024; 0 for all cores
-    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
-    threads: u16,
+    #[command(flatten)]
+    threads: ThreadArgs,
 
     /// The most memory to take, such as 4GiB [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE")]
     memory: Option<Size>,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    progress: Option<Mode>,
+    #[command(flatten)]
+    progress: ProgressArgs,
 
     /// No progress but that of --progress, and no summary; warnings stay
     #[arg(short, long)]
@@ -181,7 +179,7 @@ fn dedup<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     check(args, &store)?;
     let map = args.id_output.open_map(&opened)?;
     let target = args.target.claim()?;
-    let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
+    let mode = args.progress.beside_rows(args.quiet, target.is_some());
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
     let clusters = clusters(args, &store, &progress);
@@ -225,7 +223,7 @@ fn clusters<F: Fingerprint>(
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let told = progress.clone();
     let execution =
-        Execution::new().threads(args.threads.into()).memory(limit).on_progress(move |at| {
+        Execution::new().threads(args.threads.count()).memory(limit).on_progress(move |at| {
             let (done, total) = (at.done, at.total);
             let (unit, finds) = (Unit::Fingerprints, Finds::Nothing);
             told.step(Step { phase: "join", unit, done, total, finds });

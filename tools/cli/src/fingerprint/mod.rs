@@ -17,8 +17,9 @@ use crate::failure::Failure;
 use crate::interrupt::Stopper;
 use crate::memory;
 use crate::output::Output;
-use crate::progress::{Mode, Progress};
+use crate::progress::{Progress, ProgressArgs};
 use crate::target::{self, Target};
+use crate::threads::ThreadArgs;
 use crate::units::{self, count, plural};
 use pieces::Pieces;
 use rows::{Counts, Rows, Sheet};
@@ -96,14 +97,11 @@ pub struct Args {
     #[arg(short, long)]
     force: bool,
 
-    /// Threads to use, up to 1024; 0 for all cores
-    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
-    threads: u16,
+    #[command(flatten)]
+    threads: ThreadArgs,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    progress: Option<Mode>,
+    #[command(flatten)]
+    progress: ProgressArgs,
 
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
@@ -156,7 +154,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(message.to_string()));
     };
     let inputs = Inputs::find(&args.input, &args.documents)?;
-    let mode = args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto });
+    let mode = args.progress.mode(args.quiet);
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     if let Some(path) = &args.make_table {
         let target = Target::claim(path, args.force)?;
@@ -196,7 +194,7 @@ fn list() -> Result<(), Failure> {
 }
 
 fn pieces_of<'a>(args: &'a Args, inputs: &'a Inputs, progress: &'a Progress) -> Pieces<'a> {
-    let (documents, threads) = (&args.documents, args.threads.into());
+    let (documents, threads) = (&args.documents, args.threads.count());
     Pieces { inputs, args: documents, memory: memory::default_limit(), threads, progress }
 }
 

@@ -17,7 +17,7 @@ use crate::input::{InputArgs, Records};
 use crate::interrupt::Interruptible;
 use crate::options::any_radius;
 use crate::output::Output;
-use crate::progress::{Mode, Progress};
+use crate::progress::{Progress, ProgressArgs};
 use crate::recipes::{self, Recipes};
 use crate::record_ids::{RecordIdArgs, RecordIds};
 use crate::table::TableArgs;
@@ -105,9 +105,8 @@ pub struct Args {
     #[arg(long, value_name = "TIME")]
     time: Option<Moment>,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    progress: Option<Mode>,
+    #[command(flatten)]
+    progress: ProgressArgs,
 
     /// Print the summary as one JSON object
     #[arg(long, conflicts_with = "unless_near")]
@@ -170,8 +169,7 @@ fn insert<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
         stored_ids: true,
     };
     let known = feed.check::<F>()?;
-    let mode = args.progress.unwrap_or(if args.quiet { Mode::None } else { Mode::Auto });
-    let progress = Progress::new(Mode::beside_rows(Some(mode), args.quiet, !args.unless_near));
+    let progress = Progress::new(args.progress.beside_rows(args.quiet, !args.unless_near));
     let work = Interruptible::default();
     let mut recipes = Recipes::given(args.recipe.as_deref());
     recipes.join(&known.recipes)?;

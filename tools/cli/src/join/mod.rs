@@ -18,10 +18,11 @@ use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::any_radius;
 use crate::pairs::PairFormat;
-use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::recipes::Recipes;
 use crate::table::{self, TableArgs};
 use crate::target::{self, Target, TargetArgs, beside};
+use crate::threads::ThreadArgs;
 use crate::times::TimesArgs;
 use crate::width::{self, check_radius, check_raw, for_width};
 
@@ -107,18 +108,15 @@ pub struct Args {
     #[arg(long, value_name = "I/N", default_value = "0/1", hide_default_value = true)]
     shard: Shard,
 
-    /// Threads to use, up to 1024; 0 for all cores
-    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
-    threads: u16,
+    #[command(flatten)]
+    threads: ThreadArgs,
 
     /// The most memory to take, such as 4GiB [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE")]
     memory: Option<Size>,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    progress: Option<Mode>,
+    #[command(flatten)]
+    progress: ProgressArgs,
 
     /// No progress but that of --progress, and no summary on standard error
     #[arg(short, long)]
@@ -210,7 +208,7 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
     // Less than the least is refused.
     let execution = Execution::new()
         .memory(limit.saturating_sub(for_ids).max(limit.min(memory::LEAST)))
-        .threads(args.threads.into());
+        .threads(args.threads.count());
     let join = join.execution(execution.clone()).shard(args.shard.index, args.shard.count);
     join.range()?;
 
@@ -223,7 +221,7 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
         return Ok(());
     }
     let target = claim(&args)?;
-    let mode = Mode::beside_rows(args.progress, args.quiet, target.is_some());
+    let mode = args.progress.beside_rows(args.quiet, target.is_some());
     let progress = Progress::new(mode);
     let stopper = Stopper::default();
     // Before the first note is written: from then on a signal keeps what there is.

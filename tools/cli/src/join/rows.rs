@@ -115,7 +115,7 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
                 Ok(Rows::Plain(form, output, Vec::new()))
             }
             Some(sides) => {
-                let pool = ThreadPoolBuilder::new().num_threads(args.threads.into()).build();
+                let pool = ThreadPoolBuilder::new().num_threads(args.threads.count()).build();
                 let pool = pool.map_err(|error| {
                     Failure::Usage(format!("--threads: cannot start them: {error}; give fewer"))
                 })?;

@@ -139,7 +139,7 @@ impl<'a, F: Fingerprint> Printer<'a, F> {
         map: Option<&'a IdMap>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
-        let pool = ThreadPoolBuilder::new().num_threads(args.threads.into()).build();
+        let pool = ThreadPoolBuilder::new().num_threads(args.threads.count()).build();
         let pool = pool.map_err(|error| {
             Failure::Usage(format!("--threads: cannot start the threads: {error}; give fewer"))
         })?;

@@ -11,9 +11,10 @@ use crate::ids::IdOutputArgs;
 use crate::input::InputArgs;
 use crate::memory::{self, Size};
 use crate::options::any_radius;
-use crate::progress::Mode;
+use crate::progress::ProgressArgs;
 use crate::table::{self, TableArgs};
 use crate::target::TargetArgs;
+use crate::threads::ThreadArgs;
 use crate::times::TimesArgs;
 use crate::width::check_radius;
 
@@ -122,10 +123,8 @@ pub struct Args {
     #[command(flatten)]
     pub(super) table: TableArgs,
 
-    /// Threads to use, up to 1024; 0 for all cores
-    #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
-    pub(super) threads: u16,
+    #[command(flatten)]
+    pub(super) threads: ThreadArgs,
 
     /// How the queries of a file are answered
     #[arg(
@@ -142,9 +141,8 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", requires = "from")]
     pub(super) memory: Option<Size>,
 
-    /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
-    #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
-    pub(super) progress: Option<Mode>,
+    #[command(flatten)]
+    pub(super) progress: ProgressArgs,
 
     /// Column of the ids of the queries themselves, in tables and JSON; every output has them
     #[arg(long, value_name = "NAME", help_heading = "Ids", requires = "from")]

@@ -19,7 +19,7 @@ use crate::feed;
 use crate::input::{Id, IdKind, IdWish, Records, Skipped, Source};
 use crate::interrupt::Stopper;
 use crate::memory;
-use crate::progress::{Finds, Mode, Progress, Step, Unit};
+use crate::progress::{Finds, Progress, Step, Unit};
 use crate::recipes::Recipes;
 use crate::target::{self, Target};
 use crate::width::{self, for_width};
@@ -70,7 +70,7 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
         args.id_output.hint(&opened);
     }
     let target = args.target.claim()?;
-    let progress = Progress::new(Mode::beside_rows(args.progress, false, target.is_some()));
+    let progress = Progress::new(args.progress.beside_rows(false, target.is_some()));
     let stopper = Stopper::default();
     if target.is_some() {
         target::watch(&stopper, &progress, target.as_ref())?;
@@ -88,7 +88,7 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
         args: &args,
         printer,
         progress,
-        execution: Execution::new().threads(args.threads.into()),
+        execution: Execution::new().threads(args.threads.count()),
         answered: 0,
         matches: 0,
     };
