@@ -31,6 +31,7 @@ pub mod input;
 mod insert;
 pub mod interrupt;
 mod join;
+mod json;
 pub mod man;
 pub mod memory;
 mod merge_pairs;

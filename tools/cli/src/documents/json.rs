@@ -3,29 +3,27 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::piece::Document;
 use super::reader::Wanted;
 use crate::input::RecordProblem;
+use crate::json::{Any, Cell, Name};
 
 /// What an object has in the columns that are wanted; `None` for those that it does not have.
 #[derive(Default)]
 struct Found<'a> {
-    text: Option<Value<'a>>,
-    id: Option<Value<'a>>,
-    extra: Option<Value<'a>>,
+    text: Option<TextCell<'a>>,
+    id: Option<Cell<'a>>,
+    extra: Option<Cell<'a>>,
 }
 
-/// A value.
-enum Value<'a> {
-    Null,
+/// The text.
+enum TextCell<'a> {
+    /// The column is for nothing else: it need not be UTF-8.
     Bytes(Cow<'a, [u8]>),
-    Text(Cow<'a, str>),
-    /// A number, or true or false, as it is printed.
-    Plain(String),
-    /// Something that can be no text, by its name.
-    Other(&'static str),
+    /// The column is the id as well, or the extra one.
+    Shared(Cell<'a>),
 }
 
 /// The document of a line; `place` is the id of one that has none.
@@ -48,30 +46,25 @@ pub fn document<'a>(
     };
     let text = match found.text {
         None => return Err(missing(&wanted.text)),
-        Some(Value::Null) => Cow::Borrowed(&[][..]),
-        Some(Value::Bytes(bytes)) => bytes,
-        Some(Value::Text(text)) => Cow::Owned(text.into_owned().into_bytes()),
-        Some(Value::Plain(found)) => return Err(not(&wanted.text, &found, "text")),
-        Some(Value::Other(found)) => return Err(not(&wanted.text, found, "text")),
+        Some(TextCell::Bytes(bytes)) => bytes,
+        Some(TextCell::Shared(Cell::Null)) => Cow::Borrowed(&[][..]),
+        Some(TextCell::Shared(Cell::Text(text))) => Cow::Owned(text.into_owned().into_bytes()),
+        Some(TextCell::Shared(cell)) => return Err(not(&wanted.text, &cell.to_string(), "text")),
     };
-    let id = match (&wanted.id, found.id) {
+    let id = match (&wanted.id, found.id.map(Cell::into_text)) {
         (None, _) => Cow::Owned(place()),
         (Some(column), None) => return Err(missing(column)),
-        (Some(_), Some(Value::Text(id))) => id,
-        (Some(_), Some(Value::Plain(id))) => Cow::Owned(id),
-        (Some(column), Some(Value::Other(found))) => {
-            return Err(not(column, found, "id, which is a string or a number"));
-        }
-        (Some(column), Some(Value::Null | Value::Bytes(_))) => {
+        (Some(_), Some(Ok(Some(id)))) => id,
+        (Some(column), Some(Ok(None))) => {
             return Err(RecordProblem::Null { column: column.clone() });
         }
-    };
-    let extra = match (found.extra, &wanted.extra) {
-        (Some(Value::Text(extra)), _) => Some(extra),
-        (Some(Value::Plain(extra)), _) => Some(Cow::Owned(extra)),
-        (Some(Value::Other(found)), Some(column)) => {
-            return Err(not(column, found, "string or number"));
+        (Some(column), Some(Err(found))) => {
+            return Err(not(column, found, "id, which is a string or a number"));
         }
+    };
+    let extra = match (&wanted.extra, found.extra.map(Cell::into_text)) {
+        (Some(column), Some(Err(found))) => return Err(not(column, found, "string or number")),
+        (Some(_), Some(Ok(extra))) => extra,
         _ => None,
     };
     Ok(Document { text, id, extra })
@@ -102,7 +95,7 @@ impl<'de> Visitor<'de> for Object<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let Wanted { text, id, extra } = self.0;
         let mut found = Found::default();
-        while let Some(key) = map.next_key_seed(Key)? {
+        while let Some(key) = map.next_key_seed(Name)? {
             let key = &*key;
             let is_text = key == text;
             let is_id = id.as_deref() == Some(key);
@@ -112,19 +105,15 @@ impl<'de> Visitor<'de> for Object<'_> {
                 continue;
             }
             // Texts need not be UTF-8; what else one column is for does.
-            let value = match is_text && !is_id && !is_extra {
-                true => map.next_value_seed(Text)?,
-                false => map.next_value_seed(Any)?,
+            let twice = if !is_id && !is_extra {
+                let text = map.next_value_seed(Text)?;
+                found.text.replace(TextCell::Bytes(text)).is_some()
+            } else {
+                let cell = map.next_value_seed(Any)?;
+                let mut twice = is_id && found.id.replace(cell.clone()).is_some();
+                twice |= is_extra && found.extra.replace(cell.clone()).is_some();
+                twice | (is_text && found.text.replace(TextCell::Shared(cell)).is_some())
             };
-            let copy = |value: &Value<'de>| match value {
-                Value::Null | Value::Bytes(_) => Value::Null,
-                Value::Text(text) => Value::Text(text.clone()),
-                Value::Plain(text) => Value::Plain(text.clone()),
-                Value::Other(name) => Value::Other(name),
-            };
-            let mut twice = is_id && found.id.replace(copy(&value)).is_some();
-            twice |= is_extra && found.extra.replace(copy(&value)).is_some();
-            twice |= is_text && found.text.replace(value).is_some();
             if twice {
                 return Err(de::Error::custom(format!("\"{}\" twice", key.escape_debug())));
             }
@@ -133,37 +122,11 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 }
 
-struct Key;
-
-impl<'de> DeserializeSeed<'de> for Key {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Key {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_string()))
-    }
-}
-
-/// A text or null; what the text has need not be UTF-8.
+/// Takes a text, which need not be UTF-8; null is an empty one.
 struct Text;
 
 impl<'de> DeserializeSeed<'de> for Text {
-    type Value = Value<'de>;
+    type Value = Cow<'de, [u8]>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
         from.deserialize_option(self)
@@ -171,14 +134,14 @@ impl<'de> DeserializeSeed<'de> for Text {
 }
 
 impl<'de> Visitor<'de> for Text {
-    type Value = Value<'de>;
+    type Value = Cow<'de, [u8]>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text")
     }
 
     fn visit_none<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(Value::Null)
+        Ok(Cow::Borrowed(&[]))
     }
 
     fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
@@ -186,68 +149,11 @@ impl<'de> Visitor<'de> for Text {
     }
 
     fn visit_borrowed_bytes<E: de::Error>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-        Ok(Value::Bytes(Cow::Borrowed(bytes)))
+        Ok(Cow::Borrowed(bytes))
     }
 
     fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-        Ok(Value::Bytes(Cow::Owned(bytes.to_vec())))
-    }
-}
-
-/// A value of any type.
-struct Any;
-
-impl<'de> DeserializeSeed<'de> for Any {
-    type Value = Value<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Any {
-    type Value = Value<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Value::Plain(value.to_string()))
-    }
-
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Value::Plain(number.to_string()))
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(Value::Plain(number.to_string()))
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-        Ok(Value::Plain(number.to_string()))
-    }
-
-    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Value::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Value::Text(Cow::Owned(text.to_string())))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Value::Other("an array"))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Value::Other("an object"))
+        Ok(Cow::Owned(bytes.to_vec()))
     }
 }
 

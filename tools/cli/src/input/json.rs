@@ -5,7 +5,7 @@ use std::fmt;
 use std::io::BufRead;
 
 use fpstore::Fingerprint;
-use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::input::column::TextColumn;
 use crate::input::detect::excerpt;
@@ -14,6 +14,7 @@ use crate::input::reader::{IdKind, IdWish, Reader, Sink, Wishes, choose_column, 
 use crate::input::records::Id;
 use crate::input::stream::Stream;
 use crate::input::token::{signed, unsigned};
+use crate::json::{Any, Cell, Name};
 
 /// A line may have so many bytes.
 const MAX_LINE_BYTES: usize = 1 << 24;
@@ -203,7 +204,7 @@ fn record<'a, F: Fingerprint>(
         Cell::Negative(number) => signed(*number).ok_or_else(|| refused(number.to_string()))?,
         Cell::Text(text) => texts.fingerprint(text.as_bytes())?,
         Cell::Null => return Err(RecordProblem::Null { column: texts.name().to_string() }),
-        Cell::Other(found) => return Err(refused(found.clone())),
+        Cell::Plain(_) | Cell::Nested(_) => return Err(refused(fingerprint.to_string())),
     };
     let (Some(id), Some(wish)) = (id, wish) else { return Ok((fingerprint, None)) };
     let column = || wish.column.clone();
@@ -211,34 +212,10 @@ fn record<'a, F: Fingerprint>(
     let id = match id {
         Cell::Number(number) => Id::Number(*number),
         Cell::Text(text) => text_id(text, wish)?,
-        Cell::Negative(number) => return Err(value(number.to_string())),
         Cell::Null => return Err(RecordProblem::Null { column: column() }),
-        Cell::Other(found) => return Err(value(found.clone())),
+        Cell::Negative(_) | Cell::Plain(_) | Cell::Nested(_) => return Err(value(id.to_string())),
     };
     Ok((fingerprint, Some(id)))
-}
-
-/// A value of a field, as far as it can be a fingerprint or an id.
-#[derive(Clone, Debug)]
-enum Cell<'a> {
-    Null,
-    Number(u64),
-    Negative(i64),
-    Text(Cow<'a, str>),
-    /// Anything else, for the message.
-    Other(String),
-}
-
-impl Cell<'_> {
-    fn into_owned(self) -> Cell<'static> {
-        match self {
-            Cell::Null => Cell::Null,
-            Cell::Number(number) => Cell::Number(number),
-            Cell::Negative(number) => Cell::Negative(number),
-            Cell::Text(text) => Cell::Text(Cow::Owned(text.into_owned())),
-            Cell::Other(found) => Cell::Other(found),
-        }
-    }
 }
 
 /// Takes two fields of an object and passes over the others.
@@ -266,14 +243,14 @@ impl<'de> Visitor<'de> for Fields<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (mut fingerprint, mut id) = (None, None);
-        while let Some(key) = map.next_key_seed(Text)? {
+        while let Some(key) = map.next_key_seed(Name)? {
             let (is_fingerprint, is_id) =
                 (key == self.fingerprint, self.id.is_some_and(|id| key == id));
             if !is_fingerprint && !is_id {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
-            let cell = map.next_value_seed(AnyCell)?;
+            let cell = map.next_value_seed(Any)?;
             if is_fingerprint && fingerprint.replace(cell.clone()).is_some()
                 || is_id && id.replace(cell).is_some()
             {
@@ -281,87 +258,5 @@ impl<'de> Visitor<'de> for Fields<'_> {
             }
         }
         Ok((fingerprint, id))
-    }
-}
-
-struct Text;
-
-impl<'de> DeserializeSeed<'de> for Text {
-    type Value = Cow<'de, str>;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Text {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_string()))
-    }
-}
-
-struct AnyCell;
-
-impl<'de> DeserializeSeed<'de> for AnyCell {
-    type Value = Cell<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for AnyCell {
-    type Value = Cell<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(Cell::Null)
-    }
-
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Cell::Other(value.to_string()))
-    }
-
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Cell::Number(number))
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(Cell::Negative(number))
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-        Ok(Cell::Other(number.to_string()))
-    }
-
-    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cell::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cell::Text(Cow::Owned(text.to_string())))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Cell::Other("an array".to_string()))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Cell::Other("an object".to_string()))
     }
 }
