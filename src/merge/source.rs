@@ -87,17 +87,14 @@ impl<F: Fingerprint> Merging<F> {
     }
 
     fn count_fingerprints(&mut self, meter: &Meter) -> Result<()> {
-        let mut cursor = Cursor::new(&self.snapshot, F::default(), Decode::Alone)?;
-        let mut piece = Vec::new();
-        loop {
-            cursor.next_piece(&mut piece)?;
-            if piece.is_empty() {
-                return Ok(());
-            }
-            self.count += piece.len() as u64;
-            self.set_sum = self.set_sum.wrapping_add(sum_of(&piece));
-            meter.advance(Phase::Merge, piece.len() as u64)?;
-        }
+        let (mut count, mut set_sum) = (0, 0u128);
+        self.visit_rows(&mut |rows| {
+            count += rows.len() as u64;
+            set_sum = set_sum.wrapping_add(sum_of(rows));
+            meter.advance(Phase::Merge, rows.len() as u64)
+        })?;
+        (self.count, self.set_sum) = (count, set_sum);
+        Ok(())
     }
 
     fn count_with_ids(&mut self, meter: &Meter) -> Result<()> {
