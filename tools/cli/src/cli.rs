@@ -77,8 +77,9 @@ Exit codes:
      `repair`: something was lost
   2  an error, told in one line on standard error; or wrong usage
   129, 130, 143  stopped by SIGHUP, SIGINT or SIGTERM; what writes a file or a
-     store has changed nothing. A signal that was ignored at the start stays
-     ignored (`nohup`, `trap '' INT`)";
+     store has changed nothing, but that `insert` and `delete` keep what they had
+     done, and `join --resume` and `corpus dedup` go on when they are called again.
+     A signal that was ignored at the start stays ignored (`nohup`, `trap '' INT`)";
 
 /// Keeps fingerprints compressed, and finds exactly those within Hamming distance k
 #[derive(Parser)]
