@@ -1,6 +1,6 @@
 //! CSV and TSV, record by record as they stand in the file.
 
-use csv::ByteRecord;
+use csv::{ByteRecord, Terminator};
 
 use super::inputs::Kind;
 use super::lines::Lines;
@@ -146,10 +146,12 @@ impl Quotes {
     }
 }
 
-/// A reader of the records of a piece.
+/// A reader of the records of a piece. It ends them at line feeds only, as their bytes are cut: the carriage return of a
+/// line end is left in the last field.
 pub fn parser(bytes: &[u8], delimiter: u8) -> csv::Reader<&[u8]> {
     csv::ReaderBuilder::new()
         .delimiter(delimiter)
+        .terminator(Terminator::Any(b'\n'))
         .has_headers(false)
         .flexible(true)
         .buffer_capacity(1 << 13)

@@ -189,17 +189,18 @@ impl Piece {
         let source = &*self.source;
         let Some(header) = &source.header else { return Ok(()) };
         let (mut parser, mut record) = (parser(bytes, header.delimiter), ByteRecord::new());
-        for span in spans {
+        for (span, raw) in spans.iter().zip(self.raw().into_iter().flatten()) {
             let at = At::Line(span.line);
             let read = parser.read_byte_record(&mut record).unwrap_or(false);
             // A record that its reader ends elsewhere would shift all that follow.
-            let ends = read && parser.position().byte() <= span.end as u64;
+            let ends = read && parser.position().byte() == span.end as u64;
+            let fields = Fields { record: &record, returns: returns(raw) };
             let parsed = match record.len() {
                 _ if !ends => Err(RecordProblem::OpenQuote),
                 found if found != header.columns => {
                     Err(RecordProblem::Fields { found, header: header.columns })
                 }
-                _ => fields(&record, header, &source.wanted, || source.place(at)),
+                _ => fields.document(header, &source.wanted, || source.place(at)),
             };
             take(parsed.map_err(|problem| source.error(at, problem)))?;
         }
@@ -207,22 +208,47 @@ impl Piece {
     }
 }
 
-/// The document of a record of CSV.
-fn fields<'a>(
+/// Whether a record ends with a carriage return that is of its line end.
+fn returns(raw: &[u8]) -> bool {
+    raw.strip_suffix(b"\n").unwrap_or(raw).ends_with(b"\r")
+}
+
+/// The fields of a record of CSV.
+#[derive(Clone, Copy)]
+struct Fields<'a> {
     record: &'a ByteRecord,
-    header: &Header,
-    wanted: &Wanted,
-    place: impl FnOnce() -> String,
-) -> Result<Document<'a>, RecordProblem> {
-    let field = |place: usize| record.get(place).unwrap_or_default();
-    let text = |place: usize| std::str::from_utf8(field(place)).map_err(|_| RecordProblem::Utf8);
-    let id = match (header.id, &wanted.id) {
-        (Some(index), Some(column)) => match text(index)? {
-            "" => return Err(RecordProblem::Null { column: column.clone() }),
-            id => Cow::Borrowed(id),
-        },
-        _ => Cow::Owned(place()),
-    };
-    let extra = header.extra.map(text).transpose()?.filter(|extra| !extra.is_empty());
-    Ok(Document { text: Cow::Borrowed(field(header.text)), id, extra: extra.map(Cow::Borrowed) })
+    /// Whether a carriage return stands behind the last one.
+    returns: bool,
+}
+
+impl<'a> Fields<'a> {
+    fn field(self, place: usize) -> &'a [u8] {
+        let field = self.record.get(place).unwrap_or_default();
+        match self.returns && place + 1 == self.record.len() {
+            true => field.strip_suffix(b"\r").unwrap_or(field),
+            false => field,
+        }
+    }
+
+    fn text(self, place: usize) -> Result<&'a str, RecordProblem> {
+        std::str::from_utf8(self.field(place)).map_err(|_| RecordProblem::Utf8)
+    }
+
+    fn document(
+        self,
+        header: &Header,
+        wanted: &Wanted,
+        place: impl FnOnce() -> String,
+    ) -> Result<Document<'a>, RecordProblem> {
+        let id = match (header.id, &wanted.id) {
+            (Some(index), Some(column)) => match self.text(index)? {
+                "" => return Err(RecordProblem::Null { column: column.clone() }),
+                id => Cow::Borrowed(id),
+            },
+            _ => Cow::Owned(place()),
+        };
+        let extra = header.extra.map(|index| self.text(index)).transpose()?;
+        let extra = extra.filter(|extra| !extra.is_empty()).map(Cow::Borrowed);
+        Ok(Document { text: Cow::Borrowed(self.field(header.text)), id, extra })
+    }
 }

@@ -206,6 +206,22 @@ proptest! {
     }
 }
 
+#[test]
+fn carriage_returns_end_no_record_of_csv() {
+    let directory = tempfile::tempdir().unwrap();
+    let bytes = b"id,text\n1,foo\rbar\n2,baz\r\n3,\"qux\r\n\"\r\n\r\n4,\"a\r\"\n\r5,b\r";
+    let path = written(directory.path(), "a.csv", bytes);
+    let inputs = find(&[path], "--id id");
+    let wanted = options("--id id").wanted(None);
+    let told: Vec<_> =
+        read(&inputs.files[0], &wanted).unwrap().into_iter().map(Result::unwrap).collect();
+    let expected: [(&str, &[u8]); 5] =
+        [("1", b"foo\rbar"), ("2", b"baz"), ("3", b"qux\r\n"), ("4", b"a\r"), ("\r5", b"b")];
+    assert_eq!(told, expected.map(|(id, text)| (id.to_string(), text.to_vec())));
+    let copy = copied(&inputs.files[0], &wanted, |number| number % 2 == 0);
+    assert_eq!(copy, b"id,text\n1,foo\rbar\n3,\"qux\r\n\"\r\n\r5,b\r");
+}
+
 #[cfg(feature = "parquet")]
 #[test]
 fn rows_of_parquet_are_copied_with_their_schema() {
