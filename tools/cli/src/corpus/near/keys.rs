@@ -80,6 +80,13 @@ fn mixed(number: u64) -> u64 {
     x ^ x >> 31
 }
 
+/// How many values of a set of `own` another one has at least, if their Jaccard similarity is `threshold` or more: the
+/// least whose share of the set is, divided as the rule divides, so that rounding is the same.
+fn least_common(threshold: f64, own: usize) -> usize {
+    let from = ((threshold * own as f64) as usize).saturating_sub(1);
+    (from..own).find(|&common| common as f64 / own as f64 >= threshold).unwrap_or(own)
+}
+
 fn signature(rule: Rule, values: &[u64]) -> Signature<'_> {
     match rule {
         Rule::Equal { .. } => Signature::Slots(values.into()),
@@ -96,7 +103,7 @@ impl Index for KeyIndex<'_> {
         }
         let needed = match self.rule {
             Rule::Common { least } => least as usize,
-            Rule::Jaccard { threshold } => (threshold * own.len() as f64).ceil() as usize,
+            Rule::Jaccard { threshold } => least_common(threshold, own.len()),
             _ => 1,
         };
         lists.sort_by_key(|list| list.len());
@@ -123,6 +130,23 @@ impl Index for KeyIndex<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn as_much_is_in_common_as_the_rule_asks_for() {
+        for percent in 1..=100 {
+            let threshold = f64::from(percent) / 100.0;
+            let rule = Rule::Jaccard { threshold };
+            for own in 1..=200u64 {
+                // The other set has nothing else.
+                let set: Vec<u64> = (0..own).collect();
+                let agrees = |common: &u64| {
+                    rule.agree(&signature(rule, &set), &signature(rule, &set[..*common as usize]))
+                };
+                let least = (1..=own).find(agrees).unwrap();
+                assert_eq!(least_common(threshold, own as usize) as u64, least, "{percent}, {own}");
+            }
+        }
+    }
 
     #[test]
     fn what_agrees_in_enough_slots_shares_a_group() {
