@@ -77,32 +77,31 @@ pub(super) struct Measured {
     pub line: String,
     /// By similarity and difference.
     pub curve: Curve,
-    /// By label and difference; the same curve where there are no labels.
-    pub labelled: Option<Curve>,
+    /// By whether they should be found, in the last bin and the first, and difference.
+    wanted: Curve,
     pub rows: Vec<Row>,
-    /// From which bin on pairs should be found.
-    from: usize,
 }
 
 impl Measured {
     pub fn of(given: &str, work: &Work, args: &Args) -> Result<Self, Failure> {
         let mut fingerprinter = fingerprinter(given, work)?;
         let (signatures, seconds) = signatures(&mut fingerprinter, work);
-        let (mut curve, mut by_label) = (Curve::default(), Curve::default());
+        let (mut curve, mut wanted) = (Curve::default(), Curve::default());
         for (place, pair) in work.set.pairs.iter().enumerate() {
             let difference = signatures.difference(pair.a, pair.b);
             curve.add(pair.jaccard, difference);
-            if let Some(labels) = &work.labels {
-                by_label.add(if labels[place] { 1.0 } else { 0.0 }, difference);
-            }
+            let is_wanted = match &work.labels {
+                Some(labels) => labels[place],
+                None => pair.jaccard >= args.threshold,
+            };
+            wanted.add(f64::from(u8::from(is_wanted)), difference);
         }
         let mut measured = Self {
             name: given.to_string(),
             line: fingerprinter.recipe().to_string(),
             curve,
-            labelled: work.labels.is_some().then_some(by_label),
+            wanted,
             rows: Vec::new(),
-            from: (args.threshold * BINS as f64).round() as usize,
         };
         let rule = k_of_rule(&fingerprinter.recipe().rule());
         let ks = (0..=measured.greatest()).map(|k| (k, measured.score(k).f1()));
@@ -130,10 +129,7 @@ impl Measured {
 
     /// How well pairs are found that differ by at most `k`.
     pub fn score(&self, k: u32) -> Score {
-        match &self.labelled {
-            Some(by_label) => by_label.score(k, BINS - 1),
-            None => self.curve.score(k, self.from),
-        }
+        self.wanted.score(k, BINS - 1)
     }
 
     /// The greatest difference of any pair.
