@@ -90,8 +90,12 @@ impl Inputs {
                 );
             }
         }
-        let mut seen = HashSet::new();
-        let are_different = named.iter().all(|(_, input)| seen.insert(input.name.clone()));
+        let names: HashSet<&Path> = named.iter().map(|(_, input)| &*input.name).collect();
+        // A file cannot have the name of a directory, either.
+        let is_free =
+            |input: &Input| input.name.ancestors().skip(1).all(|above| !names.contains(above));
+        let are_different =
+            names.len() == named.len() && named.iter().all(|(_, input)| is_free(input));
         for (argument, mut input) in named {
             if !are_different {
                 input.name = PathBuf::from((argument + 1).to_string()).join(&input.name);

@@ -147,6 +147,11 @@ fn files_in_directories_come_by_name_and_keep_it() {
     let again = find(&[root.join("a.md"), root.clone()], "");
     assert_eq!(again.files[0].name, Path::new("1/a.md"));
     assert_eq!(again.files[1].name, Path::new("2/a.md"));
+    // So is a file from a directory of that name.
+    let file = written(directory.path(), "b", b"a file");
+    let again = find(&[file, root.clone()], "");
+    assert_eq!(again.files[0].name, Path::new("1/b"));
+    assert_eq!(again.files[2].name, Path::new("2/b/10.txt.gz"));
 }
 
 #[test]
