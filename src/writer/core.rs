@@ -187,6 +187,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     pub(super) fn write(&self, operations: &[Operation<F>]) -> Result<()> {
         for operations in operations.chunks(MOST_TOGETHER) {
             self.with_room(operations.len(), |front| {
+                front.admit(operations, &self.path)?;
                 front.push(operations);
                 Ok(())
             })?;
@@ -249,8 +250,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     ///
     /// # Errors
     ///
-    /// [`Error::MixedIds`]; [`Error::IdMap`] if the store has an id map without a string for the id; [`Error::TooMany`] if the
-    /// window is one too many.
+    /// [`Error::MixedIds`]; [`Error::IdMap`] if the store has an id map without a string for the id.
     pub(super) fn insertion(
         &self,
         fingerprint: F,
@@ -264,9 +264,6 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         if let Some(strings) = self.id_map_strings.filter(|&strings| id >= strings) {
             return Err(IdMapProblem::NoString { number: id, strings }.at(&self.path));
         }
-        if self.shape.windows {
-            self.front().admit(window, &self.path)?;
-        }
         Ok(Operation { change: Change::Insert, fingerprint, id, window })
     }
 
@@ -278,6 +275,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     ) -> Result<()> {
         self.with_room(1, |front| {
             if let Some(operation) = search(front.searcher())? {
+                front.admit(&[operation], &self.path)?;
                 front.push(&[operation]);
             }
             Ok(())

@@ -9,7 +9,7 @@ use super::slowing::to_merge;
 use crate::costs::Costs;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, bytes_of};
-use crate::format::{Operation, RecordShape};
+use crate::format::{Change, Operation, RecordShape};
 use crate::log::Pending;
 use crate::query::search::Searcher;
 use crate::snapshot::Snapshot;
@@ -99,13 +99,27 @@ impl<F: Fingerprint> Front<F> {
         self.active.operations() > 0
     }
 
-    /// Admits a window of time, as long as there are not too many.
-    pub(super) fn admit(&mut self, window: u64, path: &Path) -> Result<()> {
-        if self.windows.len() >= MOST_WINDOWS && !self.windows.contains(&window) {
-            let (path, most) = (path.to_path_buf(), MOST_WINDOWS as u64);
-            return Err(Error::TooMany { path, what: "windows of time", most });
+    /// Admits operations that are about to be added: their windows of time may not be too many.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooMany`].
+    pub(super) fn admit(&mut self, operations: &[Operation<F>], path: &Path) -> Result<()> {
+        if !self.shape.windows {
+            return Ok(());
         }
-        self.windows.insert(window);
+        let mut last = None;
+        for operation in operations.iter().filter(|operation| operation.change == Change::Insert) {
+            let window = operation.window;
+            if last.replace(window) == Some(window) || self.windows.contains(&window) {
+                continue;
+            }
+            if self.windows.len() >= MOST_WINDOWS {
+                let (path, most) = (path.to_path_buf(), MOST_WINDOWS as u64);
+                return Err(Error::TooMany { path, what: "windows of time", most });
+            }
+            self.windows.insert(window);
+        }
         Ok(())
     }
 

@@ -342,9 +342,13 @@ fn windows_that_are_too_many_are_refused_before_anything_is_written() {
     let options = StoreOptions::new().window(Some(Duration::from_secs(1))).writer(options());
     let mut writer = options.create(&path).unwrap();
     let at = |second: u64| UNIX_EPOCH + Duration::from_secs(second);
-    for second in 0..8192 {
+    for second in 0..8191 {
         writer.insert_at(second, second, at(second)).unwrap();
     }
+    // What is near takes no window.
+    let near = writer.check_and_insert_at(7, 7, 0, at(10_000)).unwrap();
+    assert!(matches!(near, super::Verdict::Near(_)), "{near:?}");
+    writer.insert_at(8191, 8191, at(8191)).unwrap();
     for _ in 0..2 {
         let refused = writer.insert_at(1, 1, at(8192));
         assert!(matches!(refused, Err(Error::TooMany { most: 8192, .. })), "{refused:?}");
