@@ -195,6 +195,61 @@ fn packed<F: Fingerprint>(directory: &Path, set: &BTreeSet<F>) -> Snapshot<F> {
     OpenOptions::new().width::<F>().open(&path).unwrap().snapshot()
 }
 
+/// Sets that all threads split together, on both sides: uniform ones, of which no two are near, and some beside them.
+fn planted<F: Fingerprint>(k: u32) {
+    let mut random = Random(F::BITS.into());
+    let far: BTreeSet<F> = (0..140_000).map(|_| random.fingerprint()).collect();
+    let beside = far.iter().step_by(16).map(|&one| {
+        let flips = random.below(u64::from(k) + 5);
+        (one, random.near(one, flips))
+    });
+    let mut pairs: Pairs<F> = beside.map(|(one, near)| (one, near, one.distance(near))).collect();
+    let near: Vec<F> = pairs.iter().map(|&(_, near, _)| near).collect();
+    pairs.retain(|&(_, _, distance)| distance <= k);
+    assert!(pairs.len() > 1000 && pairs.len() < near.len());
+    let b: BTreeSet<F> =
+        near.iter().copied().chain((0..70_000).map(|_| random.fingerprint())).collect();
+    let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let execution = || Execution::new().threads(4);
+    let sorted = |mut pairs: Pairs<F>| {
+        pairs.sort_unstable();
+        pairs
+    };
+
+    let [left, right] = [(&directories[0], &far), (&directories[1], &b)]
+        .map(|(directory, set)| packed(directory.path(), set));
+    let join = left.join(right, k).execution(execution());
+    assert_eq!(sorted(run(&join)), sorted(pairs.clone()));
+
+    let all: BTreeSet<F> = far.union(&b).copied().collect();
+    let directory = tempfile::tempdir().unwrap();
+    let both = packed(directory.path(), &all);
+    let expected = pairs.into_iter().map(|(a, b, distance)| (a.min(b), a.max(b), distance));
+    let found = run(&both.self_join(k).execution(execution()));
+    assert_eq!(sorted(found), sorted(expected.filter(|&(_, _, distance)| distance > 0).collect()));
+}
+
+#[test]
+fn large_joins_find_what_was_planted() {
+    planted::<u64>(3);
+    planted::<u128>(12);
+    planted::<[u64; 4]>(40);
+}
+
+#[test]
+fn a_large_join_of_fingerprints_of_32_bits_is_exact() {
+    let mut random = Random(32);
+    let set: BTreeSet<u32> = (0..200_000).map(|_| random.fingerprint()).collect();
+    let flipped = |&one: &u32| (0..32).map(move |bit| (one, one ^ 1 << bit, 1));
+    let pairs = set.iter().flat_map(flipped).filter(|(a, b, _)| a < b && set.contains(b));
+    let expected: BTreeSet<_> = pairs.collect();
+    let directory = tempfile::tempdir().unwrap();
+    let join = packed(directory.path(), &set).self_join(1).execution(Execution::new().threads(4));
+    let found = run(&join);
+    assert!(expected.len() > 20 && found.len() == expected.len());
+    assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected);
+}
+
 #[test]
 fn a_join_of_wide_fingerprints_stops_and_tells_how_far_it_is() {
     let directory = tempfile::tempdir().unwrap();
