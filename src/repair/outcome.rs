@@ -12,7 +12,7 @@ pub struct RepairReport {
     /// Ids of these.
     pub ids: u64,
     /// What is wrong with the manifest, if it cannot be used. Then all segment files that are there were, also such as a
-    /// merge has replaced; deletions, windows of time and logs are not known.
+    /// merge has replaced; deletions, windows of time and logs are not known, nor are the recipe and the radius, which is 3 then.
     pub manifest: Option<String>,
     /// What is wrong with deletions or logs: what was deleted may be back, and what came behind the damage is lost.
     pub problems: Vec<String>,

@@ -32,7 +32,8 @@ What is damaged or lost is told segment by segment:
   ids           that are damaged, of fingerprints that have others
 Where the manifest is damaged or gone, all segment files are taken: also such as a
 merge has replaced and a crash has left. Then nobody knows what was deleted, which
-may be back, nor what the log holds. Of a damaged log what stands before the damage
+may be back, nor what the log holds, nor the radius of the store, which is 3 now,
+nor its recipe. Of a damaged log what stands before the damage
 is saved; without a file of deletions what it hides is back.
 
 Exit codes: 0 if all that was stored is in DEST, 1 if something was lost or may be

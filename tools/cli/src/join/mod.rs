@@ -55,8 +55,8 @@ the second, and equal ones are pairs as well. The order of rows is left open;
 `dedup --pairs` and `merge-pairs` read all of them; tsv as it is without
 --fingerprints, with --header or without.
 
-Memory: 16 bytes per fingerprint of both stores, and some 20 MiB. What does not
-fit into SIZE is joined range by range of a; with r ranges the store is read
+Memory: twice its own bytes for each fingerprint of both stores (16 of 64 bits),
+and some 20 MiB. What does not fit into SIZE is joined range by range of a; with r ranges the store is read
 some r / 2 times. No pair is held back.
 
 Shards: --shard I/N gives those pairs whose a lies in the range with number I,
