@@ -7,11 +7,11 @@ use fpstore::{Costs, Design, Planner};
 use fpstore_cli::failure::Failure;
 use fpstore_cli::input::InputArgs;
 use fpstore_cli::memory::{self, Size};
-use fpstore_cli::options::{count, radius, read_costs};
+use fpstore_cli::options::{any_radius, bits, count, read_costs};
 use fpstore_cli::{completions, man, version};
 
 use super::data::Model;
-use super::grid::{CodecWish, LowBits};
+use super::grid::{CodecWish, Forecast, LowBits};
 use super::machine;
 
 /// The most bytes of stores that stand on the disk together.
@@ -21,6 +21,7 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore bench hashes.txt --output report       your own fingerprints
   fpstore bench --uniform 2^24 -k 3 --output report
+  fpstore bench --uniform 1e6 --bits 256 -k 31,16 --parts 9,10,11,12 --output report
   fpstore bench hashes.txt --quick               a recommendation at once
   fpstore bench pages.parquet --designs halves,24,20,20/quarters --cold
   fpstore bench compare before/results.json after/results.json
@@ -121,9 +122,18 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "N", value_parser = count, group = "model")]
     skewed: Option<u64>,
 
-    /// The distance of the queries, and others for comparison, up to 64
+    /// Bits of a fingerprint: 32, 64, 128 or 256 [default: what the inputs tell, or 64]
+    #[arg(long, value_name = "BITS", value_parser = bits)]
+    pub bits: Option<u32>,
+
+    /// Measure one copy of the fingerprints with tables of so many parts of their bits, in place of designs; 64
+    /// bits have designs unless it is given, with numbers or without [default: what is predicted to be fast]
+    #[arg(long, value_name = "N,...", num_args = 0.., value_delimiter = ',')]
+    pub parts: Option<Vec<u16>>,
+
+    /// The distance of the queries, and others for comparison, up to the bits of a fingerprint
     #[arg(short = 'k', default_value = "3,0,1,2,4,6", value_delimiter = ',', value_name = "K,...")]
-    #[arg(value_parser = radius, allow_negative_numbers = true)]
+    #[arg(value_parser = any_radius, allow_negative_numbers = true)]
     radii: Vec<u32>,
 
     /// Designs, separated by commas; by slashes where parts of own widths are among them
@@ -309,13 +319,15 @@ impl MeasureArgs {
         }
     }
 
-    /// A planner for so many fingerprints.
-    pub fn planner(&self, count: u64) -> Result<Planner, Failure> {
+    /// Predicts, for so many fingerprints of so many bits.
+    pub fn forecast(&self, count: u64, bits: u32) -> Result<Forecast, Failure> {
         let costs = match &self.calibration {
             Some(path) => read_costs(path)?,
             None => Costs::default(),
         };
-        Ok(Planner::new(count).radius(self.radius()).costs(costs))
+        let radius = self.radius();
+        let planner = Planner::new(count).radius(radius.min(u64::BITS)).costs(costs);
+        Ok(Forecast { planner, bits, count, radius })
     }
 }
 

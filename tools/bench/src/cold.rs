@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use fpstore::Fingerprint;
 use fpstore_cli::failure::Failure;
 
 use super::results::Cold;
@@ -9,7 +10,12 @@ use super::results::Cold;
 /// Before each of the queries drops the files of the store at `path` from the page cache, opens it,
 /// and times one search. No mapping of its files may exist. `None` where the system cannot do that.
 #[cfg(target_os = "linux")]
-pub fn measure(path: &Path, queries: &[u64], radius: u32) -> Result<Option<Cold>, Failure> {
+pub fn measure<F: Fingerprint>(
+    path: &Path,
+    queries: &[F],
+    radius: u32,
+) -> Result<Option<Cold>, Failure> {
+    use std::ffi::OsStr;
     use std::fs::{self, File};
     use std::hint::black_box;
     use std::io;
@@ -38,8 +44,10 @@ pub fn measure(path: &Path, queries: &[u64], radius: u32) -> Result<Option<Cold>
         }
         Ok(())
     };
+    // Tables; bases and part tables.
+    let is_table = |end: &OsStr| ["fpt", "fpb", "fpp"].iter().any(|own| end == *own);
     let tables: Vec<&PathBuf> =
-        files.iter().filter(|file| file.extension() == Some("fpt".as_ref())).collect();
+        files.iter().filter(|file| file.extension().is_some_and(is_table)).collect();
     let read_page = |number: u64| -> io::Result<Duration> {
         let Some(&path) = tables.get(number as usize % tables.len().max(1)) else {
             return Ok(Duration::ZERO);
@@ -58,7 +66,7 @@ pub fn measure(path: &Path, queries: &[u64], radius: u32) -> Result<Option<Cold>
     for (number, &query) in queries.iter().enumerate() {
         drop_cache().map_err(failed)?;
         let start = Instant::now();
-        let store = fpstore::Store::open(path)?;
+        let store = fpstore::OpenOptions::new().width::<F>().open(path)?;
         opens.push(ns(start.elapsed()));
         let mut searcher = store.searcher();
         let start = Instant::now();
@@ -83,6 +91,10 @@ pub fn measure(path: &Path, queries: &[u64], radius: u32) -> Result<Option<Cold>
 
 /// The page cache is dropped only on Linux.
 #[cfg(not(target_os = "linux"))]
-pub fn measure(_path: &Path, _queries: &[u64], _radius: u32) -> Result<Option<Cold>, Failure> {
+pub fn measure<F: Fingerprint>(
+    _path: &Path,
+    _queries: &[F],
+    _radius: u32,
+) -> Result<Option<Cold>, Failure> {
     Ok(None)
 }

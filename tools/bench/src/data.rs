@@ -3,16 +3,17 @@
 //! The models are these. Every number comes from xoshiro256++, seeded with [`SEED`], so a model gives
 //! the same set everywhere.
 //!
-//! * **uniform**: every fingerprint is uniform over all 64-bit numbers.
+//! * **uniform**: every fingerprint is uniform over all of its width.
 //! * **clustered**: clusters of near duplicates. A centre is uniform; the size of a cluster follows
 //!   the power law P(s) ~ s^-2.5 for s from 1 to 1000; every member but the centre has 1 to 4
 //!   distinct random bits of the centre flipped, each number of flips as often.
 //! * **skewed**: long shared prefixes. The first 16 bits are one of 2^16 prefixes, of which the one
 //!   of rank r comes with the probability ~ 1/r (Zipf); ranks are spread over the prefixes by an odd
-//!   factor. The other 48 bits are uniform.
+//!   factor. The other bits are uniform.
 
 use std::path::PathBuf;
 
+use fpstore::Fingerprint;
 use fpstore_cli::failure::Failure;
 use fpstore_cli::input::{InputArgs, Records, Skipped, Source};
 use rand::{Rng, RngExt, SeedableRng};
@@ -51,7 +52,7 @@ impl Model {
     /// What the model is, in a line.
     pub fn text(self) -> String {
         match self {
-            Model::Uniform => "uniform over all 64-bit numbers".to_string(),
+            Model::Uniform => "uniform over all numbers of the width".to_string(),
             Model::Clustered => format!(
                 "uniform centres; cluster sizes by P(s) ~ s^-{CLUSTER_EXPONENT}, s up to \
                  {LARGEST_CLUSTER}; members with 1 to {MOST_FLIPS} bits flipped"
@@ -63,21 +64,31 @@ impl Model {
     }
 
     /// `count` fingerprints in the order in which they were drawn. Few of them coincide.
-    pub fn draw(self, count: usize) -> Vec<u64> {
+    pub fn draw<F: Fingerprint>(self, count: usize) -> Vec<F> {
         let mut random = Random::seed_from_u64(SEED);
         match self {
-            Model::Uniform => (0..count).map(|_| random.next_u64()).collect(),
+            Model::Uniform => (0..count).map(|_| uniform(&mut random)).collect(),
             Model::Clustered => clustered(count, &mut random),
             Model::Skewed => skewed(count, &mut random),
         }
     }
 }
 
-fn clustered(count: usize, random: &mut Random) -> Vec<u64> {
+/// A uniform fingerprint: a number for each of its words, the most significant first.
+pub fn uniform<F: Fingerprint>(random: &mut Random) -> F {
+    let mut bytes = F::Bytes::default();
+    for bytes in bytes.as_mut().chunks_mut(8) {
+        let own = bytes.len();
+        bytes.copy_from_slice(&random.next_u64().to_be_bytes()[..own]);
+    }
+    F::from_be_bytes(bytes)
+}
+
+fn clustered<F: Fingerprint>(count: usize, random: &mut Random) -> Vec<F> {
     let mut set = Vec::with_capacity(count);
     let Ok(sizes) = Zipf::new(f64::from(LARGEST_CLUSTER), CLUSTER_EXPONENT) else { return set };
     while set.len() < count {
-        let centre = random.next_u64();
+        let centre = uniform(random);
         let size: f64 = sizes.sample(random);
         set.push(centre);
         for _ in 1..(size as usize).min(count - set.len() + 1) {
@@ -88,11 +99,16 @@ fn clustered(count: usize, random: &mut Random) -> Vec<u64> {
     set
 }
 
-fn skewed(count: usize, random: &mut Random) -> Vec<u64> {
+fn skewed<F: Fingerprint>(count: usize, random: &mut Random) -> Vec<F> {
     let Ok(ranks) = Zipf::new(2f64.powi(PREFIX_BITS as i32), 1.0) else { return Vec::new() };
     let one = |_| {
         let rank: f64 = ranks.sample(random);
-        (prefix_of_rank(rank as u64) << (64 - PREFIX_BITS)) | (random.next_u64() >> PREFIX_BITS)
+        let mut bytes = uniform::<F>(random).to_be_bytes();
+        let prefix = prefix_of_rank(rank as u64).to_be_bytes();
+        let prefix = &prefix[prefix.len() - PREFIX_BITS as usize / 8..];
+        bytes.as_mut().rotate_right(prefix.len());
+        bytes.as_mut()[..prefix.len()].copy_from_slice(prefix);
+        F::from_be_bytes(bytes)
     };
     (0..count).map(one).collect()
 }
@@ -102,13 +118,19 @@ fn prefix_of_rank(rank: u64) -> u64 {
     (rank - 1).wrapping_mul(0x9E37_79B9) & ((1 << PREFIX_BITS) - 1)
 }
 
-/// `fingerprint` with so many distinct random bits flipped, at most 64.
-pub fn flip(fingerprint: u64, flips: u32, random: &mut Random) -> u64 {
-    let mut mask = 0u64;
-    while mask.count_ones() < flips.min(64) {
-        mask |= 1 << random.random_range(0..64u32);
+/// `fingerprint` with so many distinct random bits flipped, at most all.
+pub fn flip<F: Fingerprint>(fingerprint: F, flips: u32, random: &mut Random) -> F {
+    let (mut bytes, mut flipped) = (fingerprint.to_be_bytes(), Vec::new());
+    while (flipped.len() as u32) < flips.min(F::BITS) {
+        let bit = random.random_range(0..F::BITS);
+        if !flipped.contains(&bit) {
+            flipped.push(bit);
+            // Bit 0 is the least significant one here.
+            let byte = bytes.as_ref().len() - 1 - bit as usize / 8;
+            bytes.as_mut()[byte] ^= 1 << (bit % 8);
+        }
     }
-    fingerprint ^ mask
+    F::from_be_bytes(bytes)
 }
 
 /// Where a set comes from.
@@ -124,17 +146,25 @@ pub struct Origin {
     pub read: u64,
     /// Distinct ones.
     pub distinct: u64,
+    /// Their width.
+    #[serde(default = "bits")]
+    pub bits: u32,
+}
+
+/// The width of results that do not say it.
+fn bits() -> u32 {
+    u64::BITS
 }
 
 /// A set, in ascending order and without repeats.
-pub struct Data {
+pub struct Data<F> {
     pub origin: Origin,
-    pub set: Vec<u64>,
+    pub set: Vec<F>,
     /// Each fingerprint with its position in the input, if these are packed as ids.
-    pub pairs: Option<Vec<(u64, u64)>>,
+    pub pairs: Option<Vec<(F, u64)>>,
 }
 
-impl Data {
+impl<F: Fingerprint> Data<F> {
     /// Draws `count` fingerprints from a model.
     pub fn draw(model: Model, count: u64, with_ids: bool) -> Result<Self, Failure> {
         let count = usize::try_from(count).map_err(|_| too_many(count))?;
@@ -167,14 +197,15 @@ impl Data {
         Ok(data)
     }
 
-    fn new(fingerprints: Vec<u64>, name: String, with_ids: bool) -> Self {
+    fn new(fingerprints: Vec<F>, name: String, with_ids: bool) -> Self {
         let pairs = with_ids.then(|| fingerprints.iter().copied().zip(0..).collect());
         let read = fingerprints.len() as u64;
         let mut set = fingerprints;
         set.par_sort_unstable();
         set.dedup();
         let distinct = set.len() as u64;
-        let origin = Origin { name, input: String::new(), model: None, read, distinct };
+        let origin =
+            Origin { name, input: String::new(), model: None, read, distinct, bits: F::BITS };
         Self { origin, set, pairs }
     }
 }
@@ -184,10 +215,10 @@ fn too_many(count: u64) -> Failure {
 }
 
 /// Calls `each` with the fingerprints of some files, piece by piece.
-pub fn each_piece(
+pub fn each_piece<F: Fingerprint>(
     paths: &[PathBuf],
     reading: &InputArgs,
-    mut each: impl FnMut(&[u64]),
+    mut each: impl FnMut(&[F]),
 ) -> Result<(), Failure> {
     let (mut records, mut skipped) = (Records::default(), Skipped::default());
     for path in paths {
@@ -219,19 +250,19 @@ mod tests {
     fn a_model_gives_the_same_set_each_time_and_as_many_as_asked_for() {
         for model in [Model::Uniform, Model::Clustered, Model::Skewed] {
             for count in [0, 1, 2, 1000, COUNT] {
-                let set = model.draw(count);
+                let set = model.draw::<u64>(count);
                 assert_eq!(set.len(), count, "{model:?}");
-                assert_eq!(set, model.draw(count));
+                assert_eq!(set, model.draw::<u64>(count));
             }
         }
         // The first numbers of xoshiro256++ with this seed, lest an update of a crate change a set.
         let first = [14_511_398_412_205_077_489, 13_647_655_907_837_363_492];
-        assert_eq!(Model::Uniform.draw(2), first);
+        assert_eq!(Model::Uniform.draw::<u64>(2), first);
     }
 
     #[test]
     fn bits_of_uniform_fingerprints_are_set_in_half_of_them() {
-        let set = Model::Uniform.draw(COUNT);
+        let set = Model::Uniform.draw::<u64>(COUNT);
         for bit in 0..64 {
             let ones = set.iter().filter(|&&fingerprint| fingerprint >> bit & 1 == 1).count();
             // Five standard deviations.
@@ -248,7 +279,7 @@ mod tests {
 
     #[test]
     fn sizes_of_clusters_follow_the_power_law() {
-        let set = Model::Clustered.draw(COUNT);
+        let set = Model::Clustered.draw::<u64>(COUNT);
         let mut of_size = HashMap::new();
         for cluster in clusters(&set) {
             *of_size.entry(cluster.len()).or_insert(0usize) += 1;
@@ -266,7 +297,7 @@ mod tests {
 
     #[test]
     fn members_differ_from_their_centre_in_1_to_4_bits_each_as_often() {
-        let set = Model::Clustered.draw(COUNT);
+        let set = Model::Clustered.draw::<u64>(COUNT);
         let mut of_flips = [0usize; 65];
         for cluster in clusters(&set) {
             for member in &cluster[1..] {
@@ -286,7 +317,7 @@ mod tests {
 
     #[test]
     fn prefixes_of_the_skewed_model_follow_zipfs_law() {
-        let set = Model::Skewed.draw(COUNT);
+        let set = Model::Skewed.draw::<u64>(COUNT);
         let mut of_prefix = HashMap::new();
         for fingerprint in &set {
             *of_prefix.entry(fingerprint >> (64 - PREFIX_BITS)).or_insert(0usize) += 1;
@@ -304,7 +335,7 @@ mod tests {
 
     #[test]
     fn ids_are_positions_in_the_input_and_duplicates_keep_theirs() {
-        let data = Data::new(vec![7, 3, 7], String::new(), true);
+        let data = Data::<u64>::new(vec![7, 3, 7], String::new(), true);
         assert_eq!(data.set, [3, 7]);
         assert_eq!(data.pairs.unwrap(), [(7, 0), (3, 1), (7, 2)]);
         assert_eq!((data.origin.read, data.origin.distinct), (3, 2));

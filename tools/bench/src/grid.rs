@@ -2,11 +2,25 @@
 
 use std::str::FromStr;
 
-use fpstore::{Codec, Design, Packer, Plan, Planner};
+use fpstore::{Codec, Design, Fingerprint, Packer, PartsPlan, Plan, Planner, plan_parts};
+
+use super::results::{Predicted, Steps};
+
+/// Numbers of parts whose searches take longer than so many times the least are not measured unless they are asked for.
+const LONGEST: f64 = 4.0;
 
 /// One way to pack a set.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Configuration {
+pub enum Configuration {
+    /// Tables.
+    Tables(Tables),
+    /// One copy of fingerprints of so many bits, and tables of so many parts of these.
+    Parts { bits: u32, parts: u16 },
+}
+
+/// One way to pack a set as tables.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tables {
     pub design: Design,
     pub block_bytes: u32,
     pub codec: CodecWish,
@@ -64,17 +78,124 @@ impl std::fmt::Display for LowBits {
     }
 }
 
+/// Predicts what configurations take, for so many fingerprints of so many bits.
+#[derive(Clone)]
+pub struct Forecast {
+    pub planner: Planner,
+    pub bits: u32,
+    pub count: u64,
+    pub radius: u32,
+}
+
+/// What is predicted of a configuration.
+#[derive(Clone, Copy, Debug)]
+pub struct Prediction {
+    pub store_bytes: u64,
+    pub of_search: Predicted,
+}
+
+impl Prediction {
+    fn of_tables(plan: &Plan) -> Self {
+        let steps = Steps {
+            blocks_scanned: plan.blocks,
+            blocks_decoded: plan.blocks_decoded,
+            ..Steps::default()
+        };
+        let of_search = Predicted {
+            bytes_per_fingerprint: plan.bytes_per_fingerprint,
+            warm_ns: plan.warm_ns.round(),
+            cold_ns: plan.cold_ns.round(),
+            steps,
+        };
+        Self { store_bytes: plan.store_bytes, of_search }
+    }
+
+    fn of_parts(plan: &PartsPlan, count: u64) -> Self {
+        let steps = Steps {
+            groups_probed: plan.probes,
+            rows_compared: plan.candidates,
+            ..Steps::default()
+        };
+        let of_search = Predicted {
+            bytes_per_fingerprint: plan.store_bytes as f64 / count.max(1) as f64,
+            warm_ns: plan.search_ns.round(),
+            cold_ns: 0.0,
+            steps,
+        };
+        Self { store_bytes: plan.store_bytes, of_search }
+    }
+}
+
 impl Configuration {
     /// The name of the configuration in results.
     pub fn id(&self) -> String {
+        match self {
+            Self::Tables(tables) => tables.id(),
+            Self::Parts { parts, .. } => format!("parts-{parts}"),
+        }
+    }
+
+    /// Number of files that a pack writes one after the other.
+    pub fn table_count(&self) -> usize {
+        match self {
+            Self::Tables(tables) => tables.design.table_count(),
+            Self::Parts { parts, .. } => usize::from(*parts) + 1,
+        }
+    }
+
+    /// A packer for it.
+    pub fn packer<F: Fingerprint>(&self, radius: u32) -> Packer<F> {
+        let packer = match self {
+            Self::Tables(tables) => tables.packer(),
+            Self::Parts { parts, .. } => Packer::new().parts(*parts),
+        };
+        packer.radius(radius).width()
+    }
+
+    /// What is predicted of it; `None` of what the format cannot hold.
+    pub fn plan(&self, forecast: &Forecast) -> Result<Option<Prediction>, fpstore::Error> {
+        let Forecast { planner, count, radius, .. } = forecast;
+        match self {
+            Self::Tables(tables) => Ok(tables.plan(planner)?.as_ref().map(Prediction::of_tables)),
+            Self::Parts { bits, parts } => {
+                let plans = plan_parts(*bits, *count, *radius)?;
+                let plan = plans.into_iter().find(|plan| plan.parts == *parts);
+                Ok(plan.map(|plan| Prediction::of_parts(&plan, *count)))
+            }
+        }
+    }
+
+    /// The command that packs `input` so.
+    pub fn command(&self, input: &str, radius: u32) -> String {
+        match self {
+            Self::Tables(tables) => tables.command(input, radius),
+            Self::Parts { bits, parts } => {
+                format!("fpstore pack {input} -o STORE --bits {bits} -k {radius} --parts {parts}")
+            }
+        }
+    }
+}
+
+/// These numbers of parts; where none are given those that are predicted to be hardly slower than the fastest.
+pub fn parts(given: &[u16], forecast: &Forecast) -> Result<Vec<Configuration>, fpstore::Error> {
+    let Forecast { bits, count, radius, .. } = *forecast;
+    let plans = plan_parts(bits, count, radius)?;
+    let fastest = plans.iter().map(|plan| plan.search_ns).fold(f64::INFINITY, f64::min);
+    let wanted = plans.iter().filter(|plan| match given {
+        [] => plan.search_ns <= LONGEST * fastest,
+        given => given.contains(&plan.parts),
+    });
+    Ok(wanted.map(|plan| Configuration::Parts { bits, parts: plan.parts }).collect())
+}
+
+impl Tables {
+    fn id(&self) -> String {
         let Self { design, block_bytes, codec, low_bits } = self;
         format!("{design}-{block_bytes}-{codec}-{low_bits}")
     }
 
-    /// A packer for it.
-    pub fn packer(&self, radius: u32) -> Packer {
+    fn packer(&self) -> Packer {
         Packer::new()
-            .radius(radius)
             .design(self.design.clone())
             .block_bytes(self.block_bytes)
             .codec(self.codec.0)
@@ -89,8 +210,7 @@ impl Configuration {
         Ok(plans.into_iter().next())
     }
 
-    /// The command that packs `input` so.
-    pub fn command(&self, input: &str, radius: u32) -> String {
+    fn command(&self, input: &str, radius: u32) -> String {
         let Self { design, block_bytes, codec, low_bits } = self;
         let mut command = format!(
             "fpstore pack {input} -o STORE -k {radius} --design {design} --block-bytes {block_bytes}"
@@ -119,7 +239,8 @@ pub fn configurations(
             for &block_bytes in sizes {
                 for design in designs {
                     let design = design.clone();
-                    let configuration = Configuration { design, block_bytes, codec, low_bits };
+                    let tables = Tables { design, block_bytes, codec, low_bits };
+                    let configuration = Configuration::Tables(tables);
                     if !all.contains(&configuration) {
                         all.push(configuration);
                     }

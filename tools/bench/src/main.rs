@@ -29,14 +29,18 @@ use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::CommandFactory;
+use fpstore::Fingerprint;
 use fpstore_cli::failure::Failure;
+use fpstore_cli::feed::told_width;
+use fpstore_cli::for_width;
 use fpstore_cli::output::Output;
+use fpstore_cli::width::check_radius;
 use fpstore_cli::{command_line, completions, man};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use self::args::{Args, Command, MeasureArgs};
 use self::data::Data;
-use self::grid::{Configuration, configurations};
+use self::grid::{Configuration, Forecast, configurations};
 use self::queries::Queries;
 use self::results::{Measured, QuickCheck, Recommended, Results};
 
@@ -60,22 +64,46 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
         Some(Command::Completions(args)) => {
             completions::run(args, &mut Args::command()).map(|()| ExitCode::SUCCESS)
         }
-        None if args.measure.quick => run_quick(&args.measure).map(|()| ExitCode::SUCCESS),
-        None => run_sweep(&args.measure).map(|()| ExitCode::SUCCESS),
+        None => measure(&args.measure).map(|()| ExitCode::SUCCESS),
     }
 }
 
-fn grid_of(args: &MeasureArgs) -> Vec<Configuration> {
+/// Measures, or recommends, fingerprints of the width that is given or that the inputs tell.
+fn measure(args: &MeasureArgs) -> Result<(), Failure> {
+    let bits = match args.bits {
+        Some(bits) => bits,
+        None => told_width(&args.input, &args.reading)?,
+    };
+    if args.paper && (bits != u64::BITS || args.parts.is_some()) {
+        let message = "the paper's designs are tables of 64 bits; leave --paper out";
+        return Err(Failure::Usage(message.to_string()));
+    }
+    for k in args.radii() {
+        check_radius("bench", Some(k), bits)?;
+    }
+    match args.quick {
+        true => for_width!(bits, run_quick(args)),
+        false => for_width!(bits, run_sweep(args)),
+    }
+}
+
+/// What is measured: designs of 64 bits, else numbers of parts.
+fn grid_of(args: &MeasureArgs, forecast: &Forecast) -> Result<Vec<Configuration>, Failure> {
+    match &args.parts {
+        Some(parts) => return Ok(grid::parts(parts, forecast)?),
+        None if forecast.bits != u64::BITS => return Ok(grid::parts(&[], forecast)?),
+        None => {}
+    }
     let mut grid = configurations(&args.designs.0, &args.block_bytes, &args.codecs, &args.low_bits);
     if args.paper {
         let missing = paper::configurations().into_iter().filter(|one| !grid.contains(one));
         grid.extend(missing.collect::<Vec<_>>());
     }
-    grid
+    Ok(grid)
 }
 
-fn run_quick(args: &MeasureArgs) -> Result<(), Failure> {
-    let mut sampler = quick::Sampler::default();
+fn run_quick<F: Fingerprint>(args: &MeasureArgs) -> Result<(), Failure> {
+    let mut sampler = quick::Sampler::<F>::default();
     let mut input = "INPUT".to_string();
     match args.model()? {
         Some((model, count)) => sampler.take(&Data::draw(model, count, false)?.set),
@@ -86,8 +114,10 @@ fn run_quick(args: &MeasureArgs) -> Result<(), Failure> {
         }
     }
     let kept = sampler.finish();
-    let planner = kept.tell(args.planner(kept.count)?);
-    let recommended = quick::recommend(&planner, &grid_of(args), &input, args.radius())?;
+    let mut forecast = args.forecast(kept.count, F::BITS)?;
+    let grid = grid_of(args, &forecast)?;
+    forecast.planner = kept.tell(forecast.planner);
+    let recommended = quick::recommend(&forecast, &grid, &input, args.radius())?;
     let mut output = Output::stdout();
     if args.json {
         output.json(&recommended)?;
@@ -106,12 +136,13 @@ fn run_quick(args: &MeasureArgs) -> Result<(), Failure> {
     output.flush()
 }
 
-fn run_sweep(args: &MeasureArgs) -> Result<(), Failure> {
+fn run_sweep<F: Fingerprint>(args: &MeasureArgs) -> Result<(), Failure> {
     let start = (SystemTime::now(), Instant::now());
     let load_before = noise::load();
     // What is wrong with an option is told before anything takes its time.
-    for configuration in grid_of(args) {
-        configuration.plan(&args.planner(1)?)?;
+    let one = args.forecast(1, F::BITS)?;
+    for configuration in grid_of(args, &one)? {
+        configuration.plan(&one)?;
     }
     let mut overlay = Vec::new();
     for path in &args.overlay {
@@ -125,7 +156,7 @@ fn run_sweep(args: &MeasureArgs) -> Result<(), Failure> {
         return Err(sweep::scratch_failure(&directory, &std::io::ErrorKind::NotFound.into()));
     }
     let data = match args.model()? {
-        Some((model, count)) => Data::draw(model, count, args.ids)?,
+        Some((model, count)) => Data::<F>::draw(model, count, args.ids)?,
         None => Data::read(&args.input, &args.reading, args.ids)?,
     };
     if data.set.is_empty() {
@@ -140,13 +171,18 @@ fn run_sweep(args: &MeasureArgs) -> Result<(), Failure> {
             })?;
             Queries::given(list, path.display().to_string(), args.query_count)
         }
-        None => Queries::mix(&data.set, args.query_count),
+        None => Queries::mix(&data.set, args.query_count, args.radius()),
     };
     if queries.list.is_empty() {
         let message = "--queries: the file holds no fingerprints; give some";
         return Err(Failure::Usage(message.to_string()));
     }
     let signal = watch_signals()?;
+    let mut forecast = args.forecast(data.origin.distinct, F::BITS)?;
+    if let Some(set) = quick::of_64_bits(&data.set) {
+        forecast.planner = forecast.planner.sample(set);
+    }
+    let grid = grid_of(args, &forecast)?;
     let options = sweep::Options {
         radius: args.radius(),
         radii: args.radii(),
@@ -156,15 +192,15 @@ fn run_sweep(args: &MeasureArgs) -> Result<(), Failure> {
         cold: args.cold,
         time_limit: args.time_limit.map(Duration::from_secs),
         group_bytes: args.group_bytes(),
-        planner: args.planner(data.origin.distinct)?.sample(&data.set),
+        forecast,
         directory: &directory,
         signal: &signal,
     };
     let mut screen = Screen::new(args, &data, &queries)?;
-    let result = sweep::run(&data, &queries, grid_of(args), &options, &mut screen);
+    let result = sweep::run(&data, &queries, grid.clone(), &options, &mut screen);
     screen.bar.finish_and_clear();
     let outcome = result?;
-    let quick = check_quick(args, &data, &outcome.configurations)?;
+    let quick = check_quick(args, &data, &grid, &outcome.configurations)?;
     let mut results = Results {
         quick,
         format: "fpstore-bench".to_string(),
@@ -185,7 +221,7 @@ fn run_sweep(args: &MeasureArgs) -> Result<(), Failure> {
         recommended: Vec::new(),
         overlay,
     };
-    results.recommended = recommend(&results, &grid_of(args));
+    results.recommended = recommend(&results, &grid);
     if let Some(directory) = &args.output {
         write_all(&results, directory)?;
     }
@@ -193,21 +229,23 @@ fn run_sweep(args: &MeasureArgs) -> Result<(), Failure> {
 }
 
 /// What `--quick` recommends for the set, and how far that is from the front of the sweep.
-fn check_quick(
+fn check_quick<F: Fingerprint>(
     args: &MeasureArgs,
-    data: &Data,
+    data: &Data<F>,
+    grid: &[Configuration],
     configurations: &[Measured],
 ) -> Result<Vec<QuickCheck>, Failure> {
     let mut sampler = quick::Sampler::default();
     sampler.take(&data.set);
     let kept = sampler.finish();
-    let planner = kept.tell(args.planner(kept.count)?);
+    let mut forecast = args.forecast(kept.count, F::BITS)?;
+    forecast.planner = kept.tell(forecast.planner);
     let measured = |id: &str| configurations.iter().find(|measured| measured.id == id);
     // What the time limit left out cannot be judged.
-    let mut grid = grid_of(args);
+    let mut grid = grid.to_vec();
     grid.retain(|configuration| measured(&configuration.id()).is_some());
     let points: Vec<_> = configurations.iter().map(sweep::point).collect();
-    let recommended = quick::recommend(&planner, &grid, "", args.radius())?.into_iter();
+    let recommended = quick::recommend(&forecast, &grid, "", args.radius())?.into_iter();
     let check = |Recommended { role, id, .. }: Recommended| {
         let point = sweep::point(measured(&id)?);
         let (from_front, slower_than_best) =
@@ -306,13 +344,17 @@ struct Screen {
 }
 
 impl Screen {
-    fn new(args: &MeasureArgs, data: &Data, queries: &Queries) -> Result<Self, Failure> {
+    fn new<F>(args: &MeasureArgs, data: &Data<F>, queries: &Queries<F>) -> Result<Self, Failure> {
         let mut output = Output::stdout();
         if !args.json {
             output.line(&format!(
-                "{}: {} distinct fingerprints, k = {}, {} queries ({})",
+                "{}: {} distinct fingerprints{}, k = {}, {} queries ({})",
                 data.origin.name,
                 data.origin.distinct,
+                match data.origin.bits {
+                    u64::BITS => String::new(),
+                    bits => format!(" of {bits} bits"),
+                },
                 args.radius(),
                 queries.origin.count,
                 queries.origin.name

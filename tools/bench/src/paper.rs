@@ -5,7 +5,7 @@ use fpstore::{Codec, Design, Planner};
 use fpstore_cli::failure::Failure;
 use serde::Serialize;
 
-use super::grid::{CodecWish, Configuration, LowBits};
+use super::grid::{CodecWish, Configuration, LowBits, Tables};
 use super::results::{Measured, Results};
 
 /// The paper's number of fingerprints in its table of designs, and of its collection.
@@ -70,8 +70,8 @@ pub struct SizeRow {
 }
 
 /// How the paper packs: xor, blocks of 1024 bytes, nothing kept apart.
-pub fn configuration(design: Design) -> Configuration {
-    Configuration {
+fn of_design(design: Design) -> Tables {
+    Tables {
         design,
         block_bytes: BLOCK_BYTES,
         codec: CodecWish(Some(Codec::Xor)),
@@ -82,7 +82,7 @@ pub fn configuration(design: Design) -> Configuration {
 /// The designs of the paper as it packs them.
 pub fn configurations() -> Vec<Configuration> {
     let designs = DESIGNS.iter().filter_map(|(name, ..)| Design::named(name));
-    designs.map(configuration).collect()
+    designs.map(|design| Configuration::Tables(of_design(design))).collect()
 }
 
 impl Paper {
@@ -103,14 +103,14 @@ fn design_row(
     results: &Results,
 ) -> Result<DesignRow, Failure> {
     let design: Design = name.parse()?;
-    let as_packed = configuration(design);
+    let as_packed = of_design(design);
     let planner = Planner::new(DESIGN_COUNT).radius(RADIUS);
     let plan = as_packed.plan(&planner)?.ok_or_else(|| {
         Failure::System(format!("the planner has nothing for {name} at 2^34; this is a defect"))
     })?;
     let bits = || plan.tables.iter().map(|table| table.top_bits);
     let (least, most) = (bits().min().unwrap_or(0), bits().max().unwrap_or(0));
-    let exact = results.find(&as_packed.id());
+    let exact = results.find(&Configuration::Tables(as_packed).id());
     Ok(DesignRow {
         design: name.to_string(),
         tables,
@@ -131,7 +131,7 @@ impl MeasuredRow {
             id: measured.id.clone(),
             bytes: measured.size.bytes_per_fingerprint,
             us: measured.warm.p50_ns / 1e3,
-            blocks: measured.work.blocks_scanned,
+            blocks: measured.work.steps.blocks_scanned,
         }
     }
 }
@@ -151,8 +151,7 @@ fn size_rows(results: &Results) -> Result<Vec<SizeRow>, Failure> {
         [(Codec::Xor, Some(0), "xor, L = 0 (the paper's code)"), (Codec::Gap, None, "gap")];
     for (codec, low_bits, what) in codecs {
         let (codec, low_bits) = (CodecWish(Some(codec)), LowBits(low_bits));
-        let one =
-            Configuration { design: single.clone(), block_bytes: BLOCK_BYTES, codec, low_bits };
+        let one = Tables { design: single.clone(), block_bytes: BLOCK_BYTES, codec, low_bits };
         if let Some(plan) = one.plan(&Planner::new(COLLECTION))? {
             let how = "predicted for uniform fingerprints";
             rows.push(row(what, COLLECTION, plan.bytes_per_fingerprint, how));
@@ -182,7 +181,7 @@ mod tests {
     fn the_planner_has_the_figures_of_the_paper() {
         for (name, tables, prefix, candidates) in DESIGNS {
             let design: Design = name.parse().unwrap();
-            let plan = configuration(design).plan(&Planner::new(DESIGN_COUNT)).unwrap().unwrap();
+            let plan = of_design(design).plan(&Planner::new(DESIGN_COUNT)).unwrap().unwrap();
             assert_eq!(plan.tables.len(), tables as usize, "{name}");
             let bits: Vec<u32> = plan.tables.iter().map(|table| table.top_bits).collect();
             let range: Vec<u32> = prefix.split('-').map(|bits| bits.parse().unwrap()).collect();

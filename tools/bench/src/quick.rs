@@ -1,12 +1,13 @@
 //! The quick recommendation: from a hundredth of the set, and the planner alone.
 
+use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use fpstore::{Plan, Planner};
+use fpstore::{Fingerprint, Planner};
 use fpstore_cli::failure::Failure;
 
 use super::front::{self, Point};
-use super::grid::Configuration;
+use super::grid::{Configuration, Forecast, Prediction};
 use super::queries::MATCHING;
 use super::results::Recommended;
 
@@ -20,27 +21,27 @@ const RUN_BITS: u32 = 13;
 /// A sample of the distinct fingerprints of a set that is too large to look at whole. Single ones tell
 /// how they are spread, whole runs of the sorted set how they are coded.
 #[derive(Default)]
-pub struct Sampler {
-    single: Vec<u64>,
-    runs: Vec<u64>,
+pub struct Sampler<F> {
+    single: Vec<F>,
+    runs: Vec<F>,
     /// The first fingerprints, for sets so small that they need no sample.
-    first: Vec<u64>,
+    first: Vec<F>,
     read: u64,
 }
 
 /// What a sampler has kept: ascending, without repeats.
 #[derive(Debug, PartialEq)]
-pub struct Kept {
-    pub single: Vec<u64>,
-    pub runs: Vec<u64>,
+pub struct Kept<F> {
+    pub single: Vec<F>,
+    pub runs: Vec<F>,
     /// About how many distinct fingerprints there are.
     pub count: u64,
 }
 
-impl Sampler {
+impl<F: Fingerprint> Sampler<F> {
     /// Looks at some fingerprints. Whether one is kept depends on its value alone, so that copies of
     /// it do not count.
-    pub fn take(&mut self, fingerprints: &[u64]) {
+    pub fn take(&mut self, fingerprints: &[F]) {
         self.read += fingerprints.len() as u64;
         let room = SMALL.saturating_sub(self.first.len());
         self.first.extend(&fingerprints[..room.min(fingerprints.len())]);
@@ -49,8 +50,8 @@ impl Sampler {
     }
 
     /// What was kept.
-    pub fn finish(self) -> Kept {
-        let distinct = |mut list: Vec<u64>| {
+    pub fn finish(self) -> Kept<F> {
+        let distinct = |mut list: Vec<F>| {
             list.sort_unstable();
             list.dedup();
             list
@@ -66,26 +67,36 @@ impl Sampler {
     }
 }
 
-impl Kept {
+impl<F: Fingerprint> Kept<F> {
     /// How many distinct fingerprints were kept; some are in both lists.
     pub fn seen(&self) -> u64 {
-        let in_runs = |fingerprint: &&u64| self.runs.binary_search(fingerprint).is_ok();
+        let in_runs = |fingerprint: &&F| self.runs.binary_search(fingerprint).is_ok();
         let twice = self.single.iter().filter(in_runs).count();
         (self.single.len() + self.runs.len() - twice) as u64
     }
 
-    /// Tells a planner of it.
+    /// Tells a planner of it, who knows tables only.
     pub fn tell(&self, planner: Planner) -> Planner {
-        let runs = self.runs.chunk_by(|&a, &b| run_of(a) == run_of(b));
-        planner.sample(&self.single).runs(runs).matches(MATCHING)
+        let (Some(single), Some(runs)) = (of_64_bits(&self.single), of_64_bits(&self.runs)) else {
+            return planner;
+        };
+        let runs = runs.chunk_by(|&a, &b| run_of(a) == run_of(b));
+        planner.sample(single).runs(runs).matches(MATCHING)
     }
 }
 
-fn run_of(fingerprint: u64) -> u64 {
-    fingerprint >> (64 - RUN_BITS)
+/// Fingerprints as a planner of tables takes them, if they have 64 bits.
+#[expect(clippy::ptr_arg, reason = "a slice is not `Any`")]
+pub fn of_64_bits<F: Fingerprint>(fingerprints: &Vec<F>) -> Option<&[u64]> {
+    let any: &dyn Any = fingerprints;
+    any.downcast_ref::<Vec<u64>>().map(Vec::as_slice)
 }
 
-fn is_kept(value: u64) -> bool {
+fn run_of<F: Fingerprint>(fingerprint: F) -> u64 {
+    fingerprint.bits(0, RUN_BITS)
+}
+
+fn is_kept(value: impl Hash) -> bool {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish() < u64::MAX / ONE_OF
@@ -93,26 +104,29 @@ fn is_kept(value: u64) -> bool {
 
 /// The configurations that are worth having, as far as the planner knows.
 pub fn recommend(
-    planner: &Planner,
+    forecast: &Forecast,
     configurations: &[Configuration],
     input: &str,
     radius: u32,
 ) -> Result<Vec<Recommended>, Failure> {
-    let mut planned: Vec<(&Configuration, Plan)> = Vec::new();
+    let mut planned: Vec<(&Configuration, Prediction)> = Vec::new();
     for configuration in configurations {
-        if let Some(plan) = configuration.plan(planner)? {
+        if let Some(plan) = configuration.plan(forecast)? {
             planned.push((configuration, plan));
         }
     }
-    let point = |plan: &Plan| Point { bytes: plan.bytes_per_fingerprint, latency: plan.warm_ns };
+    let point = |plan: &Prediction| Point {
+        bytes: plan.of_search.bytes_per_fingerprint,
+        latency: plan.of_search.warm_ns,
+    };
     let points: Vec<Point> = planned.iter().map(|(_, plan)| point(plan)).collect();
     let recommended = |(role, number): (&str, usize)| {
         let (configuration, plan) = &planned[number];
         Recommended {
             role: role.to_string(),
             id: configuration.id(),
-            bytes_per_fingerprint: plan.bytes_per_fingerprint,
-            p50_ns: plan.warm_ns.round(),
+            bytes_per_fingerprint: plan.of_search.bytes_per_fingerprint,
+            p50_ns: plan.of_search.warm_ns,
             command: configuration.command(input, radius),
         }
     };
@@ -126,7 +140,7 @@ mod tests {
 
     #[test]
     fn copies_do_not_count_and_the_size_is_estimated() {
-        let set = Model::Uniform.draw(300_000);
+        let set = Model::Uniform.draw::<u64>(300_000);
         let mut sampler = Sampler::default();
         for piece in set.chunks(1000) {
             sampler.take(piece);
@@ -158,7 +172,7 @@ mod tests {
     #[test]
     fn a_small_set_is_its_own_sample() {
         let mut sampler = Sampler::default();
-        sampler.take(&[5, 3, 5]);
+        sampler.take(&[5u64, 3, 5]);
         sampler.take(&[3]);
         let kept = sampler.finish();
         assert_eq!(kept.seen(), 2);

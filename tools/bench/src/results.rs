@@ -9,8 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::machine::{Build, Machine};
 use super::noise::Noise;
 use super::overlay::Engine;
+use super::terminal::number;
 use super::{data, queries};
 
+/// What the design of a store is called that has parts.
+pub const PARTS: &str = "parts";
 /// The version of the layout of `results.json`.
 pub const VERSION: u32 = 1;
 
@@ -58,13 +61,17 @@ pub struct Verified {
 /// A configuration, and what was measured of it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Measured {
-    /// `design-bytes-codec-L`, unique in a sweep.
+    /// `design-bytes-codec-L`, or `parts-number`, unique in a sweep.
     pub id: String,
+    /// [`PARTS`] where there is one copy, and tables of parts.
     pub design: String,
+    /// Of parts, where it has these.
     pub tables: usize,
+    /// 0 where it has parts.
     pub block_bytes: u32,
+    /// Empty where it has parts.
     pub codec: String,
-    /// As asked for: `auto` or a number.
+    /// As asked for: `auto` or a number; empty where it has parts.
     pub low_bits: String,
     /// Of each table, as chosen.
     pub low_bits_of_tables: Vec<u32>,
@@ -86,7 +93,9 @@ pub struct Measured {
 pub struct Size {
     pub bytes: u64,
     pub bytes_per_fingerprint: f64,
+    /// Blocks of tables, or the copy that stands beside parts.
     pub blocks: u64,
+    /// Routers, or the tables of parts.
     pub router: u64,
     pub ids: u64,
     /// Headers, code lengths, histograms, footers and the manifest.
@@ -134,11 +143,24 @@ pub struct Round {
     pub reference_ns: f64,
 }
 
+/// The steps of a search, on average: of tables or of parts.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Steps {
+    pub blocks_scanned: f64,
+    pub blocks_decoded: f64,
+    /// Groups of 64 keys of part tables that were looked at.
+    #[serde(default)]
+    pub groups_probed: f64,
+    /// Rows of the copy that were compared.
+    #[serde(default)]
+    pub rows_compared: f64,
+}
+
 /// What a search did, on average.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Work {
-    pub blocks_scanned: f64,
-    pub blocks_decoded: f64,
+    #[serde(flatten)]
+    pub steps: Steps,
     pub bytes_touched: f64,
     /// Searches that scanned a table whole.
     pub scans: f64,
@@ -170,8 +192,8 @@ pub struct AtRadius {
     pub queries: usize,
     pub p50_ns: f64,
     pub mean_ns: f64,
-    pub blocks_scanned: f64,
-    pub blocks_decoded: f64,
+    #[serde(flatten)]
+    pub steps: Steps,
 }
 
 /// What the planner says, with the set as its sample.
@@ -179,9 +201,10 @@ pub struct AtRadius {
 pub struct Predicted {
     pub bytes_per_fingerprint: f64,
     pub warm_ns: f64,
+    /// 0 where nothing is said of it.
     pub cold_ns: f64,
-    pub blocks_scanned: f64,
-    pub blocks_decoded: f64,
+    #[serde(flatten)]
+    pub steps: Steps,
 }
 
 /// The classes of the steps of a table in the order of the set, and their code.
@@ -247,9 +270,34 @@ impl Results {
     }
 }
 
+impl Steps {
+    /// Blocks or groups that were looked at.
+    pub fn looked_at(&self) -> f64 {
+        self.blocks_scanned + self.groups_probed
+    }
+
+    /// Blocks that were decoded, or rows that were compared.
+    pub fn taken(&self) -> f64 {
+        self.blocks_decoded + self.rows_compared
+    }
+}
+
+impl std::fmt::Display for Steps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (looked_at, taken) = (number(self.looked_at()), number(self.taken()));
+        match self.groups_probed + self.rows_compared > 0.0 {
+            true => write!(f, "{looked_at} groups of keys probed, {taken} rows compared"),
+            false => write!(f, "{looked_at} blocks scanned, {taken} decoded"),
+        }
+    }
+}
+
 impl Measured {
     /// As it is spoken of: design, bytes of a block, codec, and L where that was given.
     pub fn name(&self) -> String {
+        if self.design == PARTS {
+            return format!("{} parts", self.tables);
+        }
         let low_bits = match self.low_bits.as_str() {
             "auto" => String::new(),
             width => format!(" L={width}"),
@@ -287,6 +335,8 @@ pub fn write_csv(results: &Results, to: impl std::io::Write) -> Result<(), csv::
         "p999_ns",
         "blocks_scanned",
         "blocks_decoded",
+        "groups_probed",
+        "rows_compared",
         "bytes_touched",
         "cold_open_p50_ns",
         "cold_search_p50_ns",
@@ -325,8 +375,10 @@ pub fn write_csv(results: &Results, to: impl std::io::Write) -> Result<(), csv::
             m.warm.p90_ns.to_string(),
             m.warm.p99_ns.to_string(),
             optional(m.warm.p999_ns),
-            m.work.blocks_scanned.to_string(),
-            m.work.blocks_decoded.to_string(),
+            m.work.steps.blocks_scanned.to_string(),
+            m.work.steps.blocks_decoded.to_string(),
+            m.work.steps.groups_probed.to_string(),
+            m.work.steps.rows_compared.to_string(),
             m.work.bytes_touched.to_string(),
             cold(|cold| cold.open_p50_ns),
             cold(|cold| cold.search_p50_ns),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use fpstore::{Stats, Store, TableStats, information_bound_bits};
+use fpstore::{Fingerprint, OpenOptions, Stats, Store, TableStats, information_bound_bits};
 use fpstore_cli::failure::Failure;
 
 use super::data::Data;
@@ -11,37 +11,37 @@ use super::grid::Configuration;
 use super::results::{Histogram, Pack, Size};
 
 /// A store in a directory of its own.
-pub struct Packed {
+pub struct Packed<F: Fingerprint> {
     pub configuration: Configuration,
     pub path: PathBuf,
-    pub store: Store,
+    pub store: Store<F>,
     pub size: Size,
     pub pack: Pack,
     pub low_bits_of_tables: Vec<u32>,
     pub histogram: Option<Histogram>,
 }
 
-impl Packed {
+impl<F: Fingerprint> Packed<F> {
     /// Packs the set below `directory`, opens the store, and checks every byte of it, which also
     /// brings it into memory.
     pub fn new(
         configuration: Configuration,
-        data: &Data,
+        data: &Data<F>,
         radius: u32,
         directory: &Path,
     ) -> Result<Self, Failure> {
         let path = directory.join(configuration.id());
-        let packer = configuration.packer(radius);
+        let packer = configuration.packer::<F>(radius);
         let start = Instant::now();
         let summary = match &data.pairs {
-            None => packer.pack(&path, &data.set)?,
+            None => packer.pack(&path, data.set.iter().copied())?,
             Some(pairs) => packer.pack_with_ids(&path, pairs.iter().copied())?,
         };
         let seconds = start.elapsed().as_secs_f64();
-        let store = Store::open(&path)?;
+        let store = OpenOptions::new().width().open(&path)?;
         store.verify()?;
         let stats = store.stats()?;
-        let size = size_of(&stats, store.heap_bytes());
+        let size = size_of::<F>(&stats, store.heap_bytes());
         let tables = &summary.tables;
         let histogram = tables.first().map(|table| Histogram {
             codec: table.codec.to_string(),
@@ -67,10 +67,14 @@ impl Packed {
 }
 
 /// The parts of a store. They add up to its bytes.
-fn size_of(stats: &Stats, heap: u64) -> Size {
+fn size_of<F: Fingerprint>(stats: &Stats, heap: u64) -> Size {
     let tables = || stats.segments.iter().flat_map(|segment| &segment.tables);
     let sum = |value: fn(&TableStats) -> u64| tables().map(value).sum::<u64>();
-    let (blocks, router) = (sum(TableStats::block_area_bytes), sum(|table| table.router_bytes));
+    let bases = || stats.segments.iter().filter_map(|segment| segment.base.as_ref());
+    let of_bases: u64 = bases().map(|base| base.file_bytes).sum();
+    let of_parts: u64 = bases().flat_map(|base| &base.parts).map(|part| part.file_bytes).sum();
+    let blocks = sum(TableStats::block_area_bytes) + of_bases;
+    let router = sum(|table| table.router_bytes) + of_parts;
     let ids: u64 =
         stats.segments.iter().filter_map(|segment| segment.ids).map(|i| i.file_bytes).sum();
     let number = tables().count().max(1) as f64;
@@ -82,7 +86,9 @@ fn size_of(stats: &Stats, heap: u64) -> Size {
         ids,
         headers: stats.bytes.saturating_sub(blocks + router + ids),
         heap,
-        bits_of_a_table: tables().map(TableStats::bits_per_fingerprint).sum::<f64>() / number,
-        bound_bits: information_bound_bits(stats.fingerprints),
+        bits_of_a_table: tables().fold(0.0, |sum, table| sum + table.bits_per_fingerprint())
+            / number,
+        // That of 64 bits, and all others.
+        bound_bits: information_bound_bits(stats.fingerprints) + f64::from(F::BITS) - 64.0,
     }
 }

@@ -10,14 +10,16 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use fpstore::{Plan, Planner};
+use fpstore::Fingerprint;
 use fpstore_cli::failure::Failure;
 
 use super::answers::Answers;
 use super::data::Data;
-use super::grid::Configuration;
+use super::grid::{Configuration, Forecast, Prediction};
 use super::queries::Queries;
-use super::results::{AtRadius, Cold, Histogram, Measured, Predicted, Throughput, Verified, Work};
+use super::results::{
+    AtRadius, Cold, Histogram, Measured, PARTS, Predicted, Steps, Throughput, Verified, Work,
+};
 use super::stores::Packed;
 use super::timing::{Reference, Samples, clock_ns, time_each};
 use super::{cold, front, throughput};
@@ -49,7 +51,7 @@ pub struct Options<'a> {
     /// Bytes of the stores of a group.
     pub group_bytes: u64,
     /// Predicts for this set.
-    pub planner: Planner,
+    pub forecast: Forecast,
     /// Where stores are built.
     pub directory: &'a Path,
     /// The number of a signal that came, or 0.
@@ -74,8 +76,8 @@ pub trait Watcher {
 }
 
 /// A configuration in the course of its measurement.
-struct Contender {
-    packed: Packed,
+struct Contender<F: Fingerprint> {
+    packed: Packed<F>,
     predicted: Predicted,
     /// Queries of a round.
     queries: usize,
@@ -94,15 +96,15 @@ struct OtherRadius {
 }
 
 /// A configuration to come, and what is predicted of it.
-type Planned = (Configuration, Plan);
+type Planned = (Configuration, Prediction);
 
-struct Sweep<'a> {
-    data: &'a Data,
-    queries: &'a [u64],
+struct Sweep<'a, F: Fingerprint> {
+    data: &'a Data<F>,
+    queries: &'a [F],
     options: &'a Options<'a>,
     answers: Answers,
     clock_ns: u64,
-    reference: Reference<'a>,
+    reference: Reference<'a, F>,
     start: Instant,
     /// Tables that were packed, and the seconds that took.
     packed: (usize, f64),
@@ -110,9 +112,9 @@ struct Sweep<'a> {
 }
 
 /// Measures the configurations in groups.
-pub fn run(
-    data: &Data,
-    queries: &Queries,
+pub fn run<F: Fingerprint>(
+    data: &Data<F>,
+    queries: &Queries<F>,
     configurations: Vec<Configuration>,
     options: &Options<'_>,
     watcher: &mut dyn Watcher,
@@ -130,12 +132,13 @@ pub fn run(
         packed: (0, 0.0),
         turn: options.turn,
     };
-    let planner = options.planner.clone().matches(sweep.answers.matching());
+    let mut forecast = options.forecast.clone();
+    forecast.planner = forecast.planner.matches(sweep.answers.matching());
     let mut outcome = Outcome::default();
     let mut left: Vec<Planned> = Vec::new();
     for configuration in configurations {
         // What the format cannot hold is not measured.
-        match configuration.plan(&planner)? {
+        match configuration.plan(&forecast)? {
             Some(plan) => left.push((configuration, plan)),
             None => outcome.skipped.push(configuration.id()),
         }
@@ -180,7 +183,7 @@ pub fn point(measured: &Measured) -> front::Point {
 
 /// How much of a sweep a configuration is: packing goes by tables, measuring does not.
 fn weight((configuration, _): &Planned) -> usize {
-    configuration.design.table_count() + 3
+    configuration.table_count() + 3
 }
 
 /// Shows where a sweep is in its group.
@@ -196,7 +199,7 @@ impl Shown<'_> {
     }
 }
 
-impl Sweep<'_> {
+impl<F: Fingerprint> Sweep<'_, F> {
     /// Takes the configurations that are measured together next: none if the time limit leaves
     /// nothing. Shortens the turns where it leaves little.
     fn next_group(&mut self, left: &mut Vec<Planned>) -> Vec<Planned> {
@@ -212,7 +215,7 @@ impl Sweep<'_> {
         if let Some(limit) = self.options.time_limit {
             let remaining = limit.saturating_sub(self.start.elapsed()).as_secs_f64();
             let seconds = |planned: &Planned| {
-                let tables = planned.0.design.table_count() as f64;
+                let tables = planned.0.table_count() as f64;
                 tables * self.seconds_of_a_table() + self.turns() * LEAST_TURN.as_secs_f64()
             };
             let mut sum = 0.0;
@@ -221,7 +224,7 @@ impl Sweep<'_> {
                 sum <= remaining
             });
             size = fits.count();
-            let tables: usize = left.iter().map(|(c, _)| c.design.table_count()).sum();
+            let tables: usize = left.iter().map(|(c, _)| c.table_count()).sum();
             let rest = (remaining - tables as f64 * self.seconds_of_a_table()).max(0.0);
             let turn = rest / (self.turns() * left.len() as f64);
             let turn = Duration::from_secs_f64(turn.clamp(0.0, 3600.0));
@@ -259,7 +262,7 @@ impl Sweep<'_> {
         &mut self,
         group: Vec<Planned>,
         shown: &Shown<'_>,
-    ) -> Result<Vec<Contender>, Failure> {
+    ) -> Result<Vec<Contender<F>>, Failure> {
         let directory = tempfile::tempdir_in(self.options.directory)
             .map_err(|error| scratch_failure(self.options.directory, &error))?;
         let size = group.len() as f64;
@@ -301,21 +304,15 @@ impl Sweep<'_> {
         Ok(contenders)
     }
 
-    fn pack(&mut self, planned: Planned, directory: &Path) -> Result<Contender, Failure> {
+    fn pack(&mut self, planned: Planned, directory: &Path) -> Result<Contender<F>, Failure> {
         let (configuration, plan) = planned;
         let start = Instant::now();
         let packed = Packed::new(configuration, self.data, self.options.radius, directory)?;
-        self.packed.0 += packed.configuration.design.table_count();
+        self.packed.0 += packed.configuration.table_count();
         self.packed.1 += start.elapsed().as_secs_f64();
         let others = self.options.radii.iter().filter(|&&k| k != self.options.radius);
         let mut contender = Contender {
-            predicted: Predicted {
-                bytes_per_fingerprint: plan.bytes_per_fingerprint,
-                warm_ns: plan.warm_ns.round(),
-                cold_ns: plan.cold_ns.round(),
-                blocks_scanned: plan.blocks,
-                blocks_decoded: plan.blocks_decoded,
-            },
+            predicted: plan.of_search,
             packed,
             queries: 0,
             samples: Samples::default(),
@@ -337,7 +334,7 @@ impl Sweep<'_> {
     /// Compares answers and counts work; gives the number of queries that fit into a turn.
     fn first_pass(
         &mut self,
-        packed: &Packed,
+        packed: &Packed<F>,
         k: u32,
         turn: Duration,
     ) -> Result<(usize, Work), Failure> {
@@ -353,8 +350,10 @@ impl Sweep<'_> {
             sum.matches += found.len() as f64;
             self.answers.check(&who, k, number, query, found)?;
             let work = searcher.work();
-            sum.blocks_scanned += work.blocks_scanned as f64;
-            sum.blocks_decoded += work.blocks_decoded as f64;
+            sum.steps.blocks_scanned += work.blocks_scanned as f64;
+            sum.steps.blocks_decoded += work.blocks_decoded as f64;
+            sum.steps.groups_probed += work.groups_probed as f64;
+            sum.steps.rows_compared += work.rows_compared as f64;
             sum.bytes_touched += work.bytes_touched as f64;
             sum.scans += work.full_scans as f64;
             done += 1;
@@ -364,8 +363,12 @@ impl Sweep<'_> {
         }
         let mean = |sum: f64| (1e4 * sum / done.max(1) as f64).round() / 1e4;
         let work = Work {
-            blocks_scanned: mean(sum.blocks_scanned),
-            blocks_decoded: mean(sum.blocks_decoded),
+            steps: Steps {
+                blocks_scanned: mean(sum.steps.blocks_scanned),
+                blocks_decoded: mean(sum.steps.blocks_decoded),
+                groups_probed: mean(sum.steps.groups_probed),
+                rows_compared: mean(sum.steps.rows_compared),
+            },
             bytes_touched: mean(sum.bytes_touched),
             scans: mean(sum.scans),
             matches: mean(sum.matches),
@@ -375,7 +378,7 @@ impl Sweep<'_> {
         Ok((fit.max(LEAST_QUERIES).min(done), work))
     }
 
-    fn take_turn(&self, contender: &mut Contender, round: usize) -> Result<(), Failure> {
+    fn take_turn(&self, contender: &mut Contender<F>, round: usize) -> Result<(), Failure> {
         let Contender { packed, queries, samples, radii, .. } = contender;
         let reference = self.reference.time();
         samples.push(self.samples(packed, self.options.radius, *queries)?, reference);
@@ -387,7 +390,7 @@ impl Sweep<'_> {
         Ok(())
     }
 
-    fn samples(&self, packed: &Packed, k: u32, queries: usize) -> Result<Vec<u32>, Failure> {
+    fn samples(&self, packed: &Packed<F>, k: u32, queries: usize) -> Result<Vec<u32>, Failure> {
         let mut searcher = packed.store.searcher();
         let warming = (queries / 8).min(256).min(self.queries.len());
         time_each(&mut searcher, &self.queries[self.queries.len() - warming..], k, 0)?;
@@ -395,19 +398,19 @@ impl Sweep<'_> {
     }
 
     /// Measures with a cold cache. The store is opened again afterwards.
-    fn cool(&self, contender: &mut Contender, queries: usize) -> Result<(), Failure> {
+    fn cool(&self, contender: &mut Contender<F>, queries: usize) -> Result<(), Failure> {
         let packed = &mut contender.packed;
         let queries = &self.queries[..queries.min(self.queries.len())];
         // No mapping of the files may exist; a store of nothing stands in.
         let nothing = packed.path.with_extension("nothing");
-        fpstore::Packer::new().pack(&nothing, std::iter::empty::<u64>())?;
-        packed.store = fpstore::Store::open(&nothing)?;
+        fpstore::Packer::new().width::<F>().pack(&nothing, std::iter::empty::<F>())?;
+        packed.store = fpstore::OpenOptions::new().width().open(&nothing)?;
         contender.cold = cold::measure(&packed.path, queries, self.options.radius)?;
         Ok(())
     }
 }
 
-impl Contender {
+impl<F: Fingerprint> Contender<F> {
     fn finish(self, radius: u32) -> (Measured, Option<Histogram>) {
         let Packed { configuration, size, pack, low_bits_of_tables, histogram, .. } = self.packed;
         let at = |k, warm: &super::results::Warm, work: &Work| AtRadius {
@@ -415,21 +418,31 @@ impl Contender {
             queries: warm.queries,
             p50_ns: warm.p50_ns,
             mean_ns: warm.mean_ns,
-            blocks_scanned: work.blocks_scanned,
-            blocks_decoded: work.blocks_decoded,
+            steps: work.steps,
         };
         let warm = self.samples.warm();
         let mut radii: Vec<AtRadius> =
             self.radii.iter().map(|r| at(r.k, &r.samples.warm(), &r.work)).collect();
         radii.push(at(radius, &warm, &self.work));
         radii.sort_by_key(|at| at.k);
+        let id = configuration.id();
+        let layout = match &configuration {
+            Configuration::Tables(tables) => Measured {
+                design: tables.design.to_string(),
+                tables: tables.design.table_count(),
+                block_bytes: tables.block_bytes,
+                codec: tables.codec.to_string(),
+                low_bits: tables.low_bits.to_string(),
+                ..Measured::default()
+            },
+            Configuration::Parts { parts, .. } => Measured {
+                design: PARTS.to_string(),
+                tables: usize::from(*parts),
+                ..Measured::default()
+            },
+        };
         let measured = Measured {
-            id: configuration.id(),
-            design: configuration.design.to_string(),
-            tables: configuration.design.table_count(),
-            block_bytes: configuration.block_bytes,
-            codec: configuration.codec.to_string(),
-            low_bits: configuration.low_bits.to_string(),
+            id,
             low_bits_of_tables,
             size,
             pack,
@@ -440,6 +453,7 @@ impl Contender {
             radii,
             predicted: self.predicted,
             on_front: false,
+            ..layout
         };
         (measured, histogram)
     }

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fpstore::Store;
+use fpstore::{Fingerprint, Store};
 use fpstore_cli::failure::Failure;
 
 use super::results::Throughput;
@@ -15,9 +15,9 @@ const PIECE: usize = 16;
 
 /// Each of `threads` threads searches with a searcher of its own for at least `time`, over all
 /// queries, beginning at different ones. The result is the sum of their rates.
-pub fn measure(
-    store: &Store,
-    queries: &[u64],
+pub fn measure<F: Fingerprint>(
+    store: &Store<F>,
+    queries: &[F],
     radius: u32,
     threads: usize,
     time: Duration,

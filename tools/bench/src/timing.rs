@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use fpstore::Searcher;
+use fpstore::{Fingerprint, Searcher};
 use fpstore_cli::failure::Failure;
 
 use super::results::{Round, Warm};
@@ -21,9 +21,9 @@ pub fn clock_ns() -> u64 {
 }
 
 /// Searches once for each query, and gives the nanoseconds of each.
-pub fn time_each(
-    searcher: &mut Searcher,
-    queries: &[u64],
+pub fn time_each<F: Fingerprint>(
+    searcher: &mut Searcher<F>,
+    queries: &[F],
     k: u32,
     clock_ns: u64,
 ) -> Result<Vec<u32>, Failure> {
@@ -39,14 +39,14 @@ pub fn time_each(
 
 /// A piece of work that has nothing to do with stores, and suffers from what else a machine does as a
 /// search does: compares 32 fingerprints at each of a thousand places.
-pub struct Reference<'a> {
-    set: &'a [u64],
+pub struct Reference<'a, F> {
+    set: &'a [F],
 }
 
-impl<'a> Reference<'a> {
+impl<'a, F: Fingerprint> Reference<'a, F> {
     /// Over the first 4 MiB of a set.
-    pub fn new(set: &'a [u64]) -> Self {
-        Self { set: &set[..set.len().min(1 << 19)] }
+    pub fn new(set: &'a [F]) -> Self {
+        Self { set: &set[..set.len().min((1 << 22) / size_of::<F>())] }
     }
 
     /// Nanoseconds of the work: the least of three times, after one that is not timed.
@@ -57,12 +57,14 @@ impl<'a> Reference<'a> {
 
     fn once(&self, seed: u64) -> f64 {
         let start = Instant::now();
+        let first = |fingerprint: F| fingerprint.bits(0, F::BITS.min(64));
         let (mut state, mut near) = (seed, 0);
         let places = self.set.len().saturating_sub(32).max(1) as u128;
         for _ in 0..1000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
             let at = ((u128::from(state) * places) >> 64) as usize;
-            let found = self.set[at..].iter().take(32).filter(|&&f| (f ^ state).count_ones() <= 16);
+            let found =
+                self.set[at..].iter().take(32).filter(|f| (first(**f) ^ state).count_ones() <= 16);
             near += found.count();
         }
         black_box(near);

@@ -23,7 +23,7 @@ pub mod documents;
 mod dump;
 mod evaluate;
 pub mod failure;
-mod feed;
+pub mod feed;
 mod fingerprint;
 mod glossary;
 mod ids;
@@ -55,7 +55,7 @@ pub mod units;
 mod upkeep;
 mod verify;
 pub mod version;
-mod width;
+pub mod width;
 mod writing;
 
 use std::ffi::OsString;

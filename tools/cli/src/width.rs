@@ -7,6 +7,7 @@ use fpstore::{Fingerprint, OpenOptions, Store};
 use crate::failure::Failure;
 
 /// Calls a function for fingerprints of so many bits: `for_width!(bits, run(&args))` calls `run::<F>(&args)`.
+#[macro_export]
 macro_rules! for_width {
     ($bits:expr, $function:ident($($argument:expr),*)) => {
         match $bits {

@@ -4,7 +4,7 @@ use super::super::front::Point;
 use super::super::noise::FAR_OFF;
 use super::super::results::{Histogram, Measured, Results};
 use super::super::sweep::point;
-use super::super::terminal::{number, time};
+use super::super::terminal::time;
 use super::chart::{Axis, Bar, Chart, Line, Mark, Note, Scale};
 
 /// All charts that the results have something for, in the order of the page.
@@ -175,14 +175,8 @@ fn radii(results: &Results) -> Chart {
         let mut points = Vec::new();
         for at in &m.radii {
             let band = radii.iter().position(|&k| k == at.k).unwrap_or(0) as f64;
-            let title = format!(
-                "{} at k = {}: p50 {}, {} blocks scanned, {} decoded",
-                m.name(),
-                at.k,
-                time(at.p50_ns),
-                super::super::terminal::number(at.blocks_scanned),
-                super::super::terminal::number(at.blocks_decoded)
-            );
+            let title =
+                format!("{} at k = {}: p50 {}, {}", m.name(), at.k, time(at.p50_ns), at.steps);
             let y = at.p50_ns / 1e3;
             points.push((band, y));
             let (id, class) = (m.id.clone(), String::new());
@@ -363,13 +357,12 @@ fn emphasis(results: &Results, m: &Measured) -> String {
 
 fn mark(results: &Results, m: &Measured, series: usize, x: f64, y: f64) -> Mark {
     let title = format!(
-        "{}: {:.2} bytes per fingerprint, p50 {}, p99 {}, {} blocks scanned, {} decoded",
+        "{}: {:.2} bytes per fingerprint, p50 {}, p99 {}, {}",
         m.name(),
         m.size.bytes_per_fingerprint,
         time(m.warm.p50_ns),
         time(m.warm.p99_ns),
-        number(m.work.blocks_scanned),
-        number(m.work.blocks_decoded)
+        m.work.steps
     );
     Mark { x, y, series, id: m.id.clone(), title, class: emphasis(results, m) }
 }

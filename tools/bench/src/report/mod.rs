@@ -186,8 +186,8 @@ fn row(m: &Measured) -> Row {
             ns(m.warm.p90_ns),
             ns(m.warm.p99_ns),
             m.warm.p999_ns.map_or_else(none, ns),
-            (number(m.work.blocks_scanned), m.work.blocks_scanned),
-            (number(m.work.blocks_decoded), m.work.blocks_decoded),
+            (number(m.work.steps.looked_at()), m.work.steps.looked_at()),
+            (number(m.work.steps.taken()), m.work.steps.taken()),
             (bytes(m.work.bytes_touched), m.work.bytes_touched),
             most.map_or_else(none, |most| {
                 (number(most.queries_per_second), most.queries_per_second)

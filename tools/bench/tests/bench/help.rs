@@ -20,7 +20,7 @@ fn the_help_is_that_of_a_subcommand_of_the_tool() {
          --help`",
     );
     scratch.run("in -k 65").fails_with(
-        "invalid value '65' for '-k <K,...>': a distance is a whole number of bits, from 0 to 64; see \
+        "invalid value '65' for '-k <K>': a distance is a whole number of bits, from 0 to 64; see \
          `fpstore bench --help`",
     );
 }

@@ -286,3 +286,56 @@ fn a_signal_ends_a_sweep_and_removes_its_stores() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(fs::read_dir(scratch.path("tmp")).unwrap().count(), 0);
 }
+
+#[test]
+fn stores_of_other_widths_are_measured_by_their_parts() {
+    let scratch = Scratch::new();
+    for (bits, k, options) in
+        [(256u32, 31, ""), (128, 8, "--parts 5,6"), (32, 3, ""), (64, 3, "--parts")]
+    {
+        let sweep = format!("--uniform 20000 --bits {bits} -k {k},0,{} {options} --cold 2", k / 2);
+        scratch.run(&format!("{sweep} --output out-{bits} {SHORT} --rounds 2")).succeeds();
+        let results = results(&scratch, &format!("out-{bits}"));
+        assert_eq!((&results["data"]["bits"], &results["radius"]), (&bits.into(), &k.into()));
+        let configurations = configurations(&results);
+        let ids: Vec<_> = configurations.iter().map(|m| m["id"].as_str().unwrap()).collect();
+        match options {
+            "--parts 5,6" => assert_eq!(ids, ["parts-5", "parts-6"]),
+            _ => {
+                assert!(!ids.is_empty() && ids.iter().all(|id| id.starts_with("parts-")), "{ids:?}")
+            }
+        }
+        for m in configurations {
+            let (size, predicted) = (&m["size"], &m["predicted"]);
+            let own = float(&size["bytes_per_fingerprint"]);
+            let sum: f64 =
+                ["blocks", "router", "headers"].iter().map(|part| float(&size[part])).sum();
+            assert_eq!(sum, float(&size["bytes"]), "{m}");
+            assert!(
+                own > f64::from(bits / 8) && float(&size["bound_bits"]) > f64::from(bits) - 15.0,
+                "{m}"
+            );
+            assert!((float(&predicted["bytes_per_fingerprint"]) / own - 1.0).abs() < 0.1, "{m}");
+            assert!(float(&predicted["warm_ns"]) > 0.0 && float(&m["warm"]["p50_ns"]) > 0.0, "{m}");
+            // Equal ones are looked up where parts are, but a small set of narrow ones is compared whole.
+            let groups = float(&m["radii"][0]["groups_probed"]);
+            assert!(m["tables"] == 0 || bits == 32 || groups > 0.0, "{m}");
+            assert!(float(&m["work"]["rows_compared"]) > 0.5, "{m}");
+            assert_eq!(
+                (&m["work"]["blocks_scanned"], &m["block_bytes"]),
+                (&0.0.into(), &0.into()),
+                "{m}"
+            );
+            assert!(float(&m["work"]["matches"]) > 0.5, "{m}");
+        }
+    }
+    scratch
+        .run("--uniform 2000 --bits 256 --paper --output out")
+        .fails_with("the paper's designs are tables of 64 bits; leave --paper out");
+    scratch.run("--uniform 2000 --bits 32 -k 33 --output out").fails_with(
+        "invalid value '33' for '-k <K>': a distance is a whole number of bits, from 0 to 32; see \
+         `fpstore bench --help`",
+    );
+    let quick = scratch.run("--uniform 2e5 --bits 128 -k 8 --quick").succeeds().stdout;
+    assert!(quick.contains("--bits 128 -k 8 --parts"), "{quick}");
+}
