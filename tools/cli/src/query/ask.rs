@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::args::Wanted;
 use crate::failure::Failure;
+use crate::units;
 
 /// Queries whose answers are in memory at a time, where each is searched for itself.
 const GROUP: usize = 256;
@@ -38,8 +39,10 @@ pub struct Ask<'a, F: Fingerprint> {
     pub plan: Option<BatchPlan>,
     /// Whether only numbers of matches are wanted.
     pub counts: bool,
-    /// Threads and memory.
+    /// Threads and memory of batches.
     pub execution: Execution,
+    /// What answers may take.
+    pub memory: u64,
     /// The threads of searches.
     pub pool: Arc<ThreadPool>,
 }
@@ -67,9 +70,30 @@ impl<F: Fingerprint> Ask<'_, F> {
         ran.map(drop)
     }
 
+    /// How many queries are searched at a time, so that their answers fit into memory.
+    ///
+    /// # Errors
+    ///
+    /// The answer of a single one does not.
+    fn group(&self) -> Result<usize, Failure> {
+        let Wanted::Nearest(count) = self.wanted else { return Ok(GROUP) };
+        let most = (count as u64).min(self.store.len()).max(1);
+        let bytes = most.saturating_mul(size_of::<Match<F>>() as u64);
+        match self.memory / bytes {
+            0 => Err(Failure::Usage(format!(
+                "--nearest {count}: the answer of one query takes {}, and --memory allows {}; ask for fewer, or \
+                 allow more",
+                units::bytes(bytes as f64),
+                units::bytes(self.memory as f64),
+            ))),
+            queries => Ok(usize::try_from(queries).unwrap_or(GROUP).min(GROUP)),
+        }
+    }
+
     /// Searches for each, some at a time on all threads.
     fn search(&self, queries: &[F], take: Take<'_, F>) -> Result<(), Failure> {
-        for (group, queries) in queries.chunks(GROUP).enumerate() {
+        let size = self.group()?;
+        for (group, queries) in queries.chunks(size).enumerate() {
             let searched: Vec<_> = self.pool.install(|| {
                 let queries = queries.par_iter().with_min_len(LEAST);
                 let one = |searcher: &mut Searcher<F>, &query: &F| self.one(searcher, query);
@@ -77,7 +101,7 @@ impl<F: Fingerprint> Ask<'_, F> {
             });
             for (number, searched) in searched.into_iter().enumerate() {
                 let (count, matches): (u64, Vec<Match<F>>) = searched?;
-                let query = group * GROUP + number;
+                let query = group * size + number;
                 take(Found { query, matches: &matches, count, more: false })?;
             }
         }

@@ -236,6 +236,7 @@ impl<F: Fingerprint> Asker<'_, F> {
             plan,
             counts: self.args.output == Shape::Count,
             execution: self.execution.clone().memory(memory),
+            memory,
             pool: Arc::clone(&self.printer.pool),
         };
         let mut answers = Answers::default();

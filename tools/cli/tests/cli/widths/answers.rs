@@ -72,6 +72,24 @@ fn answers_are_those_of_brute_force_at_every_width() {
 }
 
 #[test]
+fn as_many_nearest_are_found_at_a_time_as_fit_into_memory() {
+    let scratch = Scratch::new();
+    let set: Vec<u8> = (0..1_100_000u64).flat_map(|n| (n << 40 | n).to_le_bytes()).collect();
+    scratch.write("set", set);
+    scratch.run("pack set --format u64le -o store --design single").succeeds();
+    let queries: String = (0..8u64).map(|n| format!("{:016x}\n", n << 13)).collect();
+    scratch.write("queries", &queries);
+    let run = |options: &str| scratch.run(&format!("query store --from queries {options}"));
+    // Eight answers take 25 MiB, more than there is.
+    let counts = run("--nearest 200000 --memory 16MiB --output count").succeeds().stdout;
+    assert!(counts.lines().count() == 8 && counts.lines().all(|line| line.ends_with("\t200000")));
+    run("--nearest 2000000 --memory 16MiB").fails_with(
+        "--nearest 2000000: the answer of one query takes 16.8 MiB, and --memory allows 16.0 MiB; ask for \
+         fewer, or allow more",
+    );
+}
+
+#[test]
 fn every_output_has_nearest_limit_and_any() {
     let scratch = Scratch::new();
     for bits in WIDTHS {
