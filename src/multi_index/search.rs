@@ -67,6 +67,8 @@ pub(crate) struct Probing {
     pub(crate) groups: u64,
     /// Number of rows that it has compared.
     pub(crate) compared: u64,
+    /// Whether it has read the whole base, or begun to.
+    pub(crate) is_scan: bool,
 }
 
 /// Keys of a part that are wanted.
@@ -90,7 +92,7 @@ impl Probing {
         stop: &Stop,
         found: &mut dyn FnMut(Near) -> bool,
     ) -> Result<()> {
-        (self.groups, self.compared) = (0, 0);
+        self.start();
         let Some(steps) = index.steps.within(k) else {
             return self.scan(index, (query, k), stop, found);
         };
@@ -105,6 +107,11 @@ impl Probing {
             }
         }
         Ok(())
+    }
+
+    /// Forgets what the last search has done.
+    fn start(&mut self) {
+        (self.groups, self.compared, self.is_scan) = (0, 0, false);
     }
 
     /// Gives the rows under the keys of a part that are wanted, within `k` of the query, to `found`; `false` if that says no.
@@ -239,6 +246,8 @@ impl Probing {
         stop: &Stop,
         found: &mut dyn FnMut(Near) -> bool,
     ) -> Result<()> {
+        self.start();
+        self.is_scan = true;
         let (base, mut goes_on) = (&index.base, true);
         let mut start = 0;
         while start < base.count() && goes_on {
@@ -254,7 +263,8 @@ impl Probing {
         Ok(())
     }
 
-    /// Gives rows to `taker`, in order of growing radius, until that has enough.
+    /// Gives rows to `taker`, in order of growing radius, until that has enough; all that it wants of the rest in one scan,
+    /// as soon as that is the better way.
     pub(crate) fn widen<F: Fingerprint>(
         &mut self,
         index: &MultiIndex<F>,
@@ -262,14 +272,15 @@ impl Probing {
         stop: &Stop,
         taker: &mut dyn Widening,
     ) -> Result<()> {
-        (self.groups, self.compared) = (0, 0);
+        self.start();
         for radius in 0.. {
-            let steps = index.steps.within(radius);
-            let Some(&Step { part, threshold, .. }) = steps.and_then(<[Step]>::last) else {
+            let bound = taker.bound();
+            let work = (self.groups, self.compared);
+            let step = index.steps.widening(radius, bound, work);
+            let Some(&Step { part, threshold, .. }) = step else {
                 return self.scan_widening(index, query, stop, taker);
             };
             let wanted = Wanted { part, threshold, is_exact: true };
-            let bound = taker.bound();
             let mut take = |near| {
                 taker.take(near);
                 true
@@ -290,6 +301,7 @@ impl Probing {
         stop: &Stop,
         taker: &mut dyn Widening,
     ) -> Result<()> {
+        self.is_scan = true;
         let base = &index.base;
         let mut start = 0;
         // Few at first, so that most are compared with what is near already.

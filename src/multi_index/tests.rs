@@ -1,6 +1,6 @@
 //! Compares with brute force.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -96,6 +96,26 @@ impl Widening for Nearest {
     }
 }
 
+/// The first so many by distance, then by row.
+struct First {
+    count: usize,
+    found: BTreeSet<(u32, u32)>,
+}
+
+impl Widening for First {
+    fn bound(&self) -> u32 {
+        let last = self.found.last().filter(|_| self.found.len() >= self.count);
+        last.map_or(256, |&(distance, _)| distance)
+    }
+
+    fn take(&mut self, Near { row, distance }: Near) {
+        self.found.insert((distance, row));
+        if self.found.len() > self.count {
+            self.found.pop_last();
+        }
+    }
+}
+
 fn check<F: Fingerprint>(seed: u64, count: u64, spread: u32, part_count: u16, radii: &[u32]) {
     let mut set: Vec<F> = (0..count).map(|at| fingerprint(seed ^ at << 20, spread)).collect();
     // Some near others.
@@ -166,6 +186,48 @@ proptest! {
         check::<[u64; 4]>(seed, count, spread, parts, &radii);
         check::<u32>(seed, count, spread, parts.min(5), &radii);
     }
+}
+
+#[test]
+fn the_nearest_take_hardly_more_than_one_scan_however_far_they_are() {
+    let uniform = (0..30_000).map(|at| fingerprint(at << 20, 8));
+    // At every distance from the query many, so that ties decide.
+    let query: [u64; 4] = fingerprint(1, 8);
+    let around = (0..4_000u64).map(|at| {
+        let mut one = query;
+        for flip in 0..at % 120 {
+            one[flip as usize % 4] ^= 1 << (set_sum::term(at << 8 | flip) as u64 % 64);
+        }
+        one
+    });
+    let mut set: Vec<[u64; 4]> = uniform.chain(around).collect();
+    set.sort_unstable();
+    set.dedup();
+    let (files, entry) = built(&set, 12);
+    let index = MultiIndex::<[u64; 4]>::open(&files, &entry).unwrap();
+    let mut probing = Probing::default();
+    let mut check = |query: [u64; 4], count: usize, is_scan: bool| {
+        let mut taker = First { count, found: BTreeSet::new() };
+        probing.widen(&index, query, &Stop::default(), &mut taker).unwrap();
+        let distances = set.iter().enumerate().map(|(row, one)| (one.distance(query), row as u32));
+        let mut expected: Vec<(u32, u32)> = distances.collect();
+        expected.sort_unstable();
+        expected.truncate(count);
+        assert!(taker.found.iter().eq(&expected), "{count}");
+        assert_eq!(probing.is_scan, is_scan, "{count}, the last at {:?}", expected.last());
+        let rows = set.len() as u64;
+        let most = if is_scan { rows + rows / 8 } else { rows / 4 };
+        assert!(probing.compared <= most, "{count}: {} of {rows}", probing.compared);
+    };
+    for count in [1, 2, 10, 100] {
+        check(query, count, false);
+        check(query.map(|word| !word), count, true);
+        check(fingerprint(2, 8), count, true);
+    }
+    check(query, 3_000, true);
+    check(query, 100_000, true);
+    let stored = set[set.len() / 2];
+    check(stored, 1, false);
 }
 
 #[test]

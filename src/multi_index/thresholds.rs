@@ -15,6 +15,9 @@ const GROUP_NS: f64 = 45.0;
 const ROW_NS: f64 = 33.0;
 const SCAN_BYTE_NS: f64 = 0.06;
 
+/// The part of the time of a scan that the search for the nearest spends in part tables before it knows how near they are.
+const SCAN_SHARE: f64 = 0.125;
+
 /// One step on the way to a greater radius: the threshold of a part grows by one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Step {
@@ -58,6 +61,23 @@ impl Steps {
         steps.last().filter(|last| last.total_ns <= self.scan_ns).map(|_| steps)
     }
 
+    /// The step that adds `radius` to all lesser ones, for who looks for the nearest, knows that they are within `bound`, and
+    /// has looked at so many groups and rows on the way; `None` if it is better to scan the base now.
+    ///
+    /// What part tables tell of far ones is little. So a scan is put off only as long as the steps have taken a small part of
+    /// its time, or will have taken not much more than that time once they are at the bound.
+    pub(super) fn widening(&self, radius: u32, bound: u32, work: (u64, u64)) -> Option<&Step> {
+        let step = self.steps.get(radius as usize)?;
+        let before =
+            radius.checked_sub(1).map_or(0.0, |before| self.steps[before as usize].total_ns);
+        let spent = GROUP_NS * work.0 as f64 + ROW_NS * work.1 as f64;
+        let after = |step: &Step| spent + step.total_ns - before;
+        let is_cheap = after(step) <= SCAN_SHARE * self.scan_ns;
+        let last = self.within(bound).and_then(<[Step]>::last);
+        let ends = last.is_some_and(|last| after(last) <= (1.0 + SCAN_SHARE) * self.scan_ns);
+        (is_cheap || ends).then_some(step)
+    }
+
     /// The predicted time of a search within `k`, in nanoseconds.
     pub(super) fn search_ns(&self, k: u32) -> f64 {
         let last = self.within(k).and_then(<[Step]>::last);
@@ -75,7 +95,7 @@ pub(crate) fn plan(bits: u32, count: u64, k: u32) -> u16 {
         return 0;
     }
     let most = bits / GROUP_BITS;
-    let predicted = (1..=most as u16).map(|parts| (parts, predict(bits, parts, count, k)));
+    let predicted = (0..=most as u16).map(|parts| (parts, predict(bits, parts, count, k)));
     let predicted: Vec<_> = predicted.collect();
     let best = predicted.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
     let enough = predicted.iter().find(|(_, time)| *time <= best * 1.05);

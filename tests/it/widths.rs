@@ -73,14 +73,14 @@ fn distance<F: Fingerprint>(one: F, other: F) -> u32 {
     bytes.map(|(a, b)| (0..8).filter(|bit| (a >> bit ^ b >> bit) & 1 == 1).count() as u32).sum()
 }
 
-fn matches<F: Fingerprint>(set: &BTreeSet<F>, query: F, k: u32) -> Vec<(u32, F)> {
+pub fn matches<F: Fingerprint>(set: &BTreeSet<F>, query: F, k: u32) -> Vec<(u32, F)> {
     let mut found: Vec<_> = set.iter().map(|&one| (distance(one, query), one)).collect();
     found.retain(|&(distance, _)| distance <= k);
     found.sort_unstable();
     found
 }
 
-fn pairs<F: Fingerprint>(found: &[Match<F>]) -> Vec<(u32, F)> {
+pub fn pairs<F: Fingerprint>(found: &[Match<F>]) -> Vec<(u32, F)> {
     found.iter().map(|found| (found.distance, found.fingerprint)).collect()
 }
 

@@ -105,7 +105,6 @@ impl<F: Fingerprint> SegmentSearch<F> {
                     fault.is_ok() && matches.len() <= ask.most
                 })?;
                 self.count_probes();
-                self.tables.work.full_scans += 1;
                 fault
             }
         }
@@ -136,9 +135,12 @@ impl<F: Fingerprint> SegmentSearch<F> {
         Ok(())
     }
 
-    fn count_probes(&mut self) {
-        self.tables.work.groups_probed += self.probing.groups;
-        self.tables.work.rows_compared += self.probing.compared;
+    /// Counts what was done in the base and the part tables of a segment.
+    pub(super) fn count_probes(&mut self) {
+        let (work, probing) = (&mut self.tables.work, &self.probing);
+        work.groups_probed += probing.groups;
+        work.rows_compared += probing.compared;
+        work.full_scans += u64::from(probing.is_scan);
     }
 
     /// Adds the matches of what was written last, some perhaps several times.

@@ -8,7 +8,8 @@ pub struct SearchWork {
     pub blocks_scanned: u64,
     /// Blocks that were decoded, at least in part.
     pub blocks_decoded: u64,
-    /// Segments of which one table was scanned whole, since descending would have touched more.
+    /// Segments of which one table was scanned whole, since descending would have touched more, or the base, since looks into
+    /// part tables would have taken longer.
     pub full_scans: u64,
     /// Groups of 64 keys of part tables that were looked at.
     pub groups_probed: u64,
