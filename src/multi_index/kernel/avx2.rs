@@ -10,8 +10,8 @@ use crate::simd::Avx2;
 
 impl Select for Avx2 {
     #[inline(always)]
-    fn select(word: u64, rank: u32) -> u32 {
-        // SAFETY: called by `find` below alone, which is compiled for BMI2.
+    fn select(self, word: u64, rank: u32) -> u32 {
+        // SAFETY: a value of `Avx2` exists only where the CPU has BMI2.
         unsafe { _pdep_u64(1 << rank, word) }.trailing_zeros()
     }
 }
@@ -20,7 +20,7 @@ impl Kernel for Avx2 {
     #[inline]
     fn find(self, marks: &[[u8; 8]], span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
         // SAFETY: a value of `Avx2` exists only where the CPU has BMI1, BMI2, LZCNT and POPCNT.
-        unsafe { find(marks, span, wanted, runs) }
+        unsafe { find(self, marks, span, wanted, runs) }
     }
 
     #[inline]
@@ -43,8 +43,8 @@ impl Kernel for Avx2 {
 }
 
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
-fn find(marks: &[[u8; 8]], span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
-    super::find::<Avx2>(marks, span, wanted, runs).is_some()
+fn find(ones: Avx2, marks: &[[u8; 8]], span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
+    super::find(ones, marks, span, wanted, runs).is_some()
 }
 
 #[target_feature(enable = "avx2,popcnt")]

@@ -45,9 +45,10 @@ pub(super) trait Kernel: Copy {
     fn scan<F: Fingerprint>(self, base: &[u8], query: (F, u32), found: impl FnMut(usize, u32));
 }
 
-/// The place of the one with number `rank` in a word that has more.
-trait Select {
-    fn select(word: u64, rank: u32) -> u32;
+/// Where ones stand. Whoever has a value can ask: it may need instructions that not every CPU has.
+trait Select: Copy {
+    /// The place of the one with number `rank` in a word that has more.
+    fn select(self, word: u64, rank: u32) -> u32;
 }
 
 #[inline(always)]
@@ -56,7 +57,8 @@ fn word_at(marks: &[[u8; 8]], number: usize) -> Option<u64> {
 }
 
 #[inline(always)]
-fn find<S: Select>(
+fn find(
+    ones: impl Select,
     marks: &[[u8; 8]],
     span: Span,
     mut wanted: u64,
@@ -83,7 +85,7 @@ fn find<S: Select>(
                     zeros = !word_at(marks, number)?;
                     of_word = zeros.count_ones();
                 }
-                number * 64 + S::select(zeros, rank - before) as usize + 1
+                number * 64 + ones.select(zeros, rank - before) as usize + 1
             }
         };
         let mut length = (!(word_at(marks, start / 64)? >> (start % 64))).trailing_zeros() as usize;

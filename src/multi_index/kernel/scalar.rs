@@ -6,7 +6,7 @@ use crate::simd::Scalar;
 
 impl Select for Scalar {
     #[inline]
-    fn select(mut word: u64, mut rank: u32) -> u32 {
+    fn select(self, mut word: u64, mut rank: u32) -> u32 {
         let mut place = 0;
         loop {
             let ones = (word & 0xFF).count_ones();
@@ -26,7 +26,7 @@ impl Select for Scalar {
 
 impl Kernel for Scalar {
     fn find(self, marks: &[[u8; 8]], span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
-        super::find::<Self>(marks, span, wanted, runs).is_some()
+        super::find(self, marks, span, wanted, runs).is_some()
     }
 
     fn compare<F: Fingerprint>(
