@@ -131,6 +131,8 @@ mod tests {
             let parts: Vec<u16> = plans.iter().map(|plan| plan.parts).collect();
             assert_eq!(parts, (0..=(bits / GROUP_BITS) as u16).collect::<Vec<_>>());
         }
+        // Part tables of no use are not recommended.
+        assert_eq!(recommended_parts(256, 10_000_000, 128).unwrap(), 0);
     }
 
     #[test]

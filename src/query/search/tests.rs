@@ -75,6 +75,41 @@ fn ids_are_those_of_all_segments_and_each_comes_once() {
 }
 
 #[test]
+fn work_in_bases_is_counted_for_each_search_by_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let mut random = 3u64;
+    let mut next = || {
+        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        u128::from(random ^ random >> 32)
+    };
+    let set: Vec<u128> = (0..20_000).map(|_| next() << 64 | next()).collect();
+    Packer::new().width::<u128>().parts(8).pack(&path, &set).unwrap();
+    let store = crate::store::OpenOptions::new().width::<u128>().open(&path).unwrap();
+    let mut searcher = store.searcher();
+    let count = set.len() as u64;
+    for _ in 0..2 {
+        searcher.search(set[5], 7).unwrap();
+        let work = searcher.work();
+        assert!(work.full_scans == 0 && work.groups_probed >= 8, "{work:?}");
+        assert!((1..count / 10).contains(&work.rows_compared), "{work:?}");
+        let scan = SearchWork { full_scans: 1, rows_compared: count, ..Default::default() };
+        searcher.search_by_scan(set[5], 7).unwrap();
+        assert_eq!(searcher.work(), scan);
+        // More than part tables are good for.
+        searcher.search(set[5], 100).unwrap();
+        assert_eq!(searcher.work(), scan);
+        searcher.nearest(set[5], 1, 128).unwrap();
+        let work = searcher.work();
+        assert!(work.full_scans == 0 && (1..count / 10).contains(&work.rows_compared), "{work:?}");
+        searcher.nearest(!set[5], 10, 128).unwrap();
+        let work = searcher.work();
+        assert!(work.full_scans == 1 && work.groups_probed > 0, "{work:?}");
+        assert!((count..count / 8 * 9).contains(&work.rows_compared), "{work:?}");
+    }
+}
+
+#[test]
 fn matches_that_several_parts_find_count_once_against_a_limit() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
