@@ -1,7 +1,11 @@
 //! Searches one segment: probes groups of part tables, gathers the rows of their keys, and compares these with the base.
 
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use super::MultiIndex;
 use super::kernel::{Kernel, Run};
+use super::part::PartTable;
 use super::thresholds::Step;
 use crate::error::Result;
 use crate::execution::Stop;
@@ -11,10 +15,17 @@ use crate::format::{GROUP_BITS, GROUP_KEYS};
 use crate::mapped::prefetch_lines;
 use crate::simd::{Level, by_level};
 
-/// Groups that are looked at together: what they need is asked for before any of it is used.
-const GROUPS: usize = 512;
-/// Rows that are compared together, at least.
+/// Groups that are gathered, of one part or of several, before the first of them is looked at.
+const GROUPS: usize = 1 << 10;
+/// Groups that are looked at in one step, while what the next ones need is on its way.
+const STEP: usize = 16;
+/// Runs, and rows, that wait for the cache.
+const RUNS_ON_THE_WAY: usize = 32;
+const ROWS_ON_THE_WAY: usize = 64;
+/// Rows of a run that are taken together at most, and rows that may wait.
 const ROWS: usize = 1024;
+/// Rows that are compared together where pages are on the disk: all of them are read at the same time.
+const COLD_ROWS: usize = 1 << 14;
 /// Rows of a scan between two looks at the stop.
 const SCANNED: u64 = 1 << 14;
 
@@ -48,21 +59,27 @@ pub(crate) struct Near {
 /// A group that may have keys that are near enough.
 #[derive(Clone, Copy)]
 struct Probe {
+    part: u32,
     group: u32,
-    /// Bits of the end of the key that may differ.
-    left: u32,
+    /// A bit for each key that is near enough.
+    keys: u64,
 }
 
 /// The buffers of a search, kept from one to the next.
 #[derive(Default)]
 pub(crate) struct Probing {
     probes: Vec<Probe>,
+    /// The runs that were found, and for each part that they are of the number of runs up to its last.
     runs: Vec<Run>,
+    ends: VecDeque<(u32, usize)>,
+    /// How many of them have given their rows.
+    taken: usize,
+    /// The rows that were not compared yet.
     rows: Vec<u32>,
     /// Whether pages are probably on the disk: then all that are needed are asked for together.
     pub(crate) is_cold: bool,
     /// Rows of the groups that were looked at with the keys of a part that are wanted.
-    of_groups: usize,
+    of_part: (u32, usize),
     /// Number of groups that the last search has looked at.
     pub(crate) groups: u64,
     /// Number of rows that it has compared.
@@ -101,21 +118,25 @@ impl Probing {
             // The last step of a part has its threshold.
             if steps[number + 1..].iter().all(|later| later.part != part) {
                 let wanted = Wanted { part, threshold, is_exact: false };
-                if !self.probe(index, (query, k), wanted, stop, found)? {
-                    break;
+                if !self.gather(index, (query, k), wanted, stop, found)? {
+                    return Ok(());
                 }
             }
         }
+        self.look(index, (query, k), stop, found)?;
         Ok(())
     }
 
     /// Forgets what the last search has done.
     fn start(&mut self) {
         (self.groups, self.compared, self.is_scan) = (0, 0, false);
+        self.of_part = (u32::MAX, 0);
+        self.probes.clear();
     }
 
-    /// Gives the rows under the keys of a part that are wanted, within `k` of the query, to `found`; `false` if that says no.
-    fn probe<F: Fingerprint>(
+    /// Gathers the groups with keys of a part that are wanted. Where they become many, looks at them, and gives their rows
+    /// within `k` of the query to `found`: `false` if that says no.
+    fn gather<F: Fingerprint>(
         &mut self,
         index: &MultiIndex<F>,
         (query, k): (F, u32),
@@ -126,115 +147,178 @@ impl Probing {
         let part = &index.parts[wanted.part];
         let key = part.key(query);
         let (own, end) = ((key >> GROUP_BITS) as usize, (key as usize) & 63);
-        let group_bits = part.group_bits();
         let mut result = Ok(true);
-        self.of_groups = 0;
-        self.probes.clear();
-        let mut take = |probing: &mut Self| {
-            result = probing.look(index, (query, k), (wanted, end), stop, found);
-            probing.probes.clear();
-            matches!(result, Ok(true))
-        };
-        let goes_on = flips::up_to(group_bits, wanted.threshold, |flipped| {
+        flips::up_to(part.group_bits(), wanted.threshold, |flipped| {
             let left = wanted.threshold - flipped.count_ones();
-            if wanted.is_exact && left > GROUP_BITS {
+            let ball = |radius: u32| BALLS[radius.min(GROUP_BITS) as usize][end];
+            let mut keys = ball(left);
+            if wanted.is_exact {
+                if left > GROUP_BITS {
+                    return true;
+                }
+                keys &= !left.checked_sub(1).map_or(0, ball);
+            }
+            let group = own ^ flipped;
+            part.prefetch_start(group);
+            self.probes.push(Probe { part: wanted.part as u32, group: group as u32, keys });
+            if self.probes.len() < GROUPS {
                 return true;
             }
-            self.probes.push(Probe { group: (own ^ flipped) as u32, left });
-            self.probes.len() < GROUPS || take(self)
+            result = self.look(index, (query, k), stop, found);
+            matches!(result, Ok(true))
         });
-        if goes_on {
-            take(self);
-        }
         result
     }
 
-    /// Looks at the probes that were gathered.
+    /// Looks at the probes that were gathered, and forgets them; `false` if `found` said no.
+    ///
+    /// A line of memory takes as long as a hundred instructions, and each row asks for four that lie anywhere: the start of
+    /// its group, the marks, its number, and itself. So each of them is asked for some steps before it is used, and between
+    /// the two others are looked at: 4% less time for 256 bits within 31 than one part after the other.
     fn look<F: Fingerprint>(
         &mut self,
         index: &MultiIndex<F>,
-        (query, k): (F, u32),
-        (wanted, end): (Wanted, usize),
+        query: (F, u32),
         stop: &Stop,
         found: &mut dyn FnMut(Near) -> bool,
     ) -> Result<bool> {
         stop.check()?;
-        let level = index.level;
-        let part = &index.parts[wanted.part];
         self.groups += self.probes.len() as u64;
-        if self.is_cold {
-            let groups = || self.probes.iter().map(|probe| probe.group as usize);
-            part.file.will_need(groups().map(|group| part.at_start(group)));
-            part.file.will_need(groups().map(|group| part.at_marks(group)));
-        }
-        self.probes.iter().for_each(|probe| part.prefetch_start(probe.group as usize));
-        self.probes.iter().for_each(|probe| part.prefetch_marks(probe.group as usize));
         self.runs.clear();
-        for probe in &self.probes {
+        self.ends.clear();
+        self.rows.clear();
+        self.taken = 0;
+        let count = self.probes.len();
+        // Pages of the disk are asked for all together.
+        let step = if self.is_cold { count.max(1) } else { STEP };
+        if self.is_cold {
+            self.ask_for(index, PartTable::at_start);
+            self.ask_for(index, PartTable::at_marks);
+        }
+        for start in (0..count + step).step_by(step) {
+            for probe in &self.probes[start.min(count)..(start + step).min(count)] {
+                index.parts[probe.part as usize].prefetch_marks(probe.group as usize);
+            }
+            self.find(index, start.saturating_sub(step)..start.min(count))?;
+            let is_last = start >= count;
+            let waiting = if is_last || self.is_cold { 0 } else { RUNS_ON_THE_WAY };
+            if !self.take_rows(index, query, waiting, found)? {
+                return Ok(false);
+            }
+            let waiting = if is_last { 0 } else { ROWS_ON_THE_WAY };
+            if !self.compare(index, query, waiting, found)? {
+                return Ok(false);
+            }
+        }
+        self.probes.clear();
+        Ok(true)
+    }
+
+    /// Asks the system for what stands at some place for each of the groups, of all parts together.
+    #[cold]
+    fn ask_for<F: Fingerprint>(&self, index: &MultiIndex<F>, at: fn(&PartTable, usize) -> usize) {
+        for probes in self.probes.chunk_by(|one, other| one.part == other.part) {
+            let part = &index.parts[probes[0].part as usize];
+            part.file.will_need(probes.iter().map(|probe| at(part, probe.group as usize)));
+        }
+    }
+
+    /// Finds the places of the keys of some probes.
+    fn find<F: Fingerprint>(&mut self, index: &MultiIndex<F>, probes: Range<usize>) -> Result<()> {
+        for probe in &self.probes[probes] {
+            let part = &index.parts[probe.part as usize];
+            if self.of_part.0 != probe.part {
+                self.of_part = (probe.part, 0);
+            }
             let span = part.span(probe.group as usize)?;
             // No group comes twice, and no row is in two: this bounds the time of a search, whatever the starts say.
-            self.of_groups += span.to - span.from - GROUP_KEYS as usize;
-            if self.of_groups as u64 > index.base.count() {
-                return Err(part.group_error(probe.group as usize));
-            }
-            let ball = |radius: u32| BALLS[radius.min(GROUP_BITS) as usize][end];
-            let mut mask = ball(probe.left);
-            if let Some(nearer) = probe.left.checked_sub(1).filter(|_| wanted.is_exact) {
-                mask &= !ball(nearer);
-            }
+            self.of_part.1 += span.to - span.from - GROUP_KEYS as usize;
             let before = self.runs.len();
-            if !part.find(level, span, mask, &mut self.runs) {
+            if self.of_part.1 as u64 > index.base.count()
+                || !part.find(index.level, span, probe.keys, &mut self.runs)
+            {
                 return Err(part.group_error(probe.group as usize));
             }
             for run in &self.runs[before..] {
                 part.prefetch_rows(run.first as usize);
             }
-        }
-        self.rows.clear();
-        if self.is_cold && part.header.number > 0 {
-            part.file.will_need(self.runs.iter().map(|run| part.at_row(run.first as usize)));
-        }
-        for number in 0..self.runs.len() {
-            let (run, before) = (self.runs[number], self.rows.len());
-            // A key that many rows have comes piece by piece.
-            for first in (run.first..run.first + run.length).step_by(ROWS) {
-                let length = (run.first + run.length - first).min(ROWS as u32);
-                part.rows(Run { first, length }, &mut self.rows)?;
-                if self.rows.len() >= 2 * ROWS && !self.compare(index, (query, k), found)? {
-                    return Ok(false);
-                }
-            }
-            let before = before.min(self.rows.len());
-            for &row in &self.rows[before..] {
-                prefetch_lines(&index.base.file.bytes, index.base.place(row.into()), 1);
+            match self.ends.back_mut() {
+                Some((last, end)) if *last == probe.part => *end = self.runs.len(),
+                _ => self.ends.push_back((probe.part, self.runs.len())),
             }
         }
-        self.compare(index, (query, k), found)
+        Ok(())
     }
 
-    /// Compares the rows that were gathered, and forgets them.
+    /// Takes the numbers of the rows of all runs but some that wait; `false` if `found` said no.
+    fn take_rows<F: Fingerprint>(
+        &mut self,
+        index: &MultiIndex<F>,
+        query: (F, u32),
+        waiting: usize,
+        found: &mut dyn FnMut(Near) -> bool,
+    ) -> Result<bool> {
+        let most = if self.is_cold { COLD_ROWS } else { 2 * ROWS };
+        let end = self.runs.len().saturating_sub(waiting);
+        while let Some(&(number, of_part)) = self.ends.front().filter(|_| self.taken < end) {
+            let part = &index.parts[number as usize];
+            if self.is_cold && number > 0 {
+                let runs = self.runs[self.taken..of_part.min(end)].iter();
+                part.file.will_need(runs.map(|run| part.at_row(run.first as usize)));
+            }
+            while self.taken < of_part.min(end) {
+                let run = self.runs[self.taken];
+                self.taken += 1;
+                // A key that many rows have comes piece by piece.
+                for first in (run.first..run.first + run.length).step_by(ROWS) {
+                    let length = (run.first + run.length - first).min(ROWS as u32);
+                    let before = self.rows.len();
+                    part.rows(Run { first, length }, &mut self.rows)?;
+                    for &row in &self.rows[before..] {
+                        prefetch_lines(&index.base.file.bytes, index.base.place(row.into()), 1);
+                    }
+                    if self.rows.len() >= most && !self.compare(index, query, 0, found)? {
+                        return Ok(false);
+                    }
+                }
+            }
+            if self.taken == of_part {
+                self.ends.pop_front();
+            }
+        }
+        Ok(true)
+    }
+
+    /// Compares the rows that were taken, but for some that wait, and forgets them; `false` if `found` said no.
     #[inline]
     fn compare<F: Fingerprint>(
         &mut self,
         index: &MultiIndex<F>,
         query: (F, u32),
+        waiting: usize,
         found: &mut dyn FnMut(Near) -> bool,
     ) -> Result<bool> {
         let base = &index.base;
+        // To move those that wait costs something.
+        if self.rows.len() < 2 * waiting {
+            return Ok(true);
+        }
+        let rows = &self.rows[..self.rows.len() - waiting];
         if self.is_cold {
-            base.file.will_need(self.rows.iter().map(|&row| base.place(row.into())));
+            base.file.will_need(rows.iter().map(|&row| base.place(row.into())));
         }
         if !base.file.chunks.are_verified() {
-            for &row in &self.rows {
+            for &row in rows {
                 base.checked(row.into()..u64::from(row) + 1)?;
             }
         }
-        self.compared += self.rows.len() as u64;
-        let (rows, mut goes_on) = (&self.rows, true);
+        self.compared += rows.len() as u64;
+        let mut goes_on = true;
         by_level!(index.level, kernel => kernel.compare(base.rows(), rows, query, |at, distance| {
             goes_on = goes_on && found(Near { row: rows[at], distance });
         }));
-        self.rows.clear();
+        let compared = rows.len();
+        self.rows.drain(..compared);
         Ok(goes_on)
     }
 
@@ -285,7 +369,10 @@ impl Probing {
                 taker.take(near);
                 true
             };
-            self.probe(index, (query, bound), wanted, stop, &mut take)?;
+            // The same part may come again.
+            self.of_part = (u32::MAX, 0);
+            self.gather(index, (query, bound), wanted, stop, &mut take)?;
+            self.look(index, (query, bound), stop, &mut take)?;
             if taker.bound() <= radius {
                 break;
             }
