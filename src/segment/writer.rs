@@ -8,6 +8,7 @@ use super::source::{KeySource, RowSource, SourceOfIds};
 use super::times::PackTimes;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Metered, Phase};
+use crate::files::Aligned;
 use crate::fingerprint::Fingerprint;
 use crate::format::{self, IdsEntry, IndexKind, MOST_ROWS, SegmentEntry, TableEntry};
 use crate::ids::{IdsOptions, write_ids};
@@ -184,8 +185,11 @@ impl<S: Storage> SegmentWriter<'_, S> {
     ) -> Result<TableEntry> {
         let mut file = self.files.create(name)?;
         let start = Instant::now();
-        let mut out = Metered { out: &mut file, meter: self.meter };
+        let mut metered = Metered { out: &mut file, meter: self.meter };
+        let mut out = Aligned::new(&mut metered);
         let written = write(&mut out, self.meter);
+        let written =
+            written.and_then(|entry| out.finish().map(|()| entry).map_err(WriteError::Io));
         let fail = |error| written_or(error, self.files.error(name, "write the file"));
         let entry = written.map_err(fail)?;
         self.times.write += start.elapsed();
