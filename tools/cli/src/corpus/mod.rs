@@ -17,6 +17,7 @@ mod per_thread;
 mod read;
 mod recipe;
 mod report;
+mod rounds;
 mod settings;
 mod table;
 mod verify;

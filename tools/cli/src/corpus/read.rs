@@ -1,9 +1,6 @@
 //! The first pass: reads all documents, fingerprints them, and notes what is needed of each.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use fpstore_text::Fingerprinter;
@@ -13,8 +10,9 @@ use rayon::prelude::*;
 use super::choice::Keep;
 use super::ledger::{Batch, Ledger};
 use super::per_thread::PerThread;
+use super::rounds::{Message, each_round};
 use super::work::{Stage, Work};
-use crate::documents::{Documents, Input, Inputs, Piece, Wanted};
+use crate::documents::{Inputs, Piece, Wanted};
 use crate::failure::{Failure, one_line};
 use crate::input::{InputError, RecordProblem, WhySkipped};
 use crate::progress::Progress;
@@ -32,18 +30,11 @@ pub struct Reading<'a> {
     /// Whether ids must be whole numbers.
     pub numeric: bool,
     pub skips: bool,
+    /// What a page of Parquet may take, and the pieces that are read together.
     pub memory: u64,
     /// The least time between two notes.
     pub period: Duration,
     pub progress: &'a Progress,
-}
-
-/// What the thread that reads hands on.
-pub enum Message {
-    Piece(Piece, u64),
-    /// A file has ended.
-    End,
-    Failed(Failure),
 }
 
 impl Reading<'_> {
@@ -60,12 +51,12 @@ impl Reading<'_> {
         self.progress.start_reading(Some(self.inputs.bytes()));
         let start = (ledger.mark.file, ledger.mark.pieces);
         let round = TOGETHER * pool.current_num_threads();
-        each_round(self, start, round, |messages, bytes| {
+        each_round(self.inputs, self.wanted, (round, self.memory), start, |messages, bytes| {
             let batches: Vec<Result<Option<Batch>, Failure>> = pool.install(|| {
                 messages
                     .into_par_iter()
                     .map(|message| match message {
-                        Message::Piece(piece, _) => {
+                        Message::Piece(piece) => {
                             fingerprinters.with(|own| self.batch(&piece, own)).map(Some)
                         }
                         Message::End => Ok(None),
@@ -140,82 +131,4 @@ impl Reading<'_> {
         batch.skip(&format!("fpstore: skipped: {}\n", one_line(&WhySkipped(&error).to_string())));
         Ok(())
     }
-}
-
-/// Reads pieces on a thread of its own, from a file and a piece of it on, and gives `take` so many of them together; with the bytes that
-/// were read of all files.
-pub fn each_round(
-    reading: &Reading<'_>,
-    start: (u64, u64),
-    round: usize,
-    mut take: impl FnMut(Vec<Message>, u64) -> Result<ControlFlow<()>, Failure>,
-) -> Result<(), Failure> {
-    let (inputs, wanted, memory) = (reading.inputs, reading.wanted, reading.memory);
-    thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(round);
-        scope.spawn(move || send_all(inputs, wanted, memory, start, &sender));
-        let mut bytes = 0;
-        loop {
-            let messages = receive(&receiver, round, &mut bytes);
-            if messages.is_empty() || take(messages, bytes)?.is_break() {
-                return Ok(());
-            }
-        }
-    })
-}
-
-fn receive(receiver: &Receiver<Message>, round: usize, bytes: &mut u64) -> Vec<Message> {
-    let mut messages = Vec::with_capacity(round);
-    while messages.len() < round {
-        let Ok(message) = receiver.recv() else { break };
-        if let Message::Piece(_, read) = message {
-            *bytes = read;
-        }
-        messages.push(message);
-    }
-    messages
-}
-
-/// Ends early once nobody listens any more.
-fn send_all(
-    inputs: &Inputs,
-    wanted: &Wanted,
-    memory: u64,
-    start: (u64, u64),
-    to: &SyncSender<Message>,
-) {
-    let (file, mut passed) = (start.0 as usize, start.1);
-    let mut before: u64 = inputs.files.iter().take(file).map(|input| input.bytes).sum();
-    for input in inputs.files.iter().skip(file) {
-        let sent = send(input, wanted, memory, (std::mem::take(&mut passed), before), to);
-        if let Err(failure) = sent {
-            let _ = to.send(Message::Failed(failure));
-            return;
-        }
-        if to.send(Message::End).is_err() {
-            return;
-        }
-        before += input.bytes;
-    }
-}
-
-fn send(
-    input: &Arc<Input>,
-    wanted: &Wanted,
-    memory: u64,
-    (mut passed, before): (u64, u64),
-    to: &SyncSender<Message>,
-) -> Result<(), Failure> {
-    let mut documents = Documents::open(input, wanted, memory)?;
-    while let Some(piece) = documents.next_piece()? {
-        if passed > 0 {
-            passed -= 1;
-            continue;
-        }
-        let bytes = before + documents.bytes_read();
-        if to.send(Message::Piece(piece, bytes)).is_err() {
-            return Ok(());
-        }
-    }
-    Ok(())
 }

@@ -12,7 +12,8 @@ use rayon::prelude::*;
 use super::column::{Column, Runs};
 use super::near::{Index, Near};
 use super::per_thread::PerThread;
-use super::read::{Message, Reading, each_round};
+use super::read::Reading;
+use super::rounds::{Message, each_round};
 use super::work::Work;
 use crate::failure::Failure;
 
@@ -63,11 +64,12 @@ impl Features {
         let threads = pool.current_num_threads();
         let own = PerThread::new(threads, || fingerprinter.clone());
         let mut first = 0usize;
-        each_round(reading, (0, 0), TOGETHER * threads, |messages, _| {
+        let most = (TOGETHER * threads, reading.memory);
+        each_round(reading.inputs, reading.wanted, most, (0, 0), |messages, _| {
             let mut pieces = Vec::new();
             for message in messages {
                 match message {
-                    Message::Piece(piece, _) => {
+                    Message::Piece(piece) => {
                         let records = piece.len();
                         pieces.push((first, piece));
                         first += records;

@@ -115,6 +115,18 @@ impl Piece {
         self.len() == 0
     }
 
+    /// What it takes of memory.
+    pub fn bytes(&self) -> usize {
+        match &self.records {
+            Records::Json { bytes, spans } | Records::Delimited { bytes, spans } => {
+                bytes.capacity() + spans.capacity() * size_of::<Span>()
+            }
+            #[cfg(feature = "parquet")]
+            Records::Rows { batch, .. } => batch.get_array_memory_size(),
+            Records::Plain { bytes } => bytes.capacity(),
+        }
+    }
+
     /// The error of a record of this piece, by its place in it.
     pub(crate) fn error(&self, index: usize, problem: RecordProblem) -> InputError {
         let at = match &self.records {

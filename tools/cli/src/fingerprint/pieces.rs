@@ -36,8 +36,7 @@ impl Reading<'_> {
         let (mut pieces, mut bytes) = (Vec::new(), 0);
         while pieces.len() < self.most_pieces && bytes < BATCH_BYTES {
             let Some(piece) = self.piece()? else { break };
-            let raw = piece.raw();
-            bytes += raw.map_or(0, |records| records.map(<[u8]>::len).sum());
+            bytes += piece.bytes();
             pieces.push(piece);
         }
         Ok(pieces)

@@ -48,17 +48,7 @@ fn the_process_stays_within_its_memory() {
     scratch.write("in", raw(&fingerprints(71, 3 * COUNT)));
     for (options, limit) in [("--threads 1", 16u64), ("--threads 2", 24), ("--threads 4", 32)] {
         let line = format!("pack in -o store --force --quiet --memory {limit}MiB {options}");
-        let mut child = scratch.command(&line).spawn().unwrap();
-        let status = format!("/proc/{}/status", child.id());
-        let mut peak = 0;
-        while child.try_wait().unwrap().is_none() {
-            let text = fs::read_to_string(&status).unwrap_or_default();
-            let anonymous = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-            let kib = anonymous.and_then(|line| line.split_whitespace().next()?.parse().ok());
-            peak = peak.max(kib.unwrap_or(0u64) * 1024);
-            thread::sleep(Duration::from_millis(1));
-        }
-        assert!(child.wait().unwrap().success());
+        let peak = crate::peak::peak_of(&mut scratch.command(&line)) << 10;
         assert!(peak <= limit << 20, "{peak} bytes where {limit} MiB are allowed, {options}");
         assert!(peak > 4 << 20, "{peak} bytes are not what was measured");
     }

@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Stdio;
-use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -318,23 +316,6 @@ fn progress_has_a_phase_for_the_ids() {
     assert_eq!((&last["done"], &last["total"]), (&json!(50_000), &json!(50_000)));
 }
 
-/// Runs to its end, and gives the most anonymous memory that was seen, in KiB.
-#[cfg(target_os = "linux")]
-fn peak_of(command: &mut std::process::Command) -> u64 {
-    let mut child = command.spawn().unwrap();
-    let mut peak = 0;
-    while child.try_wait().unwrap().is_none() {
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id()));
-        let text = status.unwrap_or_default();
-        let anonymous = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-        let kib = anonymous.and_then(|line| line.split_whitespace().next()?.parse().ok());
-        peak = peak.max(kib.unwrap_or(0u64));
-        thread::sleep(Duration::from_millis(1));
-    }
-    assert!(child.wait().unwrap().success());
-    peak
-}
-
 #[cfg(all(target_os = "linux", feature = "parquet"))]
 #[test]
 fn what_a_reader_of_parquet_buffers_is_counted_in_the_memory() {
@@ -344,7 +325,7 @@ fn what_a_reader_of_parquet_buffers_is_counted_in_the_memory() {
     let compression = ::parquet::basic::Compression::UNCOMPRESSED;
     scratch.write("in", crate::writers::batches::parquet(&[pairs(&records)], compression));
     let line = "pack in -o store --id-column id --quiet --threads 2 --design halves --memory 36MiB";
-    let peak = peak_of(&mut scratch.command(line));
+    let peak = crate::peak::peak_of(&mut scratch.command(line));
     assert!((4 << 10..=36 << 10).contains(&peak), "{peak} KiB");
 }
 
@@ -362,7 +343,7 @@ fn two_million_ids_of_one_fingerprint_are_printed_in_little_memory() {
     {
         let mut command = scratch.command(line);
         let out = fs::File::create(scratch.path("out")).unwrap();
-        let peak = peak_of(command.stdout(Stdio::from(out)));
+        let peak = crate::peak::peak_of(command.stdout(Stdio::from(out)));
         // The ids alone would take 16,000,000 bytes, as text or as integers.
         assert!((1..8 << 10).contains(&peak), "{peak} KiB, {line}");
         let text = fs::read_to_string(scratch.path("out")).unwrap();

@@ -28,6 +28,8 @@ mod oracle;
 mod pack;
 #[cfg(feature = "parquet")]
 mod pairs;
+#[cfg(target_os = "linux")]
+mod peak;
 mod pipes;
 mod plan;
 #[cfg(unix)]

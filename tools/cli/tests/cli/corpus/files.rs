@@ -246,3 +246,23 @@ fn a_directory_of_something_else_is_refused() {
     scratch.write("full/file", "mine");
     refused("in.jsonl --recipe simhash-64 -k 3 -o full", &["full: is not empty"]);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn documents_in_flight_are_within_the_memory() {
+    let scratch = Scratch::new();
+    let mut random = Random(12);
+    let mut lines = String::new();
+    // More by far than is allowed, so few that all of them would be in flight.
+    for number in 0..24 {
+        let mut text = String::new();
+        while text.len() < 4 << 20 {
+            text.push_str(&format!("{:x} ", random.below(u64::MAX)));
+        }
+        lines.push_str(&format!("{{\"text\":\"{number} {text}\"}}\n"));
+    }
+    scratch.write("in.jsonl", lines);
+    let line = "corpus dedup in.jsonl --recipe simhash-64 -o out -j 2 --memory 64MiB --quiet";
+    let peak = crate::peak::peak_of(&mut scratch.command(line));
+    assert!((8 << 10..=64 << 10).contains(&peak), "{peak} KiB");
+}
