@@ -153,12 +153,12 @@ fn add<F: Fingerprint>(
     let packer = Packer::new().width::<F>().recipe(&earlier.recipe).append(true);
     let mut session = packer.start(&earlier.path)?;
     let (mut piece, mut bytes) = (Vec::with_capacity(PIECE), Vec::new());
-    let mut count = 0u64;
+    let (mut count, mut in_order) = (0u64, notes.in_order()?);
     for document in 0..notes.documents {
         if !fates.keeps(document as usize) || notes.kinds[document as usize] != SIGNED {
             continue;
         }
-        notes.signature(document, &mut bytes)?;
+        in_order.signature(document, &mut bytes)?;
         // Ids were checked when they were read.
         let id = notes.id(document)?.parse().unwrap_or(u64::from(NONE));
         piece.push((F::from_be_slice(&bytes).unwrap_or_default(), id));

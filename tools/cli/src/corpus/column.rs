@@ -1,7 +1,7 @@
 //! Columns of numbers and bytes in files, which grow at their end.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use fpstore::files::read_exact_at;
@@ -85,11 +85,9 @@ impl Reader {
         read_exact_at(&self.file, to, at).map_err(failure(&self.path, "read"))
     }
 
-    /// The number with this index.
-    pub fn number(&self, index: u64) -> Result<u64, Failure> {
-        let mut bytes = [0; 8];
-        self.read(8 * index, &mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
+    /// The same file, to be read in order.
+    pub fn ahead(&self) -> Result<Ahead, Failure> {
+        Ahead::open(&self.path)
     }
 
     /// All bytes.
@@ -114,10 +112,58 @@ impl Reader {
     }
 }
 
+/// What bytes can be read from, anywhere.
+trait ReadAt {
+    /// Fills `to` with what stands from byte `at` on.
+    fn read_at(&mut self, at: u64, to: &mut [u8]) -> Result<(), Failure>;
+
+    /// The number with this index.
+    fn number_at(&mut self, index: u64) -> Result<u64, Failure> {
+        let mut bytes = [0; 8];
+        self.read_at(8 * index, &mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+}
+
+impl ReadAt for &Reader {
+    fn read_at(&mut self, at: u64, to: &mut [u8]) -> Result<(), Failure> {
+        self.read(at, to)
+    }
+}
+
+/// A file that is read mostly in order, much at a time.
+pub struct Ahead {
+    file: BufReader<File>,
+    at: u64,
+    path: PathBuf,
+}
+
+impl Ahead {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let file = File::open(path).map_err(failure(path, "read"))?;
+        let file = BufReader::with_capacity(BUFFER_BYTES, file);
+        Ok(Self { file, at: 0, path: path.to_path_buf() })
+    }
+
+    /// Fills `to` with what stands from byte `at` on.
+    pub fn read(&mut self, at: u64, to: &mut [u8]) -> Result<(), Failure> {
+        let done = self.file.seek_relative(at.wrapping_sub(self.at) as i64);
+        done.and_then(|()| self.file.read_exact(to)).map_err(failure(&self.path, "read"))?;
+        self.at = at + to.len() as u64;
+        Ok(())
+    }
+}
+
+impl ReadAt for Ahead {
+    fn read_at(&mut self, at: u64, to: &mut [u8]) -> Result<(), Failure> {
+        self.read(at, to)
+    }
+}
+
 /// Runs of bytes, one for each document, of which a second column has the ends.
-pub struct Runs {
-    ends: Reader,
-    bytes: Reader,
+pub struct Runs<R = Reader> {
+    ends: R,
+    bytes: R,
 }
 
 impl Runs {
@@ -128,10 +174,31 @@ impl Runs {
 
     /// The run with this index, in `to`.
     pub fn read(&self, index: u64, to: &mut Vec<u8>) -> Result<(), Failure> {
-        let start = index.checked_sub(1).map_or(Ok(0), |before| self.ends.number(before))?;
-        let length = self.ends.number(index)?.saturating_sub(start);
-        to.clear();
-        to.resize(length as usize, 0);
-        self.bytes.read(start, to)
+        read_run(&mut &self.ends, &mut &self.bytes, index, to)
     }
+
+    /// The same, to be read in order.
+    pub fn ahead(&self) -> Result<Runs<Ahead>, Failure> {
+        Ok(Runs { ends: self.ends.ahead()?, bytes: self.bytes.ahead()? })
+    }
+}
+
+impl Runs<Ahead> {
+    /// The run with this index, in `to`.
+    pub fn read(&mut self, index: u64, to: &mut Vec<u8>) -> Result<(), Failure> {
+        read_run(&mut self.ends, &mut self.bytes, index, to)
+    }
+}
+
+fn read_run<R: ReadAt>(
+    ends: &mut R,
+    bytes: &mut R,
+    index: u64,
+    to: &mut Vec<u8>,
+) -> Result<(), Failure> {
+    let start = index.checked_sub(1).map_or(Ok(0), |before| ends.number_at(before))?;
+    let length = ends.number_at(index)?.saturating_sub(start);
+    to.clear();
+    to.resize(length as usize, 0);
+    bytes.read_at(start, to)
 }

@@ -13,7 +13,7 @@ use super::choice::{Keep, Shape, Verify};
 use super::cluster::{self, Fate, Order};
 use super::fates::{Fates, Why};
 use super::ledger::{Notes, SIGNED, SKIPPED};
-use super::near::{BitsIndex, Index, KeyIndex};
+use super::near::{BitsIndex, Index, KeyIndex, PairIndex, pack};
 use super::read::Reading;
 use super::verify::{Features, Verified};
 use super::work::Work;
@@ -75,12 +75,13 @@ impl Deciding<'_> {
         }
     }
 
-    fn execution(&self) -> Execution {
-        let least = 32 << 20;
+    /// With one of so many shares of the memory.
+    fn execution(&self, shares: u64) -> Execution {
+        let least = (64 << 20) / shares;
         let taken = DOCUMENT_BYTES * u64::from(self.notes.documents);
         Execution::new()
             .threads(self.pool.current_num_threads())
-            .memory((self.memory.saturating_sub(taken) / 2).max(least))
+            .memory((self.memory.saturating_sub(taken) / shares).max(least))
             .scratch_directory(self.work.directory())
     }
 
@@ -111,13 +112,14 @@ impl Deciding<'_> {
     fn exact(&self, fates: &mut Fates, places: &[u32]) -> Result<(), Failure> {
         let path = self.work.path("exact.fps");
         let packer = Packer::new().width::<u128>().radius(0).parts(0).replace(true);
-        let mut session = packer.execution(self.execution()).start(&path)?;
+        let mut session = packer.execution(self.execution(2)).start(&path)?;
         let mut piece = Vec::with_capacity(PIECE);
         session.extend_with_ids(&[])?;
+        let mut notes = self.notes.in_order()?;
         for document in 0..self.notes.documents {
             match self.notes.kinds[document as usize] {
                 SKIPPED => fates.why[document as usize] = Why::Skipped,
-                _ => piece.push((self.notes.exact(document)?, u64::from(document))),
+                _ => piece.push((notes.exact(document)?, u64::from(document))),
             }
             if piece.len() == PIECE {
                 session.extend_with_ids(&piece)?;
@@ -152,13 +154,13 @@ impl Deciding<'_> {
         let path = self.work.path("near.fps");
         let mut documents = order.clone();
         documents.sort_unstable();
-        let documents = documents.into_iter();
         match (self.rule, self.bits) {
             (Rule::Within { k }, Some(bits)) => {
-                for_width!(bits, of_bits(self, order, documents, k, fates))
+                for_width!(bits, of_bits(self, order, &documents, k, fates))
             }
             (rule, _) => {
-                let index = KeyIndex::new(self.notes, documents, rule, &path, self.execution())?;
+                let (documents, execution) = (documents.into_iter(), self.execution(2));
+                let index = KeyIndex::new(self.notes, documents, rule, &path, execution)?;
                 self.verified(&index, order, fates)
             }
         }
@@ -222,16 +224,31 @@ impl Deciding<'_> {
     }
 }
 
+/// Clusters what is left of `order` by pairs within k; `documents` are the same, ascending.
 fn of_bits<F: fpstore::Fingerprint>(
     deciding: &Deciding<'_>,
     order: Vec<u32>,
-    documents: impl Iterator<Item = u32>,
+    documents: &[u32],
     k: u32,
     fates: &mut Fates,
 ) -> Result<(), Failure> {
-    let (path, execution) = (deciding.work.path("near.fps"), deciding.execution());
+    let (notes, documents) = (deciding.notes, documents.iter().copied());
+    let path = deciding.work.path("near.fps");
+    let packer = Packer::new().width::<F>().parts(0).execution(deciding.execution(2));
+    let store = pack(notes, documents.clone(), packer, &path)?;
+    let told = deciding.reading.progress.clone();
+    let joining = deciding.execution(2).on_progress(move |at| {
+        let (done, total) = (at.done, at.total);
+        let (unit, finds) = (Unit::Fingerprints, Finds::Nothing);
+        told.step(Step { phase: "join", unit, done, total, finds });
+    });
+    let pairs = deciding.work.path("pairs.fps");
+    if let Some(index) = PairIndex::join(&store, k, &pairs, joining, deciding.execution(4))? {
+        return deciding.verified(&index, order, fates);
+    }
+    drop(store);
     let threads = deciding.pool.current_num_threads();
-    let index = BitsIndex::<F>::new(deciding.notes, documents, k, &path, execution, threads)?;
+    let index = BitsIndex::<F>::new(notes, documents, k, &path, deciding.execution(2), threads)?;
     deciding.verified(&index, order, fates)
 }
 

@@ -3,7 +3,9 @@
 mod bits;
 mod index;
 mod keys;
+mod pairs;
 
-pub use bits::BitsIndex;
+pub use bits::{BitsIndex, pack};
 pub use index::{Index, Near};
 pub use keys::KeyIndex;
+pub use pairs::PairIndex;

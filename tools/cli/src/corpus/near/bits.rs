@@ -33,23 +33,34 @@ impl<'a, F: Fingerprint> BitsIndex<'a, F> {
     ) -> Result<Self, Failure> {
         // Queries are as many as fingerprints.
         let packer = Packer::new().width::<F>().radius(k).objective(Objective::Speed);
-        let mut session = packer.execution(execution).replace(true).start(path)?;
-        let (mut piece, mut bytes) = (Vec::with_capacity(PIECE), Vec::new());
-        session.extend_with_ids(&[])?;
-        for document in documents {
-            notes.signature(document, &mut bytes)?;
-            piece.push((F::from_be_slice(&bytes).unwrap_or_default(), u64::from(document)));
-            if piece.len() == PIECE {
-                session.extend_with_ids(&piece)?;
-                piece.clear();
-            }
-        }
-        session.extend_with_ids(&piece)?;
-        session.finish()?;
-        let store = width::open::<F>(path)?;
+        let store = pack(notes, documents, packer.execution(execution), path)?;
         let searchers = PerThread::new(threads, || (store.searcher(), Vec::new()));
         Ok(Self { notes, store, k, searchers })
     }
+}
+
+/// Packs the fingerprints of documents, with their numbers as ids, into a store at `path`, in place of one that is there.
+pub fn pack<F: Fingerprint>(
+    notes: &Notes,
+    documents: impl Iterator<Item = u32>,
+    packer: Packer<F>,
+    path: &Path,
+) -> Result<Store<F>, Failure> {
+    let mut session = packer.replace(true).start(path)?;
+    let (mut piece, mut bytes) = (Vec::with_capacity(PIECE), Vec::new());
+    let mut notes = notes.in_order()?;
+    session.extend_with_ids(&[])?;
+    for document in documents {
+        notes.signature(document, &mut bytes)?;
+        piece.push((F::from_be_slice(&bytes).unwrap_or_default(), u64::from(document)));
+        if piece.len() == PIECE {
+            session.extend_with_ids(&piece)?;
+            piece.clear();
+        }
+    }
+    session.extend_with_ids(&piece)?;
+    session.finish()?;
+    width::open::<F>(path)
 }
 
 impl<F: Fingerprint> Index for BitsIndex<'_, F> {

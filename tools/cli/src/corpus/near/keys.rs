@@ -41,8 +41,10 @@ impl<'a> KeyIndex<'a> {
         let mut session = packer.start(path)?;
         let mut piece = Vec::with_capacity(2 * PIECE);
         session.extend_with_ids(&[])?;
+        let (mut in_order, mut bytes) = (notes.in_order()?, Vec::new());
         for document in documents {
-            let values = values(notes, document)?;
+            in_order.signature(document, &mut bytes)?;
+            let values = numbers(&bytes);
             piece.extend(keys(rule, &values).iter().map(|key| (*key, u64::from(document))));
             if piece.len() >= PIECE {
                 session.extend_with_ids(&piece)?;
@@ -58,7 +60,11 @@ impl<'a> KeyIndex<'a> {
 fn values(notes: &Notes, document: u32) -> Result<Vec<u64>, Failure> {
     let mut bytes = Vec::new();
     notes.signature(document, &mut bytes)?;
-    Ok(bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+    Ok(numbers(&bytes))
+}
+
+fn numbers(bytes: &[u8]) -> Vec<u64> {
+    bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect()
 }
 
 fn keys(rule: Rule, values: &[u64]) -> Cow<'_, [u64]> {

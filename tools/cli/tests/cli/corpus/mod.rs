@@ -8,8 +8,9 @@ mod store;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use fpstore_text::{Fingerprinter, Found, Recipe, Rule, Signature};
+use fpstore_text::{Fingerprinter, Found, Rule, Signature, Table};
 use serde_json::{Value, json};
 
 use crate::Scratch;
@@ -97,9 +98,19 @@ fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
+/// A fingerprinter for a recipe; with the file `table` where it needs a table.
+fn fingerprinter(scratch: &Scratch, recipe: &str) -> Fingerprinter {
+    if !recipe.starts_with("imatch") {
+        return Fingerprinter::new(&recipe.parse().unwrap()).unwrap();
+    }
+    let table = Table::from_bytes(&fs::read(scratch.path("table")).unwrap()).unwrap();
+    let recipe = format!("{recipe} table={}", table.id()).parse().unwrap();
+    Fingerprinter::with_table(&recipe, Arc::new(table)).unwrap()
+}
+
 /// The signature of each text, if it has one.
-fn signatures(recipe: &Recipe, texts: &[Text]) -> Vec<Option<Signature<'static>>> {
-    let mut fingerprinter = Fingerprinter::new(recipe).unwrap();
+fn signatures(fingerprinter: &Fingerprinter, texts: &[Text]) -> Vec<Option<Signature<'static>>> {
+    let mut fingerprinter = fingerprinter.clone();
     let mut signature = |text: &Text| match fingerprinter.fingerprint(text.text.as_bytes()).found {
         Found::Signature(signature) => Some(signature.into_owned()),
         Found::TooFew { .. } => None,
@@ -136,12 +147,12 @@ fn agree(rule: Rule, a: &Signature<'_>, b: &Signature<'_>) -> Option<u64> {
 /// By the definition: for each document the one that is kept instead, itself included. Documents come in this order, the best first.
 fn by_definition(
     shape: &str,
-    recipe: &Recipe,
+    fingerprinter: &Fingerprinter,
     rule: Rule,
     texts: &[Text],
     order: &[usize],
 ) -> Vec<usize> {
-    let signatures = signatures(recipe, texts);
+    let signatures = signatures(fingerprinter, texts);
     let near = |a: usize, b: usize| match (&signatures[a], &signatures[b]) {
         (Some(one), Some(other)) => agree(rule, one, other).is_some(),
         _ => false,

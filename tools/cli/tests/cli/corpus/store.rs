@@ -16,8 +16,7 @@ fn what_an_earlier_corpus_holds_does_not_come_again() {
         let first = kept(&scratch, &format!("old-{k}/documents/old.jsonl"));
         let second = kept(&scratch, &format!("new-{k}/documents/new.jsonl"));
 
-        let recipe: Recipe = recipe.parse().unwrap();
-        let signatures = signatures(&recipe, &texts);
+        let signatures = signatures(&fingerprinter(&scratch, recipe), &texts);
         let at = |id: &str| texts.iter().position(|text| text.id == id).unwrap();
         let distance = |one: &str, other: &str| {
             let pair = signatures[at(one)].as_ref().zip(signatures[at(other)].as_ref());
