@@ -25,13 +25,16 @@ fn any_bytes_get_an_answer_and_the_same_from_the_oracle() {
     );
     let mut recipes: Vec<Pair> = LINES.iter().map(|short| pair(short)).collect();
     let strategy = texts::documents();
+    let mut documents = 0u64;
     while Instant::now() < end {
         let document = strategy.new_tree(&mut runner).unwrap().current();
         for Pair { fingerprinter, line, frequencies } in &mut recipes {
             let expected = Line::new(line, frequencies.clone()).answer(&document);
             assert_eq!(given(fingerprinter, &document), expected, "{line} {document:?}");
         }
+        documents += 1;
     }
+    println!("{documents} documents by {} recipes", recipes.len());
 }
 
 #[test]
