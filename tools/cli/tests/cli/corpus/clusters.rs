@@ -71,11 +71,18 @@ fn what_is_removed_is_near_what_is_kept_by_every_method() {
         let text = words.join(" ");
         texts.push(Text { id: format!("turned-{at}"), text, rank: 0 });
     }
+    // Spots need an antecedent, and the longest sentences some sentences.
+    for text in &mut texts {
+        let words: Vec<&str> = text.text.split(' ').collect();
+        let sentences: Vec<String> =
+            words.chunks(6).map(|words| format!("the {}", words.join(" the "))).collect();
+        text.text = sentences.join("! ");
+    }
     scratch.write("in.jsonl", jsonl(&texts));
     let line = "fingerprint in.jsonl --make-table table --least 1 --quiet --recipe";
     let made = scratch.command(line).arg("imatch n=1").output().unwrap();
     crate::Ran::new(line, made).succeeds();
-    let mut near = 0;
+    let mut without = Vec::new();
     for (recipe, k) in [
         ("simhash-64 n=1", Some(9)),
         ("simhash-128", Some(20)),
@@ -92,11 +99,11 @@ fn what_is_removed_is_near_what_is_kept_by_every_method() {
         ("imatch n=1 low=1 high=16384", None),
     ] {
         let rows = check(&scratch, &texts, recipe, k, "star", "first", &as_they_come(texts.len()));
-        let count = rows.iter().filter(|row| row["why"] == "near").count();
-        assert!(count > 0 || recipe == "exact", "{recipe}");
-        near += count;
+        if rows.iter().filter(|row| row["why"] == "near").count() < 10 {
+            without.push(recipe);
+        }
     }
-    assert!(near > 200, "{near}");
+    assert_eq!(without, ["exact"]);
 }
 
 #[test]
