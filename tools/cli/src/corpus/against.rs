@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fpstore::{Fingerprint, IdMap, Packer, Store, width_of};
+use fpstore::{Execution, Fingerprint, IdMap, Packer, Store, width_of};
 use fpstore_text::Recipe;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -11,6 +11,7 @@ use super::cluster::NONE;
 use super::fates::{Fates, OldMatch, Why};
 use super::ledger::{Notes, SIGNED};
 use super::per_thread::PerThread;
+use crate::append::flush_log;
 use crate::failure::Failure;
 use crate::output::hex;
 use crate::recipes::Recipes;
@@ -19,17 +20,19 @@ use crate::width::{for_width, open};
 /// Documents that are packed together.
 const PIECE: usize = 1 << 13;
 
-/// The store, opened.
+/// The store.
 pub struct Earlier {
     path: PathBuf,
     bits: u32,
     recipe: String,
     k: u32,
     map: Option<PathBuf>,
+    /// Its id; `None` while it is to be created.
+    id: Option<String>,
 }
 
 impl Earlier {
-    /// Opens a store for fingerprints of so many bits.
+    /// Looks at a store for fingerprints of so many bits, to which documents are added in the end if `add` says so. Then there need be none yet.
     pub fn open(
         path: &Path,
         bits: u32,
@@ -38,10 +41,13 @@ impl Earlier {
         map: Option<&Path>,
         add: bool,
     ) -> Result<Self, Failure> {
-        let recipe = recipe.to_string();
-        if add && !path.exists() {
-            for_width!(bits, create(path, k, &recipe))?;
+        let (path, map, recipe) =
+            (path.to_path_buf(), map.map(Path::to_path_buf), recipe.to_string());
+        let mut earlier = Self { path, bits, recipe, k, map, id: None };
+        if add && !earlier.path.exists() {
+            return Ok(earlier);
         }
+        let path = &earlier.path;
         let found = width_of(path)?;
         if found != bits {
             return Err(Failure::Usage(format!(
@@ -50,15 +56,23 @@ impl Earlier {
             )));
         }
         let mut recipes = Recipes::default();
-        recipes.take("--recipe", Some(&recipe))?;
-        for_width!(bits, say_recipe(path, &mut recipes))?;
+        recipes.take("--recipe", Some(&earlier.recipe))?;
+        earlier.id = Some(for_width!(bits, look(path, &mut recipes, add))?);
         recipes.tell();
-        Ok(Self { path: path.to_path_buf(), bits, recipe, k, map: map.map(Path::to_path_buf) })
+        Ok(earlier)
     }
 
-    /// The id of the store, and its generation.
-    pub fn state(&self) -> Result<(String, u64), Failure> {
-        for_width!(self.bits, state(&self.path))
+    /// The id of the store, if it is there.
+    pub fn id(&self) -> Option<&String> {
+        self.id.as_ref()
+    }
+
+    /// Creates the store, if it is not there.
+    pub fn create(&mut self) -> Result<(), Failure> {
+        if self.id.is_none() {
+            self.id = Some(for_width!(self.bits, create(&self.path, self.k, &self.recipe))?);
+        }
+        Ok(())
     }
 
     /// Removes those documents that are near one of the store.
@@ -77,27 +91,45 @@ impl Earlier {
         Ok(())
     }
 
-    /// Adds what is kept to the store, in one commit, unless that was done since it had this generation.
-    pub fn add(&self, notes: &Notes, fates: &Fates, generation: u64) -> Result<(), Failure> {
-        for_width!(self.bits, add(self, notes, fates, generation))
+    /// Adds what is kept to the store, in one commit. If that was begun before, it may be there already.
+    pub fn add(
+        &self,
+        notes: &Notes,
+        fates: &Fates,
+        begun: bool,
+        execution: Execution,
+    ) -> Result<(), Failure> {
+        for_width!(self.bits, add(self, notes, fates, begun, execution))
     }
 }
 
-/// Takes what the store says of its recipe.
-fn say_recipe<F: Fingerprint>(path: &Path, recipes: &mut Recipes) -> Result<(), Failure> {
-    recipes.take(path.display(), open::<F>(path)?.snapshot().recipe())
+/// Takes what the store says of its recipe, refuses one to which documents cannot be added if they are to be, and gives its id.
+fn look<F: Fingerprint>(path: &Path, recipes: &mut Recipes, add: bool) -> Result<String, Failure> {
+    let store = open::<F>(path)?;
+    recipes.take(path.display(), store.recipe().as_deref())?;
+    let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", path.display())));
+    if add && store.id_map().is_some() {
+        return refused(
+            "its ids are the numbers of strings in an id map, which does not grow; leave --add out, and pack again",
+        );
+    }
+    let living = store.stats()?.living;
+    let has_ids = living.map_or(store.has_ids() || store.is_empty(), |living| living.ids);
+    if add && !has_ids {
+        return refused("has no ids, and --add inserts documents with theirs; leave --add out");
+    }
+    Ok(id_of(&store))
 }
 
-fn create<F: Fingerprint>(path: &Path, k: u32, recipe: &str) -> Result<(), Failure> {
+fn id_of<F: Fingerprint>(store: &Store<F>) -> String {
+    format!("{:032x}", store.id())
+}
+
+fn create<F: Fingerprint>(path: &Path, k: u32, recipe: &str) -> Result<String, Failure> {
     let mut session = Packer::new().width::<F>().radius(k).recipe(recipe).start(path)?;
     session.extend_with_ids(&[])?;
     session.finish()?;
-    Ok(())
-}
-
-fn state<F: Fingerprint>(path: &Path) -> Result<(String, u64), Failure> {
-    let store = open::<F>(path)?;
-    Ok((format!("{:032x}", store.id()), store.generation()))
+    Ok(id_of(&open::<F>(path)?))
 }
 
 /// For each document that is near some of the store the nearest of these; of several, the least fingerprint, and its least id.
@@ -141,27 +173,57 @@ fn name<F: Fingerprint>(
     })
 }
 
+/// What of the documents is added.
+fn is_added(document: u32, notes: &Notes, fates: &Fates) -> bool {
+    fates.keeps(document as usize) && notes.kinds[document as usize] == SIGNED
+}
+
+fn id(document: u32, notes: &Notes) -> Result<u64, Failure> {
+    // Ids were checked when they were read.
+    Ok(notes.id(document)?.parse().unwrap_or(u64::from(NONE)))
+}
+
+/// Whether the store holds all that is kept. Since that is added in one commit, the first document mostly tells.
+fn holds_all<F: Fingerprint>(
+    store: &Store<F>,
+    notes: &Notes,
+    fates: &Fates,
+) -> Result<bool, Failure> {
+    let (mut in_order, mut bytes) = (notes.in_order()?, Vec::new());
+    for document in (0..notes.documents).filter(|&document| is_added(document, notes, fates)) {
+        in_order.signature(document, &mut bytes)?;
+        let (fingerprint, own) =
+            (F::from_be_slice(&bytes).unwrap_or_default(), id(document, notes)?);
+        let mut is_there = false;
+        for id in store.ids(fingerprint)? {
+            is_there |= id? == own;
+        }
+        if !is_there {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn add<F: Fingerprint>(
     earlier: &Earlier,
     notes: &Notes,
     fates: &Fates,
-    generation: u64,
+    begun: bool,
+    execution: Execution,
 ) -> Result<(), Failure> {
-    if open::<F>(&earlier.path)?.generation() != generation {
+    let store = open::<F>(&earlier.path)?;
+    if begun && holds_all(&store, notes, fates)? {
         return Ok(());
     }
+    flush_log(&earlier.path, &store)?;
     let packer = Packer::new().width::<F>().recipe(&earlier.recipe).append(true);
-    let mut session = packer.start(&earlier.path)?;
+    let mut session = packer.execution(execution).start(&earlier.path)?;
     let (mut piece, mut bytes) = (Vec::with_capacity(PIECE), Vec::new());
     let (mut count, mut in_order) = (0u64, notes.in_order()?);
-    for document in 0..notes.documents {
-        if !fates.keeps(document as usize) || notes.kinds[document as usize] != SIGNED {
-            continue;
-        }
+    for document in (0..notes.documents).filter(|&document| is_added(document, notes, fates)) {
         in_order.signature(document, &mut bytes)?;
-        // Ids were checked when they were read.
-        let id = notes.id(document)?.parse().unwrap_or(u64::from(NONE));
-        piece.push((F::from_be_slice(&bytes).unwrap_or_default(), id));
+        piece.push((F::from_be_slice(&bytes).unwrap_or_default(), id(document, notes)?));
         count += 1;
         if piece.len() == PIECE {
             session.extend_with_ids(&piece)?;

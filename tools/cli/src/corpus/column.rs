@@ -90,9 +90,14 @@ impl Reader {
         Ahead::open(&self.path)
     }
 
+    /// How many bytes there are.
+    fn length(&self) -> Result<u64, Failure> {
+        Ok(self.file.metadata().map_err(failure(&self.path, "read"))?.len())
+    }
+
     /// All bytes.
     pub fn all(&self) -> Result<Vec<u8>, Failure> {
-        let length = self.file.metadata().map_err(failure(&self.path, "read"))?.len();
+        let length = self.length()?;
         let mut bytes = Vec::new();
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         bytes.try_reserve_exact(length).map_err(|_| {
@@ -175,6 +180,11 @@ impl Runs {
     /// The run with this index, in `to`.
     pub fn read(&self, index: u64, to: &mut Vec<u8>) -> Result<(), Failure> {
         read_run(&mut &self.ends, &mut &self.bytes, index, to)
+    }
+
+    /// Bytes of all runs.
+    pub fn bytes(&self) -> Result<u64, Failure> {
+        self.bytes.length()
     }
 
     /// The same, to be read in order.

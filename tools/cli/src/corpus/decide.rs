@@ -26,6 +26,9 @@ const PIECE: usize = 1 << 13;
 /// Bytes for each document that deciding takes beside its stores: fates, places, and the order.
 const DOCUMENT_BYTES: u64 = 64;
 
+/// Bytes for each document that the earlier corpus knows: what it is called there.
+const KNOWN_BYTES: u64 = 128;
+
 /// How it is decided.
 pub struct Deciding<'a> {
     pub work: &'a Work,
@@ -63,7 +66,10 @@ impl Deciding<'_> {
     }
 
     fn check_memory(&self) -> Result<(), Failure> {
-        let needed = DOCUMENT_BYTES * u64::from(self.notes.documents) + (32 << 20);
+        let documents = u64::from(self.notes.documents);
+        let ids = if *self.keep == Keep::SmallestId { self.notes.id_bytes()? } else { 0 };
+        let known = if self.earlier.is_some() { KNOWN_BYTES * documents } else { 0 };
+        let needed = DOCUMENT_BYTES * documents + ids.max(known) + (32 << 20);
         match needed > self.memory {
             true => Err(Failure::Usage(format!(
                 "memory cannot be {}: to decide about {} documents takes {} at least; give more (--memory)",

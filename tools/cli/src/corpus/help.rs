@@ -47,11 +47,16 @@ Where a column has nothing, the document comes last.
 --verify reads the inputs once more, and takes only pairs whose sets of features (of the
 recipe, such as its word 3-grams) have the similarity.
 
---against compares with what an earlier corpus holds; --add inserts what is kept, with
-its ids, which must be whole numbers. What has too few features is not in the store.
+--against compares with what an earlier corpus holds, by fingerprints alone, whatever
+--verify says, since its texts are not there. --add inserts what is kept, with its ids,
+which must be whole numbers; the store is created where it is not there. What has too few
+features is not in the store.
 
-A command that was killed goes on when it is given again. DIR of another command, or of
+A command that was killed goes on when it is given again; only deciding, which takes a
+fifth of the time, starts over. DIR may not lie in a directory of inputs. DIR of another command, or of
 one with other settings or inputs, is refused. The result depends neither on threads nor
 on memory.
 
-Memory: --memory, from some 64 bytes per document on.";
+Memory: --memory, from some 64 bytes per document on, 192 with --against, and with
+--keep smallest-id what the ids take. An eighth of it is for documents in flight; a document
+that is larger by itself takes what it takes.";

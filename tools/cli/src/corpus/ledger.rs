@@ -188,6 +188,11 @@ impl Notes {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// What ids take of memory, if each document has its own there.
+    pub fn id_bytes(&self) -> Result<u64, Failure> {
+        Ok(self.ids.bytes()? + 48 * u64::from(self.documents))
+    }
+
     /// All keys.
     pub fn keys(&self) -> Result<Vec<u64>, Failure> {
         self.keys.numbers()

@@ -25,9 +25,10 @@ mod work;
 mod write;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use fpstore::Execution;
 use fpstore_text::{Fingerprinter, Recipe, Rule};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -51,6 +52,8 @@ use crate::threads::ThreadArgs;
 
 /// What is taken where nothing is said.
 const MEMORY: u64 = 1 << 30;
+/// What adding to a store takes at the least.
+const LEAST_MEMORY: u64 = 32 << 20;
 
 /// Cleans a corpus of documents
 #[derive(clap::Args)]
@@ -145,6 +148,24 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
+/// Refuses results in a directory of inputs: the next call would take them for documents.
+fn check_outside(output: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
+    let mut there = std::path::absolute(output).unwrap_or_else(|_| output.to_path_buf());
+    while !there.exists() && there.pop() {}
+    let there = there.canonicalize().unwrap_or(there);
+    let around = |input: &&PathBuf| {
+        input.is_dir() && input.canonicalize().is_ok_and(|input| there.starts_with(input))
+    };
+    match inputs.iter().find(around) {
+        Some(input) => Err(Failure::Usage(format!(
+            "{}: lies in {}, so that the results would be documents of the next call; name a directory elsewhere",
+            output.display(),
+            input.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// What the options come to.
 struct Plan {
     inputs: Inputs,
@@ -160,7 +181,7 @@ struct Plan {
 }
 
 fn dedup(args: &DedupArgs) -> Result<(), Failure> {
-    let plan = Plan::new(args)?;
+    let mut plan = Plan::new(args)?;
     let mode = args.progress.mode(args.quiet);
     let progress = Progress::new(mode);
     for path in &plan.inputs.passed_over {
@@ -175,7 +196,8 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
     })?;
     let done = match Work::open(&args.output, &plan.settings)? {
         Found::Done(report) => Ok(report),
-        Found::Work(work) => {
+        Found::Work(mut work) => {
+            plan.create_store(&mut work, (!args.quiet).then_some(&progress))?;
             let pool = ThreadPoolBuilder::new().num_threads(args.threads.count()).build();
             let pool =
                 pool.map_err(|error| Failure::System(format!("cannot start threads: {error}")))?;
@@ -195,6 +217,7 @@ impl Plan {
     fn new(args: &DedupArgs) -> Result<Self, Failure> {
         let recipe::Made { recipe, fingerprinter, rule, bits } =
             recipe::make(&args.recipe, args.radius)?;
+        check_outside(&args.output, &args.inputs)?;
         let inputs = Inputs::find(&args.inputs, &args.documents)?;
         let wanted = args.documents.wanted(args.keep.column());
         let k = match rule {
@@ -207,7 +230,7 @@ impl Plan {
             (Some(path), Some(bits), Some(k)) => {
                 let map = args.id_map.as_deref();
                 let earlier = Earlier::open(path, bits, &recipe, k, map, args.add)?;
-                against = Some(format!("{} {}", path.display(), earlier.state()?.0));
+                against = Some(path.display().to_string());
                 Some(earlier)
             }
             (Some(path), ..) => {
@@ -235,6 +258,7 @@ impl Plan {
             on_error: if args.documents.skips() { "skip" } else { "stop" }.to_string(),
             removed: removed.file().to_string(),
             against,
+            store: earlier.as_ref().and_then(|earlier| earlier.id().cloned()),
             add: args.add,
             files: inputs.files.len() as u64,
             inputs: settings::digest(&inputs),
@@ -252,6 +276,20 @@ impl Plan {
             removed,
             memory,
         })
+    }
+
+    /// Creates the store that documents are added to, if it is not there.
+    fn create_store(&mut self, work: &mut Work, told: Option<&Progress>) -> Result<(), Failure> {
+        let Some(earlier) = &mut self.earlier else { return Ok(()) };
+        if earlier.id().is_none() {
+            earlier.create()?;
+            let path = self.settings.against.as_deref().unwrap_or_default();
+            if let Some(told) = told {
+                told.beside(|| eprintln!("fpstore: {path}: is created, and has nothing yet"));
+            }
+        }
+        self.settings.store = earlier.id().cloned();
+        work.note_store(earlier.id())
     }
 
     /// Does what is not done yet, and gives the report.
@@ -306,7 +344,7 @@ impl Plan {
             self.settings.k,
             &self.settings.recipe,
         )?;
-        self.add(args, &mut work, &notes, &fates)?;
+        self.add(args, &mut work, &notes, &fates, pool)?;
         let report = Report::new(&self.settings, &self.recipe, &notes, &fates, &clusters);
         let text = serde_json::to_vec_pretty(&report);
         let mut text = text.map_err(|error| Failure::System(error.to_string()))?;
@@ -325,14 +363,18 @@ impl Plan {
         work: &mut Work,
         notes: &Notes,
         fates: &Fates,
+        pool: &ThreadPool,
     ) -> Result<(), Failure> {
         let Some(earlier) = self.earlier.as_ref().filter(|_| args.add) else { return Ok(()) };
+        let begun = work.state().stage == Stage::Add;
         if work.state().stage == Stage::Removed {
-            let (_, generation) = earlier.state()?;
-            work.note(|state| state.stage = Stage::Add(generation))?;
+            work.note(|state| state.stage = Stage::Add)?;
         }
-        if let Stage::Add(generation) = work.state().stage {
-            earlier.add(notes, fates, generation)?;
+        if work.state().stage == Stage::Add {
+            let execution = Execution::new()
+                .threads(pool.current_num_threads())
+                .memory((self.memory / 2).max(LEAST_MEMORY));
+            earlier.add(notes, fates, begun, execution)?;
             work.note(|state| state.stage = Stage::Report)?;
         }
         Ok(())

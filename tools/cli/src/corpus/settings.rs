@@ -31,6 +31,8 @@ pub struct Settings {
     pub removed: String,
     /// The store of an earlier corpus.
     pub against: Option<String>,
+    /// The id of that store, once there is one.
+    pub store: Option<String>,
     /// Whether what is kept is added to it.
     pub add: bool,
     /// The number of files of documents.
@@ -56,7 +58,10 @@ pub fn columns(wanted: &Wanted) -> (String, Option<String>) {
 impl Settings {
     /// Refuses to go on with what a command with other settings has begun or made, and says what differs.
     pub fn check_same(&self, directory: &str, other: &Self) -> Result<(), Failure> {
-        if self == other {
+        // A store that is to be created has no id yet; one that was there has to be there.
+        let created = self.add && other.store.is_none();
+        let store = if created { other.store.clone() } else { self.store.clone() };
+        if (Self { store, ..self.clone() }) == *other {
             return Ok(());
         }
         let differ = match (values(self), values(other)) {

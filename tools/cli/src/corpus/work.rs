@@ -47,8 +47,8 @@ pub enum Stage {
     Write(u64),
     /// Writing what was removed.
     Removed,
-    /// Adding what is kept to the store, which had this generation.
-    Add(u64),
+    /// Adding what is kept to the store; from here on it may be there.
+    Add,
     /// Reporting.
     Report,
 }
@@ -151,6 +151,14 @@ impl Work {
     /// A file of the work.
     pub fn path(&self, name: &str) -> PathBuf {
         self.directory.join(name)
+    }
+
+    /// Notes the id of the store that was created.
+    pub fn note_store(&mut self, id: Option<&String>) -> Result<(), Failure> {
+        if self.state.settings.store.as_ref() == id {
+            return Ok(());
+        }
+        self.note(|state| state.settings.store = id.cloned())
     }
 
     /// The directory of the work.

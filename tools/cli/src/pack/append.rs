@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use fpstore::{Fingerprint, WriterOptions};
+use fpstore::Fingerprint;
 
+use crate::append::flush_log;
 use crate::failure::Failure;
 use crate::width;
 
@@ -18,13 +19,7 @@ pub(super) fn prepare<F: Fingerprint>(store: &Path, with_ids: bool) -> Result<()
     if !what.is_empty() {
         return Err(Failure::Usage(format!("{}: {what}", store.display())));
     }
-    let living = opened.stats()?.living;
-    if living.is_none_or(|living| living.log_operations == 0) {
-        return Ok(());
-    }
-    let writer = WriterOptions::new().width::<F>().background(false).open(store)?;
-    writer.flush()?;
-    Ok(writer.close()?)
+    flush_log(store, &opened)
 }
 
 /// There is nothing to append.

@@ -266,3 +266,15 @@ fn documents_in_flight_are_within_the_memory() {
     let peak = crate::peak::peak_of(&mut scratch.command(line));
     assert!((8 << 10..=64 << 10).contains(&peak), "{peak} KiB");
 }
+
+#[test]
+fn results_among_the_inputs_are_refused() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("in")).unwrap();
+    scratch.write("in/a.txt", "some text");
+    for output in ["in/clean", "in/deep/er", "in", "./in/../in/clean"] {
+        let line = format!("corpus dedup in --recipe simhash-64 -o {output}");
+        scratch.run(&line).fails_naming(&[output, "lies in in"]);
+    }
+    run(&scratch, "in --recipe simhash-64 -o inside");
+}

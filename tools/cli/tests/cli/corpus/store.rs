@@ -79,8 +79,77 @@ fn stores_that_do_not_fit_are_refused() {
         ],
     );
     refused("--recipe simhash-64 --against none -o out", &["none"]);
+    // What cannot be added is told before anything is read.
+    refused(
+        "--recipe simhash-64 --against old --add --id id -o out",
+        &["old: has no ids", "leave --add out"],
+    );
+    scratch.write("mapped.csv", "id,fingerprint\nx,00000000000000ff\n");
+    scratch.run("pack mapped.csv -o mapped --id-column id --id-map map").succeeds();
+    refused(
+        "--recipe simhash-64 --against mapped --add --id id -o out",
+        &["mapped: its ids are the numbers of strings in an id map"],
+    );
+    assert!(!scratch.path("out").exists());
+    // Nor is a store made for a command that is refused.
+    refused("none.jsonl --recipe simhash-64 --against typo --add --id id -o out", &["none.jsonl"]);
+    assert!(!scratch.path("typo").exists());
     refused(
         "--recipe simhash-64 --against new --add --id id -o out",
         &["in.jsonl: line 1, column \"id\": \"x\" is no whole number"],
     );
+}
+
+/// The ids of a store, ascending.
+fn stored(scratch: &Scratch, store: &str) -> Vec<u64> {
+    let ids = scratch.run(&format!("dump {store} --ids")).succeeds().stdout;
+    let ids = ids.lines().flat_map(|line| line.rsplit('\t').next().unwrap().split(','));
+    let mut ids: Vec<u64> = ids.map(|id| id.parse().unwrap()).collect();
+    ids.sort_unstable();
+    ids
+}
+
+#[test]
+fn what_is_added_is_there_in_the_end_whoever_writes_meanwhile() {
+    let scratch = Scratch::new();
+    let texts = texts(12, 60, 40);
+    scratch.write("in.jsonl", jsonl(&texts));
+    scratch.write("one.csv", "id,fingerprint\n1000001,00000000000000ff\n");
+    scratch.run("create seen -k 3 --recipe simhash-64").succeeds();
+    // It stays in the log.
+    scratch.run("insert seen one.csv --id-column id --quiet").succeeds();
+    let line = "in.jsonl --id id --recipe simhash-64 -k 3 --against seen --add -o out";
+    let writer = fpstore::Store::open_writer(scratch.path("seen")).unwrap();
+    scratch.run(&format!("corpus dedup {line} --quiet")).fails_naming(&["seen"]);
+    // All but that is done. The other one changes the store before it goes.
+    writer.insert(0xFF00, 1_000_002).unwrap();
+    writer.flush().unwrap();
+    writer.close().unwrap();
+    run(&scratch, line);
+    let mut expected: Vec<u64> = kept(&scratch, "out/documents/in.jsonl")
+        .iter()
+        .map(|id| id.parse().unwrap())
+        .chain([1_000_001, 1_000_002])
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(stored(&scratch, "seen"), expected);
+}
+
+#[test]
+fn what_was_added_by_a_command_that_was_killed_is_not_added_again() {
+    let scratch = Scratch::new();
+    let texts = texts(13, 60, 40);
+    scratch.write("in.jsonl", jsonl(&texts));
+    scratch.write("first.jsonl", "{\"id\":1000001,\"text\":\"a b c d e f g h i j\"}\n");
+    let options = "--id id --recipe simhash-64 -k 3 --against seen --add";
+    run(&scratch, &format!("first.jsonl {options} -o first"));
+    let writer = fpstore::Store::open_writer(scratch.path("seen")).unwrap();
+    scratch.run(&format!("corpus dedup in.jsonl {options} -o out --quiet")).fails_naming(&["seen"]);
+    writer.close().unwrap();
+    // The same is added by another command, as if this one had been killed behind its commit.
+    run(&scratch, &format!("in.jsonl {options} -o other"));
+    let before = scratch.run("stat seen --json").succeeds().stdout;
+    run(&scratch, &format!("in.jsonl {options} -o out"));
+    assert_eq!(scratch.run("stat seen --json").succeeds().stdout, before);
+    assert_eq!(stored(&scratch, "seen").len(), 1 + kept(&scratch, "out/documents/in.jsonl").len());
 }
