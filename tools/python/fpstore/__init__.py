@@ -1,0 +1,71 @@
+"""A compressed on-disk store for near-duplicate fingerprints, with exact Hamming search.
+
+A store holds fingerprints of 32, 64, 128 or 256 bits (SimHash of texts, perceptual hashes of images) and answers exactly
+which of them lie within Hamming distance k of one.
+
+    >>> import fpstore, numpy, tempfile
+    >>> directory = tempfile.TemporaryDirectory()
+    >>> path = directory.name + "/pages"
+    >>> hashes = numpy.array([0b1011, 0b0011, 2**64 - 1], dtype=numpy.uint64)
+    >>> fpstore.pack(path, hashes, k=3)["distinct"]
+    3
+    >>> store = fpstore.open(path)
+    >>> fingerprints, distances = store.search(0b1010)
+    >>> fingerprints.tolist(), distances.tolist()
+    ([11, 3], [1, 2])
+
+Arrays of fingerprints are ``uint32`` or ``uint64`` of shape (n,), and for 128 and 256 bits ``uint8`` of shape (n, bits / 8) with
+the most significant byte first. Whatever has ``__arrow_c_array__`` or ``__arrow_c_stream__`` (pyarrow, polars, pandas with Arrow, duckdb) is
+taken as well: UInt32, UInt64, FixedSizeBinary. Arrays are read where they lie; what would need a copy is refused and says how to make
+it. A single fingerprint is an ``int``, a number of numpy, or ``bytes``.
+"""
+
+from ._native import (
+    ArrowStream,
+    BusyError,
+    CorruptError,
+    Error,
+    ExistsError,
+    NotFoundError,
+    Recipe,
+    RecipeError,
+    ResourceError,
+    StoppedError,
+    Store,
+    UnsupportedError,
+    Writer,
+    __version__,
+    create,
+    open,
+    open_writer,
+    pack,
+    plan,
+    simd_level,
+)
+
+__all__ = [
+    "ArrowStream",
+    "BusyError",
+    "CorruptError",
+    "Error",
+    "ExistsError",
+    "NotFoundError",
+    "Recipe",
+    "RecipeError",
+    "ResourceError",
+    "StoppedError",
+    "Store",
+    "UnsupportedError",
+    "Writer",
+    "create",
+    "open",
+    "open_writer",
+    "pack",
+    "plan",
+    "simd_level",
+]
+
+
+def _reopen(path, in_memory):
+    """Opens a store that was pickled."""
+    return open(path, in_memory=in_memory)

@@ -1,0 +1,49 @@
+//! fpstore for Python: the native half of the package, which `fpstore/__init__.py` names and documents.
+
+mod arrow;
+mod errors;
+mod input;
+mod join;
+mod open;
+mod pack;
+mod plan;
+mod run;
+mod store;
+mod text;
+mod value;
+mod width;
+mod writer;
+
+use pyo3::prelude::*;
+
+/// The native half of fpstore.
+#[pymodule(gil_used = false)]
+mod _native {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::arrow::ArrowStream;
+    #[pymodule_export]
+    use super::errors::{
+        BusyError, CorruptError, Error, ExistsError, NotFoundError, RecipeError, ResourceError,
+        StoppedError, UnsupportedError,
+    };
+    #[pymodule_export]
+    use super::open::open;
+    #[pymodule_export]
+    use super::pack::pack;
+    #[pymodule_export]
+    use super::plan::plan;
+    #[pymodule_export]
+    use super::store::Store;
+    #[pymodule_export]
+    use super::text::Recipe;
+    #[pymodule_export]
+    use super::writer::{Writer, create, open_writer};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("simd_level", fpstore::simd_level().to_string())
+    }
+}

@@ -1,0 +1,459 @@
+//! A store that is open.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use fpstore::{BatchPlan, Fingerprint, Match, Searcher, Snapshot};
+use numpy::PyArray1;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::arrow::{self, ArrowStream};
+use super::input::Given;
+use super::run::How;
+use super::width::{ByWidth, Width, for_width};
+use super::{errors, join, plan, value};
+
+/// A store of fingerprints of one width.
+pub struct Opened<F: Fingerprint> {
+    pub store: fpstore::Store<F>,
+    /// Searchers that nobody uses now; they keep their buffers.
+    idle: Mutex<Vec<Searcher<F>>>,
+}
+
+/// A store of any width.
+pub type AnyStore = ByWidth<Opened<u32>, Opened<u64>, Opened<u128>, Opened<[u64; 4]>>;
+
+impl<F: Fingerprint> Opened<F> {
+    /// A store that was just opened.
+    pub fn new(store: fpstore::Store<F>) -> Self {
+        Self { store, idle: Mutex::default() }
+    }
+
+    /// What the store holds now.
+    pub fn snapshot(&self) -> Snapshot<F> {
+        self.store.snapshot()
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Searcher<F>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Searches with a searcher of its own.
+    fn with_searcher<T>(
+        &self,
+        search: impl FnOnce(&mut Searcher<F>) -> fpstore::Result<T>,
+    ) -> PyResult<T> {
+        let idle = self.idle().pop();
+        let mut searcher = idle.unwrap_or_else(|| self.store.searcher());
+        let found = search(&mut searcher).map_err(errors::of);
+        self.idle().push(searcher);
+        found
+    }
+}
+
+/// A store of fingerprints, from `fpstore.open`.
+///
+/// It can be shared by threads, used in forked processes, and pickled: what arrives opens the same path. It shows what
+/// was committed when it was opened, or at the last `refresh`.
+#[pyclass(frozen, module = "fpstore")]
+pub struct Store {
+    pub any: AnyStore,
+    path: PathBuf,
+    in_memory: bool,
+}
+
+impl Store {
+    pub fn new(any: AnyStore, path: PathBuf, in_memory: bool) -> Self {
+        Self { any, path, in_memory }
+    }
+
+    /// The distance that is meant.
+    fn k(&self, k: Option<u32>) -> PyResult<u32> {
+        let (radius, bits) = (self.radius(), self.bits());
+        match k {
+            Some(k) if k > bits => Err(PyValueError::new_err(format!(
+                "k is a number of bits, from 0 to {bits}, not {k}"
+            ))),
+            k => Ok(k.unwrap_or(radius)),
+        }
+    }
+}
+
+/// Fingerprints and distances, as two arrays.
+pub fn matches<'py, F: Width>(
+    py: Python<'py>,
+    found: &[Match<F>],
+) -> PyResult<Bound<'py, PyTuple>> {
+    let fingerprints = F::array(py, found.iter().map(|one| one.fingerprint).collect())?;
+    let distances: Vec<u16> = found.iter().map(|one| one.distance as u16).collect();
+    (fingerprints, PyArray1::from_vec(py, distances)).into_pyobject(py)
+}
+
+#[pymethods]
+impl Store {
+    /// Where the store is.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// Bits of a fingerprint: 32, 64, 128 or 256.
+    #[getter]
+    fn bits(&self) -> u32 {
+        match &self.any {
+            ByWidth::W32(_) => 32,
+            ByWidth::W64(_) => 64,
+            ByWidth::W128(_) => 128,
+            ByWidth::W256(_) => 256,
+        }
+    }
+
+    /// The distance that the store was planned for; searches take it where none is given.
+    #[getter]
+    fn radius(&self) -> u32 {
+        for_width!(&self.any, one => one.store.radius())
+    }
+
+    /// How often the store was written so far.
+    #[getter]
+    fn generation(&self) -> u64 {
+        for_width!(&self.any, one => one.store.generation())
+    }
+
+    /// Whether the fingerprints have ids.
+    #[getter]
+    fn has_ids(&self) -> bool {
+        for_width!(&self.any, one => one.store.has_ids())
+    }
+
+    /// The recipe by which the fingerprints were made of texts, as a line, or None.
+    #[getter]
+    fn recipe(&self) -> Option<String> {
+        for_width!(&self.any, one => one.store.recipe())
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        let count = for_width!(&self.any, one => one.store.len());
+        usize::try_from(count)
+            .map_err(|_| PyOverflowError::new_err("there are more than a length can tell"))
+    }
+
+    fn __contains__(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.contains(fingerprint)
+    }
+
+    fn __repr__(&self) -> String {
+        let count = for_width!(&self.any, one => one.store.len());
+        format!(
+            "<fpstore.Store {:?}: {count} fingerprints of {} bits, k = {}>",
+            self.path,
+            self.bits(),
+            self.radius()
+        )
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (PathBuf, bool))> {
+        let open = py.import("fpstore")?.getattr("_reopen")?;
+        Ok((open, (self.path.clone(), self.in_memory)))
+    }
+
+    /// Shows what was committed meanwhile; tells whether there was something.
+    fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
+        py.detach(|| {
+            for_width!(&self.any, one => {
+                let changed = one.store.refresh().map_err(errors::of)?;
+                if changed {
+                    one.idle().clear();
+                }
+                Ok(changed)
+            })
+        })
+    }
+
+    /// Whether a fingerprint is stored.
+    fn contains(&self, fingerprint: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = fingerprint.py();
+        for_width!(&self.any, one => {
+            let fingerprint = value::fingerprint(fingerprint)?;
+            py.detach(|| one.store.contains(fingerprint)).map_err(errors::of)
+        })
+    }
+
+    /// All stored fingerprints within k of one, the nearest first, of equal distance the lesser first: their array, and a
+    /// `uint16` array of distances. k is the store's radius unless it is given.
+    #[pyo3(signature = (fingerprint, k=None))]
+    fn search<'py>(
+        &self,
+        fingerprint: &Bound<'py, PyAny>,
+        k: Option<u32>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, k) = (fingerprint.py(), self.k(k)?);
+        for_width!(&self.any, one => {
+            let fingerprint = value::fingerprint(fingerprint)?;
+            let found = py.detach(|| one.with_searcher(|searcher| Ok(searcher.search(fingerprint, k)?.to_vec())))?;
+            matches(py, &found)
+        })
+    }
+
+    /// The n nearest, of those within k; all distances unless it is given. As `search` gives them.
+    #[pyo3(signature = (fingerprint, n, k=None))]
+    fn nearest<'py>(
+        &self,
+        fingerprint: &Bound<'py, PyAny>,
+        n: usize,
+        k: Option<u32>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, k) = (fingerprint.py(), self.k(k.or(Some(self.bits())))?);
+        for_width!(&self.any, one => {
+            let fingerprint = value::fingerprint(fingerprint)?;
+            let found = py.detach(|| one.with_searcher(|searcher| searcher.nearest(fingerprint, n, k)))?;
+            matches(py, &found)
+        })
+    }
+
+    /// Whether anything is within k, which takes less time than `search`.
+    #[pyo3(signature = (fingerprint, k=None))]
+    fn any_within(&self, fingerprint: &Bound<'_, PyAny>, k: Option<u32>) -> PyResult<bool> {
+        let (py, k) = (fingerprint.py(), self.k(k)?);
+        for_width!(&self.any, one => {
+            let fingerprint = value::fingerprint(fingerprint)?;
+            py.detach(|| one.with_searcher(|searcher| searcher.any_within(fingerprint, k)))
+        })
+    }
+
+    /// The ids of a fingerprint, a `uint64` array in ascending order; empty if it is not stored, or the store has no ids.
+    fn ids<'py>(&self, fingerprint: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let py = fingerprint.py();
+        let ids = for_width!(&self.any, one => {
+            let fingerprint = value::fingerprint(fingerprint)?;
+            py.detach(|| one.store.ids(fingerprint)?.collect::<fpstore::Result<Vec<u64>>>()).map_err(errors::of)?
+        });
+        Ok(PyArray1::from_vec(py, ids))
+    }
+
+    /// All fingerprints in ascending order, as one array.
+    fn fingerprints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        for_width!(&self.any, one => {
+            let all = How::default().run(py, |_| {
+                one.snapshot().iter().collect::<fpstore::Result<Vec<_>>>().map_err(errors::of)
+            })?;
+            Width::array(py, all)
+        })
+    }
+
+    /// Searches for many: (offsets, fingerprints, distances), where those of query i stand from `offsets[i]` to
+    /// `offsets[i + 1]`, in the order of `search`. With `ids` two arrays more: id_offsets, ids, of each match.
+    #[pyo3(signature = (queries, k=None, *, ids=false, limit=None, plan=None, threads=0, memory=None, progress=None))]
+    #[allow(clippy::too_many_arguments, reason = "they are options in Python")]
+    fn search_batch<'py>(
+        &self,
+        py: Python<'py>,
+        queries: &Bound<'py, PyAny>,
+        k: Option<u32>,
+        ids: bool,
+        limit: Option<usize>,
+        plan: Option<&str>,
+        threads: u16,
+        memory: Option<u64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let k = self.k(k)?;
+        let plan = match plan {
+            None => None,
+            Some("search") => Some(BatchPlan::Search),
+            Some("probe") => Some(BatchPlan::Probe),
+            Some("stream") => Some(BatchPlan::Stream),
+            Some(other) => {
+                let names = "\"search\", \"probe\" and \"stream\"";
+                return Err(PyValueError::new_err(format!(
+                    "there is no plan {other:?}; there are {names}"
+                )));
+            }
+        };
+        let given = Given::of(queries)?;
+        let raw = given.raw()?;
+        let how = How { threads, memory, progress, ..How::default() };
+        for_width!(&self.any, one => {
+            let snapshot = one.snapshot();
+            let found = how.run(py, |execution| {
+                let mut batch = snapshot.batch(k).execution(execution);
+                if let Some(plan) = plan {
+                    batch = batch.plan(plan);
+                }
+                if let Some(limit) = limit {
+                    batch = batch.limit(limit);
+                }
+                answer(&batch, &snapshot, &raw, ids)
+            })?;
+            found.into_python(py)
+        })
+    }
+
+    /// Pairs of stored fingerprints within k, each once, as a stream of Arrow with the columns a, b and distance.
+    #[pyo3(signature = (k=None, *, threads=0, memory=None))]
+    fn self_join(
+        &self,
+        k: Option<u32>,
+        threads: u16,
+        memory: Option<u64>,
+    ) -> PyResult<ArrowStream> {
+        let k = self.k(k)?;
+        for_width!(&self.any, one => join::stream(one.snapshot().self_join(k), threads, memory))
+    }
+
+    /// Pairs of a fingerprint of this store and one of another within k, as `self_join` gives them.
+    #[pyo3(signature = (other, k=None, *, threads=0, memory=None))]
+    fn join(
+        &self,
+        other: &Store,
+        k: Option<u32>,
+        threads: u16,
+        memory: Option<u64>,
+    ) -> PyResult<ArrowStream> {
+        let k = self.k(k)?;
+        match (&self.any, &other.any) {
+            (ByWidth::W32(a), ByWidth::W32(b)) => {
+                join::stream(a.snapshot().join(b.snapshot(), k), threads, memory)
+            }
+            (ByWidth::W64(a), ByWidth::W64(b)) => {
+                join::stream(a.snapshot().join(b.snapshot(), k), threads, memory)
+            }
+            (ByWidth::W128(a), ByWidth::W128(b)) => {
+                join::stream(a.snapshot().join(b.snapshot(), k), threads, memory)
+            }
+            (ByWidth::W256(a), ByWidth::W256(b)) => {
+                join::stream(a.snapshot().join(b.snapshot(), k), threads, memory)
+            }
+            _ => Err(PyValueError::new_err(format!(
+                "a store of {} bits cannot be joined with one of {} bits",
+                self.bits(),
+                other.bits()
+            ))),
+        }
+    }
+
+    /// Clusters of near duplicates, and which fingerprint of each is kept: a stream of Arrow with the columns fingerprint,
+    /// cluster, representative and kept, in the order of the fingerprints. `keep` is "smallest-id" or "central".
+    #[pyo3(signature = (k=None, *, keep="smallest-id", threads=0, memory=None, progress=None))]
+    fn dedup(
+        &self,
+        py: Python<'_>,
+        k: Option<u32>,
+        keep: &str,
+        threads: u16,
+        memory: Option<u64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<ArrowStream> {
+        let k = self.k(k)?;
+        let keep = match keep {
+            "smallest-id" => fpstore::Keep::SmallestId,
+            "central" => fpstore::Keep::Central,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "keep is \"smallest-id\" or \"central\", not {other:?}"
+                )));
+            }
+        };
+        let how = How { threads, memory, progress, ..How::default() };
+        for_width!(&self.any, one => {
+            let clustering = one.snapshot().clusters(k).keep(keep);
+            let clusters = how.run(py, |execution| clustering.execution(execution).run().map_err(errors::of))?;
+            arrow::clusters(clusters)
+        })
+    }
+
+    /// What the store is made of, as a dict: bits, radius, fingerprints, bytes, segments.
+    fn stat<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats =
+            for_width!(&self.any, one => py.detach(|| one.store.stats()).map_err(errors::of)?);
+        plan::of_stats(py, &stats)
+    }
+
+    /// Reads every byte and checks it; gives what was checked, as a dict. Raises CorruptError.
+    #[pyo3(signature = (*, threads=0, progress=None))]
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        threads: u16,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let how = How { threads, progress, ..How::default() };
+        let report = for_width!(&self.any, one => {
+            let snapshot = one.snapshot();
+            how.run(py, |execution| snapshot.verify_with(&execution).map_err(errors::of))?
+        });
+        plan::of_report(py, &report)
+    }
+}
+
+/// The answers of a batch in CSR form.
+struct Found<F> {
+    offsets: Vec<u64>,
+    fingerprints: Vec<F>,
+    distances: Vec<u16>,
+    ids: Option<(Vec<u64>, Vec<u64>)>,
+}
+
+fn answer<F: Width>(
+    batch: &fpstore::Batch<F>,
+    snapshot: &Snapshot<F>,
+    raw: &[super::input::Raw<'_>],
+    with_ids: bool,
+) -> PyResult<Found<F>> {
+    let count: usize = raw.iter().map(|raw| raw.len()).sum();
+    let mut found = Found {
+        offsets: Vec::with_capacity(count + 1),
+        fingerprints: Vec::new(),
+        distances: Vec::new(),
+        ids: with_ids.then(|| (vec![0], Vec::new())),
+    };
+    found.offsets.push(0);
+    let mut take = |queries: &[F]| {
+        let done = batch.run(queries, |answer| {
+            found.fingerprints.extend(answer.matches.iter().map(|one| one.fingerprint));
+            found.distances.extend(answer.matches.iter().map(|one| one.distance as u16));
+            if !answer.more {
+                found.offsets.push(found.fingerprints.len() as u64);
+            }
+        });
+        done.map(drop).map_err(errors::of)
+    };
+    match raw {
+        // All together, so that they are planned together.
+        [one] if F::of_u64(&[]).is_some() || F::of_u32(&[]).is_some() => one.each(&mut take)?,
+        _ => {
+            let mut all = Vec::with_capacity(count);
+            for raw in raw {
+                all.extend(raw.collect::<F>()?);
+            }
+            take(&all)?;
+        }
+    }
+    if let Some((offsets, ids)) = &mut found.ids {
+        for &fingerprint in &found.fingerprints {
+            for id in snapshot.ids(fingerprint).map_err(errors::of)? {
+                ids.push(id.map_err(errors::of)?);
+            }
+            offsets.push(ids.len() as u64);
+        }
+    }
+    Ok(found)
+}
+
+impl<F: Width> Found<F> {
+    fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
+        let offsets = PyArray1::from_vec(py, self.offsets).into_any();
+        let fingerprints = F::array(py, self.fingerprints)?;
+        let distances = PyArray1::from_vec(py, self.distances).into_any();
+        let mut all = vec![offsets, fingerprints, distances];
+        if let Some((offsets, ids)) = self.ids {
+            all.extend([
+                PyArray1::from_vec(py, offsets).into_any(),
+                PyArray1::from_vec(py, ids).into_any(),
+            ]);
+        }
+        PyTuple::new(py, all)
+    }
+}

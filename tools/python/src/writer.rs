@@ -1,0 +1,294 @@
+//! Stores that are written in place.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use fpstore::{Durability, Fingerprint, StoreOptions, Verdict, WriterOptions, width_of};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::input::{self, Given};
+use super::store::{self};
+use super::width::{ByWidth, Width, for_width};
+use super::{errors, value};
+
+type AnyWriter = ByWidth<Open<u32>, Open<u64>, Open<u128>, Open<[u64; 4]>>;
+
+/// A writer, until it is closed.
+struct Open<F: Fingerprint>(Mutex<Option<std::sync::Arc<fpstore::Writer<F>>>>);
+
+impl<F: Fingerprint> Open<F> {
+    fn new(writer: fpstore::Writer<F>) -> Self {
+        Self(Mutex::new(Some(std::sync::Arc::new(writer))))
+    }
+
+    fn get(&self) -> PyResult<std::sync::Arc<fpstore::Writer<F>>> {
+        let writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.clone().ok_or_else(|| PyValueError::new_err("the writer is closed"))
+    }
+}
+
+/// Inserts into a store, from `fpstore.create` or `fpstore.open_writer`. One process writes to a store at a time; any number
+/// reads it, and sees what was committed at its next `Store.refresh`. As a context manager it closes at the end.
+#[pyclass(frozen, module = "fpstore")]
+pub struct Writer {
+    any: AnyWriter,
+    radius: u32,
+}
+
+/// Creates an empty store, and gives its writer.
+#[pyfunction]
+#[pyo3(signature = (path, *, bits=64, k=3, ids=true, window=None, recipe=None, durability="group"))]
+#[allow(clippy::too_many_arguments, reason = "they are options in Python")]
+pub fn create(
+    py: Python<'_>,
+    path: PathBuf,
+    bits: u32,
+    k: u32,
+    ids: bool,
+    window: Option<f64>,
+    recipe: Option<&str>,
+    durability: &str,
+) -> PyResult<Writer> {
+    let durability = durability_of(durability)?;
+    let window = window.map(Duration::try_from_secs_f64).transpose();
+    let window = window.map_err(|error| PyValueError::new_err(format!("window: {error}")))?;
+    let mut options = StoreOptions::new().radius(k).ids(ids).window(window);
+    if let Some(recipe) = recipe {
+        options = options.recipe(recipe);
+    }
+    fn of<F: Fingerprint>(
+        options: &StoreOptions,
+        durability: Durability,
+        path: &PathBuf,
+    ) -> PyResult<Open<F>> {
+        let options = options
+            .clone()
+            .width::<F>()
+            .writer(WriterOptions::new().durability(durability).width());
+        options.create(path).map(Open::new).map_err(errors::of)
+    }
+    let any = py.detach(|| match bits {
+        32 => of(&options, durability, &path).map(ByWidth::W32),
+        64 => of(&options, durability, &path).map(ByWidth::W64),
+        128 => of(&options, durability, &path).map(ByWidth::W128),
+        256 => of(&options, durability, &path).map(ByWidth::W256),
+        bits => Err(PyValueError::new_err(format!(
+            "fingerprints have 32, 64, 128 or 256 bits, not {bits}"
+        ))),
+    })?;
+    Ok(Writer { any, radius: k })
+}
+
+/// Opens a store for insertions and deletions, also a packed one.
+#[pyfunction]
+#[pyo3(signature = (path, *, durability="group"))]
+pub fn open_writer(py: Python<'_>, path: PathBuf, durability: &str) -> PyResult<Writer> {
+    let durability = durability_of(durability)?;
+    fn of<F: Fingerprint>(durability: Durability, path: &PathBuf) -> PyResult<Open<F>> {
+        let options = WriterOptions::new().durability(durability).width::<F>();
+        options.open(path).map(Open::new).map_err(errors::of)
+    }
+    let any: PyResult<AnyWriter> = py.detach(|| match width_of(&path).map_err(errors::of)? {
+        32 => of(durability, &path).map(ByWidth::W32),
+        128 => of(durability, &path).map(ByWidth::W128),
+        256 => of(durability, &path).map(ByWidth::W256),
+        _ => of(durability, &path).map(ByWidth::W64),
+    });
+    let any = any?;
+    let radius = for_width!(&any, one => one.get()?.snapshot().radius());
+    Ok(Writer { any, radius })
+}
+
+fn durability_of(name: &str) -> PyResult<Durability> {
+    match name {
+        "immediate" => Ok(Durability::Immediate),
+        "group" => Ok(Durability::Group),
+        "eventual" => Ok(Durability::Eventual),
+        other => Err(PyValueError::new_err(format!(
+            "durability is \"immediate\", \"group\" or \"eventual\", not {other:?}"
+        ))),
+    }
+}
+
+#[pymethods]
+impl Writer {
+    /// Inserts a fingerprint with an id, or without where the store has none.
+    #[pyo3(signature = (fingerprint, id=None))]
+    fn insert(&self, fingerprint: &Bound<'_, PyAny>, id: Option<u64>) -> PyResult<()> {
+        let py = fingerprint.py();
+        for_width!(&self.any, one => {
+            let (writer, fingerprint) = (one.get()?, value::fingerprint(fingerprint)?);
+            py.detach(|| writer.insert(fingerprint, id)).map_err(errors::of)
+        })
+    }
+
+    /// Inserts an array of fingerprints, with an array of ids or without.
+    #[pyo3(signature = (fingerprints, ids=None))]
+    fn insert_batch(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        ids: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.change(py, fingerprints, ids, Change::Insert)
+    }
+
+    /// Deletes an array of fingerprints with all their ids, or, with an array of ids, these pairs.
+    #[pyo3(signature = (fingerprints, ids=None))]
+    fn delete_batch(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        ids: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        self.change(py, fingerprints, ids, Change::Delete)
+    }
+
+    /// Deletes a fingerprint with all its ids, or with one of them.
+    #[pyo3(signature = (fingerprint, id=None))]
+    fn delete(&self, fingerprint: &Bound<'_, PyAny>, id: Option<u64>) -> PyResult<()> {
+        let py = fingerprint.py();
+        for_width!(&self.any, one => {
+            let (writer, fingerprint) = (one.get()?, value::fingerprint(fingerprint)?);
+            let delete = || match id {
+                Some(id) => writer.delete(fingerprint, id),
+                None => writer.delete_fingerprint(fingerprint),
+            };
+            py.detach(delete).map_err(errors::of)
+        })
+    }
+
+    /// Deletes an id, whatever its fingerprints; gives how many these were. Reads all ids of the store.
+    fn delete_id(&self, py: Python<'_>, id: u64) -> PyResult<usize> {
+        for_width!(&self.any, one => {
+            let writer = one.get()?;
+            let deleted = py.detach(|| writer.delete_id(id)).map_err(errors::of)?;
+            Ok(deleted.len())
+        })
+    }
+
+    /// Inserts a fingerprint unless one is stored within k, in one step: None if it was inserted, else what is near, as
+    /// `Store.search` gives it.
+    #[pyo3(signature = (fingerprint, id=None, k=None))]
+    fn check_and_insert<'py>(
+        &self,
+        fingerprint: &Bound<'py, PyAny>,
+        id: Option<u64>,
+        k: Option<u32>,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let (py, k) = (fingerprint.py(), k.unwrap_or(self.radius));
+        for_width!(&self.any, one => {
+            let (writer, fingerprint) = (one.get()?, value::fingerprint(fingerprint)?);
+            match py.detach(|| writer.check_and_insert(fingerprint, id, k)).map_err(errors::of)? {
+                Verdict::Inserted => Ok(None),
+                Verdict::Near(near) => store::matches(py, &near).map(Some),
+            }
+        })
+    }
+
+    /// Makes what was written visible to other processes and, as `durability` says, durable.
+    #[pyo3(signature = (durability="immediate"))]
+    fn commit(&self, py: Python<'_>, durability: &str) -> PyResult<()> {
+        let durability = durability_of(durability)?;
+        for_width!(&self.any, one => {
+            let writer = one.get()?;
+            py.detach(|| writer.commit(durability)).map_err(errors::of)
+        })
+    }
+
+    /// Makes segments of what stands in the log.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        for_width!(&self.any, one => {
+            let writer = one.get()?;
+            py.detach(|| writer.flush()).map_err(errors::of)
+        })
+    }
+
+    /// Merges segments until there are few.
+    fn merge(&self, py: Python<'_>) -> PyResult<()> {
+        for_width!(&self.any, one => {
+            let writer = one.get()?;
+            py.detach(|| writer.merge()).map_err(errors::of)
+        })
+    }
+
+    /// Commits, and lets others write. What is called afterwards raises ValueError.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        for_width!(&self.any, one => {
+            let writer = one.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let Some(writer) = writer else { return Ok(()) };
+            py.detach(|| match std::sync::Arc::try_unwrap(writer) {
+                Ok(writer) => writer.close(),
+                // Another thread is in the midst of a call; the last one closes it.
+                Err(writer) => writer.commit(Durability::Immediate),
+            })
+            .map_err(errors::of)
+        })
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_args))]
+    fn __exit__(&self, py: Python<'_>, _args: &Bound<'_, PyTuple>) -> PyResult<()> {
+        self.close(py)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Change {
+    Insert,
+    Delete,
+}
+
+impl Writer {
+    fn change(
+        &self,
+        py: Python<'_>,
+        fingerprints: &Bound<'_, PyAny>,
+        ids: Option<&Bound<'_, PyAny>>,
+        change: Change,
+    ) -> PyResult<()> {
+        let (given, ids) = (Given::of(fingerprints)?, ids.map(input::ids).transpose()?);
+        let raw = given.raw()?;
+        let count: usize = raw.iter().map(|raw| raw.len()).sum();
+        if let Some(ids) = ids.as_ref().filter(|ids| ids.len() != count) {
+            return Err(PyValueError::new_err(format!(
+                "there are {count} fingerprints and {} ids",
+                ids.len()
+            )));
+        }
+        for_width!(&self.any, one => {
+            let writer = one.get()?;
+            py.detach(|| changed(&writer, &raw, ids.as_deref(), change))
+        })
+    }
+}
+
+fn changed<F: Width>(
+    writer: &fpstore::Writer<F>,
+    raw: &[input::Raw<'_>],
+    ids: Option<&[u64]>,
+    change: Change,
+) -> PyResult<()> {
+    let mut all = Vec::new();
+    for raw in raw {
+        all.extend(raw.collect::<F>()?);
+    }
+    let done = match (ids, change) {
+        (None, Change::Insert) => writer.insert_fingerprints(&all),
+        (None, Change::Delete) => writer.delete_fingerprints(&all),
+        (Some(ids), change) => {
+            let pairs: Vec<(F, u64)> = all.iter().copied().zip(ids.iter().copied()).collect();
+            match change {
+                Change::Insert => writer.insert_batch(&pairs),
+                Change::Delete => writer.delete_batch(&pairs),
+            }
+        }
+    };
+    done.map_err(errors::of)
+}

@@ -1,0 +1,316 @@
+"""Stores against brute force in numpy, for every width."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import fpstore
+
+WIDTHS = [32, 64, 128, 256]
+
+
+def uniform(seed, bits, count):
+    """Random fingerprints as an array of bytes, some of them near others."""
+    random = np.random.default_rng(seed)
+    rows = random.integers(0, 256, (count, bits // 8), dtype=np.uint8)
+    for i in range(0, count // 4):
+        rows[count // 2 + i] = rows[i]
+        for bit in random.integers(0, bits, random.integers(0, 6)):
+            rows[count // 2 + i, bit // 8] ^= np.uint8(1 << (bit % 8))
+    return rows
+
+
+def native(rows):
+    """As results have them."""
+    bits = rows.shape[1] * 8
+    if bits > 64:
+        return np.ascontiguousarray(rows)
+    return np.ascontiguousarray(rows).view(f">u{bits // 8}").astype(f"uint{bits}").reshape(-1)
+
+
+def number(row):
+    return int.from_bytes(bytes(row), "big")
+
+
+def distances(rows, row):
+    return np.unpackbits(rows ^ row, axis=1).sum(axis=1)
+
+
+def expected(rows, row, k):
+    """(distance, number) of each match, in order."""
+    far = distances(rows, row)
+    return sorted({(int(far[i]), number(rows[i])) for i in np.flatnonzero(far <= k)})
+
+
+def as_list(found):
+    fingerprints, far = found
+    assert far.dtype == np.uint16
+    if fingerprints.ndim == 2:
+        return [(int(d), number(row)) for row, d in zip(fingerprints, far)]
+    return [(int(d), int(f)) for f, d in zip(fingerprints, far)]
+
+
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_searches_are_exact(tmp_path, bits):
+    rows = uniform(bits, bits, 2000)
+    path = tmp_path / "store"
+    summary = fpstore.pack(path, native(rows), k=bits // 16)
+    assert summary["distinct"] == len({bytes(row) for row in rows})
+    store = fpstore.open(path)
+    assert (store.bits, store.radius, len(store)) == (bits, bits // 16, summary["distinct"])
+    queries = np.concatenate([rows[:20], uniform(bits + 1, bits, 10)])
+    for k in [0, 3, bits // 8]:
+        wanted = [expected(rows, query, k) for query in queries]
+        for query, want in zip(queries, wanted):
+            assert as_list(store.search(number(query), k)) == want
+            assert as_list(store.search(bytes(query), k)) == want
+            assert store.any_within(number(query), k) == bool(want)
+            assert as_list(store.nearest(number(query), 3, k)) == want[:3]
+        for given in [native(queries), queries]:
+            offsets, fingerprints, far = store.search_batch(given, k)
+            assert offsets.dtype == np.uint64 and offsets[0] == 0
+            for i, want in enumerate(wanted):
+                part = slice(int(offsets[i]), int(offsets[i + 1]))
+                assert as_list((fingerprints[part], far[part])) == want
+    assert number(rows[3]) in store and bytes(rows[3]) in store
+    assert np.array_equal(store.fingerprints(), np.unique(native(rows), axis=0))
+
+
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_joins_and_clusters_are_exact(tmp_path, bits):
+    rows = np.unique(uniform(bits, bits, 600), axis=0)
+    fpstore.pack(tmp_path / "a", native(rows), k=4)
+    fpstore.pack(tmp_path / "b", native(rows[:50]), k=4)
+    a, b = fpstore.open(tmp_path / "a"), fpstore.open(tmp_path / "b")
+
+    def pairs(table):
+        columns = [table.column(name).to_pylist() for name in ["a", "b"]]
+        values = [[v if isinstance(v, int) else int.from_bytes(v, "big") for v in column] for column in columns]
+        return sorted(zip(*values, table.column("distance").to_pylist()))
+
+    within = []
+    for i, row in enumerate(rows):
+        far = distances(rows, row)
+        within += [(number(row), number(rows[j]), int(far[j])) for j in np.flatnonzero(far <= 4)]
+    assert pairs(a.self_join(4).to_pyarrow()) == sorted(pair for pair in within if pair[0] < pair[1])
+    some = {number(row) for row in rows[:50]}
+    assert pairs(a.join(b, 4).to_pyarrow()) == sorted(pair for pair in within if pair[1] in some)
+
+    table = a.dedup(4).to_pyarrow()
+    assert table.num_rows == len(rows) and table.column_names == ["fingerprint", "cluster", "representative", "kept"]
+    cluster = {v if isinstance(v, int) else int.from_bytes(v, "big"): c
+               for v, c in zip(table.column("fingerprint").to_pylist(), table.column("cluster").to_pylist())}
+    assert all(cluster[x] == cluster[y] for x, y, _ in within)
+    assert sum(table.column("kept").to_pylist()) == len(set(cluster.values()))
+
+
+def test_ids_belong_to_their_fingerprints(tmp_path):
+    hashes = np.array([7, 3, 7, 9], dtype=np.uint64)
+    fpstore.pack(tmp_path / "store", hashes, ids=np.array([10, 11, 12, 13], dtype=np.uint64))
+    store = fpstore.open(tmp_path / "store")
+    assert store.has_ids
+    assert store.ids(7).tolist() == [10, 12] and store.ids(8).tolist() == []
+    offsets, fingerprints, far, id_offsets, ids = store.search_batch(np.array([3, 9], dtype=np.uint64), 2, ids=True)
+    for i in range(len(fingerprints)):
+        own = ids[int(id_offsets[i]):int(id_offsets[i + 1])]
+        assert own.tolist() == store.ids(fingerprints[i]).tolist()
+    with pytest.raises(ValueError, match="4 fingerprints and 1 ids"):
+        fpstore.pack(tmp_path / "other", hashes, ids=np.array([1], dtype=np.uint64))
+
+
+def test_chunks_are_packed_as_one_array(tmp_path):
+    rows = native(uniform(5, 64, 5000))
+    ids = np.arange(5000, dtype=np.uint64)
+    fpstore.pack(tmp_path / "one", rows, ids=ids)
+    fpstore.pack(tmp_path / "many", ((rows[i:i + 700], ids[i:i + 700]) for i in range(0, 5000, 700)))
+    one, many = fpstore.open(tmp_path / "one"), fpstore.open(tmp_path / "many")
+    assert np.array_equal(one.fingerprints(), many.fingerprints())
+    assert one.ids(int(rows[4999])).tolist() == many.ids(int(rows[4999])).tolist()
+    empty = fpstore.pack(tmp_path / "none", iter([]), bits=256)
+    assert empty["distinct"] == 0 and fpstore.open(tmp_path / "none").bits == 256
+
+
+def test_arrow_is_read_and_written(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    rows = uniform(6, 256, 1000)
+    column = pa.chunked_array([pa.array([bytes(row) for row in part], pa.binary(32)) for part in [rows[:300], rows[300:]]])
+    fpstore.pack(tmp_path / "wide", column, k=20)
+    store = fpstore.open(tmp_path / "wide")
+    assert np.array_equal(store.fingerprints(), np.unique(rows, axis=0))
+    offsets, _, _ = store.search_batch(column.chunk(0).slice(5, 7), 0)
+    assert len(offsets) == 8 and offsets[-1] == 7
+    numbers = native(uniform(6, 64, 1000))
+    fpstore.pack(tmp_path / "narrow", pa.array(numbers), ids=pa.array(np.arange(1000, dtype=np.uint64)))
+    assert np.array_equal(fpstore.open(tmp_path / "narrow").fingerprints(), np.unique(numbers))
+    with pytest.raises(ValueError, match="1 nulls"):
+        fpstore.pack(tmp_path / "x", pa.array([1, None], pa.uint64()))
+    with pytest.raises(TypeError, match="give the column"):
+        fpstore.pack(tmp_path / "x", pa.table({"fingerprint": numbers}))
+    with pytest.raises(TypeError, match="type Utf8 has no fingerprints"):
+        fpstore.pack(tmp_path / "x", pa.array(["a"]))
+
+
+def test_what_is_wrong_names_the_remedy(tmp_path):
+    good = np.arange(10, dtype=np.uint64)
+    path = tmp_path / "store"
+    for bad, error, words in [
+        (np.arange(10), TypeError, r"x\.view\('uint64'\)"),
+        (np.arange(10, dtype=np.int32), TypeError, r"x\.view\('uint32'\)"),
+        (np.arange(10, dtype=float), TypeError, r"x\.astype\('uint64'\)"),
+        (good.astype(">u8"), TypeError, "byte order of the machine"),
+        (good[::2], ValueError, r"numpy\.ascontiguousarray"),
+        (np.zeros((4, 5), np.uint8), ValueError, r"shape \[4, 5\]"),
+        (np.zeros((2, 2, 2), np.uint64), ValueError, "has no fingerprints"),
+        ([1, 2], TypeError, r"numpy\.array\(list"),
+        (None, TypeError, "NoneType"),
+    ]:
+        with pytest.raises(error, match=words):
+            fpstore.pack(path, bad)
+        assert not path.exists()
+    with pytest.raises(ValueError, match="of 64 bits are given, and the store has 256"):
+        fpstore.pack(path, good, bits=256)
+    with pytest.raises(ValueError):
+        fpstore.pack(path, good, design="nonsense")
+    fpstore.pack(path, good)
+    with pytest.raises(fpstore.ExistsError):
+        fpstore.pack(path, good)
+    store = fpstore.open(path)
+    for one, error in [(-1, OverflowError), (2**64, OverflowError), (b"abc", ValueError), ("1", TypeError), (1.5, TypeError)]:
+        with pytest.raises(error):
+            store.search(one)
+    with pytest.raises(ValueError, match="from 0 to 64, not 65"):
+        store.search(1, 65)
+    with pytest.raises(ValueError, match='"probe"'):
+        store.search_batch(good, plan="fast")
+    with pytest.raises(fpstore.NotFoundError, match="nowhere"):
+        fpstore.open(tmp_path / "nowhere")
+    assert issubclass(fpstore.NotFoundError, fpstore.Error)
+
+
+def test_damage_is_an_exception(tmp_path):
+    path = tmp_path / "store"
+    fpstore.pack(path, native(uniform(3, 64, 5000)))
+    fpstore.open(path).verify()
+    table = max(path.iterdir(), key=lambda file: file.stat().st_size)
+    data = bytearray(table.read_bytes())
+    data[len(data) // 2] ^= 1
+    table.write_bytes(data)
+    with pytest.raises(fpstore.CorruptError, match=table.name):
+        fpstore.open(path).verify()
+
+
+def test_a_writer_and_its_readers(tmp_path):
+    path = tmp_path / "living"
+    rows = native(uniform(8, 64, 1000))
+    with fpstore.create(path, k=3) as writer:
+        writer.insert_batch(rows[:500], np.arange(500, dtype=np.uint64))
+        writer.commit()
+        store = fpstore.open(path)
+        assert len(store) == len(np.unique(rows[:500]))
+        near = writer.check_and_insert(int(rows[0]) ^ 1, 1000)
+        assert (int(rows[0]), 1) in list(zip(near[0].tolist(), near[1].tolist()))
+        assert writer.check_and_insert(0xFFFF0000FFFF0000, 1001) is None
+        with pytest.raises(fpstore.BusyError):
+            fpstore.open_writer(path)
+        writer.delete(int(rows[1]))
+        writer.delete_batch(rows[2:4])
+        assert writer.delete_id(5) == 1
+        writer.flush()
+        writer.merge()
+        assert store.refresh() and not store.refresh()
+        assert int(rows[1]) not in store and 0xFFFF0000FFFF0000 in store
+        assert store.ids(0xFFFF0000FFFF0000).tolist() == [1001]
+    with pytest.raises(ValueError, match="closed"):
+        writer.insert(1, 1)
+    with fpstore.open_writer(path, durability="immediate") as writer:
+        writer.insert(5, 5)
+    assert 5 in fpstore.open(path)
+    assert fpstore.open(path).stat()["living"]["ids"]
+
+
+def test_stores_are_shared_by_threads_forks_and_pickles(tmp_path):
+    rows = native(uniform(9, 64, 20_000))
+    fpstore.pack(tmp_path / "store", rows)
+    store = fpstore.open(tmp_path / "store")
+    wanted = [store.search(int(row))[0].tolist() for row in rows[:200]]
+    found = {}
+
+    def work(name):
+        found[name] = [store.search(int(row))[0].tolist() for row in rows[:200]]
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert all(own == wanted for own in found.values()) and len(found) == 4
+    copy = pickle.loads(pickle.dumps(store))
+    assert copy.search(int(rows[0]))[0].tolist() == wanted[0]
+    child = os.fork()
+    if child == 0:
+        offsets, _, _ = store.search_batch(rows[:200])
+        os._exit(0 if np.diff(offsets.astype(int)).tolist() == [len(want) for want in wanted] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_progress_is_told_and_may_stop_the_work(tmp_path):
+    rows = native(uniform(10, 64, 100_000))
+    fpstore.pack(tmp_path / "store", rows)
+    store = fpstore.open(tmp_path / "store")
+    told = []
+    while not told:
+        # What is done within moments tells nothing.
+        rows = np.concatenate([rows, rows])
+        store.search_batch(rows, 12, limit=1, threads=1, progress=lambda *at: told.append(at))
+    assert all(phase == "query" and done <= total for phase, done, total in told)
+
+    def stop(*_):
+        raise RuntimeError("enough")
+
+    rows = np.concatenate([rows] * 8)
+    with pytest.raises(RuntimeError, match="enough"):
+        store.search_batch(rows, 12, limit=1, threads=1, progress=stop)
+
+
+def test_ctrl_c_ends_a_long_call(tmp_path):
+    rows = native(uniform(11, 64, 200_000))
+    fpstore.pack(tmp_path / "store", rows, design="single")
+    program = f"""
+import fpstore, numpy, sys
+store = fpstore.open({str(tmp_path / 'store')!r})
+print("ready", flush=True)
+try:
+    while True:
+        store.search_batch(store.fingerprints(), 24, limit=1)
+except KeyboardInterrupt:
+    sys.exit(7)
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    process.stdout.readline()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 7
+
+
+def test_a_stream_that_nobody_reads_ends(tmp_path):
+    rows = np.arange(200_000, dtype=np.uint64)
+    fpstore.pack(tmp_path / "store", rows)
+    store = fpstore.open(tmp_path / "store")
+    before = threading.active_count()
+    for _ in range(20):
+        store.self_join(6)
+    assert threading.active_count() == before
+
+
+def test_plans_are_those_of_the_planner():
+    for bits in WIDTHS:
+        plans = fpstore.plan(10_000_000, 31 if bits == 256 else 3, bits=bits)
+        assert sum(plan["recommended"] for plan in plans) == 1
+        assert all(plan["bytes_per_fingerprint"] > bits / 64 for plan in plans)
+    with pytest.raises(ValueError):
+        fpstore.plan(10, 300, bits=256)
