@@ -154,7 +154,7 @@ impl<'py> Given<'py> {
             return Ok(Self::Arrow(chunks));
         }
         Err(PyTypeError::new_err(format!(
-            "expected an array of numpy or an Arrow array of fingerprints, got {}; numpy.array(list, dtype=numpy.uint64) makes one",
+            "expected an array of numpy or an Arrow array of fingerprints, got {}; numpy.array(list, dtype=numpy.uint64) makes one of a list, series.to_numpy() of a series",
             value.get_type().name()?
         )))
     }

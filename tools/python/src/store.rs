@@ -1,7 +1,7 @@
 //! A store that is open.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fpstore::{BatchPlan, Fingerprint, Match, Searcher, Snapshot};
 use numpy::PyArray1;
@@ -18,8 +18,14 @@ use super::{errors, join, plan, value};
 /// A store of fingerprints of one width.
 pub struct Opened<F: Fingerprint> {
     pub store: fpstore::Store<F>,
-    /// Searchers that nobody uses now; they keep their buffers.
-    idle: Mutex<Vec<Searcher<F>>>,
+    idle: Mutex<Idle<F>>,
+}
+
+/// Searchers that nobody uses now; they keep their buffers.
+struct Idle<F: Fingerprint> {
+    searchers: Vec<Searcher<F>>,
+    /// How often the store showed something new; searchers of before see the old.
+    refreshed: u64,
 }
 
 /// A store of any width.
@@ -28,7 +34,7 @@ pub type AnyStore = ByWidth<Opened<u32>, Opened<u64>, Opened<u128>, Opened<[u64;
 impl<F: Fingerprint> Opened<F> {
     /// A store that was just opened.
     pub fn new(store: fpstore::Store<F>) -> Self {
-        Self { store, idle: Mutex::default() }
+        Self { store, idle: Mutex::new(Idle { searchers: Vec::new(), refreshed: 0 }) }
     }
 
     /// What the store holds now.
@@ -36,8 +42,19 @@ impl<F: Fingerprint> Opened<F> {
         self.store.snapshot()
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Searcher<F>>> {
+    fn idle(&self) -> MutexGuard<'_, Idle<F>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows what was committed meanwhile.
+    fn refresh(&self) -> PyResult<bool> {
+        let changed = self.store.refresh().map_err(errors::of)?;
+        if changed {
+            let mut idle = self.idle();
+            idle.searchers.clear();
+            idle.refreshed += 1;
+        }
+        Ok(changed)
     }
 
     /// Searches with a searcher of its own.
@@ -45,10 +62,16 @@ impl<F: Fingerprint> Opened<F> {
         &self,
         search: impl FnOnce(&mut Searcher<F>) -> fpstore::Result<T>,
     ) -> PyResult<T> {
-        let idle = self.idle().pop();
+        let (idle, refreshed) = {
+            let mut idle = self.idle();
+            (idle.searchers.pop(), idle.refreshed)
+        };
         let mut searcher = idle.unwrap_or_else(|| self.store.searcher());
         let found = search(&mut searcher).map_err(errors::of);
-        self.idle().push(searcher);
+        let mut idle = self.idle();
+        if idle.refreshed == refreshed {
+            idle.searchers.push(searcher);
+        }
         found
     }
 }
@@ -161,15 +184,7 @@ impl Store {
 
     /// Shows what was committed meanwhile; tells whether there was something.
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
-        py.detach(|| {
-            for_width!(&self.any, one => {
-                let changed = one.store.refresh().map_err(errors::of)?;
-                if changed {
-                    one.idle().clear();
-                }
-                Ok(changed)
-            })
-        })
+        for_width!(&self.any, one => py.detach(|| one.refresh()))
     }
 
     /// Whether a fingerprint is stored.

@@ -224,7 +224,9 @@ def test_a_writer_and_its_readers(tmp_path):
         assert writer.delete_id(5) == 1
         writer.flush()
         writer.merge()
+        assert store.search(0xFFFF0000FFFF0000, 0)[0].tolist() == []
         assert store.refresh() and not store.refresh()
+        assert store.search(0xFFFF0000FFFF0000, 0)[0].tolist() == [0xFFFF0000FFFF0000]
         assert int(rows[1]) not in store and 0xFFFF0000FFFF0000 in store
         assert store.ids(0xFFFF0000FFFF0000).tolist() == [1001]
     with pytest.raises(ValueError, match="closed"):
