@@ -1,5 +1,6 @@
 //! Fingerprints of every width.
 
+use std::borrow::Cow;
 use std::fmt::{self, Debug};
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -208,6 +209,14 @@ pub(crate) fn of_key<F: Fingerprint>(key: u64) -> F {
 /// Words of a fingerprint.
 pub(crate) const fn word_count<F: Fingerprint>() -> usize {
     F::BITS.div_ceil(u64::BITS) as usize
+}
+
+/// The keys of fingerprints of up to 64 bits: these themselves where they have 64.
+pub(crate) fn keys_of<F: Fingerprint>(fingerprints: &[F]) -> Cow<'_, [u64]> {
+    match bytemuck::try_cast_slice(fingerprints) {
+        Ok(keys) if F::BITS == u64::BITS => Cow::Borrowed(keys),
+        _ => fingerprints.iter().map(|&fingerprint| key_of(fingerprint)).collect(),
+    }
 }
 
 /// Bytes of a fingerprint.

@@ -9,7 +9,7 @@ use crate::codec::huffman;
 use crate::codec::profile::{Coding, Profile};
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry};
-use crate::router;
+use crate::router::{self, LastKeys};
 
 const HEADER_CRC: u32 = 0xC0FF_EE00;
 
@@ -37,8 +37,8 @@ impl Blocks {
     ///
     /// As [`Packer::low_bits`](crate::Packer::low_bits).
     pub fn new(keys: &[u64], codec: Codec, low_bits: u32, block_bytes: u32) -> crate::Result<Self> {
-        let coding = Profile::new(keys).choose(Some(codec), Some(low_bits))?;
-        let geometry = |block_count| Geometry { block_bytes, low_bits, block_count };
+        let coding = Profile::new(64, keys).choose(Some(codec), Some(low_bits))?;
+        let geometry = |block_count| Geometry { bits: 64, block_bytes, low_bits, block_count };
         let writer = BlockWriter::new(&coding, geometry(0), HEADER_CRC);
         let starts = writer.cut(keys);
         let geometry = geometry(starts.len() as u64);
@@ -139,12 +139,12 @@ pub struct Router(router::Router);
 impl Router {
     /// Of the last keys of all blocks, 8 bytes each.
     pub fn new(last_keys: &[u8]) -> Self {
-        Self(router::Router::new(last_keys))
+        Self(router::Router::new(LastKeys::new(64, last_keys), 64))
     }
 
     /// The first block whose last key is not below `key`.
     #[inline]
     pub fn find(&self, last_keys: &[u8], key: u64) -> Option<u32> {
-        self.0.find(last_keys, key)
+        self.0.find(LastKeys::new(64, last_keys), key)
     }
 }

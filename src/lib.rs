@@ -94,7 +94,7 @@
 //!
 //! # Limits
 //!
-//! * Fingerprints have 32, 64, 128 or 256 bits. Only those of 64 bits can have tables; all can have a *base*
+//! * Fingerprints have 32, 64, 128 or 256 bits. Those of 32 and 64 bits can have tables; all can have a *base*
 //!   that holds each once, up to 2^32 - 1 of them in one segment, and tables of parts of their bits
 //!   ([`Packer::parts`]).
 //! * A store has one [`Writer`] at a time, over all processes, and any number of readers.

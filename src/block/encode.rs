@@ -38,7 +38,7 @@ impl BlockWriter {
         let codes = huffman::codes(&coding.code_lengths);
         for (class, (symbol, code)) in symbols.iter_mut().zip(codes).enumerate() {
             if code.length > 0 {
-                let raw_bits = profile::raw_bits(class, geometry.low_bits) as u8;
+                let raw_bits = profile::raw_bits(class, geometry.middle_bits()) as u8;
                 let (code, code_bits) = (code.bits, code.length);
                 *symbol = Symbol { code, code_bits, raw_bits, total_bits: code_bits + raw_bits };
             }
@@ -50,13 +50,13 @@ impl BlockWriter {
     /// Where the blocks begin: the number of the first key of each, for ascending `keys`. Each
     /// block takes as many keys as fit. One pass, a few nanoseconds per key.
     pub(crate) fn cut(&self, keys: &[u64]) -> Vec<usize> {
-        let (low_bits, planes) = (self.geometry.low_bits, self.geometry.planes());
+        let (below, planes) = (self.geometry.below_middle(), self.geometry.planes());
         let room = 8 * (self.geometry.block_bytes as usize - self.geometry.column_at()) as u64;
         let column_bits = 8 * planes as u64;
         let mut starts = Vec::new();
         let (mut used, mut before) = (u64::MAX, 0);
         for (i, &key) in keys.iter().enumerate() {
-            let middle = key >> low_bits;
+            let middle = key >> below;
             if used <= room {
                 used += u64::from(self.symbol(before, middle).total_bits) + column_bits;
             }
@@ -73,7 +73,7 @@ impl BlockWriter {
     /// block. They must be what [`Self::cut`] puts into one block.
     pub(crate) fn encode(&self, number: u64, keys: &[u64], out: &mut [u8]) {
         let geometry = &self.geometry;
-        let low_bits = geometry.low_bits;
+        let (pad, below) = (geometry.pad_bits(), geometry.below_middle());
         let count = keys.len() as u32;
         geometry.write_block_header(out, count, keys[0]);
         let rest = &keys[1..];
@@ -81,12 +81,12 @@ impl BlockWriter {
         if !rest.is_empty() {
             for (plane, bytes) in column.chunks_exact_mut(rest.len()).enumerate() {
                 for (byte, key) in bytes.iter_mut().zip(rest) {
-                    *byte = (key >> (8 * plane)) as u8;
+                    *byte = (key >> (pad as usize + 8 * plane)) as u8;
                 }
             }
         }
         let at = geometry.stream_at(count);
-        let steps = keys.windows(2).map(|pair| (pair[0] >> low_bits, pair[1] >> low_bits));
+        let steps = keys.windows(2).map(|pair| (pair[0] >> below, pair[1] >> below));
         let out_stream = &mut out[at..];
         match (self.codec, self.is_wide) {
             (Codec::Xor, false) => self.stream::<false>(steps, |_, v| v, out_stream),
@@ -124,7 +124,7 @@ impl BlockWriter {
 
     #[inline(always)]
     fn symbol(&self, u: u64, v: u64) -> Symbol {
-        let class = profile::class(self.codec, self.geometry.low_bits, u, v);
+        let class = profile::class(self.codec, self.geometry.below_middle(), u, v);
         self.symbols[class as usize % CLASSES]
     }
 }

@@ -100,8 +100,7 @@ impl BlockReader {
         if number == 0 || planes == 0 {
             return true;
         }
-        let low_mask = (1 << self.geometry.low_bits) - 1;
-        let differs = low(self.column(block), planes, number) ^ query & low_mask;
+        let differs = low(self.column(block), planes, number) ^ self.low(query);
         let near = differs.count_ones() <= budget;
         if near {
             let stream = self.stream_bytes(block);
@@ -128,10 +127,9 @@ impl BlockReader {
         if planes == 0 {
             return;
         }
-        let low_mask = (1 << self.geometry.low_bits) - 1;
         let column = self.column(block);
         for &key in known.iter().filter(|&&key| block.first < key) {
-            let is_it = |&number: &u32| number > 0 && low(column, planes, number) == key & low_mask;
+            let is_it = |&number: &u32| number > 0 && low(column, planes, number) == self.low(key);
             let mut same = survivors.iter().enumerate().filter(|(_, number)| is_it(number));
             if let (Some((at, _)), None) = (same.next(), same.next())
                 && holds(key)
@@ -176,7 +174,7 @@ impl BlockReader {
         let mut walk = self.walk(block);
         for &number in survivors {
             walk.advance_to(number)?;
-            let key = if number == 0 { block.first } else { walk.key() };
+            let key = if number == 0 { block.first } else { self.as_key(walk.key()) };
             if (key ^ query).count_ones() <= k {
                 found(number, key);
             }
@@ -205,7 +203,7 @@ impl BlockReader {
                 let (offset, block) = &group[lane];
                 let (keys, behind) = std::mem::take(&mut rest).split_at_mut(block.keys as usize);
                 rest = behind;
-                keys[0] = block.first;
+                keys[0] = self.number(block.first);
                 let stream_at = 8 * (offset + self.geometry.stream_at(block.keys));
                 let end = 8 * (offset + self.geometry.block_bytes as usize);
                 let place = Place::new(stream_at, end, self.middle(block.first));
@@ -215,7 +213,9 @@ impl BlockReader {
             let next = &bytes[behind.min(bytes.len())..];
             let next = &next[..next.len().min(LANES * self.geometry.block_bytes as usize)];
             let streams = Streams { code: &self.code, bytes, next };
-            if !self.decoder.as_ref().is_some_and(|decoder| decoder.decode(&streams, &mut lanes)) {
+            let decode = |decoder: &Decoder| decoder.decode(&streams, &mut lanes);
+            let sound = self.decoder.as_ref().is_some_and(decode);
+            if !sound || !lanes.iter_mut().all(|lane| self.make_keys(lane.keys)) {
                 return self.decode_one_by_one(blocks, keys);
             }
         }
@@ -246,17 +246,21 @@ impl BlockReader {
         block: &BlockView<'_>,
         keys: &mut [u64],
     ) -> Result<Place, (usize, Corruption)> {
-        keys[0] = block.first;
+        keys[0] = self.number(block.first);
         let mut walk = self.walk(block);
         let mut lane = Lane { column: walk.column, keys, place: walk.place };
         let streams = Streams { code: &self.code, bytes: block.bytes, next: &[] };
-        if self.decoder.as_ref().is_some_and(|decoder| decoder.decode_one(&streams, &mut lane)) {
-            return Ok(lane.place);
+        let decoded =
+            self.decoder.as_ref().is_some_and(|decoder| decoder.decode_one(&streams, &mut lane));
+        let place = lane.place;
+        if decoded && self.make_keys(keys) {
+            return Ok(place);
         }
         // Key by key, to find the first that is broken.
+        keys[0] = block.first;
         for (number, key) in keys.iter_mut().enumerate().skip(1) {
             walk.advance().map_err(|corruption| (number, corruption))?;
-            *key = walk.key();
+            *key = self.as_key(walk.key());
         }
         Ok(walk.place)
     }
@@ -309,8 +313,38 @@ impl BlockReader {
         Column { keys: block.keys, first: block.first, bytes }
     }
 
+    /// A key as the number that decoders work with.
+    fn number(&self, key: u64) -> u64 {
+        key >> self.geometry.pad_bits()
+    }
+
+    /// The key of such a number.
+    fn as_key(&self, number: u64) -> u64 {
+        number << self.geometry.pad_bits()
+    }
+
+    /// Makes keys of the numbers of a block; false if these have too many bits, as only broken ones do: the last one
+    /// has where any has.
+    #[inline(always)]
+    fn make_keys(&self, numbers: &mut [u64]) -> bool {
+        let pad = self.geometry.pad_bits();
+        if pad == 0 {
+            return true;
+        }
+        if numbers.last().is_some_and(|last| last.leading_zeros() < pad) {
+            return false;
+        }
+        numbers.iter_mut().for_each(|number| *number <<= pad);
+        true
+    }
+
+    /// The low part of a key.
+    fn low(&self, key: u64) -> u64 {
+        self.number(key) & ((1 << self.geometry.low_bits) - 1)
+    }
+
     fn middle(&self, key: u64) -> u64 {
-        key >> self.geometry.low_bits
+        key >> self.geometry.below_middle()
     }
 
     /// The bytes of the stream.

@@ -6,7 +6,7 @@ use super::decode::LANES;
 use super::*;
 use crate::codec::profile::{Coding, Profile};
 use crate::error::Corruption;
-use crate::format::{Codec, Geometry, LOW_BITS};
+use crate::format::{Codec, Geometry, low_widths};
 use crate::simd::Level;
 
 const HEADER_CRC: u32 = 0xC0FF_EE00;
@@ -52,7 +52,7 @@ fn dense() -> impl Strategy<Value = Vec<u64>> {
 }
 
 fn geometry(block_bytes: u32, coding: &Coding) -> Geometry {
-    Geometry { block_bytes, low_bits: coding.low_bits, block_count: 0 }
+    Geometry { bits: coding.bits, block_bytes, low_bits: coding.low_bits, block_count: 0 }
 }
 
 /// Encodes keys; gives the blocks, each with its overhang, and the number of keys of each.
@@ -80,11 +80,26 @@ fn reader_with(coding: &Coding, block_bytes: u32, level: Level) -> BlockReader {
     BlockReader::with(coding.codec, geometry, &coding.code_lengths, level)
 }
 
-fn codings(keys: &[u64]) -> Vec<Coding> {
-    let profile = Profile::new(keys);
+fn codings(bits: u32, keys: &[u64]) -> Vec<Coding> {
+    let profile = Profile::new(bits, keys);
     let choose = |codec, low_bits| profile.choose(Some(codec), Some(low_bits)).unwrap();
-    let all = Codec::ALL.into_iter().flat_map(|codec| LOW_BITS.map(|low_bits| (codec, low_bits)));
+    let codings = |codec| low_widths(bits).map(move |low_bits| (codec, low_bits));
+    let all = Codec::ALL.into_iter().flat_map(codings);
     all.map(|(codec, low_bits)| choose(codec, low_bits)).collect()
+}
+
+/// A width, and keys of that: of 32 bits with the upper or the lower half of each.
+fn of_width() -> impl Strategy<Value = (u32, Vec<u64>)> {
+    (0..3, prop_oneof![keys(), dense()]).prop_map(|(kind, mut keys)| {
+        match kind {
+            0 => return (64, keys),
+            1 => keys.iter_mut().for_each(|key| *key = *key >> 32 << 32),
+            _ => keys.iter_mut().for_each(|key| *key <<= 32),
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        (32, keys)
+    })
 }
 
 /// What the block `bytes` lets through that stands first in a file.
@@ -112,8 +127,8 @@ fn sift(
 
 proptest! {
     #[test]
-    fn keys_come_back(keys in prop_oneof![keys(), dense()], size in 8u32..=16) {
-        for coding in codings(&keys) {
+    fn keys_come_back((bits, keys) in of_width(), size in 8u32..=16) {
+        for coding in codings(bits, &keys) {
             let encoded = encode(&keys, &coding, 1 << size);
             for level in Level::all() {
                 let reader = reader_with(&coding, 1 << size, level);
@@ -144,9 +159,10 @@ proptest! {
 
     #[test]
     fn survivors_within_k_are_found(
-        keys in keys(), size in 8u32..=16, query in any::<u64>(), k in 0u32..=64, step in 1usize..9,
+        (bits, keys) in of_width(), size in 8u32..=16, query in any::<u64>(), k in 0u32..=64,
+        step in 1usize..9,
     ) {
-        for coding in codings(&keys) {
+        for coding in codings(bits, &keys) {
             let reader = reader(&coding, 1 << size);
             let mut rest = &keys[..];
             for (number, (bytes, count)) in encode(&keys, &coding, 1 << size).iter().enumerate() {
@@ -164,8 +180,10 @@ proptest! {
     }
 
     #[test]
-    fn a_block_is_full_when_the_next_key_begins_another(keys in keys(), size in 8u32..=12) {
-        for coding in codings(&keys) {
+    fn a_block_is_full_when_the_next_key_begins_another(
+        (bits, keys) in of_width(), size in 8u32..=12,
+    ) {
+        for coding in codings(bits, &keys) {
             let blocks = encode(&keys, &coding, 1 << size);
             let geometry = geometry(1 << size, &coding);
             let mut start = 0;
@@ -173,10 +191,11 @@ proptest! {
                 // The bits of this block's keys and of the next one, by the definition of the
                 // classes.
                 let bits: u64 = keys[start..=start + count].windows(2).map(|pair| {
-                    let (u, v) = (pair[0] >> coding.low_bits, pair[1] >> coding.low_bits);
+                    let below = 64 - bits + coding.low_bits;
+                    let (u, v) = (pair[0] >> below, pair[1] >> below);
                     let delta = if coding.codec == Codec::Xor { u ^ v } else { v - u };
                     let length = 64 - delta.leading_zeros();
-                    let class = (64 - coding.low_bits - length) as usize;
+                    let class = (bits - coding.low_bits - length) as usize;
                     u64::from(coding.code_lengths[class]) + u64::from(length.saturating_sub(1))
                 }).sum();
                 let column = count * geometry.planes();
@@ -189,13 +208,14 @@ proptest! {
 
     #[test]
     fn the_scan_finds_exactly_the_keys_whose_low_bits_are_near(
-        keys in keys(), size in 8u32..=16, query in any::<u64>(), near in any::<prop::sample::Index>(),
-        flips in prop::collection::vec(0u32..64, 0..6), k in 0u32..=64, spent in 0u32..=8,
+        (bits, keys) in of_width(), size in 8u32..=16, query in any::<u64>(),
+        near in any::<prop::sample::Index>(), flips in prop::collection::vec(0u32..64, 0..6),
+        k in 0u32..=64, spent in 0u32..=8,
     ) {
         let budget = k.saturating_sub(spent);
         let stored = flips.iter().fold(keys[near.index(keys.len())], |key, bit| key ^ 1 << bit);
-        for coding in codings(&keys) {
-            let low_mask = (1u64 << coding.low_bits) - 1;
+        for coding in codings(bits, &keys) {
+            let low_mask = ((1u64 << coding.low_bits) - 1) << (64 - bits);
             let reader = reader(&coding, 1 << size);
             let mut rest = &keys[..];
             for (number, (bytes, count)) in encode(&keys, &coding, 1 << size).iter().enumerate() {
@@ -209,7 +229,8 @@ proptest! {
                     let mut survivors =
                         sift(&reader, bytes, query, (k, budget), reading).unwrap();
                     let planes = reading.first_planes(budget, 1 << size);
-                    let first_mask = (1u64 << (8 * planes.min(reader.geometry.planes()))) - 1;
+                    let first_bits = 8 * planes.min(reader.geometry.planes());
+                    let first_mask = ((1u64 << first_bits) - 1) << (64 - bits);
                     let sifted: Vec<u32> = (0..inside.len()).filter(|&i| {
                         let (mask, most) = if i == 0 { (u64::MAX, k) } else { (first_mask, budget) };
                         ((inside[i] ^ query) & mask).count_ones() <= most
@@ -229,10 +250,10 @@ proptest! {
     /// The decoder takes any bytes: a page may come back changed after its CRC was checked.
     #[test]
     fn damaged_blocks_give_keys_or_an_error_and_never_a_panic(
-        keys in prop_oneof![3 => keys(), 1 => dense()], size in prop_oneof![8u32..=10, Just(14u32)],
+        (bits, keys) in of_width(), size in prop_oneof![8u32..=10, Just(14u32)],
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
     ) {
-        for coding in codings(&keys) {
+        for coding in codings(bits, &keys) {
             for (mut bytes, _) in encode(&keys, &coding, 1 << size) {
                 let length = bytes.len();
                 for (at, byte) in &damage {
@@ -281,7 +302,7 @@ proptest! {
 fn a_table_gets_the_decoder_for_its_codes_and_the_cpu() {
     // Gaps of some 36 bits, of which a column takes away what it has.
     let keys: Vec<u64> = (0..3000u64).map(|i| (i * i) << 24).collect();
-    for coding in codings(&keys) {
+    for coding in codings(64, &keys) {
         let (has_runs, is_gap) = (coding.low_bits >= 16, coding.codec == Codec::Gap);
         for level in Level::all() {
             let expected = match level {
@@ -316,7 +337,7 @@ fn blocks_of_every_length_are_decoded_beside_a_short_one() {
             Some(*sum << 32 | i)
         };
         let keys: Vec<u64> = (0..300).scan(seed, sum).collect();
-        let coding = Profile::new(&keys).choose(Some(Codec::Gap), Some(32)).unwrap();
+        let coding = Profile::new(64, &keys).choose(Some(Codec::Gap), Some(32)).unwrap();
         let block = |count: usize| encode(&keys[..count], &coding, BLOCK_BYTES as u32).remove(0);
         let (short, _) = block(2);
         for level in Level::all() {
@@ -348,7 +369,7 @@ fn blocks_of_every_length_are_decoded_beside_a_short_one() {
 #[test]
 fn the_largest_block_holds_more_than_half_a_million_consecutive_keys() {
     let keys: Vec<u64> = (0..600_000).collect();
-    let coding = Profile::new(&keys).choose(Some(Codec::Gap), Some(0)).unwrap();
+    let coding = Profile::new(64, &keys).choose(Some(Codec::Gap), Some(0)).unwrap();
     let blocks = encode(&keys, &coding, 65536);
     // A header of 16 bytes, the first key in it, one bit for each further one.
     assert_eq!(blocks[0].1, 8 * (65536 - 16) + 1);
@@ -357,6 +378,30 @@ fn the_largest_block_holds_more_than_half_a_million_consecutive_keys() {
     let block = reader.view(0, &blocks[0].0).unwrap();
     reader.decode(&blocks[0].0, &[(0, block)], &mut decoded).unwrap();
     assert_eq!(decoded, keys[..blocks[0].1]);
+}
+
+/// Of 32 bits nothing wraps.
+#[test]
+fn gaps_that_leave_32_bits_are_refused() {
+    let keys: Vec<u64> = (0..60).map(|i| i << 32).collect();
+    for low_bits in low_widths(32) {
+        let coding = Profile::new(32, &keys).choose(Some(Codec::Gap), Some(low_bits)).unwrap();
+        for level in Level::all() {
+            let reader = reader_with(&coding, 1024, level);
+            let (mut bytes, count) = encode(&keys, &coding, 1024).remove(0);
+            // The gap of 1 at key 10 or that of 256, ... in the middles of the last.
+            let first = u32::MAX - 9;
+            bytes[6..10].copy_from_slice(&first.to_le_bytes());
+            let block = reader.view(5, &bytes).unwrap();
+            let mut decoded = Vec::new();
+            let all = reader.decode(&bytes, &[(0, block); LANES], &mut decoded);
+            let last = [count as u32 - 1];
+            let one = reader.matches(&block, 0, 64, &last, &mut Vec::new(), |_, _| ());
+            assert_eq!(all, one);
+            let broken = Err(Corruption::ImpossibleClass { block: 5, key: 10 });
+            assert_eq!(all, if low_bits == 0 { broken } else { Ok(()) }, "L = {low_bits}");
+        }
+    }
 }
 
 /// Sums of gaps that leave their bits, by 2^64 or less, and end where a sound one may.
@@ -372,7 +417,7 @@ fn gaps_that_leave_their_bits_are_refused() {
         (&narrow, 32, u64::MAX, 1),
         (&narrow, 32, u64::MAX - (9 << 32), 3),
     ] {
-        let coding = Profile::new(keys).choose(Some(Codec::Gap), Some(low_bits)).unwrap();
+        let coding = Profile::new(64, keys).choose(Some(Codec::Gap), Some(low_bits)).unwrap();
         for level in Level::all() {
             let reader = reader_with(&coding, 1024, level);
             let (mut bytes, count) = encode(keys, &coding, 1024).remove(0);
@@ -392,7 +437,7 @@ fn gaps_that_leave_their_bits_are_refused() {
 #[test]
 fn impossible_key_counts_are_refused() {
     let keys: Vec<u64> = (0..50).map(|i| i << 40).collect();
-    let coding = Profile::new(&keys).choose(Some(Codec::Xor), Some(8)).unwrap();
+    let coding = Profile::new(64, &keys).choose(Some(Codec::Xor), Some(8)).unwrap();
     let (mut bytes, _) = encode(&keys, &coding, 256).remove(0);
     for count in [0u16, 256 - 14 + 2, u16::MAX] {
         bytes[4..6].copy_from_slice(&count.to_le_bytes());

@@ -7,24 +7,26 @@ use rayon::prelude::*;
 
 use crate::codec::huffman;
 use crate::error::{Error, Result};
-use crate::format::{Codec, LOW_BITS};
+use crate::format::{Codec, LOW_BITS, low_widths};
 
 /// Keys that one task counts.
 const CHUNK_KEYS: usize = 1 << 16;
 
-/// The class of the step from the middle `u` to `v`, of `64 - low_bits` bits each.
+/// The class of the step from the middle `u` to `v`, of `64 - below` bits each.
 #[inline(always)]
-pub(crate) fn class(codec: Codec, low_bits: u32, u: u64, v: u64) -> u32 {
+pub(crate) fn class(codec: Codec, below: u32, u: u64, v: u64) -> u32 {
     let delta = match codec {
         Codec::Xor => u ^ v,
         Codec::Gap => v - u,
     };
-    delta.leading_zeros() - low_bits
+    delta.leading_zeros() - below
 }
 
 /// Histograms of the classes of all keys but the first.
 #[derive(Clone)]
 pub(crate) struct Profile {
+    /// Bits of a key, which are the highest of its word.
+    bits: u32,
     steps: u64,
     /// Class of the xor of whole keys; a wider column only merges the last classes.
     xor: [u64; 65],
@@ -40,6 +42,8 @@ pub(crate) struct Profile {
 /// How a table is coded.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Coding {
+    /// Bits of a key.
+    pub(crate) bits: u32,
     pub(crate) codec: Codec,
     pub(crate) low_bits: u32,
     pub(crate) histogram: Vec<u64>,
@@ -49,18 +53,19 @@ pub(crate) struct Coding {
 }
 
 impl Profile {
-    /// Counts the classes of `keys`, which ascend. Takes one pass, shared by the threads of the
+    /// Counts the classes of `keys` of so many bits, which ascend. Takes one pass, shared by the threads of the
     /// current pool.
-    pub(crate) fn new(keys: &[u64]) -> Self {
+    pub(crate) fn new(bits: u32, keys: &[u64]) -> Self {
+        let empty = || Self::empty(bits);
         let starts: Vec<usize> = (0..keys.len().saturating_sub(1)).step_by(CHUNK_KEYS).collect();
         starts
             .into_par_iter()
-            .fold(Self::empty, |mut profile, start| {
+            .fold(empty, |mut profile, start| {
                 let end = (start + CHUNK_KEYS + 1).min(keys.len());
                 profile.count(&keys[start..end]);
                 profile
             })
-            .reduce(Self::empty, Self::merge)
+            .reduce(empty, Self::merge)
     }
 
     /// Counts the classes of the next piece of a table. Takes one pass, shared by the threads of the
@@ -72,29 +77,29 @@ impl Profile {
         if let Some(before) = self.last {
             self.count(&[before, *first]);
         }
-        let counted = std::mem::replace(self, Self::empty());
-        *self = counted.merge(Self::new(keys));
+        let counted = std::mem::replace(self, Self::empty(self.bits));
+        *self = counted.merge(Self::new(self.bits, keys));
         self.last = Some(*last);
     }
 
-    /// The expected histograms of `count` uniform keys, scaled to 2^32 steps. The same on every
+    /// The expected histograms of `count` uniform keys of so many bits, scaled to 2^32 steps. The same on every
     /// machine: it adds, multiplies and divides, and takes the exponential from a series.
-    pub(crate) fn uniform(count: u64) -> Self {
+    pub(crate) fn uniform(bits: u32, count: u64) -> Self {
         let count = count.max(1) as f64;
         let power = |exponent: usize| 2f64.powi(exponent as i32);
         let scaled = |share: f64| (share.max(0.0) * power(32)).round() as u64;
-        let mut profile = Self::empty();
+        let mut profile = Self::empty(bits);
         profile.steps = 1 << 32;
         // As many neighbours first differ in bit c as there are more prefixes of c + 1 bits than of
         // c: of c bits there are 2^c (1 - exp(-count / 2^c)).
         let prefixes = |bits: usize| mean_decay(count / power(bits));
-        for (bits, n) in profile.xor[..64].iter_mut().enumerate() {
-            *n = scaled(prefixes(bits + 1) - prefixes(bits));
+        for (class, n) in profile.xor[..bits as usize].iter_mut().enumerate() {
+            *n = scaled(prefixes(class + 1) - prefixes(class));
         }
-        for (histogram, low_bits) in profile.gap.iter_mut().zip(LOW_BITS) {
+        for (histogram, low_bits) in profile.gap.iter_mut().zip(low_widths(bits)) {
             // Gaps are exponential. The gap of middles that begin anywhere in their unit is j or
             // more with this probability.
-            let middle_bits = 64 - low_bits as usize;
+            let middle_bits = (bits - low_bits) as usize;
             let rate = count / power(middle_bits);
             let at_least = |j: f64| mean_decay(rate) * decay((j - 1.0) * rate);
             for (class, n) in histogram[..middle_bits].iter_mut().enumerate() {
@@ -106,26 +111,30 @@ impl Profile {
         profile
     }
 
-    /// The profile of no keys.
-    pub(crate) fn empty() -> Self {
+    /// The profile of no keys, of so many bits.
+    pub(crate) fn empty(bits: u32) -> Self {
         let gap = [[0; 65]; LOW_BITS.len()];
-        Self { steps: 0, xor: [0; 65], gap, alike: [0; 65], last: None }
+        Self { bits, steps: 0, xor: [0; 65], gap, alike: [0; 65], last: None }
     }
 
     fn count(&mut self, keys: &[u64]) {
         self.steps += keys.len().saturating_sub(1) as u64;
+        let pad = u64::BITS - self.bits;
+        let widths = low_widths(self.bits);
+        let widest = pad + widths.clone().last().unwrap_or(0);
         for pair in keys.windows(2) {
             let (u, v) = (pair[0], pair[1]);
             self.xor[class(Codec::Xor, 0, u, v) as usize] += 1;
-            // The gap of middles of 64 - L bits has the leading zeros of v - (u with its low L bits
+            // The gap of middles of W - L bits has the leading zeros of v - (u with its low L bits
             // cleared), which grows with L.
             let whole = (v - u).leading_zeros();
-            let widest = (v - (u >> 32 << 32)).leading_zeros();
-            if whole == widest {
+            let cleared = (v - (u >> widest << widest)).leading_zeros();
+            if whole == cleared {
                 self.alike[whole as usize] += 1;
             } else {
-                for (histogram, low_bits) in self.gap.iter_mut().zip(LOW_BITS) {
-                    let class = class(Codec::Gap, low_bits, u >> low_bits, v >> low_bits);
+                for (histogram, low_bits) in self.gap.iter_mut().zip(widths.clone()) {
+                    let below = pad + low_bits;
+                    let class = class(Codec::Gap, below, u >> below, v >> below);
                     histogram[class as usize] += 1;
                 }
             }
@@ -149,7 +158,8 @@ impl Profile {
 
     /// The coding with this codec and column.
     fn coding(&self, codec: Codec, low_bits: u32) -> Coding {
-        let middle_bits = 64 - low_bits as usize;
+        let bits = self.bits;
+        let middle_bits = (bits - low_bits) as usize;
         let histogram = match codec {
             Codec::Xor => {
                 let mut merged = self.xor[..=middle_bits].to_vec();
@@ -166,10 +176,11 @@ impl Profile {
             }
         };
         let code_lengths = huffman::code_lengths(&histogram);
-        let bits_of = |class: usize| u64::from(code_lengths[class]) + raw_bits(class, low_bits);
+        let bits_of =
+            |class: usize| u64::from(code_lengths[class]) + raw_bits(class, bits - low_bits);
         let stream: u64 = histogram.iter().enumerate().map(|(class, &n)| n * bits_of(class)).sum();
         let payload_bits = stream + self.steps * u64::from(low_bits);
-        Coding { codec, low_bits, histogram, code_lengths, payload_bits }
+        Coding { bits, codec, low_bits, histogram, code_lengths, payload_bits }
     }
 
     /// The coding with the given codec and width. An open width is the largest whose payload is at
@@ -180,11 +191,15 @@ impl Profile {
     ///
     /// [`Error::InvalidOption`] for a width that the format does not know.
     pub(crate) fn choose(&self, codec: Option<Codec>, low_bits: Option<u32>) -> Result<Coding> {
-        if let Some(width) = low_bits.filter(|width| !LOW_BITS.contains(width)) {
+        let widths = low_widths(self.bits);
+        if let Some(width) = low_bits.filter(|width| !widths.clone().any(|known| known == *width)) {
             return Err(Error::InvalidOption {
                 option: "low bits",
                 value: width.to_string(),
-                expected: "they are 0, 8, 16, 24 or 32".to_string(),
+                expected: match self.bits {
+                    32 => "they are 0, 8, 16 or 24".to_string(),
+                    _ => "they are 0, 8, 16, 24 or 32".to_string(),
+                },
             });
         }
         let with_codec = |codec: Codec| match low_bits {
@@ -192,11 +207,12 @@ impl Profile {
             None => {
                 let plain = self.coding(codec, 0);
                 let limit = u128::from(plain.payload_bits) * 101;
-                LOW_BITS
-                    .into_iter()
+                widths
+                    .clone()
                     .skip(1)
                     .map(|width| self.coding(codec, width))
-                    .rfind(|coding| u128::from(coding.payload_bits) * 100 <= limit)
+                    .filter(|coding| u128::from(coding.payload_bits) * 100 <= limit)
+                    .last()
                     .unwrap_or(plain)
             }
         };
@@ -234,9 +250,9 @@ fn mean_decay(x: f64) -> f64 {
     if x < 1e-4 { 1.0 - x / 2.0 * (1.0 - x / 3.0) } else { (1.0 - decay(x)) / x }
 }
 
-/// Bits that follow the code of a class.
-pub(crate) fn raw_bits(class: usize, low_bits: u32) -> u64 {
-    (64 - u64::from(low_bits)).saturating_sub(1 + class as u64)
+/// Bits that follow the code of a class, of middles of so many bits.
+pub(crate) fn raw_bits(class: usize, middle_bits: u32) -> u64 {
+    u64::from(middle_bits).saturating_sub(1 + class as u64)
 }
 
 #[cfg(test)]
@@ -252,12 +268,12 @@ mod tests {
     #[test]
     fn every_step_is_counted_once_across_chunks() {
         let keys = spread(3 * CHUNK_KEYS as u64 + 17);
-        every_step_is_counted_in(&keys, &Profile::new(&keys));
+        every_step_is_counted_in(&keys, &Profile::new(64, &keys));
         let dense: Vec<u64> = keys.iter().map(|key| key >> 16).collect();
-        every_step_is_counted_in(&dense, &Profile::new(&dense));
+        every_step_is_counted_in(&dense, &Profile::new(64, &dense));
         for piece in [1, 1000, CHUNK_KEYS + 1] {
             let keys = &keys[..keys.len().min(10 * piece.max(100))];
-            let mut profile = Profile::empty();
+            let mut profile = Profile::empty(64);
             keys.chunks(piece).for_each(|piece| profile.extend(piece));
             every_step_is_counted_in(keys, &profile);
         }
@@ -279,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_open_width_is_the_largest_within_one_percent() {
-        let profile = Profile::new(&spread(100_000));
+        let profile = Profile::new(64, &spread(100_000));
         for codec in Codec::ALL {
             let chosen = profile.choose(Some(codec), None).unwrap();
             let plain = profile.coding(codec, 0).payload_bits;
@@ -293,7 +309,7 @@ mod tests {
     #[test]
     fn the_open_codec_is_the_smaller_one() {
         for keys in [spread(50_000), (0..5000).collect(), vec![]] {
-            let profile = Profile::new(&keys);
+            let profile = Profile::new(64, &keys);
             let size = |codec| profile.choose(codec, None).unwrap().payload_bits;
             assert_eq!(size(None), size(Some(Codec::Xor)).min(size(Some(Codec::Gap))));
         }
@@ -313,8 +329,8 @@ mod tests {
             let mut keys: Vec<u64> = (0..1 << 16).map(|_| random() >> shift).collect();
             keys.sort_unstable();
             keys.dedup();
-            let profile = Profile::new(&keys);
-            let uniform = Profile::uniform((keys.len() as u64) << shift);
+            let profile = Profile::new(64, &keys);
+            let uniform = Profile::uniform(64, (keys.len() as u64) << shift);
             for codec in Codec::ALL {
                 for low_bits in LOW_BITS {
                     let found = profile.coding(codec, low_bits).bits_per_key();
@@ -335,7 +351,7 @@ mod tests {
     fn a_gap_costs_a_tenth_of_a_bit_over_the_bound_and_an_xor_two() {
         for count in [1 << 16, 1 << 24, 1 << 34] {
             let bound = 64.0 - (count as f64).log2() + std::f64::consts::LOG2_E;
-            let over = |codec| Profile::uniform(count).coding(codec, 0).bits_per_key() - bound;
+            let over = |codec| Profile::uniform(64, count).coding(codec, 0).bits_per_key() - bound;
             assert!((over(Codec::Gap) - 0.09).abs() < 0.015, "{}", over(Codec::Gap));
             assert!((over(Codec::Xor) - 1.97).abs() < 0.02, "{}", over(Codec::Xor));
         }
@@ -343,6 +359,6 @@ mod tests {
 
     #[test]
     fn an_unknown_width_is_refused() {
-        assert!(Profile::new(&[]).choose(None, Some(12)).is_err());
+        assert!(Profile::new(64, &[]).choose(None, Some(12)).is_err());
     }
 }

@@ -27,7 +27,8 @@ use crate::format::{BitRange, is_identity, is_top};
 /// | `4x4` | 16 | 28 | no flips (the paper) |
 /// | `3of6` | 20 | 31 to 33 | no flips (the paper) |
 ///
-/// A larger radius raises the thresholds; every design answers every radius exactly.
+/// A larger radius raises the thresholds; every design answers every radius exactly. For fingerprints of 32 bits
+/// ([`Design::named_for`]) parts have half as many bits.
 ///
 /// # Examples
 ///
@@ -42,6 +43,7 @@ use crate::format::{BitRange, is_identity, is_top};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Design {
+    bits: u32,
     tops: Vec<Vec<BitRange>>,
 }
 
@@ -50,9 +52,16 @@ impl Design {
     pub const NAMES: &'static [&'static str] =
         &["single", "halves", "thirds", "quarters", "2of5", "sqs8", "4x4", "3of6"];
 
-    /// The design of a name in [`Design::NAMES`].
+    /// The design of a name in [`Design::NAMES`], for fingerprints of 64 bits.
     pub fn named(name: &str) -> Option<Self> {
-        named::tops(name).map(|tops| Self { tops })
+        Self::named_for(u64::BITS, name)
+    }
+
+    /// As [`Self::named`], for fingerprints of so many bits, 32 or 64: the same parts of fewer bits, such as
+    /// 16 and 16 for `halves`.
+    pub fn named_for(bits: u32, name: &str) -> Option<Self> {
+        let tops = matches!(bits, 32 | 64).then(|| named::tops(bits, name))?;
+        tops.map(|tops| Self { bits, tops })
     }
 
     /// A design of one table per width: the fingerprint is cut into adjacent parts of these widths,
@@ -63,16 +72,26 @@ impl Design {
     /// [`Error::InvalidOption`] if there is no width or more than 64, one is 0, or they add up to
     /// more than 64.
     pub fn from_widths(widths: &[u32]) -> Result<Self> {
+        Self::from_widths_for(u64::BITS, widths)
+    }
+
+    /// As [`Self::from_widths`], for fingerprints of so many bits, 32 or 64.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::from_widths`].
+    pub fn from_widths_for(bits: u32, widths: &[u32]) -> Result<Self> {
         let sum = widths.iter().try_fold(0u32, |sum, &width| sum.checked_add(width));
-        if widths.is_empty() || widths.contains(&0) || sum.is_none_or(|sum| sum > 64) {
+        if widths.is_empty() || widths.contains(&0) || sum.is_none_or(|sum| sum > bits) {
             return Err(Error::InvalidOption {
                 option: "design",
                 value: list(widths),
-                expected: "the widths of its tables are 1 bit or more and at most 64 together"
-                    .into(),
+                expected: format!(
+                    "the widths of its tables are 1 bit or more and at most {bits} together"
+                ),
             });
         }
-        Ok(Self { tops: named::parts(widths).into_iter().map(|part| vec![part]).collect() })
+        Self::from_tops_for(bits, named::parts(widths).into_iter().map(|part| vec![part]).collect())
     }
 
     /// A design from the tops of its tables.
@@ -83,17 +102,72 @@ impl Design {
     /// overlap or leave 64 bits, or the first top is not made of adjacent ranges from bit 0 on (the
     /// first table keeps the order of the fingerprints).
     pub fn from_tops(tops: Vec<Vec<BitRange>>) -> Result<Self> {
-        let sound = (1..=256).contains(&tops.len()) && tops.iter().all(|top| is_top(top));
-        if !sound || !is_identity(&tops[0]) {
+        Self::from_tops_for(u64::BITS, tops)
+    }
+
+    /// As [`Self::from_tops`], for fingerprints of so many bits, 32 or 64.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::from_tops`]; where there are no tables of such fingerprints.
+    pub fn from_tops_for(bits: u32, tops: Vec<Vec<BitRange>>) -> Result<Self> {
+        let has_tables = matches!(bits, 32 | 64);
+        let sound = (1..=256).contains(&tops.len()) && tops.iter().all(|top| is_top(top, bits));
+        if !has_tables || !sound || !is_identity(&tops[0]) {
             return Err(Error::InvalidOption {
                 option: "design",
                 value: format!("{} tables", tops.len()),
-                expected: "1 to 256 tables; each top has disjoint ranges inside 64 bits; \
-                           those of the first are adjacent and start at bit 0"
-                    .into(),
+                expected: match has_tables {
+                    true => format!(
+                        "1 to 256 tables; each top has disjoint ranges inside {bits} bits; \
+                         those of the first are adjacent and start at bit 0"
+                    ),
+                    false => "tables are for fingerprints of 32 and 64 bits".into(),
+                },
             });
         }
-        Ok(Self { tops })
+        Ok(Self { bits, tops })
+    }
+
+    /// Reads a design for fingerprints of so many bits, 32 or 64: a name, the widths of parts, separated by commas, or
+    /// the bits of each top, as they are [shown](fmt::Display).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] with the reason.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpstore::Design;
+    ///
+    /// let design = Design::read(32, "halves")?;
+    /// assert_eq!(design, Design::read(32, "16,16")?);
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn read(bits: u32, text: &str) -> Result<Self> {
+        if let Some(design) = Self::named_for(bits, text).or_else(|| tops_of(bits, text)) {
+            return Ok(design);
+        }
+        let widths: std::result::Result<Vec<u32>, _> =
+            text.split(',').map(|width| width.trim().parse()).collect();
+        match widths {
+            Ok(widths) => Self::from_widths_for(bits, &widths),
+            Err(_) => Err(Error::InvalidOption {
+                option: "design",
+                value: text.to_string(),
+                expected: format!(
+                    "it is one of {}, or widths in bits such as {}",
+                    Self::NAMES.join(", "),
+                    if bits == 32 { "11,11,10" } else { "22,21,21" },
+                ),
+            }),
+        }
+    }
+
+    /// Bits of the fingerprints.
+    pub fn bits(&self) -> u32 {
+        self.bits
     }
 
     /// The bit ranges of each table's top.
@@ -108,7 +182,8 @@ impl Design {
 
     /// The name, if the design is one of [`Design::NAMES`].
     pub fn name(&self) -> Option<&'static str> {
-        Self::NAMES.iter().copied().find(|name| Self::named(name).as_ref() == Some(self))
+        let is_it = |name: &&str| Self::named_for(self.bits, name).as_ref() == Some(self);
+        Self::NAMES.iter().copied().find(is_it)
     }
 }
 
@@ -120,7 +195,7 @@ impl fmt::Display for Design {
             return f.pad(name);
         }
         let widths: Vec<u32> = self.tops.iter().map(|top| u32::from(top[0].bits)).collect();
-        if Self::from_widths(&widths).is_ok_and(|design| design == *self) {
+        if Self::from_widths_for(self.bits, &widths).is_ok_and(|design| design == *self) {
             return f.pad(&list(&widths));
         }
         let range = |range: &BitRange| format!("{}..{}", range.start, range.start + range.bits);
@@ -132,37 +207,21 @@ impl fmt::Display for Design {
 impl FromStr for Design {
     type Err = Error;
 
-    /// Reads a name, the widths of parts, separated by commas, or the bits of each top, as they are
-    /// [shown](fmt::Display).
+    /// [Reads](Design::read) a design for fingerprints of 64 bits.
     fn from_str(text: &str) -> Result<Self> {
-        if let Some(design) = Self::named(text).or_else(|| tops_of(text)) {
-            return Ok(design);
-        }
-        let widths: std::result::Result<Vec<u32>, _> =
-            text.split(',').map(|width| width.trim().parse()).collect();
-        match widths {
-            Ok(widths) => Self::from_widths(&widths),
-            Err(_) => Err(Error::InvalidOption {
-                option: "design",
-                value: text.to_string(),
-                expected: format!(
-                    "it is one of {}, or widths in bits such as 22,21,21",
-                    Self::NAMES.join(", ")
-                ),
-            }),
-        }
+        Self::read(u64::BITS, text)
     }
 }
 
 /// The design of tops such as `0..16+32..40,16..32`.
-fn tops_of(text: &str) -> Option<Design> {
+fn tops_of(bits: u32, text: &str) -> Option<Design> {
     let range = |text: &str| {
         let (start, end) = text.split_once("..")?;
         let (start, end): (u8, u8) = (start.parse().ok()?, end.parse().ok()?);
         Some(BitRange { start, bits: end.checked_sub(start)? })
     };
     let top = |text: &str| text.split('+').map(range).collect::<Option<Vec<_>>>();
-    Design::from_tops(text.split(',').map(top).collect::<Option<_>>()?).ok()
+    Design::from_tops_for(bits, text.split(',').map(top).collect::<Option<_>>()?).ok()
 }
 
 fn list(widths: &[u32]) -> String {

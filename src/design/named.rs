@@ -8,26 +8,31 @@ fn sqs8_blocks() -> impl Iterator<Item = Vec<usize>> {
     subsets(8, 4).filter(|block| block.iter().fold(0, |sum, point| sum ^ point) == 0)
 }
 
-/// The tops of the tables of a named design.
-pub(super) fn tops(name: &str) -> Option<Vec<Vec<BitRange>>> {
-    let choose = |widths: &[u32], chosen: usize| {
-        let parts = parts(widths);
-        subsets(widths.len(), chosen).map(|subset| join(&parts, &subset)).collect()
+/// The tops of the tables of a named design for fingerprints of so many bits.
+pub(super) fn tops(bits: u32, name: &str) -> Option<Vec<Vec<BitRange>>> {
+    let choose = |count: u32, chosen: usize| {
+        let parts = parts(&even(bits, count));
+        subsets(count as usize, chosen).map(|subset| join(&parts, &subset)).collect()
     };
     Some(match name {
-        "single" => choose(&[64], 1),
-        "halves" => choose(&[32; 2], 1),
-        "thirds" => choose(&[22, 21, 21], 1),
-        "quarters" => choose(&[16; 4], 1),
-        "2of5" => choose(&[13, 13, 13, 13, 12], 2),
+        "single" => choose(1, 1),
+        "halves" => choose(2, 1),
+        "thirds" => choose(3, 1),
+        "quarters" => choose(4, 1),
+        "2of5" => choose(5, 2),
         "sqs8" => {
-            let parts = parts(&[8; 8]);
+            let parts = parts(&even(bits, 8));
             sqs8_blocks().map(|block| join(&parts, &block)).collect()
         }
-        "4x4" => (0..4).flat_map(quarter_then_quarter).collect(),
-        "3of6" => choose(&[11, 11, 11, 11, 10, 10], 3),
+        "4x4" => (0..4).flat_map(|quarter| quarter_then_quarter(bits as u8, quarter)).collect(),
+        "3of6" => choose(6, 3),
         _ => return None,
     })
+}
+
+/// The widths of so many parts of so many bits together, the wider ones first.
+fn even(bits: u32, parts: u32) -> Vec<u32> {
+    (0..parts).map(|part| bits / parts + u32::from(part < bits % parts)).collect()
 }
 
 /// Adjacent parts of these widths, from bit 0 on.
@@ -43,14 +48,15 @@ pub(super) fn parts(widths: &[u32]) -> Vec<BitRange> {
         .collect()
 }
 
-/// A quarter of 16 bits, then each quarter of the remaining 48 bits.
-fn quarter_then_quarter(quarter: u8) -> impl Iterator<Item = Vec<BitRange>> {
-    let first = BitRange { start: 16 * quarter, bits: 16 };
+/// A quarter of the bits, then each quarter of the remaining ones.
+fn quarter_then_quarter(bits: u8, quarter: u8) -> impl Iterator<Item = Vec<BitRange>> {
+    let width = bits / 4;
+    let (first, next) = (BitRange { start: width * quarter, bits: width }, 3 * width / 4);
     (0..4u8).map(move |part| {
         // The bits of the rest that lie before the first quarter keep their number.
-        let bit = |i: u8| if i < first.start { i } else { i + 16 };
+        let bit = |i: u8| if i < first.start { i } else { i + width };
         let mut top = vec![first];
-        for i in 12 * part..12 * (part + 1) {
+        for i in next * part..next * (part + 1) {
             push_bit(&mut top, bit(i));
         }
         top

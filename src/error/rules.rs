@@ -171,12 +171,14 @@ rules! {
     HeaderNotInManifest { found: u32, expected: u32 } = "TAB-3", "table header CRC is {found:08x}, the manifest means a table with {expected:08x}";
     /// The block size is impossible.
     BlockBytes { found: u32 } = "TAB-8", "block size {found} is no power of two from 256 to 65536";
+    /// The table has keys of another width than the store.
+    TableWidth { found: u32, expected: u32 } = "TAB-14", "keys of {found} bits in a store of fingerprints of {expected} bits";
     /// The table stands in another table's place.
     TableNumber { found: u16, expected: u16 } = "TAB-9", "this is table {found} in the place of table {expected}";
     /// The table is one of another set.
     OtherSet { found_count: u64, expected_count: u64 } = "TAB-10", "count or set sum of the table ({found_count} fingerprints) differ from the segment's ({expected_count})";
     /// The bit ranges of the top are impossible.
-    TopRanges = "TAB-11", "the bit ranges of the top are empty, overlap, leave 64 bits, or do not fit the header";
+    TopRanges = "TAB-11", "the bit ranges of the top are empty, overlap, leave the key, or do not fit the header";
     /// Table 0 is permuted.
     NotIdentity = "TAB-12", "table 0 is not in identity order";
     /// Padding behind the header is not zero.
@@ -383,8 +385,8 @@ rules! {
     Index { found: u8 } = "SEG-6", "index {found} of a segment is not known";
     /// Reserved bytes of a segment are in use.
     SegmentReserved = "SEG-3", "reserved bytes of the segment are in use";
-    /// Keys that do not have 64 bits.
-    TableFingerprintBits { found: u16 } = "TAB-5", "keys of {found} bits, this is a reader of 64-bit ones";
+    /// Keys of another width than those that tables can have.
+    TableFingerprintBits { found: u16 } = "TAB-5", "keys of {found} bits, this is a reader of those with 32 and 64";
     /// An unknown codec.
     Codec { found: u8 } = "TAB-6", "codec {found} is unknown";
     /// An unknown width of the low column.

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{
-    Defect, Geometry, MAX_BLOCKS, MAX_CODE_BITS, TableEntry, TableHeader, pad8, table_footer,
+    Defect, Geometry, MAX_BLOCKS, MAX_CODE_BITS, TableEntry, TableHeader, pad8, read_key,
+    table_footer,
 };
 use crate::error::Corruption;
 
@@ -33,22 +34,23 @@ pub(crate) struct Footer {
 impl Footer {
     /// Writes everything that follows the blocks; gives the CRC of the footer.
     pub(crate) fn write_tail(
-        header_crc: u32,
+        (header_crc, bits): (u32, u32),
         last_keys: &[u64],
         code_lengths: &[u8],
         histogram: &[u64],
         out: &mut impl Write,
     ) -> io::Result<u32> {
-        let le_bytes =
-            |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>();
         let mut router_crc = crc32fast::Hasher::new();
         router_crc.update(&header_crc.to_le_bytes());
         for last_keys in last_keys.chunks(ROUTER_PIECE) {
-            let router = le_bytes(last_keys);
+            let of_key = |key: &u64| (key >> (u64::BITS - bits)).to_le_bytes();
+            let bytes = last_keys.iter().map(of_key);
+            let router: Vec<u8> =
+                bytes.flat_map(|key| key.into_iter().take(bits as usize / 8)).collect();
             router_crc.update(&router);
             out.write_all(&router)?;
         }
-        let histogram = le_bytes(histogram);
+        let histogram: Vec<u8> = histogram.iter().flat_map(|n| n.to_le_bytes()).collect();
         let mut codes = code_lengths.to_vec();
         codes.resize(pad8(codes.len()), 0);
         let mut footer = [0; table_footer::END];
@@ -166,10 +168,11 @@ impl Footer {
             return Err(Defect::corrupt(at.start, Corruption::RouterChecksum { found, computed }));
         }
         let mut before = None;
-        for (number, entry) in bytes.chunks_exact(8).map(LE::read_u64).enumerate() {
+        let entries = bytes.chunks_exact(geometry.key_bytes());
+        for (number, entry) in entries.map(|key| read_key(geometry.bits, key)).enumerate() {
             if before.is_some_and(|before| before >= entry) {
                 let corruption = Corruption::RouterOrder { block: number as u64 };
-                return Err(Defect::corrupt(at.start + 8 * number, corruption));
+                return Err(Defect::corrupt(at.start + geometry.key_bytes() * number, corruption));
             }
             before = Some(entry);
         }

@@ -43,7 +43,9 @@ pub(crate) use prefix::{CRC_BYTES, FileKind, MOST_HEADER_BYTES};
 pub use section::SkippedSection;
 pub(crate) use segment_entry::{IdsEntry, IndexKind, SegmentEntry, TableEntry};
 pub use table::{BitRange, Codec};
-pub(crate) use table::{Geometry, TableHeader, check_padding, is_block_bytes, is_identity, is_top};
+pub(crate) use table::{
+    Geometry, TableHeader, check_padding, is_block_bytes, is_identity, is_top, read_key,
+};
 
 use crate::error::{Corruption, Error, Unsupported};
 use crate::files::is_temporary_name;
@@ -62,6 +64,11 @@ pub(crate) const MAX_BLOCKS: u64 = u32::MAX as u64;
 pub(crate) const MAX_CODE_BITS: u32 = 11;
 /// The widths of the low column that the format knows [TAB-7].
 pub(crate) const LOW_BITS: [u32; 5] = [0, 8, 16, 24, 32];
+
+/// The widths that a column of keys of so many bits can have.
+pub(crate) fn low_widths(bits: u32) -> impl Iterator<Item = u32> + Clone {
+    LOW_BITS.into_iter().filter(move |&width| width < bits)
+}
 
 /// Name of the file of table `table` of segment `segment`.
 pub(crate) fn table_name(segment: u64, table: usize) -> String {

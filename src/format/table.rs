@@ -8,7 +8,7 @@ use std::str::FromStr;
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{
-    CRC_BYTES, Defect, FileKind, LOW_BITS, SegmentEntry, TableEntry, block, block_wide, pad8,
+    CRC_BYTES, Defect, FileKind, SegmentEntry, TableEntry, block, block_wide, low_widths, pad8,
     table_footer, table_header,
 };
 use crate::error::{Corruption, Error, Unsupported};
@@ -72,15 +72,17 @@ impl FromStr for Codec {
 /// Some adjacent bits of a fingerprint. Bit 0 is the most significant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BitRange {
-    /// The first bit, 0 to 63.
+    /// The first bit, 0 to 63, or to 31 of a fingerprint of 32 bits.
     pub start: u8,
-    /// The number of bits, 1 to 64.
+    /// The number of bits, 1 to 64, or to 32.
     pub bits: u8,
 }
 
 /// What the header of a table file says.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TableHeader {
+    /// Bits of a key: 32 or 64.
+    pub(crate) bits: u32,
     pub(crate) codec: Codec,
     pub(crate) low_bits: u32,
     pub(crate) block_bytes: u32,
@@ -94,7 +96,7 @@ impl TableHeader {
     /// The header with its CRC, without the padding up to the blocks.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; header_bytes(self.top.len())];
-        LE::write_u16(&mut bytes[table_header::FINGERPRINT_BITS], 64);
+        LE::write_u16(&mut bytes[table_header::FINGERPRINT_BITS], self.bits as u16);
         bytes[table_header::CODEC.start] = match self.codec {
             Codec::Xor => 1,
             Codec::Gap => 2,
@@ -112,12 +114,13 @@ impl TableHeader {
         bytes
     }
 
-    /// Decodes and checks the header of `file`, which is to be table `number` of `segment`; also
-    /// gives its CRC.
+    /// Decodes and checks the header of `file`, which is to be table `number` of `segment`, of fingerprints of so many
+    /// bits; also gives its CRC.
     pub(crate) fn decode(
         file: &[u8],
         segment: &SegmentEntry,
         number: usize,
+        bits: u32,
     ) -> Result<(Self, u32), Defect> {
         let entry = &segment.tables[number];
         let found = file.len() as u64;
@@ -126,7 +129,8 @@ impl TableHeader {
             return Err(Defect::corrupt(file.len(), corruption));
         }
         let (header, header_crc) = FILE.header(file)?;
-        let widest = Geometry { block_bytes: 0, low_bits: 32, block_count: 0 };
+        let low_bits = low_widths(bits).last().unwrap_or(0);
+        let widest = Geometry { bits, block_bytes: 0, low_bits, block_count: 0 };
         let (header_bytes, least) = (header.len() as u32, widest.file_bytes());
         if header.len() > BLOCKS_AT || found < least {
             let corruption = Corruption::TableTooShort { header_bytes, file_bytes: found, least };
@@ -138,6 +142,10 @@ impl TableHeader {
             return Err(Defect::corrupt(header.len() - CRC_BYTES, corruption));
         }
         let mut decoded = Self::decode_fields(&header)?;
+        if decoded.bits != bits {
+            let corruption = Corruption::TableWidth { found: decoded.bits, expected: bits };
+            return Err(Defect::corrupt(table_header::FINGERPRINT_BITS.start, corruption));
+        }
         let (found, expected) = (decoded.table_number, number as u16);
         if found != expected {
             let at = table_header::TABLE_NUMBER.start;
@@ -148,8 +156,8 @@ impl TableHeader {
             let corruption = Corruption::OtherSet { found_count, expected_count };
             return Err(Defect::corrupt(table_header::COUNT.start, corruption));
         }
-        decoded.top =
-            decode_top(&header).ok_or(Defect::corrupt(table_header::END, Corruption::TopRanges))?;
+        let top = decode_top(&header, bits);
+        decoded.top = top.ok_or(Defect::corrupt(table_header::END, Corruption::TopRanges))?;
         if number == 0 && !is_identity(&decoded.top) {
             return Err(Defect::corrupt(table_header::END, Corruption::NotIdentity));
         }
@@ -177,17 +185,18 @@ impl TableHeader {
             return Err(Defect::unsupported(at, Unsupported::TableReserved));
         }
         let found = LE::read_u16(&header[table_header::FINGERPRINT_BITS]);
-        if found != 64 {
+        if !matches!(found, 32 | 64) {
             let at = table_header::FINGERPRINT_BITS.start;
             return Err(Defect::unsupported(at, Unsupported::TableFingerprintBits { found }));
         }
+        let bits = u32::from(found);
         let found = header[table_header::CODEC.start];
         let codec = Codec::from_number(found).ok_or_else(|| {
             Defect::unsupported(table_header::CODEC.start, Unsupported::Codec { found })
         })?;
         let found = header[table_header::LOW_BITS.start];
         let low_bits = u32::from(found);
-        if !LOW_BITS.contains(&low_bits) {
+        if !low_widths(bits).any(|width| width == low_bits) {
             let at = table_header::LOW_BITS.start;
             return Err(Defect::unsupported(at, Unsupported::LowBits { found }));
         }
@@ -197,6 +206,7 @@ impl TableHeader {
             return Err(Defect::corrupt(at, Corruption::BlockBytes { found: block_bytes }));
         }
         Ok(Self {
+            bits,
             codec,
             low_bits,
             block_bytes,
@@ -209,7 +219,8 @@ impl TableHeader {
 
     /// Where everything stands in a table with this header and `block_count` blocks.
     pub(crate) fn geometry(&self, block_count: u64) -> Geometry {
-        Geometry { block_bytes: self.block_bytes, low_bits: self.low_bits, block_count }
+        let Self { bits, block_bytes, low_bits, .. } = *self;
+        Geometry { bits, block_bytes, low_bits, block_count }
     }
 }
 
@@ -224,9 +235,10 @@ impl BitRange {
     }
 }
 
-/// Whether ranges can be a top: there are some, none is empty or leaves 64 bits, no two overlap.
-pub(crate) fn is_top(ranges: &[BitRange]) -> bool {
-    let mut taken = 0;
+/// Whether ranges can be a top of keys of so many bits: there are some, none is empty or leaves these bits, no two
+/// overlap.
+pub(crate) fn is_top(ranges: &[BitRange], bits: u32) -> bool {
+    let mut taken = u64::MAX.checked_shr(bits).unwrap_or(0);
     let free = |range: &BitRange| {
         let mask = range.mask().filter(|mask| taken & mask == 0);
         taken |= mask.unwrap_or(0);
@@ -246,12 +258,12 @@ pub(crate) fn is_identity(top: &[BitRange]) -> bool {
 }
 
 /// The bit ranges in a header; `None` if they break [TAB-11].
-fn decode_top(header: &[u8]) -> Option<Vec<BitRange>> {
+fn decode_top(header: &[u8], bits: u32) -> Option<Vec<BitRange>> {
     let ranges = usize::from(LE::read_u16(&header[table_header::RANGE_COUNT]));
     let bytes = header.get(table_header::END..table_header::END + 2 * ranges)?;
     let pairs = bytes.chunks_exact(2);
     let top: Vec<_> = pairs.map(|pair| BitRange { start: pair[0], bits: pair[1] }).collect();
-    (header.len() >= header_bytes(ranges) && is_top(&top)).then_some(top)
+    (header.len() >= header_bytes(ranges) && is_top(&top, bits)).then_some(top)
 }
 
 /// Checks that the padding behind the header of `file` is zero.
@@ -273,9 +285,23 @@ pub(crate) fn is_block_bytes(block_bytes: u32) -> bool {
     block_bytes.is_power_of_two() && (256..=65536).contains(&block_bytes)
 }
 
+/// A key of so many bits, of its bytes in a file.
+#[inline(always)]
+pub(crate) fn read_key(bits: u32, bytes: &[u8]) -> u64 {
+    match bits {
+        32 => u64::from(LE::read_u32(bytes)) << 32,
+        _ => LE::read_u64(bytes),
+    }
+}
+
 /// Where everything stands in a table file.
+///
+/// In memory a key is the highest bits of a word, whatever its length, and zeros below: so order and the first bit that
+/// differs are those of the words, and distances come out right. What stands in a file has no such zeros.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Geometry {
+    /// Bits of a key, W: 32 or 64.
+    pub(crate) bits: u32,
     /// Bytes per block.
     pub(crate) block_bytes: u32,
     /// Width L of the low column.
@@ -298,12 +324,30 @@ impl Geometry {
 
     /// Number of classes, C.
     pub(crate) fn classes(&self) -> usize {
-        65 - self.low_bits as usize
+        (self.bits + 1 - self.low_bits) as usize
     }
 
     /// Bits of the middle of a key, M.
     pub(crate) fn middle_bits(&self) -> u32 {
-        64 - self.low_bits
+        self.bits - self.low_bits
+    }
+
+    /// Zeros below a key in its word.
+    #[inline(always)]
+    pub(crate) fn pad_bits(&self) -> u32 {
+        u64::BITS - self.bits
+    }
+
+    /// Bits of a word below the middle of its key.
+    #[inline(always)]
+    pub(crate) fn below_middle(&self) -> u32 {
+        self.pad_bits() + self.low_bits
+    }
+
+    /// Bytes of a key.
+    #[inline(always)]
+    pub(crate) fn key_bytes(&self) -> usize {
+        self.bits as usize / 8
     }
 
     /// Number of byte planes of the column.
@@ -319,31 +363,37 @@ impl Geometry {
     /// Key count and first key of a block.
     #[inline]
     pub(crate) fn block_header(&self, bytes: &[u8]) -> (u32, u64) {
-        if self.is_wide() {
-            let count = LE::read_u32(&bytes[block_wide::KEY_COUNT]);
-            (count, LE::read_u64(&bytes[block_wide::FIRST_KEY]))
-        } else {
-            let count = LE::read_u16(&bytes[block::KEY_COUNT]);
-            (u32::from(count), LE::read_u64(&bytes[block::FIRST_KEY]))
-        }
+        let count = match self.is_wide() {
+            true => LE::read_u32(&bytes[block_wide::KEY_COUNT]),
+            false => u32::from(LE::read_u16(&bytes[block::KEY_COUNT])),
+        };
+        (count, read_key(self.bits, &bytes[self.first_key_at()..]))
     }
 
     /// Writes key count and first key of a block. The count fits, as section 12 of the specification
     /// shows.
     pub(crate) fn write_block_header(&self, bytes: &mut [u8], count: u32, first: u64) {
-        if self.is_wide() {
-            LE::write_u32(&mut bytes[block_wide::KEY_COUNT], count);
-            LE::write_u64(&mut bytes[block_wide::FIRST_KEY], first);
-        } else {
-            LE::write_u16(&mut bytes[block::KEY_COUNT], count as u16);
-            LE::write_u64(&mut bytes[block::FIRST_KEY], first);
+        match self.is_wide() {
+            true => LE::write_u32(&mut bytes[block_wide::KEY_COUNT], count),
+            false => LE::write_u16(&mut bytes[block::KEY_COUNT], count as u16),
         }
+        LE::write_uint(
+            &mut bytes[self.first_key_at()..],
+            first >> self.pad_bits(),
+            self.key_bytes(),
+        );
     }
 
     /// Offset of the column in a block.
     #[inline]
     pub(crate) fn column_at(&self) -> usize {
-        if self.is_wide() { block_wide::END } else { block::END }
+        self.first_key_at() + self.key_bytes()
+    }
+
+    /// Where the first key stands in a block.
+    #[inline(always)]
+    fn first_key_at(&self) -> usize {
+        if self.is_wide() { block_wide::FIRST_KEY.start } else { block::FIRST_KEY.start }
     }
 
     /// Offset of the stream in a block of `keys` keys.
@@ -371,7 +421,7 @@ impl Geometry {
     /// Where the router stands.
     pub(crate) fn router(&self) -> Range<usize> {
         let start = self.block(self.block_count).start;
-        start..start + 8 * self.block_count as usize
+        start..start + self.key_bytes() * self.block_count as usize
     }
 
     /// Where the code lengths stand, with their padding.

@@ -1,6 +1,5 @@
 //! What a merged segment is written of.
 
-use std::any::Any;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -118,9 +117,9 @@ impl<F: Fingerprint> Merging<F> {
     }
 }
 
-impl Merging {
+impl<F: Fingerprint> Merging<F> {
     /// The keys of one permutation.
-    fn streams(&self, top: &[BitRange]) -> Result<Vec<Stream>> {
+    fn streams(&self, top: &[BitRange]) -> Result<Vec<Stream<F>>> {
         let permutation = Permutation::new(top);
         let with_dead = self.segments().iter().zip(&self.dead);
         with_dead
@@ -172,11 +171,6 @@ impl<'a, F: Fingerprint, T: Spill> MergeSource<'a, F, T> {
         let entries = PartEntries::new(SORTED);
         Self { merging, meter, create, top: Vec::new(), entries }
     }
-
-    /// What is merged, if its fingerprints are keys.
-    fn keys(&self) -> Result<&'a Merging> {
-        (self.merging as &dyn Any).downcast_ref().ok_or(Error::Ended)
-    }
 }
 
 impl<F: Fingerprint, T: Spill> KeySource for MergeSource<'_, F, T> {
@@ -189,13 +183,17 @@ impl<F: Fingerprint, T: Spill> KeySource for MergeSource<'_, F, T> {
     }
 
     fn order(&mut self, top: &[BitRange], _next: Option<&[BitRange]>) -> Result<()> {
+        if F::BITS > u64::BITS {
+            // Nobody writes tables of these.
+            return Err(Error::Ended);
+        }
         self.top = top.to_vec();
         Ok(())
     }
 
     fn profile(&mut self) -> Result<Profile> {
-        let mut profile = Profile::empty();
-        merge(self.keys()?.streams(&self.top)?, &mut |keys| {
+        let mut profile = Profile::empty(F::BITS);
+        merge(self.merging.streams(&self.top)?, &mut |keys| {
             profile.extend(keys);
             self.meter.advance(Phase::Count, keys.len() as u64)
         })?;
@@ -207,7 +205,7 @@ impl<F: Fingerprint, T: Spill> KeySource for MergeSource<'_, F, T> {
         _next: Option<&[BitRange]>,
         sink: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        merge(self.keys()?.streams(&self.top)?, sink)
+        merge(self.merging.streams(&self.top)?, sink)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::error::Result;
+use crate::fingerprint::{Fingerprint, of_key};
 use crate::permute::Permutation;
 use crate::segment::{Rows, Segment};
 
@@ -12,18 +13,18 @@ const BLOCKS: u64 = 16;
 const KEYS: u64 = 1 << 14;
 
 /// Keys that ascend, from one segment.
-pub(super) struct Stream {
-    from: From,
+pub(super) struct Stream<F: Fingerprint> {
+    from: From<F>,
     /// Fingerprints that are left out.
-    dead: Arc<HashSet<u64>>,
+    dead: Arc<HashSet<F>>,
     keys: Vec<u64>,
     at: usize,
 }
 
-enum From {
+enum From<F: Fingerprint> {
     /// A table that has the order; `None` for that of the fingerprints.
     Table {
-        segment: Arc<Segment>,
+        segment: Arc<Segment<F>>,
         table: Option<usize>,
         next_block: u64,
     },
@@ -32,27 +33,27 @@ enum From {
     End,
 }
 
-impl Stream {
+impl<F: Fingerprint> Stream<F> {
     /// Those of a table of a segment.
-    pub(super) fn of_table(segment: &Arc<Segment>, table: usize, dead: Arc<HashSet<u64>>) -> Self {
+    pub(super) fn of_table(segment: &Arc<Segment<F>>, table: usize, dead: Arc<HashSet<F>>) -> Self {
         Self::of(segment, Some(table), dead)
     }
 
     /// The fingerprints of a segment.
-    pub(super) fn of_rows(segment: &Arc<Segment>, dead: Arc<HashSet<u64>>) -> Self {
+    pub(super) fn of_rows(segment: &Arc<Segment<F>>, dead: Arc<HashSet<F>>) -> Self {
         Self::of(segment, None, dead)
     }
 
-    fn of(segment: &Arc<Segment>, table: Option<usize>, dead: Arc<HashSet<u64>>) -> Self {
+    fn of(segment: &Arc<Segment<F>>, table: Option<usize>, dead: Arc<HashSet<F>>) -> Self {
         let from = From::Table { segment: Arc::clone(segment), table, next_block: 0 };
         Self { from, dead, keys: Vec::new(), at: 0 }
     }
 
     /// Those of the fingerprints of a segment that has no such table: sorts them in memory.
     pub(super) fn sorted(
-        segment: &Arc<Segment>,
+        segment: &Arc<Segment<F>>,
         permutation: &Permutation,
-        dead: Arc<HashSet<u64>>,
+        dead: Arc<HashSet<F>>,
     ) -> Result<Self> {
         let mut stream = Self::of_rows(segment, dead);
         let mut keys = Vec::new();
@@ -80,12 +81,12 @@ impl Stream {
                     }
                     let wanted = start..(start + BLOCKS).min(rows.block_count());
                     let (end, _) = rows.blocks_within(wanted, KEYS);
-                    rows.read(start..end, &mut self.keys)?;
+                    rows.read_keys(start..end, &mut self.keys)?;
                     *next_block = end;
                     if !self.dead.is_empty() {
                         let permutation = table.map(|table| table.permutation());
                         let fingerprint = |key| permutation.map_or(key, |at| at.fingerprint(key));
-                        self.keys.retain(|&key| !self.dead.contains(&fingerprint(key)));
+                        self.keys.retain(|&key| !self.dead.contains(&of_key(fingerprint(key))));
                     }
                 }
                 From::Sorted(keys) => {
@@ -104,7 +105,7 @@ impl Stream {
 
 /// Gives the keys of several streams to `sink`, in pieces, ascending and each once.
 pub(super) fn merge(
-    mut streams: Vec<Stream>,
+    mut streams: Vec<Stream<impl Fingerprint>>,
     sink: &mut dyn FnMut(&[u64]) -> Result<()>,
 ) -> Result<()> {
     let mut piece = Vec::new();

@@ -75,22 +75,27 @@ impl LayoutOptions {
         }
         let of_tables = self.design.is_some() || self.block_bytes.is_some();
         if of_tables && (self.parts.is_some() || bits > u64::BITS) {
-            let expected = "tables are for fingerprints of 64 bits, and in place of parts";
+            let expected = "tables are for fingerprints of 32 and 64 bits, and in place of parts";
             let design = self.design.as_ref().map_or("given blocks", |_| "a design");
             let (option, value) = ("layout", design.to_string());
             return Err(Error::InvalidOption { option, value, expected: expected.to_string() });
         }
+        if let Some(design) = self.design.as_ref().filter(|design| design.bits() != bits) {
+            let (option, value) = ("design", format!("{design}, for {} bits", design.bits()));
+            let expected = format!("it is one for fingerprints of {bits} bits");
+            return Err(Error::InvalidOption { option, value, expected });
+        }
         if let Some(bytes) = self.block_bytes.filter(|&bytes| !format::is_block_bytes(bytes)) {
             return invalid("block bytes", bytes, "they are a power of two from 256 to 65536");
         }
-        Profile::empty().choose(self.codec, self.low_bits).map(|_| ())
+        Profile::empty(bits.min(u64::BITS)).choose(self.codec, self.low_bits).map(|_| ())
     }
 
-    /// A planner of what is open.
-    pub(crate) fn planner(&self, count: u64, objective: Objective) -> Planner {
-        let small = Design::NAMES.iter().filter_map(|name| Design::named(name));
+    /// A planner of what is open, for fingerprints of so many bits.
+    pub(crate) fn planner(&self, bits: u32, count: u64, objective: Objective) -> Planner {
+        let small = Design::NAMES.iter().filter_map(|name| Design::named_for(bits, name));
         let small = small.filter(|design| design.table_count() <= MOST_TABLES);
-        Planner::new(count)
+        Planner::for_bits(bits, count)
             .radius(self.radius)
             .objective(objective)
             .designs(self.design.clone().map_or_else(|| small.collect(), |design| vec![design]))
@@ -101,7 +106,7 @@ impl LayoutOptions {
 
     /// How many part tables there are to be for so many fingerprints of so many bits; `None` if there are to be tables.
     pub(crate) fn part_count(&self, bits: u32, count: u64) -> Option<u16> {
-        let planned = || (bits != u64::BITS).then(|| multi_index::plan(bits, count, self.radius));
+        let planned = || (bits > u64::BITS).then(|| multi_index::plan(bits, count, self.radius));
         self.parts.or_else(planned)
     }
 

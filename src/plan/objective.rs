@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 pub enum Objective {
     /// Little space: a hundredth of it is worth a twelfth of the latency.
     Size,
-    /// The least product of space and latency, within what the fingerprints take uncompressed: 8
+    /// The least product of space and latency, within what the fingerprints take uncompressed: 4 or 8
     /// bytes each, or the [budget](crate::Planner::budget). Where nothing is that small, as `Size`.
     #[default]
     Balanced,

@@ -13,8 +13,6 @@ use crate::format::{self, Codec, MAX_BLOCKS};
 
 /// Sizes of blocks that are tried where none is given.
 const BLOCK_SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
-/// Bytes of a fingerprint that is not compressed.
-const RAW_BYTES: f64 = 8.0;
 
 /// Predicts size and latency of every design for a number of fingerprints.
 ///
@@ -33,6 +31,7 @@ const RAW_BYTES: f64 = 8.0;
 /// ```
 #[derive(Clone)]
 pub struct Planner {
+    bits: u32,
     count: u64,
     radius: u32,
     budget: Option<f64>,
@@ -61,11 +60,17 @@ impl std::fmt::Debug for Planner {
 }
 
 impl Planner {
-    /// A planner for `count` distinct fingerprints: radius 3, no budget, balanced, all named
+    /// A planner for `count` distinct fingerprints of 64 bits: radius 3, no budget, balanced, all named
     /// designs, blocks of 256 to 4096 bytes, the shipped constants.
     pub fn new(count: u64) -> Self {
-        let named = Design::NAMES.iter().filter_map(|name| Design::named(name));
+        Self::for_bits(u64::BITS, count)
+    }
+
+    /// As [`Self::new`], for fingerprints of so many bits, 32 or 64.
+    pub fn for_bits(bits: u32, count: u64) -> Self {
+        let named = Design::NAMES.iter().filter_map(|name| Design::named_for(bits, name));
         Self {
+            bits,
             count,
             radius: 3,
             budget: None,
@@ -159,12 +164,13 @@ impl Planner {
 
     /// Some fingerprints of the set, or all of them, in any order. They replace the assumption that
     /// fingerprints are uniform. They should be drawn at random, or be all: what a part that was
-    /// taken from one end tells is not true of the rest.
+    /// taken from one end tells is not true of the rest. Those of 32 bits are the upper half of each number.
     ///
     /// Takes one pass over those that ascend strictly, and a sort of all others. Keeps at most
     /// 16384 of them. Fewer than 32 tell nothing, and are ignored.
     pub fn sample(mut self, fingerprints: &[u64]) -> Self {
-        self.sample = Some(Sample::new(fingerprints)).filter(|sample| !sample.is_small());
+        self.sample =
+            Some(Sample::new(self.bits, fingerprints)).filter(|sample| !sample.is_small());
         self
     }
 
@@ -174,8 +180,8 @@ impl Planner {
     ///
     /// Fewer than 32 steps in all tell nothing, and are ignored.
     pub fn runs<'a>(mut self, runs: impl IntoIterator<Item = &'a [u64]>) -> Self {
-        let profiles = runs.into_iter().map(Profile::new);
-        let profile = profiles.fold(Profile::empty(), Profile::merge);
+        let profiles = runs.into_iter().map(|run| Profile::new(self.bits, run));
+        let profile = profiles.fold(Profile::empty(self.bits), Profile::merge);
         self.runs = Some(profile).filter(|profile| profile.steps() >= 32);
         self
     }
@@ -183,7 +189,7 @@ impl Planner {
     /// As [`Self::sample`] with all of a set of `count` fingerprints, of which only `profile` and the
     /// [evenly drawn](Self::sample_ranks) fingerprints are known.
     pub(crate) fn sample_of(mut self, count: u64, profile: Profile, kept: Vec<u64>) -> Self {
-        let sample = Sample { count, profile, kept };
+        let sample = Sample { bits: self.bits, count, profile, kept };
         self.sample = Some(sample).filter(|sample| !sample.is_small());
         self
     }
@@ -199,13 +205,16 @@ impl Planner {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] for a radius over 64, a budget that is no positive number, a number of
+    /// [`Error::InvalidOption`] for a radius over the width, a design of another width, a budget that is no positive number, a number of
     /// matches below 0, and sizes of blocks or columns that the format does not know.
     pub fn plans(&self) -> Result<Vec<Plan>> {
         self.check()?;
         let coded = match &self.runs {
             Some(runs) => Coded::of_runs(runs, self.codec, self.low_bits)?,
-            None => Coded::new(self.count, self.codec, self.low_bits, self.sample.as_ref())?,
+            None => {
+                let set = (self.bits, self.count);
+                Coded::new(set, self.codec, self.low_bits, self.sample.as_ref())?
+            }
         };
         let sizes: Vec<_> = self
             .block_sizes
@@ -220,7 +229,7 @@ impl Planner {
         let mut designs = self.designs.clone();
         if self.uneven {
             for prediction in &sizes {
-                let found = uneven::designs(self.radius, prediction.model());
+                let found = uneven::designs(self.bits, self.radius, prediction.model());
                 designs.extend(
                     found.into_iter().filter(|found| !designs.contains(found)).collect::<Vec<_>>(),
                 );
@@ -257,7 +266,7 @@ impl Planner {
     fn exceeds_raw(&self, plan: &Plan) -> bool {
         self.objective == Objective::Balanced
             && self.budget.is_none()
-            && plan.bytes_per_fingerprint > RAW_BYTES
+            && plan.bytes_per_fingerprint > f64::from(self.bits) / 8.0
     }
 
     fn rank(&self, plan: &Plan) -> f64 {
@@ -300,8 +309,20 @@ impl Planner {
         let invalid = |option, value: String, expected: &str| {
             Err(Error::InvalidOption { option, value, expected: expected.to_string() })
         };
-        if self.radius > 64 {
-            return invalid("radius", self.radius.to_string(), "it is 0 to 64 bits");
+        if !matches!(self.bits, 32 | 64) {
+            return invalid(
+                "width",
+                self.bits.to_string(),
+                "tables have fingerprints of 32 or 64 bits",
+            );
+        }
+        if self.radius > self.bits {
+            let expected = format!("it is 0 to {} bits", self.bits);
+            return invalid("radius", self.radius.to_string(), &expected);
+        }
+        if let Some(design) = self.designs.iter().find(|design| design.bits() != self.bits) {
+            let expected = format!("it is one for fingerprints of {} bits", self.bits);
+            return invalid("design", format!("{design}, for {} bits", design.bits()), &expected);
         }
         if !(self.matches.is_finite() && self.matches >= 0.0) {
             return invalid("matches", self.matches.to_string(), "they are a number of 0 or more");

@@ -289,7 +289,7 @@ impl Prediction {
             reads,
             store_bytes,
             bytes_per_fingerprint: store_bytes as f64 / self.count.max(1) as f64,
-            router_bytes: number * router_bytes(self.size.blocks),
+            router_bytes: number * router_bytes(&geometry),
             warm_ns: touched.warm_ns(&costs.search),
             cold_ns: touched.cold_ns(costs),
             within_budget: true,
@@ -299,6 +299,7 @@ impl Prediction {
 
     fn geometry(&self) -> Geometry {
         Geometry {
+            bits: self.coded.bits,
             block_bytes: self.block_bytes,
             low_bits: self.coded.low_bits,
             block_count: self.size.blocks,
@@ -347,6 +348,7 @@ fn manifest_bytes(tables: u64) -> u64 {
 
 /// Bytes that the router of a table of so many blocks takes: the last keys, the directory, and
 /// the bitmap of blocks that were checked.
-fn router_bytes(blocks: u64) -> u64 {
-    8 * blocks + router::heap_bytes(blocks) + blocks.div_ceil(8)
+fn router_bytes(geometry: &Geometry) -> u64 {
+    let blocks = geometry.block_count;
+    geometry.router().len() as u64 + router::heap_bytes(blocks) + blocks.div_ceil(8)
 }

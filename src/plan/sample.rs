@@ -4,7 +4,7 @@ use crate::block::Candidate;
 use crate::codec::profile::Profile;
 use crate::design::Design;
 use crate::permute::Permutation;
-use crate::router::{Budget, Router};
+use crate::router::{Budget, LastKeys, Router};
 use crate::thresholds::descent::DescentModel;
 use crate::thresholds::solver::Thresholds;
 
@@ -18,6 +18,8 @@ const QUERIES: usize = 96;
 /// Some fingerprints of a set.
 #[derive(Clone)]
 pub(super) struct Sample {
+    /// Bits of a fingerprint, which are the highest of its word.
+    pub(super) bits: u32,
     /// Number of distinct fingerprints.
     pub(super) count: u64,
     pub(super) profile: Profile,
@@ -27,17 +29,18 @@ pub(super) struct Sample {
 
 impl Sample {
     /// Takes fingerprints in any order. Those that ascend strictly are not copied.
-    pub(super) fn new(fingerprints: &[u64]) -> Self {
+    pub(super) fn new(bits: u32, fingerprints: &[u64]) -> Self {
         if !fingerprints.is_sorted_by(|a, b| a < b) {
             let mut sorted = fingerprints.to_vec();
             sorted.sort_unstable();
             sorted.dedup();
-            return Self::new(&sorted);
+            return Self::new(bits, &sorted);
         }
         let stride = Self::stride(fingerprints.len() as u64) as usize;
         Self {
             count: fingerprints.len() as u64,
-            profile: Profile::new(fingerprints),
+            profile: Profile::new(bits, fingerprints),
+            bits,
             kept: fingerprints.iter().copied().step_by(stride).collect(),
         }
     }
@@ -69,7 +72,8 @@ impl Sample {
         let mut state = number as u64;
         (0..number as u32 % (k.min(63) + 1)).fold(stored, |query, _| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
-            query ^ 1 << (state >> 58)
+            let bits = u64::from(self.bits);
+            query ^ 1 << (64 - bits + (state >> 58) % bits)
         })
     }
 }
@@ -109,7 +113,8 @@ impl SampledTables<'_> {
                 keys.get(rank).map_or(key, |next| key + (next - key) / 2)
             });
             let last_keys: Vec<u8> = last.flat_map(u64::to_le_bytes).collect();
-            let router = Router::new(&last_keys);
+            let last_keys = LastKeys::new(64, &last_keys);
+            let router = Router::new(last_keys, 64);
             let top_bits = permutation.top_bits();
             let growth = coarse.as_ref().map_or(1.0, |coarse| {
                 uniform.expected_blocks(top_bits, threshold, k)
@@ -119,7 +124,7 @@ impl SampledTables<'_> {
                 let query = permutation.key(self.sample.query(number, k));
                 let budget = Budget { k, threshold, top_bits, middle_bits: 64 };
                 let mut candidates = Vec::new();
-                router.candidates(&last_keys, query, budget, &mut candidates);
+                router.candidates(last_keys, query, budget, &mut candidates);
                 found.push((growth, candidates));
             }
         }

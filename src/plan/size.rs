@@ -8,6 +8,8 @@ use crate::format::{Codec, Geometry};
 /// The coding that a table is expected to have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Coded {
+    /// Bits of a key.
+    pub(super) bits: u32,
     pub(super) codec: Codec,
     pub(super) low_bits: u32,
     bits_per_key: f64,
@@ -33,27 +35,30 @@ impl TableSize {
 }
 
 impl Coded {
-    /// Chooses codec and column for `count` keys as a pack would, from what uniform keys cost. A
+    /// Chooses codec and column for `count` keys of so many bits as a pack would, from what uniform keys cost. A
     /// sample adds what it costs less than as many uniform keys.
     pub(super) fn new(
-        count: u64,
+        (bits, count): (u32, u64),
         codec: Option<Codec>,
         low_bits: Option<u32>,
         sample: Option<&Sample>,
     ) -> Result<Self> {
-        let uniform = Profile::uniform(count).choose(codec, low_bits)?;
+        let uniform = Profile::uniform(bits, count).choose(codec, low_bits)?;
         let mut coded = Self {
+            bits,
             codec: uniform.codec,
             low_bits: uniform.low_bits,
             bits_per_key: uniform.bits_per_key(),
         };
         if let Some(sample) = sample {
             let real = sample.profile.choose(codec, low_bits)?;
-            let as_uniform =
-                Profile::uniform(sample.count).choose(Some(real.codec), Some(real.low_bits))?;
+            let as_uniform = Profile::uniform(bits, sample.count)
+                .choose(Some(real.codec), Some(real.low_bits))?;
             let saved = as_uniform.bits_per_key() - real.bits_per_key();
-            let uniform = Profile::uniform(count).choose(Some(real.codec), Some(real.low_bits))?;
+            let uniform =
+                Profile::uniform(bits, count).choose(Some(real.codec), Some(real.low_bits))?;
             coded = Self {
+                bits,
                 codec: real.codec,
                 low_bits: real.low_bits,
                 bits_per_key: (uniform.bits_per_key() - saved).max(1.0),
@@ -70,18 +75,19 @@ impl Coded {
     ) -> Result<Self> {
         let real = runs.choose(codec, low_bits)?;
         let bits_per_key = real.bits_per_key().max(1.0);
-        Ok(Self { codec: real.codec, low_bits: real.low_bits, bits_per_key })
+        Ok(Self { bits: real.bits, codec: real.codec, low_bits: real.low_bits, bits_per_key })
     }
 
     /// That of a table of `count` keys.
     pub(super) fn of_table(count: u64, codec: Codec, geometry: &Geometry) -> Self {
         let bits_per_key = 8.0 * geometry.file_bytes() as f64 / count.max(1) as f64;
-        Self { codec, low_bits: geometry.low_bits, bits_per_key }
+        Self { bits: geometry.bits, codec, low_bits: geometry.low_bits, bits_per_key }
     }
 
     /// The size of a table of `count` keys in blocks of `block_bytes`.
     pub(super) fn table(&self, count: u64, block_bytes: u32) -> TableSize {
-        let geometry = |block_count| Geometry { block_bytes, low_bits: self.low_bits, block_count };
+        let Self { bits, low_bits, .. } = *self;
+        let geometry = |block_count| Geometry { bits, block_bytes, low_bits, block_count };
         // The first key stands in the header. On average half a key more would have fitted.
         let room = f64::from(8 * (block_bytes - geometry(0).column_at() as u32));
         let full = 1.0 + (room / self.bits_per_key.max(1.0) - 0.5).max(0.0);

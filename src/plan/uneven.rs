@@ -12,11 +12,11 @@ const MAX_TABLES: u32 = 8;
 
 /// For each number of tables the design of adjacent parts, the first of any width and the others
 /// even, that touches the fewest blocks within `k`.
-pub(super) fn designs(k: u32, model: &DescentModel) -> Vec<Design> {
+pub(super) fn designs(bits: u32, k: u32, model: &DescentModel) -> Vec<Design> {
     let best = |tables: u32| {
-        let widths = (6..=48).map(|first| widths(first, tables));
+        let widths = (6..=bits * 3 / 4).map(|first| widths(bits, first, tables));
         widths
-            .filter_map(|widths| Design::from_widths(&widths).ok())
+            .filter_map(|widths| Design::from_widths_for(bits, &widths).ok())
             .filter_map(|design| Some((solver::solve(&design, k, model)?.1, design)))
             .min_by(|(a, _), (b, _)| a.total_cmp(b))
             .map(|(_, design)| design)
@@ -24,9 +24,9 @@ pub(super) fn designs(k: u32, model: &DescentModel) -> Vec<Design> {
     (2..=MAX_TABLES).filter_map(best).collect()
 }
 
-/// `first`, and the rest of 64 bits in equal parts.
-fn widths(first: u32, tables: u32) -> Vec<u32> {
-    let (others, rest) = (tables - 1, 64 - first);
+/// `first`, and the rest of the bits in equal parts.
+fn widths(bits: u32, first: u32, tables: u32) -> Vec<u32> {
+    let (others, rest) = (tables - 1, bits - first);
     let even = (0..others).map(|i| rest / others + u32::from(i < rest % others));
     [first].into_iter().chain(even).collect()
 }

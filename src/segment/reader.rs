@@ -34,7 +34,7 @@ impl<F: Fingerprint> Segment<F> {
     /// Opens the index and the ids of `entry`.
     pub(crate) fn open(files: &dyn ReadFiles, entry: &SegmentEntry) -> Result<Self> {
         let index = match entry.index {
-            IndexKind::Tables => Index::Tables(Tables::open(files, entry)?),
+            IndexKind::Tables => Index::Tables(Tables::open(files, entry, F::BITS)?),
             IndexKind::Parts => Index::Parts(MultiIndex::open(files, entry)?),
         };
         // The rows of a base have their numbers.

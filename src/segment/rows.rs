@@ -72,6 +72,21 @@ impl<F: Fingerprint> Rows<'_, F> {
         }
     }
 
+    /// Puts the keys of some blocks of fingerprints of up to 64 bits in place of those in `keys`; of a permuted table
+    /// its own.
+    pub(crate) fn read_keys(&self, blocks: Range<u64>, keys: &mut Vec<u64>) -> Result<()> {
+        match self {
+            Self::Table(table) => table.decode_blocks(blocks, keys),
+            Self::Base(base) => {
+                let mut rows = Vec::new();
+                base.read(Self::rows(base, blocks), &mut rows)?;
+                keys.clear();
+                keys.extend(rows.into_iter().map(key_of::<F>));
+                Ok(())
+            }
+        }
+    }
+
     /// Puts the fingerprints of some blocks in place of those in `out`. These keep their length until then.
     pub(crate) fn read(&self, blocks: Range<u64>, out: &mut Vec<F>) -> Result<()> {
         match self {

@@ -1,6 +1,6 @@
 //! A sorted set, and the keys of one table after another, in memory or in temporary files.
 
-use std::any::Any;
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use rayon::prelude::*;
@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::codec::profile::Profile;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, key_of, keys_of};
 use crate::format::BitRange;
 use crate::multi_index::{EntrySource, PartOptions};
 use crate::permute::Permutation;
@@ -23,7 +23,7 @@ pub(crate) enum Set<F, T> {
     /// In memory.
     Memory {
         set: Vec<F>,
-        /// The keys of the table in work, unless it is in the order of the set; or the entries of a part table.
+        /// The keys of the table in work, unless they are the set; or the entries of a part table.
         spare: Vec<u64>,
     },
     /// In a temporary file.
@@ -34,7 +34,7 @@ pub(crate) enum Set<F, T> {
 pub(crate) struct Spilled<F, T> {
     file: T,
     extent: Extent,
-    /// Of the set, where it has 64 bits.
+    /// Of the set, where tables can be made of it.
     pub(crate) profile: Profile,
     /// For tables.
     buffers: Buffers,
@@ -114,17 +114,17 @@ impl<F: Fingerprint, T: Spill> Set<F, T> {
 impl<F: Fingerprint, T: Spill> Set<F, T> {
     /// Tells a planner of tables of the set, if there can be such.
     pub(crate) fn sample(&self, planner: Planner) -> Result<Planner> {
-        let Some(keys) = (self as &dyn Any).downcast_ref::<Set<u64, T>>() else {
+        if F::BITS > u64::BITS {
             return Ok(planner);
-        };
-        match keys {
-            Set::Memory { set, .. } => Ok(planner.sample(set)),
+        }
+        match self {
+            Set::Memory { set, .. } => Ok(planner.sample(&keys_of(set))),
             Set::Spilled(spilled) => {
                 let count = spilled.count();
                 let one = |rank| {
-                    let mut fingerprint = [0];
-                    sort::read(&spilled.file, &mut fingerprint, rank)?;
-                    Ok(fingerprint[0])
+                    let mut key = [0];
+                    spilled.read_keys(&mut key, rank)?;
+                    Ok(key[0])
                 };
                 let kept = Planner::sample_ranks(count).map(one).collect::<Result<_>>()?;
                 Ok(planner.sample_of(count, spilled.profile.clone(), kept))
@@ -133,7 +133,7 @@ impl<F: Fingerprint, T: Spill> Set<F, T> {
     }
 }
 
-impl<T: Spill> Set<u64, T> {
+impl<F: Fingerprint, T: Spill> Set<F, T> {
     /// Brings the keys of the table with this top into order, and counts those of the `next` one
     /// where that is of use.
     fn prepare(
@@ -145,8 +145,11 @@ impl<T: Spill> Set<u64, T> {
     ) -> Result<()> {
         let permutation = Permutation::new(top);
         match self {
-            Set::Memory { spare, .. } if permutation.is_identity() => {
+            Set::Memory { set, spare } if permutation.is_identity() => {
                 spare.clear();
+                if let Cow::Owned(keys) = keys_of(set) {
+                    *spare = keys;
+                }
                 Ok(())
             }
             Set::Memory { set, spare } => {
@@ -161,14 +164,12 @@ impl<T: Spill> Set<u64, T> {
     /// The profile of the table that was prepared.
     fn profile(&mut self, meter: &Meter, create: Create<'_, T>) -> Result<Profile> {
         match self {
-            Set::Memory { set, spare } => {
-                Ok(Profile::new(if spare.is_empty() { set } else { spare }))
-            }
+            Set::Memory { set, spare } => Ok(Profile::new(F::BITS, &ordered(set, spare))),
             Set::Spilled(spilled) => {
                 let Spilled { parts: Some(parts), buffers, .. } = &mut **spilled else {
                     return Ok(spilled.profile.clone());
                 };
-                let mut profile = Profile::empty();
+                let mut profile = Profile::empty(F::BITS);
                 parts.visit(buffers, create, &mut |keys| {
                     profile.extend(keys);
                     meter.wrote(8 * keys.len() as u64);
@@ -187,7 +188,7 @@ impl<T: Spill> Set<u64, T> {
         sink: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
         match self {
-            Set::Memory { set, spare } => sink(if spare.is_empty() { set } else { spare }),
+            Set::Memory { set, spare } => sink(&ordered(set, spare)),
             Set::Spilled(spilled) => match &mut **spilled {
                 Spilled { parts: Some(parts), buffers, .. } => parts.visit(buffers, create, sink),
                 spilled => spilled.visit_set(next, sink),
@@ -196,23 +197,17 @@ impl<T: Spill> Set<u64, T> {
     }
 }
 
+/// The keys of the table that was prepared.
+fn ordered<'a, F: Fingerprint>(set: &'a [F], spare: &'a [u64]) -> Cow<'a, [u64]> {
+    if spare.is_empty() { keys_of(set) } else { Cow::Borrowed(spare) }
+}
+
 /// A set that segments are written of.
 pub(crate) struct SetSource<'a, F, T> {
     pub(crate) set: Set<F, T>,
     pub(crate) sum: u128,
     pub(crate) meter: &'a Meter,
     pub(crate) create: Create<'a, T>,
-}
-
-impl<F: Fingerprint, T: Spill> SetSource<'_, F, T> {
-    /// The set, whose fingerprints are keys.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Ended`] of another width, which nobody writes tables of.
-    fn keys(&mut self) -> Result<&mut Set<u64, T>> {
-        (&mut self.set as &mut dyn Any).downcast_mut().ok_or(Error::Ended)
-    }
 }
 
 impl<F: Fingerprint, T: Spill> RowSource<F> for SetSource<'_, F, T> {
@@ -249,13 +244,15 @@ impl<F: Fingerprint, T: Spill> KeySource for SetSource<'_, F, T> {
     }
 
     fn order(&mut self, top: &[BitRange], next: Option<&[BitRange]>) -> Result<()> {
-        let (meter, create) = (self.meter, self.create);
-        self.keys()?.prepare(top, next, meter, create)
+        if F::BITS > u64::BITS {
+            // Nobody writes tables of these.
+            return Err(Error::Ended);
+        }
+        self.set.prepare(top, next, self.meter, self.create)
     }
 
     fn profile(&mut self) -> Result<Profile> {
-        let (meter, create) = (self.meter, self.create);
-        self.keys()?.profile(meter, create)
+        self.set.profile(self.meter, self.create)
     }
 
     fn visit(
@@ -263,8 +260,7 @@ impl<F: Fingerprint, T: Spill> KeySource for SetSource<'_, F, T> {
         next: Option<&[BitRange]>,
         sink: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        let create = self.create;
-        self.keys()?.visit(next, create, sink)
+        self.set.visit(next, self.create, sink)
     }
 }
 
@@ -339,7 +335,12 @@ impl<F: Fingerprint, T: Spill> Spilled<F, T> {
     }
 }
 
-impl<T: Spill> Spilled<u64, T> {
+impl<F: Fingerprint, T: Spill> Spilled<F, T> {
+    /// Reads the keys of the set from the one with this rank on.
+    fn read_keys(&self, keys: &mut [u64], rank: u64) -> Result<()> {
+        read_keys::<F, T>(&self.file, keys, rank)
+    }
+
     fn prepare(
         &mut self,
         permutation: &Permutation,
@@ -358,7 +359,7 @@ impl<T: Spill> Spilled<u64, T> {
                 let mut counts = Counts::new(permutation.top_bits());
                 for piece in sort::pieces(self.extent, self.buffers.keys.len()) {
                     let set = &mut self.buffers.keys[..piece.len as usize];
-                    sort::read(&self.file, set, piece.at)?;
+                    read_keys::<F, T>(&self.file, set, piece.at)?;
                     counts.add(set, |fp| permutation.key(fp));
                 }
                 counts
@@ -372,11 +373,13 @@ impl<T: Spill> Spilled<u64, T> {
             meter.wrote(8 * set.len() as u64);
             meter.advance(Phase::Distribute, set.len() as u64)
         };
-        let set = (&self.file, self.extent);
+        let file = &self.file;
+        let read = |keys: &mut [u64], rank| read_keys::<F, T>(file, keys, rank);
+        let set = (&read as sort::ReadKeys<'_>, self.extent);
         self.parts =
             Some(TableParts::new(set, permutation, &counts, &mut self.buffers, create, &mut seen)?);
         self.counts = count_next.map(|count| count.counts);
-        self.temporary_bytes = self.temporary_bytes.max(16 * self.extent.len);
+        self.temporary_bytes = self.temporary_bytes.max((F::BYTES as u64 + 8) * self.extent.len);
         Ok(())
     }
 
@@ -389,7 +392,7 @@ impl<T: Spill> Spilled<u64, T> {
         let mut count_next = next.map(CountNext::new);
         for piece in sort::pieces(self.extent, self.buffers.keys.len()) {
             let set = &mut self.buffers.keys[..piece.len as usize];
-            sort::read(&self.file, set, piece.at)?;
+            read_keys::<F, T>(&self.file, set, piece.at)?;
             if let Some(count) = &mut count_next {
                 count.add(set);
             }
@@ -398,6 +401,17 @@ impl<T: Spill> Spilled<u64, T> {
         self.counts = count_next.map(|count| count.counts);
         Ok(())
     }
+}
+
+/// Reads the keys of a set in a file from the one with this rank on.
+fn read_keys<F: Fingerprint, T: Spill>(file: &T, keys: &mut [u64], rank: u64) -> Result<()> {
+    if F::BITS == u64::BITS {
+        return sort::read(file, keys, rank);
+    }
+    let mut set = vec![F::zeroed(); keys.len()];
+    sort::read(file, &mut set, rank)?;
+    keys.iter_mut().zip(set).for_each(|(key, fingerprint)| *key = key_of(fingerprint));
+    Ok(())
 }
 
 /// Counts the keys of a table to come.
@@ -431,7 +445,7 @@ pub(crate) struct Merged<'a, F, T> {
 
 impl<'a, F: Fingerprint, T: Spill> Merged<'a, F, T> {
     pub(crate) fn new(meter: &'a Meter, file: T) -> Self {
-        let (profile, width) = (Profile::empty(), PhantomData);
+        let (profile, width) = (Profile::empty(F::BITS.min(u64::BITS)), PhantomData);
         Self { meter, file, profile, sum: 0, len: 0, width }
     }
 
@@ -440,8 +454,8 @@ impl<'a, F: Fingerprint, T: Spill> Merged<'a, F, T> {
         sort::write(&self.file, set, self.len)?;
         self.len += set.len() as u64;
         // Tables are made of these alone.
-        if F::BITS == u64::BITS {
-            self.profile.extend(bytemuck::try_cast_slice(set).unwrap_or_default());
+        if F::BITS <= u64::BITS {
+            self.profile.extend(&keys_of(set));
         }
         self.sum = self.sum.wrapping_add(sum_of(set));
         self.meter.wrote(F::BYTES as u64 * set.len() as u64);

@@ -25,13 +25,13 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Opens the tables of `entry`.
-    pub(super) fn open(files: &dyn ReadFiles, entry: &SegmentEntry) -> Result<Self> {
+    /// Opens the tables of `entry`, of fingerprints of so many bits.
+    pub(super) fn open(files: &dyn ReadFiles, entry: &SegmentEntry, bits: u32) -> Result<Self> {
         let tables = (0..entry.tables.len())
-            .map(|number| Table::open(files, entry, number))
+            .map(|number| Table::open(files, entry, number, bits))
             .collect::<Result<Vec<_>>>()?;
         let tops = tables.iter().map(|table| table.header().top.clone()).collect();
-        let design = Design::from_tops(tops)?;
+        let design = Design::from_tops_for(bits, tops)?;
         Ok(Self {
             solved: Solved::of(&design, tables[0].block_count()),
             design,

@@ -7,6 +7,7 @@
 use rayon::prelude::*;
 
 use super::partition::{MAX_BUCKETS, Sources, partition};
+use crate::fingerprint::{Fingerprint, key_of};
 use crate::permute::Permutation;
 use crate::record::Record;
 
@@ -58,12 +59,16 @@ pub(crate) fn sort_lists<R: Record>(lists: &[&[R]], out: &mut [R]) -> usize {
 /// A stable sort of the tops of a set in ascending order is therefore a sort of whole keys.
 ///
 /// Takes a few nanoseconds per uniform fingerprint. Memory: [`scratch_records`].
-pub(crate) fn sort_permuted(set: &[u64], permutation: &Permutation, keys: &mut [u64]) {
+pub(crate) fn sort_permuted<F: Fingerprint>(
+    set: &[F],
+    permutation: &Permutation,
+    keys: &mut [u64],
+) {
     if permutation.is_identity() {
-        keys.copy_from_slice(set);
+        keys.iter_mut().zip(set).for_each(|(key, one)| *key = key_of(*one));
         return;
     }
-    let lengths = distribute(Sources(&[set]), |fingerprint| permutation.key(fingerprint), keys);
+    let lengths = distribute(Sources(&[set]), |one| permutation.key(key_of(one)), keys);
     sort_buckets(keys, &lengths, 64 - permutation.top_bits(), |_| ());
 }
 
@@ -87,9 +92,9 @@ pub(crate) fn partition_keys<R: Record>(
 
 /// Distributes the records of `sources`, each as `map` gives it, over buckets that ascend, stably.
 /// Gives the lengths of the buckets.
-fn distribute<R: Record>(
-    sources: Sources<'_, R>,
-    map: impl Fn(R) -> R + Sync,
+fn distribute<I: Record, R: Record>(
+    sources: Sources<'_, I>,
+    map: impl Fn(I) -> R + Sync,
     out: &mut [R],
 ) -> Vec<usize> {
     let len = sources.len();

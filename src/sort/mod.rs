@@ -9,6 +9,6 @@ mod spill;
 mod tests;
 
 pub(crate) use memory::{partition_keys, scratch_records, sort_lists, sort_permuted, sort_tops};
-pub(crate) use parts::{Buffers, Counts, TableParts};
+pub(crate) use parts::{Buffers, Counts, ReadKeys, TableParts};
 pub(crate) use runs::{Sorted, SortedRuns, Sorter};
 pub(crate) use spill::{Create, Extent, Spill, pieces, read, write};

@@ -57,10 +57,10 @@ fn bounds(len: usize, number: usize, shares: usize) -> (usize, usize) {
 ///
 /// Two passes over the sources, one over `out`. Memory: 72 bytes and [`PIECE`] records per bucket
 /// and thread.
-pub(super) fn partition<R: Record>(
-    sources: Sources<'_, R>,
+pub(super) fn partition<I: Record, R: Record>(
+    sources: Sources<'_, I>,
     buckets: usize,
-    map: impl Fn(R) -> R + Sync,
+    map: impl Fn(I) -> R + Sync,
     bucket: impl Fn(&R) -> usize + Sync,
     out: &mut [R],
 ) -> Vec<usize> {

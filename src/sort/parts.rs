@@ -95,6 +95,9 @@ impl Counts {
     }
 }
 
+/// Reads words from a record on.
+pub(crate) type ReadKeys<'a> = &'a dyn Fn(&mut [u64], u64) -> Result<()>;
+
 /// The keys of a range.
 struct TablePart {
     extent: Extent,
@@ -113,10 +116,10 @@ pub(crate) struct TableParts<F> {
 }
 
 impl<F: Spill> TableParts<F> {
-    /// Distributes the keys of the set in `set`, which `counts` has counted, and shows each piece of
-    /// the set to `seen`.
+    /// Distributes the keys of a set, which `counts` has counted, and shows each piece of the set to `seen`. The set has
+    /// an extent, and is read from a record on.
     pub(crate) fn new(
-        set: (&F, Extent),
+        set: (ReadKeys<'_>, Extent),
         permutation: &Permutation,
         counts: &Counts,
         buffers: &mut Buffers,
@@ -130,7 +133,7 @@ impl<F: Spill> TableParts<F> {
 
     #[allow(clippy::too_many_arguments)]
     fn distribute(
-        (source, extent): (&F, Extent),
+        (read, extent): (ReadKeys<'_>, Extent),
         key: impl Fn(u64) -> u64 + Sync,
         counts: &Counts,
         high: u64,
@@ -146,7 +149,7 @@ impl<F: Spill> TableParts<F> {
         for piece in spill::pieces(extent, capacity) {
             let len = piece.len as usize;
             let (records, out) = (&mut buffers.keys[..len], &mut buffers.sorted[..len]);
-            spill::read(source, records, piece.at)?;
+            read(records, piece.at)?;
             let part =
                 |key: &u64| usize::from(of_digit[((key - counts.base) >> counts.shift) as usize]);
             let lengths = partition_keys(records, parts.len(), &key, part, out);
@@ -198,7 +201,8 @@ impl<F: Spill> TableParts<F> {
                     spill::read(&self.file, keys, piece.at)?;
                     counts.add(keys, |key| key);
                 }
-                let source = (&self.file, part.extent);
+                let read = |keys: &mut [u64], at| spill::read(&self.file, keys, at);
+                let source = (&read as ReadKeys<'_>, part.extent);
                 let mut smaller = Self::distribute(
                     source,
                     |key| key,

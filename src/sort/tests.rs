@@ -73,7 +73,7 @@ fn permuted_in_parts(set: &[u64], top: &[crate::format::BitRange], capacity: usi
     let mut buffers = Buffers { keys: vec![0; capacity], sorted: vec![0; capacity] };
     let mut seen = Vec::new();
     let mut parts = TableParts::new(
-        (&file, extent),
+        (&|keys, at| read(&file, keys, at), extent),
         &permutation,
         &counts,
         &mut buffers,

@@ -68,7 +68,7 @@ impl Packer {
         }
     }
 
-    /// The same options, for fingerprints of another width: `Packer::new().width::<[u64; 4]>()`. Only fingerprints of 64
+    /// The same options, for fingerprints of another width: `Packer::new().width::<[u64; 4]>()`. Only fingerprints of 32 and 64
     /// bits can have [tables](Self::design); others have a base and [parts](Self::parts).
     pub fn width<F: Fingerprint>(self) -> Packer<F> {
         let Self { layout, objective, replace, append, append_at, recipe, execution, .. } = self;
@@ -88,7 +88,7 @@ impl<F: Fingerprint> Packer<F> {
     /// In place of tables one *base*, which holds every fingerprint once, and so many tables of parts of their bits, with
     /// the number of a row for each: the index of Norouzi, Punjani and Fleet, *Fast search in Hamming space with multi-index
     /// hashing* (CVPR 2012). 0 writes the base alone, which searches scan. Up to one part for 6 bits. For fingerprints of
-    /// another width than 64 bits that is the only way, and the number is chosen for the radius where it is left open.
+    /// more than 64 bits that is the only way, and the number is chosen for the radius where it is left open.
     pub fn parts(mut self, parts: u16) -> Self {
         self.layout.parts = Some(parts);
         self
@@ -114,7 +114,7 @@ impl<F: Fingerprint> Packer<F> {
         self
     }
 
-    /// Width of the low column in bits: 0, 8, 16, 24 or 32. `None` takes, for each table, the
+    /// Width of the low column in bits: 0, 8, 16, 24 or 32, less than that of a fingerprint. `None` takes, for each table, the
     /// largest whose payload is at most 1% larger than that of 0.
     pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
         self.layout.low_bits = low_bits;
@@ -122,7 +122,7 @@ impl<F: Fingerprint> Packer<F> {
     }
 
     /// What to choose for, where design or size of blocks are not given. By default the store takes no
-    /// more than the fingerprints themselves, 8 bytes each, and is as fast as that allows.
+    /// more than the fingerprints themselves, 4 or 8 bytes each, and is as fast as that allows.
     pub fn objective(mut self, objective: Objective) -> Self {
         self.objective = objective;
         self
@@ -181,7 +181,8 @@ impl<F: Fingerprint> Packer<F> {
         count: u64,
         sample: impl FnOnce(Planner) -> Result<Planner>,
     ) -> Result<(IndexLayout, Planner)> {
-        let planner = self.layout.planner(count, self.objective).costs(*self.execution.cost());
+        let planner =
+            self.layout.planner(F::BITS, count, self.objective).costs(*self.execution.cost());
         if let Some(parts) = self.layout.part_count(F::BITS, count) {
             return Ok((IndexLayout::Parts(parts), planner));
         }

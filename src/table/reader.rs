@@ -4,8 +4,6 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use byteorder::{ByteOrder, LittleEndian as LE};
-
 use crate::access::ReadFiles;
 use crate::block::{BlockReader, BlockView, Candidate, Column, OVERHANG, Reading};
 use crate::codec::huffman;
@@ -13,7 +11,7 @@ use crate::error::{Corruption, Error, Result};
 use crate::format::{self, Defect, Footer, Geometry, SegmentEntry, TableHeader};
 use crate::mapped::{self, Bytes};
 use crate::permute::Permutation;
-use crate::router::{Budget, Probe, Router};
+use crate::router::{Budget, LastKeys, Probe, Router};
 
 use super::verified::Verified;
 
@@ -39,15 +37,16 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Opens table `number` of a segment. Reads and checks the header, the footer,
+    /// Opens table `number` of a segment of fingerprints of so many bits. Reads and checks the header, the footer,
     /// the code lengths and the router; blocks are read when they are needed.
     pub(crate) fn open(
         files: &dyn ReadFiles,
         segment: &SegmentEntry,
         number: usize,
+        bits: u32,
     ) -> Result<Self> {
         let (path, bytes) = Self::read(files, segment.number, number)?;
-        Self::from_bytes(path.clone(), bytes, segment, number)
+        Self::from_bytes(path.clone(), bytes, segment, (number, bits))
             .map_err(|defect| defect.in_file(&path))
     }
 
@@ -82,9 +81,9 @@ impl Table {
         path: PathBuf,
         bytes: Bytes,
         segment: &SegmentEntry,
-        number: usize,
+        (number, bits): (usize, u32),
     ) -> Result<Self, Defect> {
-        let (header, header_crc) = TableHeader::decode(&bytes, segment, number)?;
+        let (header, header_crc) = TableHeader::decode(&bytes, segment, number, bits)?;
         let footer = Footer::decode(&bytes, &header, header_crc, &segment.tables[number])?;
         let geometry = header.geometry(footer.block_count);
         let code_lengths = footer.code_lengths(&bytes, &geometry, header_crc)?;
@@ -97,7 +96,10 @@ impl Table {
             path,
             permutation: Permutation::new(&header.top),
             blocks: BlockReader::new(header.codec, geometry, &code_lengths),
-            router: Router::new(&bytes[geometry.router()]),
+            router: Router::new(
+                LastKeys::new(geometry.bits, &bytes[geometry.router()]),
+                geometry.middle_bits(),
+            ),
             verified: Verified::none_of(footer.block_count as usize),
             bytes,
             header,
@@ -153,14 +155,15 @@ impl Table {
         self.bytes.len() as u64
     }
 
-    /// The last keys of all blocks, as bytes.
-    pub(super) fn last_keys(&self) -> &[u8] {
-        &self.bytes[self.geometry.router()]
+    /// The last keys of all blocks.
+    #[inline]
+    pub(super) fn last_keys(&self) -> LastKeys<'_> {
+        LastKeys::new(self.geometry.bits, &self.bytes[self.geometry.router()])
     }
 
     /// The last key of block `number`, by the router.
     pub(crate) fn last_key(&self, number: u64) -> u64 {
-        LE::read_u64(&self.last_keys()[8 * number as usize..])
+        self.last_keys().get(number as usize)
     }
 
     /// The first block that holds a key from `key` on, by the router; the number of blocks if none

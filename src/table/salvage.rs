@@ -19,7 +19,7 @@ pub(crate) struct SalvageTable {
 }
 
 impl SalvageTable {
-    /// Opens table `number` of a segment.
+    /// Opens table `number` of a segment of fingerprints of 64 bits.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl SalvageTable {
     ) -> Result<Self> {
         let (path, bytes) = Table::read(files, segment.number, number)?;
         let open = || {
-            let (header, header_crc) = TableHeader::decode(&bytes, segment, number)?;
+            let (header, header_crc) = TableHeader::decode(&bytes, segment, number, u64::BITS)?;
             let footer = Footer::decode(&bytes, &header, header_crc, &segment.tables[number])?;
             let geometry = header.geometry(footer.block_count);
             let code_lengths = footer.code_lengths(&bytes, &geometry, header_crc)?;

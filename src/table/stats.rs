@@ -10,6 +10,8 @@ use crate::format::{BitRange, Codec};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TableStats {
+    /// Bits of a fingerprint: 32 or 64.
+    pub bits: u32,
     /// Number of the table in its segment; 0 is in the order of the fingerprints.
     pub number: u32,
     /// The bits that the table puts in front.
@@ -55,10 +57,17 @@ impl TableStats {
         huffman::entropy_bits(&self.histogram)
     }
 
+    /// The least bits per fingerprint that any code needs for a random set of as many, as [`information_bound_bits`]
+    /// gives them for fingerprints of 64 bits.
+    pub fn bound_bits(&self) -> f64 {
+        bound_bits(self.bits, self.count)
+    }
+
     /// The numbers of a table of `count` keys that was just written.
     pub(crate) fn of_written(count: u64, written: &Written, options: &TableOptions) -> Self {
         let coding = &options.coding;
         Self {
+            bits: coding.bits,
             number: u32::from(options.table_number),
             top: options.top.clone(),
             count,
@@ -69,7 +78,7 @@ impl TableStats {
             code_lengths: coding.code_lengths.clone(),
             histogram: coding.histogram.clone(),
             file_bytes: written.entry.file_bytes,
-            router_bytes: 8 * written.blocks,
+            router_bytes: u64::from(coding.bits / 8) * written.blocks,
         }
     }
 
@@ -83,6 +92,7 @@ impl Table {
     pub(crate) fn stats(&self) -> Result<TableStats> {
         let header = self.header();
         Ok(TableStats {
+            bits: header.bits,
             number: u32::from(header.table_number),
             top: header.top.clone(),
             count: header.count,
@@ -93,7 +103,7 @@ impl Table {
             code_lengths: self.code_lengths.clone(),
             histogram: self.histogram()?,
             file_bytes: self.file_bytes(),
-            router_bytes: self.last_keys().len() as u64,
+            router_bytes: self.last_keys().bytes(),
         })
     }
 }
@@ -109,20 +119,27 @@ impl Table {
 /// assert!((bits - 41.44).abs() < 0.01);
 /// ```
 pub fn information_bound_bits(count: u64) -> f64 {
+    bound_bits(u64::BITS, count)
+}
+
+/// As [`information_bound_bits`], of fingerprints of so many bits.
+fn bound_bits(bits: u32, count: u64) -> f64 {
     if count == 0 {
         return 0.0;
     }
     // ln C(N, n) = ln N (N - 1) ... (N - n + 1) - ln n!, with the falling factorial by its integral
     // and the factorial by Stirling's formula.
-    let (all, n) = (2f64.powi(64), count as f64);
+    let (all, n) = (2f64.powi(bits as i32), count as f64);
     let share = n / all;
-    let falling = n * all.ln() - n * (share / 2.0 + share * share / 6.0);
+    // Of 64 bits two terms are enough; a set that has most of 32 takes some hundred.
+    let terms = (1..200).map(|j| share.powi(j) / f64::from(j * (j + 1)));
+    let falling = n * all.ln() - n * terms.sum::<f64>();
     let factorial = if count == 1 {
         0.0
     } else {
         n * n.ln() - n + 0.5 * (2.0 * std::f64::consts::PI * n).ln() + 1.0 / (12.0 * n)
     };
-    (falling - factorial) / n / 2f64.ln()
+    ((falling - factorial) / n / 2f64.ln()).max(0.0)
 }
 
 #[cfg(test)]
@@ -135,5 +152,10 @@ mod tests {
         assert!((information_bound_bits(1) - 64.0).abs() < 1e-9);
         // log2(2^64 (2^64 - 1) (2^64 - 2) / 6) / 3
         assert!((information_bound_bits(3) - (192.0 - 6f64.log2()) / 3.0).abs() < 1e-3);
+        assert!((bound_bits(32, 1) - 32.0).abs() < 1e-6);
+        // Of half of all there are nearly 2^(2^32).
+        assert!((bound_bits(32, 1 << 31) - 2.0).abs() < 1e-2, "{}", bound_bits(32, 1 << 31));
+        assert!(bound_bits(32, 1 << 32) < 1e-2, "{}", bound_bits(32, 1 << 32));
+        assert!((bound_bits(32, 1 << 24) - 9.44).abs() < 0.01);
     }
 }

@@ -94,13 +94,13 @@ impl Table {
 
     /// Adds the keys of one block, which follow the key `before`.
     fn tally(&self, before: Option<u64>, keys: &[u64], tally: &mut Tally) {
-        let (codec, low_bits) = (self.header.codec, self.header.low_bits);
+        let (pad, below) = (self.geometry().pad_bits(), self.geometry().below_middle());
         let mut u = before;
         for &key in keys {
             let fingerprint = self.permutation().fingerprint(key);
-            tally.sum = tally.sum.wrapping_add(set_sum::term(fingerprint));
+            tally.sum = tally.sum.wrapping_add(set_sum::term(fingerprint >> pad));
             if let Some(u) = u {
-                let class = profile::class(codec, low_bits, u >> low_bits, key >> low_bits);
+                let class = profile::class(self.header.codec, below, u >> below, key >> below);
                 tally.histogram[class as usize] += 1;
             }
             u = Some(key);

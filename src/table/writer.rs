@@ -80,6 +80,7 @@ impl<'a, W: Write + Send> TableWriter<'a, W> {
     /// Writes the front of the file to `out`.
     pub(crate) fn new(options: &'a TableOptions, out: &'a mut W) -> Result<Self, WriteError> {
         let header = TableHeader {
+            bits: options.coding.bits,
             codec: options.coding.codec,
             low_bits: options.coding.low_bits,
             block_bytes: options.block_bytes,
@@ -208,7 +209,7 @@ impl<'a, W: Write + Send> TableWriter<'a, W> {
         self.out.write_all(&self.encoded)?;
         let coding = &self.options.coding;
         let footer_crc = Footer::write_tail(
-            self.header_crc,
+            (self.header_crc, coding.bits),
             &self.last_keys,
             &coding.code_lengths,
             &coding.histogram,

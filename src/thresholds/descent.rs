@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::router::{Budget, Router};
+use crate::router::{Budget, LastKeys, Router};
 
 /// A subtree has at least half as many blocks as this, unless the table is smaller.
 const SUBTREE_BLOCKS: u64 = 64;
@@ -65,7 +65,7 @@ impl Subtree {
             inside.flat_map(|border| (border as u64).to_le_bytes()).collect();
         // The last block reaches into the next subtree.
         last_keys.extend(u64::MAX.to_le_bytes());
-        Self { router: Router::new(&last_keys), last_keys, query }
+        Self { router: Router::new(LastKeys::new(64, &last_keys), 64), last_keys, query }
     }
 }
 
@@ -199,6 +199,7 @@ impl DescentModel {
             for subtree in subtrees {
                 found.clear();
                 let (router, last_keys) = (&subtree.router, &subtree.last_keys);
+                let last_keys = LastKeys::new(64, last_keys);
                 router.candidates(last_keys, subtree.query, budget, &mut found);
                 found.iter().for_each(|candidate| blocks[candidate.budget as usize] += each);
             }

@@ -70,7 +70,7 @@ impl StoreOptions {
         }
     }
 
-    /// The same options, for fingerprints of another width: `StoreOptions::new().width::<[u64; 4]>()`. Only those of 64
+    /// The same options, for fingerprints of another width: `StoreOptions::new().width::<[u64; 4]>()`. Only those of 32 and 64
     /// bits can have [tables](Self::design); others have bases and [parts](Self::parts).
     pub fn width<F: Fingerprint>(self) -> StoreOptions<F> {
         let Self { layout, ids, window, recipe, writer, .. } = self;

@@ -3,7 +3,7 @@
 use crate::design::Design;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::format::{self, GROUP_BITS, LOW_BITS, MOST_ROWS, Manifest};
+use crate::format::{self, GROUP_BITS, MOST_ROWS, Manifest, low_widths};
 use crate::multi_index;
 use crate::plan::{IndexLayout, Layout, LayoutOptions, Objective};
 use crate::segment::{Index, Segment};
@@ -31,7 +31,7 @@ impl Settings {
         let tables = if options.part_count(bits, EXPECTED).is_some() {
             None
         } else {
-            let planner = options.planner(EXPECTED, Objective::Speed);
+            let planner = options.planner(bits, EXPECTED, Objective::Speed);
             Some(options.choose(&planner)?)
         };
         Ok(Self { bits, radius, tables, parts })
@@ -50,7 +50,7 @@ impl Settings {
         let table = largest.and_then(|segment| segment.tables().first());
         let block_bytes = table.map(|table| table.geometry().block_bytes);
         let parts = match largest.map(Segment::index) {
-            Some(Index::Parts(index)) if F::BITS == u64::BITS => Some(index.part_count() as u16),
+            Some(Index::Parts(index)) if F::BITS <= u64::BITS => Some(index.part_count() as u16),
             _ => None,
         };
         let options = LayoutOptions { design, block_bytes, parts, ..LayoutOptions::new(radius) };
@@ -65,10 +65,11 @@ impl Settings {
             words.filter(|(key, _)| *key == wanted).map(|(_, value)| value).next()
         };
         let number = |wanted: &str| value(wanted).and_then(|value| value.parse().ok());
-        let design = value("design").and_then(|value| value.parse().ok());
+        let design = value("design").and_then(|value| Design::read(bits, value).ok());
         let codec = value("codec").and_then(|value| value.parse().ok());
         let block_bytes = number("block-bytes").filter(|&bytes| format::is_block_bytes(bytes));
-        let low_bits = number("low-bits").filter(|bits| LOW_BITS.contains(bits));
+        let low_bits =
+            number("low-bits").filter(|low_bits| low_widths(bits).any(|width| width == *low_bits));
         let parts = value("parts").and_then(|value| value.parse().ok());
         let parts = parts.filter(|&parts: &u16| u32::from(parts) <= bits / GROUP_BITS);
         let options = LayoutOptions { radius, design, block_bytes, codec, low_bits, parts };
@@ -105,7 +106,8 @@ impl Settings {
             let parts = self.parts.filter(|_| count >= SMALL);
             return IndexLayout::Parts(parts.unwrap_or(planned));
         };
-        if let Some(single) = Design::named("single").filter(|_| count < SMALL) {
+        let single = Design::named_for(self.bits, "single");
+        if let Some(single) = single.filter(|_| count < SMALL) {
             layout.design = single;
         }
         IndexLayout::Tables(layout)

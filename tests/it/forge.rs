@@ -17,6 +17,7 @@ mod living_writer;
 mod log_bad;
 mod manifest_cases;
 mod maps;
+mod narrow;
 mod pairs_of_defects;
 mod table_cases;
 mod wide_bad;
@@ -114,6 +115,7 @@ struct Shape {
     block_bytes: usize,
     classes: usize,
     low_bits: usize,
+    key_bytes: usize,
 }
 
 /// The files of a store with one segment, in memory.
@@ -136,11 +138,13 @@ impl Forge {
         let mut forge = Forge { files, shapes: Vec::new(), ids_parts: Default::default() };
         for table in 0..forge.get(Place::Segment, "table_count") as usize {
             let low_bits = forge.get(Place::Table(table), "low_bits") as usize;
+            let bits = forge.get(Place::Table(table), "fingerprint_bits") as usize;
             let shape = Shape {
                 blocks: forge.get(Place::Footer(table), "block_count") as usize,
                 block_bytes: forge.get(Place::Table(table), "block_bytes") as usize,
-                classes: 65 - low_bits,
+                classes: bits + 1 - low_bits,
                 low_bits,
+                key_bytes: bits / 8,
             };
             forge.shapes.push(shape);
         }
@@ -241,10 +245,10 @@ impl Forge {
 
     /// The bytes of a part of a table file.
     pub fn part(&mut self, table: usize, part: Part) -> &mut [u8] {
-        let Shape { blocks, block_bytes, classes, .. } = self.shapes[table];
+        let Shape { blocks, block_bytes, classes, key_bytes, .. } = self.shapes[table];
         let lengths = [
             (Part::Blocks, blocks * block_bytes),
-            (Part::Router, blocks * 8),
+            (Part::Router, blocks * key_bytes),
             (Part::Codes, classes.next_multiple_of(8)),
             (Part::Histogram, classes * 8),
         ];

@@ -19,6 +19,7 @@ mod join;
 mod living;
 mod map_vectors;
 mod mutants;
+mod narrow;
 mod nearest;
 mod oracle;
 mod plan;

@@ -95,6 +95,8 @@ pub struct PlainSegment {
 /// A table, decoded.
 #[derive(Clone, Debug)]
 pub struct PlainTable {
+    /// Those of a key.
+    pub bits: u8,
     pub codec: u8,
     pub low_bits: u8,
     pub block_bytes: u32,
@@ -153,6 +155,13 @@ impl<'a> Fields<'a> {
 
     fn u64(&mut self) -> u64 {
         LittleEndian::read_u64(self.bytes(8))
+    }
+
+    /// A key of so many bits.
+    fn key(&mut self, bits: u8) -> u64 {
+        self.fingerprint(usize::from(bits / 8))
+            .iter()
+            .fold(0, |key, &byte| key << 8 | u64::from(byte))
     }
 
     /// A fingerprint of so many bytes.
@@ -397,9 +406,9 @@ fn in_file(name: &str) -> impl Fn(Rejection) -> Rejection {
     move |e| Rejection { detail: format!("{name}: {}", e.detail), ..e }
 }
 
-/// The fingerprint of a key of a table with this top.
-pub fn fingerprint(ranges: &[(u8, u8)], key: u64) -> u64 {
-    meaning::unpermute(key, &meaning::bit_order(ranges))
+/// The fingerprint of a key of a table.
+pub fn fingerprint(table: &PlainTable, key: u64) -> u64 {
+    meaning::unpermute(key, &meaning::bit_order(table.bits, &table.ranges))
 }
 
 fn all_zero(bytes: &[u8]) -> bool {

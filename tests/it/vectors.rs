@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fpstore::{Codec, Error, Execution, Fingerprint, OpenOptions, Packer, Store};
+use fpstore::{Codec, Design, Error, Execution, Fingerprint, OpenOptions, Packer, Store};
 
 use crate::forge::{self, BaseSpec, Forge, SegmentSpec};
 use crate::oracle::{self, Bits};
@@ -44,17 +44,25 @@ fn read_files(directory: &Path) -> Files {
 }
 
 pub fn pack(spec: &BaseSpec, path: &Path) {
+    match spec.bits {
+        32 => pack_as(spec, path, |fingerprint| fingerprint as u32),
+        _ => pack_as(spec, path, |fingerprint| fingerprint),
+    }
+}
+
+fn pack_as<F: Fingerprint>(spec: &BaseSpec, path: &Path, own: impl Fn(u64) -> F + Copy) {
     let packer = Packer::new()
-        .design(spec.design.parse().unwrap())
+        .width::<F>()
+        .design(Design::read(spec.bits.into(), spec.design).unwrap())
         .codec(Some(spec.codec.parse().unwrap()))
         .block_bytes(spec.block_bytes)
         .low_bits(Some(spec.low_bits))
         .execution(Execution::new().threads(1));
     match &spec.ids {
-        None => packer.pack(path, &spec.fingerprints).unwrap(),
+        None => packer.pack(path, spec.fingerprints.iter().map(|&one| own(one))).unwrap(),
         Some(ids) => {
             let each = spec.fingerprints.iter().zip(ids);
-            let pairs = each.flat_map(|(&fp, ids)| ids.iter().map(move |&id| (fp, id)));
+            let pairs = each.flat_map(|(&fp, ids)| ids.iter().map(move |&id| (own(fp), id)));
             packer.pack_with_ids(path, pairs).unwrap()
         }
     };
@@ -116,9 +124,10 @@ fn the_plain_writer_writes_the_bases_part_tables_and_ids_that_the_library_writes
     }
 }
 
-/// Fingerprints of 64 bits in order.
-fn all_bits(fingerprints: &[u64]) -> Vec<Bits> {
-    sorted(fingerprints).iter().map(|one| one.to_be_bytes().to_vec()).collect()
+/// The fingerprints of a store in order.
+fn all_bits(spec: &BaseSpec) -> Vec<Bits> {
+    let unused = 8 - usize::from(spec.bits / 8);
+    sorted(&spec.fingerprints).iter().map(|one| one.to_be_bytes()[unused..].to_vec()).collect()
 }
 
 /// The ids of each fingerprint in order.
@@ -143,7 +152,7 @@ pub fn vectors() -> Vec<Vector> {
             sentence: sentence.to_string(),
             rule: String::new(),
             files: read_files(&pack(&spec)),
-            fingerprints: all_bits(&spec.fingerprints),
+            fingerprints: all_bits(&spec),
             ids: ascending(spec.ids),
             windows: None,
         });
@@ -160,7 +169,7 @@ pub fn vectors() -> Vec<Vector> {
             sentence: case.sentence.to_string(),
             rule: case.rule.to_string(),
             files: forge.files,
-            fingerprints: if case.rule.is_empty() { all_bits(&spec.fingerprints) } else { vec![] },
+            fingerprints: if case.rule.is_empty() { all_bits(&spec) } else { vec![] },
             ids: ascending(spec.ids).filter(|_| case.rule.is_empty()),
             windows: None,
         });

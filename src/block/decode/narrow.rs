@@ -130,7 +130,7 @@ mod tests {
 
     /// Symbols of a uniform set of 2^`bits` keys with codec `gap` and the widest column.
     fn uniform(bits: u32) -> Symbols {
-        let coding = Profile::uniform(1 << bits).choose(Some(Codec::Gap), Some(32)).unwrap();
+        let coding = Profile::uniform(64, 1 << bits).choose(Some(Codec::Gap), Some(32)).unwrap();
         Symbols::new(&coding.code_lengths, 32)
     }
 

@@ -134,7 +134,7 @@ mod tests {
     /// As section 15 of the specification says.
     #[test]
     fn a_look_up_finds_more_than_three_keys_of_a_large_uniform_set() {
-        let profile = crate::codec::profile::Profile::uniform(1 << 24);
+        let profile = crate::codec::profile::Profile::uniform(64, 1 << 24);
         let coding = profile.choose(Some(crate::format::Codec::Gap), None).unwrap();
         let symbols = Symbols::new(&coding.code_lengths, 64 - coding.low_bits);
         let runs = SymbolRuns::new(&symbols).unwrap();

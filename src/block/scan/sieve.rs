@@ -59,7 +59,7 @@ impl Sieve<'_> {
         mut survived: impl FnMut(usize, u32),
     ) -> Result<(), Corruption> {
         let Self { geometry, file, query, k, candidates, reading } = *self;
-        let prepared = compare.prepare(query);
+        let prepared = compare.prepare(query >> geometry.pad_bits());
         let planes = geometry.planes();
         for (place, &Candidate { block, budget }) in candidates.iter().enumerate() {
             ahead();

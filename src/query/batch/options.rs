@@ -114,7 +114,7 @@ impl<F: Fingerprint> Batch<F> {
         }
     }
 
-    /// The same batch, if its fingerprints have 64 bits: of others there are no tables, and searches are all.
+    /// The same batch, if its fingerprints have 64 bits: others are searched one by one.
     pub(super) fn of_keys(&self) -> Option<&Batch<u64>> {
         (self as &dyn Any).downcast_ref()
     }

@@ -5,6 +5,8 @@
 /// What the library is to pack.
 #[derive(Clone, Debug)]
 pub struct BaseSpec {
+    /// Those of a fingerprint: 32 or 64.
+    pub bits: u16,
     /// Ascending, each once.
     pub fingerprints: Vec<u64>,
     /// `single`: one table; `halves`: two tables with the tops (0, 32) and (32, 32).
@@ -57,6 +59,10 @@ pub enum Base {
     NoIds,
     /// Three fingerprints with 33,001 ids together: two groups of marks.
     ManyIds,
+    /// 300 scattered fingerprints of 32 bits: two tables of several blocks, L = 8.
+    Narrow,
+    /// A run of 32 bits that ends at the greatest key.
+    NarrowTop,
 }
 
 /// What each base is.
@@ -87,6 +93,10 @@ pub fn base_spec(base: Base) -> BaseSpec {
                 .with_ids(|index| (0..counts[index as usize]).collect())
         }
         Base::NoIds => base_spec(Base::Empty).with_ids(|_| vec![]),
+        Base::NarrowTop => {
+            narrow(spec("single", "gap", 256, 0, steps(0xFFFF_FFF8 << 32, 1 << 32, 8)))
+        }
+        Base::Narrow => narrow(spec("halves", "gap", 256, 8, scattered(300))),
     }
 }
 
@@ -97,7 +107,33 @@ fn spec(
     low_bits: u32,
     fingerprints: Vec<u64>,
 ) -> BaseSpec {
-    BaseSpec { fingerprints, design, codec, block_bytes, low_bits, ids: None }
+    BaseSpec { bits: 64, fingerprints, design, codec, block_bytes, low_bits, ids: None }
+}
+
+/// The same of 32 bits: the upper half of each.
+fn narrow(spec: BaseSpec) -> BaseSpec {
+    let fingerprints = spec.fingerprints.iter().map(|one| one >> 32).collect();
+    BaseSpec { bits: 32, fingerprints: sorted(fingerprints), ..spec }
+}
+
+/// The sets of narrow stores that are vectors.
+#[rustfmt::skip]
+fn narrow_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
+    let each = |codec, low_bits, block_bytes| narrow(spec("halves", codec, block_bytes, low_bits, scattered(200)));
+    let ends = |codec, low_bits| narrow(spec("single", codec, 256, low_bits, vec![0, u64::MAX]));
+    let powers = [0].into_iter().chain((32..64).map(|bit| 1 << bit)).collect();
+    vec![
+        ("good-narrow-empty-xor-l24", "The empty set of 32 bits, L = 24: no table has fewer bytes.", narrow(spec("single", "xor", 256, 24, vec![]))),
+        ("good-narrow-ends-xor-l0", "0 and the greatest fingerprint of 32 bits.", ends("xor", 0)),
+        ("good-narrow-ends-gap-l24", "0 and the greatest fingerprint of 32 bits, L = 24.", ends("gap", 24)),
+        ("good-narrow-powers-xor-l0", "0 and all powers of two of 32 bits: every class once.", narrow(spec("quarters", "xor", 1024, 0, powers))),
+        ("good-narrow-run-gap-l0", "A run of consecutive values of 32 bits: one block, exactly full, of 1969 keys.", narrow(spec("single", "gap", 256, 0, steps(7 << 40, 1 << 32, 1969)))),
+        ("good-narrow-gap-l0-b256", "Scattered fingerprints of 32 bits (codec gap, L = 0, B = 256).", each("gap", 0, 256)),
+        ("good-narrow-xor-l8-b256", "Scattered fingerprints of 32 bits (codec xor, L = 8, B = 256).", each("xor", 8, 256)),
+        ("good-narrow-gap-l16-b1024", "Scattered fingerprints of 32 bits (codec gap, L = 16, B = 1024).", each("gap", 16, 1024)),
+        ("good-narrow-xor-l24-b16384", "Scattered fingerprints of 32 bits (codec xor, L = 24, B = 16384).", each("xor", 24, 16384)),
+        ("good-narrow-ids", "Fingerprints of 32 bits in ten tables, with ids.", narrow(spec("2of5", "gap", 256, 8, scattered(60))).with_ids(|index| (0..1 + index % 3).map(|id| 500 + 10 * id + index).collect())),
+    ]
 }
 
 /// `count` values, each the one before plus `step`.
@@ -179,6 +215,13 @@ macro_rules! good {
 /// fingerprints, so there is none.
 #[rustfmt::skip]
 pub fn good_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
+    let mut specs = wide_key_specs();
+    specs.extend(narrow_specs());
+    specs
+}
+
+#[rustfmt::skip]
+fn wide_key_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
     vec![
         good!("empty", "single", "xor", 256, 0, vec![], "The empty set"),
         good!("empty", "halves", "gap", 16384, 32, vec![], "The empty set"),

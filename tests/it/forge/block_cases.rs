@@ -1,6 +1,6 @@
 //! Cases of section 5, and of section 7: keys that are sound and are not those of the set.
 
-use super::Base::{Blocks, Equal, One, Steps, Tiny, Top, TopMiddle, Two, Wide};
+use super::Base::{Blocks, Equal, NarrowTop, One, Steps, Tiny, Top, TopMiddle, Two, Wide};
 use super::Part::Router;
 use super::{Case, Forge, Place, case};
 
@@ -57,6 +57,10 @@ fn streams() -> Vec<Case> {
             set_block(f, 0, "key_count", 324);
         }),
         case("bad-blk-05-beyond-64-bits", "BLK-5", Top, "A gap leads from the greatest key to 2^64.", |f| {
+            f.increment(Place::Block(0, 0), "key_count");
+            f.reseal(0);
+        }),
+        case("bad-blk-05-beyond-32-bits", "BLK-5", NarrowTop, "A gap leads from the greatest key of 32 bits to 2^32.", |f| {
             f.increment(Place::Block(0, 0), "key_count");
             f.reseal(0);
         }),

@@ -2,7 +2,7 @@
 //!
 //! One clause of [FTR-3] cannot be broken alone: a file of 2^32 blocks would be a terabyte.
 
-use super::Base::{Blocks, Empty, Equal, One, Tiny};
+use super::Base::{Blocks, Empty, Equal, Narrow, One, Tiny};
 use super::Part::{Histogram, Router};
 use super::good_variants::made_up;
 use super::{Case, Forge, Place, case};
@@ -111,7 +111,18 @@ fn file_and_header() -> Vec<Case> {
             f.flip(Place::Table(0), "set_sum");
             f.reseal_file(0);
         }),
-        case("unsupported-tab-05-32-bits", "TAB-5", One, "fingerprint_bits of the table is 32.", |f| set_header(f, "fingerprint_bits", 32)),
+        case("unsupported-tab-05-128-bits", "TAB-5", One, "fingerprint_bits of the table is 128.", |f| set_header(f, "fingerprint_bits", 128)),
+        case("unsupported-tab-05-31-bits", "TAB-5", Narrow, "fingerprint_bits of the table is 31.", |f| set_header(f, "fingerprint_bits", 31)),
+        case("unsupported-tab-07-low-bits-32-of-32", "TAB-7", Narrow, "low_bits is 32 in a table of 32 bits.", |f| set_header(f, "low_bits", 32)),
+        case("bad-tab-14-32-bits", "TAB-14", One, "fingerprint_bits of the table is 32 in a store of 64 bits.", |f| set_header(f, "fingerprint_bits", 32)),
+        case("bad-tab-14-64-bits", "TAB-14", Narrow, "fingerprint_bits of the table is 64 in a store of 32 bits.", |f| set_header(f, "fingerprint_bits", 64)),
+        case("bad-tab-11-32-bits", "TAB-11", Narrow, "The second table has a range that ends at bit 33 of 32.", |f| set_ranges(f, 1, &[(16, 17)])),
+        case("bad-tab-12-32-bits", "TAB-12", Narrow, "The top of table 0 begins with bit 16 of 32.", |f| set_ranges(f, 0, &[(16, 16)])),
+        case("bad-rtr-02-32-bits", "RTR-2", Narrow, "Two entries of a router of 32 bits are equal.", |f| {
+            let entry = f.part(0, Router)[..4].to_vec();
+            f.part(0, Router)[4..8].copy_from_slice(&entry);
+            f.reseal(0);
+        }),
         case("unsupported-tab-06-codec-0", "TAB-6", One, "codec is 0.", |f| set_header(f, "codec", 0)),
         case("unsupported-tab-06-codec-3", "TAB-6", One, "codec is 3.", |f| set_header(f, "codec", 3)),
         case("unsupported-tab-07-low-bits-12", "TAB-7", One, "low_bits is 12.", |f| set_header(f, "low_bits", 12)),

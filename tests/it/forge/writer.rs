@@ -18,6 +18,8 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 /// A table to write.
 #[derive(Clone)]
 pub struct TableSpec {
+    /// Those of a key.
+    pub bits: u8,
     /// 1 is `xor`, 2 is `gap`.
     pub codec: u8,
     pub low_bits: u32,
@@ -210,7 +212,7 @@ struct WrittenTable {
 }
 
 fn write_table(table: &TableSpec, set: &[u64], number: usize, sum: u128) -> WrittenTable {
-    let order = bit_order(&table.ranges);
+    let order = bit_order(table.bits, &table.ranges);
     let mut keys: Vec<u64> = set.iter().map(|&fp| permute(fp, &order)).collect();
     keys.sort_unstable();
     let mut bytes = table_header(table, set.len(), number, sum);
@@ -218,7 +220,7 @@ fn write_table(table: &TableSpec, set: &[u64], number: usize, sum: u128) -> Writ
     bytes.resize(super::BLOCKS_START, 0);
 
     let class = |u: u64, v: u64| class_of(table, u >> table.low_bits, v >> table.low_bits);
-    let classes = 65 - table.low_bits as usize;
+    let classes = usize::from(table.bits) + 1 - table.low_bits as usize;
     let mut histogram = vec![0u64; classes];
     keys.windows(2).for_each(|pair| histogram[class(pair[0], pair[1])] += 1);
     let used: Vec<usize> = (0..classes).filter(|&class| histogram[class] > 0).collect();
@@ -237,7 +239,8 @@ fn write_table(table: &TableSpec, set: &[u64], number: usize, sum: u128) -> Writ
         let block_crc = crc(&[&header_crc.to_le_bytes(), &number, &written[4..]]);
         write(&mut written[..4], block_crc.into());
         bytes.extend(written);
-        router.extend(block.last().expect("a chunk is not empty").to_le_bytes());
+        let last = block.last().expect("a chunk is not empty").to_le_bytes();
+        router.extend(&last[..usize::from(table.bits / 8)]);
         firsts.push(first);
         first += block.len() as u64;
     }
@@ -260,7 +263,7 @@ fn table_header(table: &TableSpec, count: usize, number: usize, sum: u128) -> Ve
     let mut header = vec![0; (fields + 2 * table.ranges.len() + 4).next_multiple_of(8)];
     start_header(&mut header, "table-header", b'T');
     for (field, value) in [
-        ("fingerprint_bits", 64),
+        ("fingerprint_bits", table.bits.into()),
         ("codec", table.codec.into()),
         ("low_bits", table.low_bits.into()),
         ("block_bytes", table.block_bytes as u128),
@@ -281,7 +284,7 @@ fn table_header(table: &TableSpec, count: usize, number: usize, sum: u128) -> Ve
 /// The class of the middle `v` behind `u`.
 fn class_of(table: &TableSpec, u: u64, v: u64) -> usize {
     let delta = if table.codec == 1 { u ^ v } else { v - u };
-    delta.leading_zeros() as usize - table.low_bits as usize
+    delta.leading_zeros() as usize - (64 - usize::from(table.bits)) - table.low_bits as usize
 }
 
 /// Lengths of a complete code for so many classes, of two lengths at most.
@@ -301,7 +304,7 @@ fn write_block(table: &TableSpec, keys: &[u64], codes: &BTreeMap<usize, (u8, u32
     let mut block = vec![0; table.block_bytes];
     put(&mut block, layout, "key_count", keys.len() as u128);
     put(&mut block, layout, "first_key", keys[0].into());
-    let (start, others) = (end(layout), keys.len() - 1);
+    let (start, others) = (end(layout) - 8 + usize::from(table.bits / 8), keys.len() - 1);
     let planes = table.low_bits as usize / 8;
     for (place, key) in keys[1..].iter().enumerate() {
         for plane in 0..planes {
@@ -311,7 +314,7 @@ fn write_block(table: &TableSpec, keys: &[u64], codes: &BTreeMap<usize, (u8, u32
     let stream = &mut block[start + planes * others..];
     let mut set = |at: usize, bit: u64| stream[at / 8] |= (bit as u8) << (at % 8);
     let (mut position, mut raw) = (0, 8 * (table.block_bytes - start - planes * others));
-    let middle_bits = 64 - table.low_bits as usize;
+    let middle_bits = usize::from(table.bits) - table.low_bits as usize;
     for pair in keys.windows(2) {
         let (u, v) = (pair[0] >> table.low_bits, pair[1] >> table.low_bits);
         let class = class_of(table, u, v);

@@ -26,7 +26,12 @@ pub const GAP: u8 = 2;
 
 pub fn table(codec: u8, low_bits: u32, block_bytes: usize, block_keys: usize) -> TableSpec {
     let (ranges, lengths) = (vec![(0, 64)], Vec::new());
-    TableSpec { codec, low_bits, block_bytes, ranges, block_keys, lengths }
+    TableSpec { bits: 64, codec, low_bits, block_bytes, ranges, block_keys, lengths }
+}
+
+/// Of 32 bits.
+pub fn narrow(codec: u8, low_bits: u32, block_bytes: usize, block_keys: usize) -> TableSpec {
+    TableSpec { bits: 32, ranges: vec![(0, 32)], ..table(codec, low_bits, block_bytes, block_keys) }
 }
 
 pub fn segment(fingerprints: Vec<u64>, tables: Vec<TableSpec>) -> SegmentSpec {
@@ -35,7 +40,9 @@ pub fn segment(fingerprints: Vec<u64>, tables: Vec<TableSpec>) -> SegmentSpec {
 
 pub fn store(segments: Vec<SegmentSpec>) -> StoreSpec {
     let next_segment = segments.iter().map(|segment| segment.number).max().unwrap_or(0) + 1;
-    let bits = segments.iter().find_map(|segment| segment.wide.as_ref().map(|wide| wide.bits));
+    let of_tables = |segment: &SegmentSpec| Some(segment.tables.first()?.bits.into());
+    let of_wide = |segment: &SegmentSpec| segment.wide.as_ref().map(|wide| wide.bits);
+    let bits = segments.iter().find_map(|segment| of_wide(segment).or(of_tables(segment)));
     let bits = bits.unwrap_or(64);
     StoreSpec { bits, segments, next_segment, generation: 1, ids_descend: false }
 }
@@ -88,6 +95,7 @@ pub fn written() -> Vec<WrittenVector> {
     vectors.extend(super::living_good::vectors());
     vectors.extend(super::living_bad::vectors());
     vectors.extend(super::log_bad::vectors());
+    vectors.extend(super::narrow::vectors());
     vectors.extend(super::wide_good::vectors());
     vectors.extend(super::wide_bad::vectors());
     vectors

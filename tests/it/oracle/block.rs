@@ -10,6 +10,8 @@ use super::{Checked, Fields, Rejection, crc, require, require_crc, require_equal
 /// What the bytes of a block mean: fields of its table that obey [TAB-6] to [TAB-8] and [COD-2].
 #[derive(Clone, Copy, Debug)]
 pub struct BlockShape<'a> {
+    /// Those of a key.
+    pub bits: u8,
     pub codec: u8,
     pub low_bits: u8,
     pub block_bytes: u32,
@@ -43,7 +45,7 @@ pub fn read_block(
     require_crc("BLK-1", &at("block_crc".into()), block_crc, expected)?;
     let key_count = if is_wide(shape.block_bytes) { fields.u32() } else { fields.u16().into() };
     let key_count = key_count as usize;
-    let first_key = fields.u64();
+    let first_key = fields.key(or(shape.bits, Wrong::FirstKeysOf8, 64));
     let planes = usize::from(shape.low_bits / 8);
     let others = key_count.saturating_sub(1);
     let bytes_left = fields.0.len().checked_sub(others * planes);
@@ -109,7 +111,8 @@ struct Stream<'a> {
 impl<'a> Stream<'a> {
     fn new(shape: &BlockShape<'_>, bits: &'a BitSlice<u8, Lsb0>) -> Self {
         let codes = canonical_codes(shape.code_lengths);
-        let middle_bits = 64 - usize::from(shape.low_bits);
+        let of_key = usize::from(or(shape.bits, Wrong::MiddlesOf64, 64));
+        let middle_bits = of_key - usize::from(shape.low_bits);
         Self { codec: shape.codec, middle_bits, codes, bits, position: 0, raw_start: bits.len() }
     }
 

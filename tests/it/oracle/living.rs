@@ -186,7 +186,9 @@ impl PlainSegment {
     fn fingerprints(&self) -> Vec<Bits> {
         let of_table = self.tables.iter().take(1).flat_map(|table| &table.fingerprints);
         let of_base = self.base.iter().flat_map(|base| base.rows.clone());
-        of_table.map(|fingerprint| fingerprint.to_be_bytes().to_vec()).chain(of_base).collect()
+        let unused = 8 - self.tables.first().map_or(8, |table| usize::from(table.bits / 8));
+        let of_table = of_table.map(|fingerprint| fingerprint.to_be_bytes()[unused..].to_vec());
+        of_table.chain(of_base).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use super::mutation::{Wrong, is, or};
 /// What the histogram must be: the classes of all keys but the first (sections 4.4 and 5.2). `firsts`
 /// are the first keys of blocks.
 pub fn count_classes(shape: &BlockShape<'_>, keys: &[u64], firsts: &[u64]) -> Vec<u64> {
-    let middle_bits = 64 - u32::from(shape.low_bits);
+    let middle_bits = u32::from(shape.bits) - u32::from(shape.low_bits);
     let mut histogram = vec![0; shape.code_lengths.len()];
     for pair in keys.windows(2) {
         if is(Wrong::HistogramWithoutFirst) && firsts.contains(&pair[1]) {
@@ -22,13 +22,14 @@ pub fn count_classes(shape: &BlockShape<'_>, keys: &[u64], firsts: &[u64]) -> Ve
 }
 
 /// Section 7.1: the fingerprint's bit that stands at each place of the key.
-pub fn bit_order(ranges: &[(u8, u8)]) -> Vec<u8> {
+pub fn bit_order(bits: u8, ranges: &[(u8, u8)]) -> Vec<u8> {
     let mut ranges = or(ranges, Wrong::FirstRangeOnly, &ranges[..ranges.len().min(1)]).to_vec();
     if is(Wrong::RangesSorted) {
         ranges.sort_unstable();
     }
     let mut order: Vec<u8> = ranges.iter().flat_map(|&(first, bits)| first..first + bits).collect();
-    let mut others: Vec<u8> = (0..64).filter(|bit| !order.contains(bit)).collect();
+    let bits = or(bits, Wrong::RestOf64Bits, 64);
+    let mut others: Vec<u8> = (0..bits).filter(|bit| !order.contains(bit)).collect();
     if is(Wrong::RestDescending) {
         others.reverse();
     }
@@ -40,13 +41,13 @@ pub fn bit_order(ranges: &[(u8, u8)]) -> Vec<u8> {
 }
 
 pub fn unpermute(key: u64, order: &[u8]) -> u64 {
-    let bits = order.iter().enumerate();
-    bits.map(|(place, &bit)| (key >> (63 - place) & 1) << (63 - bit)).sum()
+    let (bits, last) = (order.iter().enumerate(), order.len() - 1);
+    bits.map(|(place, &bit)| (key >> (last - place) & 1) << (last as u8 - bit)).sum()
 }
 
 pub fn permute(fingerprint: u64, order: &[u8]) -> u64 {
-    let bits = order.iter().enumerate();
-    bits.map(|(place, &bit)| (fingerprint >> (63 - bit) & 1) << (63 - place)).sum()
+    let (bits, last) = (order.iter().enumerate(), order.len() - 1);
+    bits.map(|(place, &bit)| (fingerprint >> (last as u8 - bit) & 1) << (last - place)).sum()
 }
 
 /// Section 7.2.
@@ -93,7 +94,7 @@ fn sums_are_those_of_the_documents_examples() {
 
 #[test]
 fn permutation_is_that_of_the_documents_example() {
-    let order = bit_order(&[(32, 16), (0, 8)]);
+    let order = bit_order(64, &[(32, 16), (0, 8)]);
     for (bit, place) in [(32, 0), (0, 16), (8, 24), (31, 47), (48, 48)] {
         assert_eq!(order[place], bit);
         assert_eq!(unpermute(1 << (63 - place), &order), 1 << (63 - bit));

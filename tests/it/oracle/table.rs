@@ -21,6 +21,7 @@ pub struct OpenTable {
 }
 
 struct TableHeader {
+    bits: u8,
     codec: u8,
     low_bits: u8,
     block_bytes: u32,
@@ -37,7 +38,7 @@ fn bound_crc(header_crc: u32, bytes: &[u8], alone: Wrong) -> u32 {
 /// Checks all that applies when a table is opened.
 pub fn open_table(file: Vec<u8>, segment: &SegmentEntry, number: usize) -> Checked<OpenTable> {
     let header = read_table_header(&file, segment, number)?;
-    let (low_bits, block_bytes) = (header.low_bits, header.block_bytes);
+    let (bits, low_bits, block_bytes) = (header.bits, header.low_bits, header.block_bytes);
     let (header_crc, count) = (header.header_crc, segment.count);
 
     let (body, footer) = file.split_at(file.len() - 24);
@@ -48,12 +49,17 @@ pub fn open_table(file: Vec<u8>, segment: &SegmentEntry, number: usize) -> Check
     let expected = bound_crc(header_crc, &footer[..20], Wrong::FooterCrcAlone);
     require_crc("FTR-1", "footer_crc", footer_crc, expected)?;
     require_crc("FTR-2", "footer_crc", footer_crc, segment.tables[number].footer_crc)?;
-    let classes = or(65, Wrong::NoEqualClass, 64) - usize::from(low_bits);
+    let of_codes = usize::from(or(bits, Wrong::ClassesOf64, 64));
+    let classes = or(of_codes + 1, Wrong::NoEqualClass, of_codes) - usize::from(low_bits);
+    let entry_bits = or(bits, Wrong::RouterOf8, 64);
+    let entry_bytes = usize::from(entry_bits / 8);
     let codes_bytes = classes.next_multiple_of(or(8, Wrong::CodesPaddedTo16, 16));
     let expected_bytes = 4096
-        + u128::from(block_count) * u128::from(block_bytes + 8)
+        + u128::from(block_count) * u128::from(block_bytes + entry_bytes as u32)
         + (codes_bytes + 8 * classes + 24) as u128;
-    let largest_block = 8 * block_bytes - if block_bytes <= 8192 { 111 } else { 127 };
+    let before =
+        if block_bytes <= 8192 { 6 } else { 8 } + u32::from(or(bits, Wrong::LargestOf64, 64) / 8);
+    let largest_block = 1 + 8 * (block_bytes - before);
     let block_count_is_right = block_count < 1 << 32
         && (block_count == 0) == (count == 0)
         && block_count <= count
@@ -65,7 +71,7 @@ pub fn open_table(file: Vec<u8>, segment: &SegmentEntry, number: usize) -> Check
 
     let mut parts = Fields(&body[4096..]);
     let _blocks = parts.bytes(block_count as usize * block_bytes as usize);
-    let router = parts.bytes(block_count as usize * 8);
+    let router = parts.bytes(block_count as usize * entry_bytes);
     if is(Wrong::HistogramBeforeCodes) {
         parts.bytes(8 * classes);
     }
@@ -79,7 +85,8 @@ pub fn open_table(file: Vec<u8>, segment: &SegmentEntry, number: usize) -> Check
 
     let expected = bound_crc(header_crc, router, Wrong::RouterCrcAlone);
     require_crc("RTR-1", "router_crc", router_crc, expected)?;
-    let router: Vec<u64> = router.chunks(8).map(LittleEndian::read_u64).collect();
+    let router: Vec<u64> =
+        router.chunks(entry_bytes).map(|key| Fields(key).key(entry_bits)).collect();
     let ascends = router.is_sorted_by(|a, b| a < b || is(Wrong::RouterMayRepeat) && a == b);
     require(ascends, "RTR-2", || "entries do not ascend".to_owned())?;
     Ok(OpenTable { file, header, histogram_crc, code_lengths, router })
@@ -93,7 +100,7 @@ impl OpenTable {
     /// Checks all that applies to the contents.
     pub fn read(&self, segment: &SegmentEntry, number: usize) -> Checked<PlainTable> {
         let Self { file, header, code_lengths, router, .. } = self;
-        let TableHeader { codec, low_bits, block_bytes, .. } = *header;
+        let TableHeader { bits, codec, low_bits, block_bytes, .. } = *header;
         let padding_is_zero = all_zero(&file[header.header_bytes..4096]);
         require(padding_is_zero, "TAB-13", || "padding is not zero".to_owned())?;
 
@@ -109,12 +116,12 @@ impl OpenTable {
             })?;
         }
 
-        let shape = BlockShape { codec, low_bits, block_bytes, code_lengths };
+        let shape = BlockShape { bits, codec, low_bits, block_bytes, code_lengths };
         let bytes = &file[4096..4096 + router.len() * block_bytes as usize];
         let blocks = read_blocks(&shape, header.header_crc, bytes, router)?;
         let keys = blocks.concat();
         require_equal("SET-1", "number of keys", keys.len() as u64, count)?;
-        let order = bit_order(&header.ranges);
+        let order = bit_order(bits, &header.ranges);
         let back = or(unpermute as fn(u64, &[u8]) -> u64, Wrong::PermutesForUnpermutes, permute);
         let mut fingerprints: Vec<u64> = keys.iter().map(|&key| back(key, &order)).collect();
         fingerprints.sort_unstable();
@@ -132,6 +139,7 @@ impl OpenTable {
         let (ranges, code_lengths) = (header.ranges.clone(), code_lengths.clone());
         let router = router.clone();
         Ok(PlainTable {
+            bits,
             codec,
             low_bits,
             block_bytes,
@@ -151,7 +159,8 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     require_equal("TAB-1", "length of the file", file.len() as u64, entry.file_bytes)?;
     let (header, header_crc) = read_header(file, b'T', 64)?;
     let header_bytes = header.len();
-    require(header_bytes <= 4096 && file.len() >= 4424, "TAB-2", || {
+    let least = or(if segment.bits == 32 { 4208 } else { 4424 }, Wrong::TablesFrom4424, 4424);
+    require(header_bytes <= 4096 && file.len() >= least, "TAB-2", || {
         format!("a header of {header_bytes} bytes, a file of {}", file.len())
     })?;
     require_crc("TAB-3", "header_crc", header_crc, entry.header_crc)?;
@@ -161,11 +170,16 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     let (table_number, range_count) = (usize::from(fields.u16()), usize::from(fields.u16()));
     let reserved = fields.u32();
     support(reserved == 0, "TAB-4", || format!("reserved is {reserved:#x}"))?;
-    support(fingerprint_bits == 64, "TAB-5", || format!("fingerprint_bits is {fingerprint_bits}"))?;
+    let is_known = fingerprint_bits == 32 || fingerprint_bits == 64;
+    support(is_known, "TAB-5", || format!("fingerprint_bits is {fingerprint_bits}"))?;
+    let bits = fingerprint_bits as u8;
     support(codec == 1 || codec == 2, "TAB-6", || format!("codec is {codec}"))?;
-    support([0, 8, 16, 24, 32].contains(&low_bits), "TAB-7", || format!("low_bits is {low_bits}"))?;
+    let is_less = low_bits < bits || is(Wrong::ColumnsOf32);
+    let low_bits_fit = [0, 8, 16, 24, 32].contains(&low_bits) && is_less;
+    support(low_bits_fit, "TAB-7", || format!("low_bits is {low_bits}"))?;
     let block_bytes_fit = block_bytes.is_power_of_two() && (256..=65536).contains(&block_bytes);
     require(block_bytes_fit, "TAB-8", || format!("block_bytes is {block_bytes}"))?;
+    require_equal("TAB-14", "fingerprint_bits", fingerprint_bits, segment.bits)?;
     require_equal("TAB-9", "table_number", table_number, number)?;
     require_equal("TAB-10", "count", count, segment.count)?;
     require_equal("TAB-10", "set_sum", sum, segment.set_sum)?;
@@ -174,24 +188,25 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     let least = (56 + 2 * range_count + 4).next_multiple_of(8);
     let fits = header_bytes == least || header_bytes > least && !is(Wrong::NoTableTail);
     require(fits, "TAB-11", || format!("header_bytes is {header_bytes}, at least {least}"))?;
-    let ranges = read_ranges(&mut fields, range_count)?;
-    let is_identity = bit_order(&ranges).is_sorted();
+    let ranges = read_ranges(&mut fields, range_count, bits)?;
+    let is_identity = bit_order(bits, &ranges).is_sorted();
     require(number > 0 || is_identity, "TAB-12", || format!("table 0 has the top {ranges:?}"))?;
     check_tail(header, 56 + 2 * range_count)?;
     let codec = or(codec, Wrong::OtherCodec, 3 - codec);
-    Ok(TableHeader { codec, low_bits, block_bytes, ranges, header_bytes, header_crc })
+    Ok(TableHeader { bits, codec, low_bits, block_bytes, ranges, header_bytes, header_crc })
 }
 
 /// [TAB-11], but for the number of ranges.
-fn read_ranges(fields: &mut Fields<'_>, range_count: usize) -> Checked<Vec<(u8, u8)>> {
+fn read_ranges(fields: &mut Fields<'_>, range_count: usize, bits: u8) -> Checked<Vec<(u8, u8)>> {
     let mut ranges: Vec<(u8, u8)> = (0..range_count).map(|_| (fields.u8(), fields.u8())).collect();
     if is(Wrong::RangesAsEnds) {
         ranges.iter_mut().for_each(|(first, last)| *last = *last + 1 - *first);
     }
-    let mut taken = [false; 64];
+    let mut taken = vec![false; or(bits, Wrong::TopsIn64Bits, 64).into()];
     for &(first, bits) in &ranges {
         let end = usize::from(first) + usize::from(bits);
-        let is_free = bits > 0 && end <= 64 && !taken[usize::from(first)..end].contains(&true);
+        let is_free =
+            bits > 0 && end <= taken.len() && !taken[usize::from(first)..end].contains(&true);
         require(is_free, "TAB-11", || format!("range ({first}, {bits}) in {ranges:?}"))?;
         taken[usize::from(first)..end].fill(true);
     }
