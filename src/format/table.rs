@@ -165,17 +165,17 @@ impl TableHeader {
         Ok((decoded, header_crc))
     }
 
-    /// What a manifest would say of a table file, by what it says of itself: its number of fingerprints, their sum, and
-    /// its entry.
-    pub(crate) fn describe(file: &[u8]) -> Option<(u64, u128, TableEntry)> {
+    /// What a manifest would say of a table file, by what it says of itself: bits and number of its fingerprints, their
+    /// sum, and its entry.
+    pub(crate) fn describe(file: &[u8]) -> Option<(u16, u64, u128, TableEntry)> {
         let (header, header_crc) = FILE.header(file).ok()?;
         let fields = (header.len() >= table_header::END).then(|| Self::decode_fields(&header));
-        let Self { count, set_sum, .. } = fields?.ok()?;
+        let Self { bits, count, set_sum, .. } = fields?.ok()?;
         let footer_crc = LE::read_u32(
             file.last_chunk::<{ table_footer::END }>()?.get(table_footer::FOOTER_CRC)?,
         );
         let file_bytes = file.len() as u64;
-        Some((count, set_sum, TableEntry { file_bytes, header_crc, footer_crc }))
+        Some((bits as u16, count, set_sum, TableEntry { file_bytes, header_crc, footer_crc }))
     }
 
     /// The fields of fixed width, without the top.

@@ -182,11 +182,11 @@ fn entry_of_tables(
             TableHeader::describe(&bytes)
         })
         .collect();
-    let (count, set_sum, any) = told.iter().flatten().next().copied()?;
+    let (bits, count, set_sum, any) = told.iter().flatten().next().copied()?;
     // A table that does not tell is one that cannot be read.
-    let tables = told.iter().map(|told| told.map_or(any, |(_, _, entry)| entry)).collect();
+    let tables = told.iter().map(|told| told.map_or(any, |(_, _, _, entry)| entry)).collect();
     let index = IndexKind::Tables;
-    Some((64, SegmentEntry { number, count, set_sum, index, tables, ids: None }))
+    Some((bits, SegmentEntry { number, count, set_sum, index, tables, ids: None }))
 }
 
 fn entry_of_base(files: &InDirectory<'_>, number: u64) -> Option<(u16, SegmentEntry)> {

@@ -141,9 +141,9 @@ impl Repair {
     fn output<F: Fingerprint>(&self, found: &Found<F>, to: &Path) -> Result<Output<F>> {
         let manifest = &found.base.manifest;
         let (radius, recipe) = (u32::from(manifest.radius), manifest.recipe.as_deref());
-        // Fingerprints of 64 bits have a base only where that was asked for.
+        // Fingerprints of 32 and 64 bits have a base only where that was asked for.
         let largest = manifest.segments.iter().max_by_key(|segment| segment.count);
-        let of_parts = largest.filter(|at| at.index == IndexKind::Parts && F::BITS == u64::BITS);
+        let of_parts = largest.filter(|at| at.index == IndexKind::Parts && F::BITS <= u64::BITS);
         let parts = of_parts.map(|segment| (segment.tables.len() - 1) as u16);
         if let Some(windows) = &manifest.windows {
             let options = StoreOptions::new().width().radius(radius).ids(found.with_ids);

@@ -26,7 +26,7 @@ pub(super) fn read<F: Fingerprint>(
     let (mut runs, mut others) = (Vec::new(), Vec::new());
     let (mut keys, mut own) = (Vec::new(), Vec::new());
     for number in 0..entry.tables.len() {
-        let table = match SalvageTable::open(files, entry, number) {
+        let table = match SalvageTable::open(files, entry, number, F::BITS) {
             Ok(table) => table,
             Err(error) => {
                 loss.tables += 1;

@@ -19,7 +19,7 @@ pub(crate) struct SalvageTable {
 }
 
 impl SalvageTable {
-    /// Opens table `number` of a segment of fingerprints of 64 bits.
+    /// Opens table `number` of a segment of fingerprints of so many bits.
     ///
     /// # Errors
     ///
@@ -28,10 +28,11 @@ impl SalvageTable {
         files: &dyn ReadFiles,
         segment: &SegmentEntry,
         number: usize,
+        bits: u32,
     ) -> Result<Self> {
         let (path, bytes) = Table::read(files, segment.number, number)?;
         let open = || {
-            let (header, header_crc) = TableHeader::decode(&bytes, segment, number, u64::BITS)?;
+            let (header, header_crc) = TableHeader::decode(&bytes, segment, number, bits)?;
             let footer = Footer::decode(&bytes, &header, header_crc, &segment.tables[number])?;
             let geometry = header.geometry(footer.block_count);
             let code_lengths = footer.code_lengths(&bytes, &geometry, header_crc)?;

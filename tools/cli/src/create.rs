@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
-    let LayoutArgs { design, block_bytes, codec, low_bits } = args.layout.clone();
+    let LayoutArgs { block_bytes, codec, low_bits, .. } = args.layout.clone();
     let options = StoreOptions::new()
         .width::<F>()
         .radius(args.radius)
@@ -89,7 +89,8 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         .window(args.window.map(|window| window.0))
         .writer(WriterOptions::new().background(false));
     let options = args.recipe.as_deref().into_iter().fold(options, StoreOptions::recipe);
-    let options = design.set(options, StoreOptions::design);
+    let design = args.layout.design::<F>()?;
+    let options = design.into_iter().fold(options, StoreOptions::design);
     let options = args.parts.into_iter().fold(options, StoreOptions::parts);
     let options = block_bytes.set(options, StoreOptions::block_bytes);
     options.create(&args.store)?.close()?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use clap::ValueEnum;
-use fpstore::{Codec, Costs, Design};
+use fpstore::{Codec, Costs, Design, Fingerprint};
 
 use crate::failure::Failure;
 
@@ -119,12 +119,34 @@ impl CodecArg {
     }
 }
 
+/// A design, which is made for the width of a store.
+#[derive(Clone, Debug)]
+pub struct DesignArg(String);
+
+impl FromStr for DesignArg {
+    type Err = fpstore::Error;
+
+    /// Takes what is a design of some width: the width of the store may not be known yet.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Design::read(u64::BITS, text).map(|_| Self(text.to_string()))
+    }
+}
+
+impl LayoutArgs {
+    /// The design for fingerprints of this width, if one is given.
+    pub fn design<F: Fingerprint>(&self) -> Result<Option<Design>, Failure> {
+        let Auto::Given(DesignArg(text)) = &self.design else { return Ok(None) };
+        // Of wider ones the store says that they have no tables.
+        Ok(Some(Design::read(F::BITS.min(u64::BITS), text)?))
+    }
+}
+
 /// How a store is laid out.
 #[derive(Clone, clap::Args)]
 pub struct LayoutArgs {
     /// Which tables to write [auto: as planned for the distance]
     #[arg(long, default_value = "auto", value_name = "auto|NAME|W1,W2,...")]
-    pub design: Auto<Design>,
+    pub design: Auto<DesignArg>,
 
     /// Bytes of a block: a power of two from 256 to 65536 [auto: as planned, 256 to 4096]
     #[arg(long, default_value = "auto", value_name = "auto|N")]

@@ -78,21 +78,22 @@ removes those of a killed one, and none of a running one. The store is the same.
 
 Widths: fingerprints have 32, 64, 128 or 256 bits, as --bits says, or as the first
 input does that tells it: a store, the type of a column, the shape of an array,
-texts of 32 or 64 hexadecimal digits each. Pipes are not asked. Those of 64 bits
-have tables, as below. The others stand in the store once, beside a table for each
-of --parts parts of their bits, by which those are found that differ there in few
-bits; how many parts is chosen for the distance K, as `fpstore plan --bits` tells,
-and any other distance is answered too. Memory and disk grow with the width.
+texts of 32 or 64 hexadecimal digits each. Pipes are not asked. Those of 32 and 64
+bits have tables, as below. Wider ones stand in the store once, beside a table for
+each of --parts parts of their bits, by which those are found that differ there in
+few bits; how many parts is chosen for the distance K, as `fpstore plan --bits`
+tells, and any other distance is answered too. With --parts, those of 32 and 64
+bits do as well. Memory and disk grow with the width.
 
 Designs: every table of a store is the whole set in another order. More tables
 make queries at small distances faster, and the store larger. NAME is one of
   single halves thirds quarters 2of5 sqs8 4x4 3of6
-W1,W2,... cuts a fingerprint into parts of so many bits, at most 64 together,
+W1,W2,... cuts a fingerprint into parts of so many bits, all of them at most,
 and makes a table for each. Where design or size of blocks are left open, they
 are chosen for the distance K, and for this set in particular, from one to four
 tables, as `fpstore plan` predicts space and time:
   --prefer balanced  fast for its size, and no larger than the fingerprints are
-                     as plain integers of 8 bytes; ids come on top
+                     as plain integers of 4 or 8 bytes; ids come on top
   --prefer size      the smallest, which is mostly one table
   --prefer speed     fast, whatever its size: up to some 25 bytes each
 Joins, `dedup` and large batches of queries hardly gain from more tables. The
@@ -139,7 +140,7 @@ pub struct Args {
     bits: Option<u32>,
 
     /// Write one copy of the fingerprints and so many tables of parts of their bits, up to one for 6
-    /// bits [default: as planned for the distance; of 64 bits, tables as --design says]
+    /// bits [default: as planned for the distance; of 32 and 64 bits, tables as --design says]
     #[arg(long, value_name = "N")]
     parts: Option<u16>,
 
@@ -286,8 +287,9 @@ fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
 }
 
 fn packer<F: Fingerprint>(args: &Args) -> Result<Packer<F>, Failure> {
-    let LayoutArgs { design, block_bytes, codec, low_bits } = args.layout.clone();
+    let LayoutArgs { block_bytes, codec, low_bits, .. } = args.layout.clone();
     let packer = Packer::new()
+        .width::<F>()
         .radius(args.radius)
         .objective(args.prefer)
         .codec(codec.given())
@@ -296,9 +298,9 @@ fn packer<F: Fingerprint>(args: &Args) -> Result<Packer<F>, Failure> {
         .append(args.append.is_some())
         .append_at(args.time.map(|time| time.0))
         .execution(execution(args)?);
-    let packer = design.set(packer, Packer::design);
+    let packer = args.layout.design::<F>()?.into_iter().fold(packer, Packer::design);
     let packer = args.parts.into_iter().fold(packer, Packer::parts);
-    Ok(block_bytes.set(packer, Packer::block_bytes).width())
+    Ok(block_bytes.set(packer, Packer::block_bytes))
 }
 
 /// The recipe of all inputs, and of the store that they are added to.

@@ -1,11 +1,13 @@
 //! `fpstore plan`: which design to pack, before anything is packed.
 
 mod parts;
+mod report;
 
 use std::path::{Path, PathBuf};
 
 use fpstore::{Costs, Design, Fingerprint, Objective, Plan, Planner};
-use serde::Serialize;
+
+use report::{PlanReport, Report};
 
 use crate::failure::Failure;
 use crate::feed;
@@ -41,7 +43,7 @@ A row for each design in its best size of blocks, the recommended one marked:
 the named designs. Predicted from uniform fingerprints, or from --sample, for
 queries without matches, on one thread.
 
-With --bits 32, 128 or 256, and with --parts, a row for each number of parts into
+With --bits 128 or 256, and with --parts, a row for each number of parts into
 which the bits are cut: the store has every fingerprint once, and for each part a
 table by which it finds those that differ there in few bits.
   warm        time of a query, with the store in memory; predicted from uniform
@@ -52,7 +54,7 @@ table by which it finds those that differ there in few bits.
 Those that take much longer are shown with --details, and in JSON.
 
 --prefer balanced takes the least product of space and time, but no more space
-than the fingerprints themselves, 8 bytes each, or than --budget; size prefers
+than the fingerprints themselves, or than --budget; size prefers
 little space, speed little time. `pack --prefer` chooses the same way, among the
 named designs of up to four tables.
 
@@ -77,7 +79,7 @@ pub struct Args {
     #[arg(long, value_name = "BITS", value_parser = bits)]
     bits: Option<u32>,
 
-    /// Numbers of parts also for 64 bits, instead of designs
+    /// Numbers of parts also for 32 and 64 bits, instead of designs
     #[arg(long)]
     parts: bool,
 
@@ -137,73 +139,6 @@ impl std::str::FromStr for Sizes {
     }
 }
 
-#[derive(Serialize)]
-struct Report {
-    fingerprints: u64,
-    radius: u32,
-    recommended: Option<String>,
-    plans: Vec<PlanReport>,
-}
-
-#[derive(Serialize)]
-struct PlanReport {
-    design: String,
-    block_bytes: u32,
-    recommended: bool,
-    within_budget: bool,
-    codec: String,
-    low_bits: u32,
-    scans: bool,
-    tables: Vec<TableReport>,
-    blocks: f64,
-    blocks_decoded: f64,
-    bytes_touched: f64,
-    reads: f64,
-    store_bytes: u64,
-    bytes_per_fingerprint: f64,
-    router_bytes: u64,
-    warm_ns: f64,
-    cold_ns: f64,
-}
-
-#[derive(Serialize)]
-struct TableReport {
-    top_bits: u32,
-    threshold: Option<u32>,
-    candidates: f64,
-    blocks: f64,
-}
-
-impl PlanReport {
-    fn new(plan: &Plan, recommended: bool) -> Self {
-        let table = |table: &fpstore::TablePlan| TableReport {
-            top_bits: table.top_bits,
-            threshold: table.threshold,
-            candidates: table.candidates,
-            blocks: table.blocks,
-        };
-        Self {
-            design: plan.design.to_string(),
-            block_bytes: plan.block_bytes,
-            recommended,
-            within_budget: plan.within_budget,
-            codec: plan.codec.to_string(),
-            low_bits: plan.low_bits,
-            scans: plan.scans,
-            tables: plan.tables.iter().map(table).collect(),
-            blocks: plan.blocks,
-            blocks_decoded: plan.blocks_decoded,
-            bytes_touched: plan.bytes_touched,
-            reads: plan.reads,
-            store_bytes: plan.store_bytes,
-            bytes_per_fingerprint: plan.bytes_per_fingerprint,
-            router_bytes: plan.router_bytes,
-            warm_ns: plan.warm_ns,
-            cold_ns: plan.cold_ns,
-        }
-    }
-}
-
 /// Prints the plans.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let bits = match (args.bits, &args.sample) {
@@ -212,8 +147,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         (None, None) => u64::BITS,
     };
     check_radius("plan", Some(args.radius), bits)?;
-    if bits == u64::BITS && !args.parts {
-        return plan_tables(args);
+    match bits {
+        32 if !args.parts => return plan_tables::<u32>(args),
+        64 if !args.parts => return plan_tables::<u64>(args),
+        _ => {}
     }
     check_parts(args)?;
     let count = match (args.count, &args.sample) {
@@ -234,7 +171,7 @@ fn check_parts(args: &Args) -> Result<(), Failure> {
     ];
     match of_tables.iter().find(|(_, is_given)| *is_given) {
         Some((name, _)) => Err(Failure::Usage(format!(
-            "plan: {name} is for tables of 64 bits, and these have parts; leave it out"
+            "plan: {name} is for tables, and these have parts; leave it out"
         ))),
         None => Ok(()),
     }
@@ -249,7 +186,7 @@ fn sample_count<F: Fingerprint>(path: &Path, reading: &InputArgs) -> Result<u64,
 }
 
 /// Prints what designs take.
-fn plan_tables(args: &Args) -> Result<(), Failure> {
+fn plan_tables<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let costs = match (&args.calibration, &args.calibrate) {
         (Some(path), _) => read_costs(path)?,
         (None, Some(path)) => {
@@ -261,10 +198,11 @@ fn plan_tables(args: &Args) -> Result<(), Failure> {
         }
         (None, None) => Costs::default(),
     };
-    let sample = args.sample.as_deref().map(|path| read_sample(path, &args.reading)).transpose()?;
+    let sample =
+        args.sample.as_deref().map(|path| read_sample::<F>(path, &args.reading)).transpose()?;
     let count = args.count.or(sample.as_ref().map(|sample| sample.len() as u64));
     let count = count.ok_or_else(no_count)?;
-    let mut planner = Planner::new(count)
+    let mut planner = Planner::for_bits(F::BITS, count)
         .radius(args.radius)
         .budget(args.budget)
         .objective(args.prefer)
@@ -274,9 +212,10 @@ fn plan_tables(args: &Args) -> Result<(), Failure> {
         planner = planner.block_sizes(sizes.iter().copied());
     }
     if let Some(sample) = &sample {
-        planner = planner.sample(sample);
+        let key = |one: &F| one.bits(0, F::BITS) << (u64::BITS - F::BITS);
+        planner = planner.sample(&sample.iter().map(key).collect::<Vec<u64>>());
     }
-    print(args, count, &planner.plans()?)
+    print::<F>(args, count, &planner.plans()?)
 }
 
 /// The distinct fingerprints of a file.
@@ -320,9 +259,9 @@ fn calibrate(path: &Path) -> Result<Costs, Failure> {
     Ok(costs)
 }
 
-fn print(args: &Args, count: u64, plans: &[Plan]) -> Result<(), Failure> {
+fn print<F: Fingerprint>(args: &Args, count: u64, plans: &[Plan]) -> Result<(), Failure> {
     let best = plans.first().filter(|plan| plan.within_budget);
-    let command = best.map(|plan| pack_command(args, plan));
+    let command = best.map(|plan| pack_command::<F>(args, plan));
     let mut output = Output::stdout();
     if args.json {
         let is_best = |plan: &Plan| best == Some(plan);
@@ -334,7 +273,11 @@ fn print(args: &Args, count: u64, plans: &[Plan]) -> Result<(), Failure> {
         })?;
         return output.flush();
     }
-    output.line(&format!("{count} fingerprints, queries within k = {} bits", args.radius))?;
+    let bits = match F::BITS {
+        u64::BITS => String::new(),
+        bits => format!(" of {bits} bits"),
+    };
+    output.line(&format!("{count} fingerprints{bits}, queries within k = {} bits", args.radius))?;
     output.line("")?;
     let mut rows = vec![header(args.details)];
     // A row for each design, or for each size of blocks that was asked for.
@@ -379,9 +322,13 @@ fn input(args: &Args) -> String {
     }
 }
 
-fn pack_command(args: &Args, plan: &Plan) -> String {
+fn pack_command<F: Fingerprint>(args: &Args, plan: &Plan) -> String {
+    let bits = match F::BITS {
+        u64::BITS => String::new(),
+        bits => format!(" --bits {bits}"),
+    };
     format!(
-        "fpstore pack {} -o STORE -k {} --design {} --block-bytes {}",
+        "fpstore pack {} -o STORE{bits} -k {} --design {} --block-bytes {}",
         input(args),
         args.radius,
         plan.design,

@@ -2,7 +2,7 @@
 //!
 //! What has no meaning for a set so small is left out: null in JSON.
 
-use fpstore::{TableStats, information_bound_bits};
+use fpstore::TableStats;
 use serde::Serialize;
 
 use crate::units;
@@ -50,7 +50,7 @@ impl TableReport {
             entropy_bits: table.entropy_bits(),
             bits_per_fingerprint: of_some(table.bits_per_fingerprint()),
             bits_with_router: of_some(table.bits_with_router()),
-            bound_bits: of_some(information_bound_bits(table.count)),
+            bound_bits: of_some(table.bound_bits()),
             block_area_bytes: table.block_area_bytes(),
             router_bytes: table.router_bytes,
             file_bytes: table.file_bytes,
@@ -69,7 +69,7 @@ pub fn bits_against_bound(table: &TableStats) -> String {
             units::plural(table.blocks, "block")
         );
     }
-    let bound = information_bound_bits(table.count);
+    let bound = table.bound_bits();
     let bits = table.bits_per_fingerprint();
     format!(
         "{bits:.2} bits per fingerprint ({:.2} with the router), bound {bound:.2}, {:+.1}%",

@@ -9,8 +9,8 @@ use crate::output::Output;
 use crate::report::{TableReport, per_fingerprint};
 use crate::units;
 
-/// Bytes of an id, and of a fingerprint in tables, as a plain integer.
-const RAW_BYTES: u64 = 8;
+/// Bytes of an id as a plain integer.
+const ID_BYTES: u64 = 8;
 /// The least number of fingerprints that weigh more than what a file has besides them.
 const COMPARABLE: u64 = 4096;
 /// The most tables of a design that is proposed, as of one that a pack chooses.
@@ -89,7 +89,7 @@ impl Predicted {
         let own = planner().designs([design.clone()]).block_bytes(Some(block_bytes));
         // Where it cannot be predicted nothing is told.
         let Ok(Some(own)) = own.budget(None).best() else { return Self::default() };
-        let named = Design::NAMES.iter().filter_map(|name| Design::named(name));
+        let named = Design::NAMES.iter().filter_map(|name| Design::named_for(F::BITS, name));
         let named = named.filter(|design| design.table_count() <= MOST_TABLES);
         let planner = planner().designs(named);
         let best = |objective| planner.clone().objective(objective).best().ok().flatten();
@@ -144,7 +144,7 @@ pub(super) fn print<F: Fingerprint>(
 
 fn raw_bytes<F: Fingerprint>(summary: &PackSummary) -> u64 {
     let fingerprints = summary.distinct.saturating_mul(u64::from(F::BITS / 8));
-    fingerprints.saturating_add(RAW_BYTES.saturating_mul(summary.ids.unwrap_or(0)))
+    fingerprints.saturating_add(ID_BYTES.saturating_mul(summary.ids.unwrap_or(0)))
 }
 
 fn rows<F: Fingerprint>(
@@ -181,7 +181,7 @@ fn rows<F: Fingerprint>(
         let (ids, size) = (units::plural(ids, "id"), bytes(summary.id_bytes));
         rows.push(("ids", format!("{ids} in {size} of it")));
     }
-    rows.push(("design", design(args, summary)));
+    rows.push(("design", design::<F>(args, summary)));
     let predicted = Predicted::new::<F>(args, summary);
     if let Some(ns) = predicted.query_ns {
         let what = format!("predicted at distance {}, in memory, on one thread", args.radius);
@@ -197,7 +197,7 @@ fn rows<F: Fingerprint>(
 }
 
 /// How the fingerprints are laid out, and why, in words.
-fn design(args: &Args, summary: &PackSummary) -> String {
+fn design<F: Fingerprint>(args: &Args, summary: &PackSummary) -> String {
     let (Some(design), Some(bytes)) = (summary.design(), summary.block_bytes()) else {
         let parts = parts_text(summary.parts().unwrap_or(0));
         let reason = match args.parts {
@@ -207,7 +207,7 @@ fn design(args: &Args, summary: &PackSummary) -> String {
         return format!("{parts}; {reason}");
     };
     let tables = units::plural(summary.tables.len() as u64, "table");
-    format!("{design} ({tables}), blocks of {bytes} bytes; {}", reason(args, summary))
+    format!("{design} ({tables}), blocks of {bytes} bytes; {}", reason::<F>(args, summary))
 }
 
 /// A base and so many part tables, in words.
@@ -219,14 +219,14 @@ pub(super) fn parts_text(parts: u16) -> String {
 }
 
 /// Why the store has this design, in words.
-fn reason(args: &Args, summary: &PackSummary) -> &'static str {
+fn reason<F: Fingerprint>(args: &Args, summary: &PackSummary) -> &'static str {
     let tables_bytes = summary.bytes - summary.id_bytes;
     match (args.layout.design.is_given(), args.layout.block_bytes.is_given(), args.prefer) {
         (true, true, _) => "as given",
         (true, false, _) => "tables as given",
         (false, _, Objective::Size) => "the smallest, as preferred",
         (false, _, Objective::Speed) => "fast, as preferred, whatever its size",
-        _ if tables_bytes > RAW_BYTES * summary.distinct => "the smallest",
+        _ if tables_bytes > u64::from(F::BITS / 8) * summary.distinct => "the smallest",
         _ => "fast for its size, and no larger than plain integers",
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, bits: u32, count: u64) -> Result<(), Failure> {
     });
     let is_best = |plan: &PartsPlan| best.is_some_and(|best| best.parts == plan.parts);
     let command = best.map(|plan| {
-        let parts = match plan.parts == planned && bits != u64::BITS {
+        let parts = match plan.parts == planned && bits > u64::BITS {
             true => String::new(),
             false => format!(" --parts {}", plan.parts),
         };

@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{
-    Bytes, WIDTHS, binary, digits, distance, lines, list, matches, pack, queries, set, sorted, tsv,
+    Bytes, WIDTHS, binary, digits, distance, holds, lines, list, matches, pack, queries, set,
+    sorted, tsv,
 };
 use crate::Scratch;
 
@@ -277,7 +278,7 @@ fn the_plan_of_parts_is_what_a_pack_takes() {
     for option in ["--prefer speed", "--block-bytes 512"] {
         scratch
             .run(&format!("plan --bits 256 --n 1e7 {option}"))
-            .fails_naming(&["plan: ", "is for tables of 64 bits"]);
+            .fails_naming(&["plan: ", "is for tables, and these have parts"]);
     }
     scratch.run("plan --bits 128 --n 1e7 -k 129").fails_naming(&["0 to 128"]);
     scratch.run("plan --bits 256 --n 1e10").fails_naming(&["10000000000", "more than"]);
@@ -291,4 +292,55 @@ fn the_plan_of_parts_is_what_a_pack_takes() {
     assert_eq!(packed["parts"], best["parts"]);
     let near = best["store_bytes"].as_f64().unwrap() / packed["bytes"].as_f64().unwrap();
     assert!((0.99..1.01).contains(&near), "{near}");
+}
+
+#[test]
+fn fingerprints_of_32_bits_have_tables_as_those_of_64() {
+    let scratch = Scratch::new();
+    let set = set(31, 32, 20_000);
+    let asked = queries(32, &set, 40);
+    scratch.write("queries", list(&asked));
+    for (options, design) in [
+        ("--design halves", Some("halves")),
+        ("--design 16,16 --block-bytes 256", Some("halves")),
+        ("--design 8,12,12 --low-bits 8 --codec xor", Some("8,12,12")),
+        ("--design 2of5 --prefer size", Some("2of5")),
+        ("--parts 3", None),
+        ("", None),
+    ] {
+        pack(&scratch, "store", &set, &format!("-f -k 3 {options}"));
+        let stat = &lines(scratch.run("stat store --json").succeeds())[0];
+        let segment = &stat["segments"][0];
+        if let Some(design) = design {
+            assert_eq!(segment["design"], design, "{options}");
+        }
+        assert_eq!(segment["parts"].is_null(), options != "--parts 3", "{options}");
+        for k in [0, 2, 5] {
+            let found = scratch.run(&format!("query store --from queries -k {k}"));
+            assert_eq!(found.stdout, tsv(&set, &asked, k, usize::MAX), "{options}, k = {k}");
+        }
+        holds(&scratch, "store", &set, options);
+        scratch.run("verify store").succeeds();
+    }
+    // What `plan` recommends is what a pack takes, and its command packs.
+    scratch.write("in", list(&set));
+    let plan = "plan --bits 32 --sample in -k 3 --json";
+    let report = &lines(scratch.run(plan).succeeds())[0];
+    let command = report["recommended"].as_str().unwrap();
+    let command = command.strip_prefix("fpstore ").unwrap().replace("STORE", "planned");
+    assert!(command.contains("--bits 32") && command.contains("--design"), "{command}");
+    scratch.run(&format!("{command} -q")).succeeds();
+    let best = report["plans"].as_array().unwrap().iter().find(|plan| plan["recommended"] == true);
+    let stat = &lines(scratch.run("stat planned --json").succeeds())[0];
+    assert_eq!(stat["segments"][0]["design"], best.unwrap()["design"]);
+    let text = scratch.run("plan --bits 32 --n 2^24 -k 3").succeeds().stdout;
+    assert!(
+        text.starts_with("16777216 fingerprints of 32 bits, queries within k = 3 bits\n"),
+        "{text}"
+    );
+    scratch.run("plan --bits 32 --n 2^24 -k 3 --parts").succeeds();
+    scratch.run("plan --bits 32 --n 2^24 -k 33").fails_naming(&["0 to 32"]);
+    scratch.run("pack in -o no --bits 32 --design 32,32").fails_naming(&["at most 32 together"]);
+    scratch.run("pack in -o no --bits 32 --low-bits 32").fails_naming(&["0, 8, 16 or 24"]);
+    scratch.run("pack in -o no --bits 32 --design halves --parts 2").fails_naming(&["parts"]);
 }
