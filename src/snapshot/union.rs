@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::parts::Parts;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, of_key};
 use crate::ids::{IdColumn, Ids};
 use crate::sort;
 use crate::tail::Hidden;
@@ -135,14 +135,18 @@ fn is_visible<F: Fingerprint>(parts: &Parts<F>, fingerprint: F) -> Result<bool> 
     if parts.touches(fingerprint) { holds(parts, fingerprint) } else { Ok(true) }
 }
 
-/// The matches of many queries that are visible, pairs of a query and a match: each once, by query, then by distance,
+/// The matches of many queries that are visible, pairs of the keys of a query and a match: each once, by query, then by distance,
 /// then by value. Sorts with all threads of the current pool.
-pub(crate) fn of_pairs(parts: &Parts, pairs: &[[u64; 2]]) -> Result<Vec<[u64; 2]>> {
+pub(crate) fn of_pairs<F: Fingerprint>(
+    parts: &Parts<F>,
+    pairs: &[[u64; 2]],
+) -> Result<Vec<[u64; 2]>> {
     let mut all = vec![[0; 2]; pairs.len()];
     let distinct = sort::sort_lists(&[pairs], &mut all);
     all.truncate(distinct);
     if parts.hides() {
-        let visible = |pair: [u64; 2]| is_visible(parts, pair[1]).map(|visible| (pair, visible));
+        let visible =
+            |pair: [u64; 2]| is_visible(parts, of_key(pair[1])).map(|visible| (pair, visible));
         let all_visible: Result<Vec<_>> = all.into_par_iter().map(visible).collect();
         let kept = all_visible?.into_iter().filter(|(_, visible)| *visible);
         all = kept.map(|(pair, _)| pair).collect();

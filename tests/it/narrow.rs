@@ -4,12 +4,18 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
-use fpstore::{BitRange, Codec, Design, Error, Execution, Match, OpenOptions, Packer, Store};
+use fpstore::{
+    Batch, BatchPlan, BatchSummary, BitRange, Codec, Design, Error, Execution, Match, OpenOptions,
+    Packer, Store, StoreOptions, WriterOptions,
+};
 use proptest::prelude::*;
 
 use crate::oracle;
 use crate::sets::Random;
+
+const PLANS: [BatchPlan; 3] = [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream];
 
 fn designs() -> impl Strategy<Value = Design> {
     let top = |start: u8, bits: u8| BitRange { start, bits };
@@ -57,6 +63,13 @@ fn pairs(found: &[Match<u32>]) -> Vec<(u32, u32)> {
     found.iter().map(|found| (found.distance, found.fingerprint)).collect()
 }
 
+/// The matches of each query.
+fn batch(batch: Batch<u32>, queries: &[u32]) -> (Vec<Vec<(u32, u32)>>, BatchSummary) {
+    let mut answers = vec![Vec::new(); queries.len()];
+    let summary = batch.run(queries, |answer| answers[answer.query].extend(pairs(answer.matches)));
+    (answers, summary.unwrap())
+}
+
 fn open(path: &Path) -> Store<u32> {
     OpenOptions::new().width::<u32>().open(path).unwrap()
 }
@@ -91,7 +104,7 @@ proptest! {
         let plain = oracle::read_store(&path).unwrap();
         prop_assert_eq!(plain.segments[0].tables.len(), design.table_count());
         for table in &plain.segments[0].tables {
-            prop_assert!(table.fingerprints.iter().copied().eq(all.iter().map(|&one| one.into())));
+            prop_assert!(table.fingerprints.iter().copied().eq(all.iter().map(|&one| u64::from(one))));
         }
         let store = open(&path);
         let listed: Vec<u32> = store.iter().collect::<Result<_, _>>().unwrap();
@@ -102,12 +115,18 @@ proptest! {
         let mut random = Random(seed);
         let mut searcher = store.searcher();
         let queries: Vec<u32> = (0..24).map(|_| query(&mut random, &all, k)).collect();
-        let mut answers = vec![Vec::new(); queries.len()];
-        store.batch(k).run(&queries, |answer| answers[answer.query] = pairs(answer.matches)).unwrap();
-        for (&query, answer) in queries.iter().zip(&answers) {
-            let near = near(&set, query, k);
+        let expected: Vec<_> = queries.iter().map(|&query| near(&set, query, k)).collect();
+        for plan in PLANS {
+            // Probing is for radii at which tables have few neighbours.
+            if plan == BatchPlan::Probe && store.batch(k).predicted(plan, 24) > Some(1e8) {
+                continue;
+            }
+            let (answers, summary) = batch(store.batch(k).plan(plan), &queries);
+            prop_assert_eq!(summary.plan, Some(plan));
+            prop_assert_eq!(&answers, &expected, "{:?}", plan);
+        }
+        for (&query, near) in queries.iter().zip(&expected) {
             prop_assert_eq!(pairs(searcher.search(query, k).unwrap()), &near[..], "{:08x}", query);
-            prop_assert_eq!(answer, &near);
             prop_assert_eq!(pairs(searcher.search_by_scan(query, k).unwrap()), &near[..]);
             prop_assert_eq!(searcher.any_within(query, k).unwrap(), !near.is_empty());
             let nearest = searcher.nearest(query, 3, k).unwrap();
@@ -150,6 +169,38 @@ fn sets_of_2_to_16_are_searched_exactly_in_every_design() {
 }
 
 #[test]
+fn many_queries_of_32_bits_are_not_searched_one_by_one() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let mut random = Random(8);
+    let set: BTreeSet<u32> = (0..200_000).map(|_| random.next() as u32).collect();
+    let all: Vec<u32> = set.iter().copied().collect();
+    Packer::new().width::<u32>().pack(&path, &all).unwrap();
+    let store = open(&path);
+    let queries: Vec<u32> = (0..100_000).map(|_| query(&mut random, &all, 2)).collect();
+    let searched = batch(store.batch(2).plan(BatchPlan::Search), &queries).0;
+    assert_eq!(searched[7], near(&set, queries[7], 2));
+    for plan in [BatchPlan::Probe, BatchPlan::Stream] {
+        let (found, summary) = batch(store.batch(2).plan(plan), &queries);
+        assert!(found == searched && summary.plan == Some(plan), "{summary:?}");
+    }
+    let (found, summary) = batch(store.batch(2), &queries);
+    assert!(found == searched && summary.plan != Some(BatchPlan::Search), "{summary:?}");
+    // What does not fit into memory comes in pieces, and the matches of a query in parts.
+    let execution = Execution::new().memory(16 << 20);
+    for plan in PLANS {
+        let small = store.batch(2).plan(plan).execution(execution.clone());
+        let (found, summary) = batch(small.clone(), &queries);
+        assert!(found == searched && summary.pieces > 1, "{summary:?}");
+        assert!(batch(small.ordered(false), &queries).0 == searched, "{plan:?}");
+        let some = &queries[..2];
+        let (found, summary) = batch(store.batch(32).plan(plan).execution(execution.clone()), some);
+        assert!(some.iter().zip(&found).all(|(&query, found)| *found == near(&set, query, 32)));
+        assert_eq!(summary.queries, 2);
+    }
+}
+
+#[test]
 fn the_files_of_tables_of_32_bits_do_not_depend_on_the_memory() {
     let mut random = Random(6);
     let list: Vec<u32> =
@@ -185,6 +236,69 @@ fn a_design_of_another_width_is_refused() {
     assert!(error.to_string().contains("halves, for 32 bits"), "{error}");
     assert!(!path.exists());
     assert!(Design::named_for(128, "halves").is_none() && Design::read(32, "17,16").is_err());
+}
+
+/// Windows that are written, merged, deleted from and expire, all in tables.
+#[test]
+fn windows_of_tables_of_32_bits_are_searched_joined_and_expire() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let options = || WriterOptions::new().background(false).tail_records(64);
+    let day = Duration::from_secs(86_400);
+    let time = |window: u64| UNIX_EPOCH + day * window as u32;
+    let store = StoreOptions::new().width::<u32>().ids(false).window(Some(day)).writer(options());
+    let mut writer = store.create(&path).unwrap();
+    let mut random = Random(14);
+    let common: Vec<u32> = (0..200).map(|_| random.next() as u32).collect();
+    let mut windows: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); 5];
+    for round in 0..10 {
+        let window = round % 5;
+        let set: Vec<u32> = (0..150).map(|_| query(&mut random, &common, 4)).collect();
+        set.iter().for_each(|&one| writer.insert_at(one, None, time(window as u64)).unwrap());
+        windows[window].extend(set);
+        if round % 3 == 0 {
+            let gone = *windows[window].iter().nth(11).unwrap();
+            writer.delete_fingerprint(gone).unwrap();
+            windows.iter_mut().for_each(|set| {
+                set.remove(&gone);
+            });
+        }
+        match round % 4 {
+            0 => writer.flush().unwrap(),
+            1 => writer.merge_all().unwrap(),
+            2 => {
+                writer.close().unwrap();
+                writer = options().width::<u32>().open(&path).unwrap();
+            }
+            _ => {}
+        }
+    }
+    let check = |windows: &[BTreeSet<u32>]| {
+        let queries: Vec<u32> = common.iter().step_by(9).copied().collect();
+        for (first, last) in [(0, 0), (1, 3), (2, 4), (0, 4)] {
+            let span = time(first as u64)..time(last as u64 + 1);
+            let snapshot = open(&path).snapshot().between(span).unwrap();
+            let set: BTreeSet<u32> = windows[first..=last].iter().flatten().copied().collect();
+            let expected: Vec<_> = queries.iter().map(|&query| near(&set, query, 3)).collect();
+            for plan in PLANS {
+                assert_eq!(batch(snapshot.batch(3).plan(plan), &queries).0, expected);
+            }
+            let all: Vec<u32> = set.iter().copied().collect();
+            let pairs_of =
+                |&one: &u32| near(&set, one, 2).into_iter().filter(move |pair| one < pair.1);
+            let pairs: usize = all.iter().map(|one| pairs_of(one).count()).sum();
+            assert_eq!(snapshot.self_join(2).pairs().unwrap().count(), pairs);
+            assert_eq!(snapshot.iter().collect::<Result<Vec<_>, _>>().unwrap(), all);
+        }
+    };
+    writer.flush().unwrap();
+    check(&windows);
+    let segments = open(&path).stats().unwrap().segments;
+    assert!(segments.len() >= 5 && segments.iter().all(|segment| segment.base.is_none()));
+    writer.expire(time(2)).unwrap();
+    windows[..2].iter_mut().for_each(BTreeSet::clear);
+    check(&windows);
+    open(&path).verify().unwrap();
 }
 
 /// Every byte flipped: a right answer, or an error about the file.

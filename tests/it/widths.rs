@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fpstore::{
-    Error, ErrorKind, Execution, Fingerprint, Match, OpenOptions, Packer, Store, StoreOptions,
-    Verdict, WriterOptions,
+    BatchPlan, Error, ErrorKind, Execution, Fingerprint, Match, OpenOptions, Packer, Store,
+    StoreOptions, Verdict, WriterOptions,
 };
 use proptest::prelude::*;
 
@@ -171,14 +171,19 @@ fn check_together<F: Fingerprint>(
     let k = k.min(F::BITS / 8);
     let some: Vec<F> = set.iter().copied().step_by(set.len() / 40 + 1).collect();
     let queries: Vec<F> = some.iter().map(|&one| random.near(one, u64::from(k))).collect();
-    let mut answers = vec![Vec::new(); queries.len()];
-    let summary = store.batch(k).run(&queries, |answer| {
-        assert_eq!(answer.count, answer.matches.len() as u64);
-        answers[answer.query] = pairs(answer.matches);
-    });
-    assert_eq!(summary.unwrap().queries, queries.len() as u64);
-    for (&query, answer) in queries.iter().zip(&answers) {
-        assert_eq!(*answer, matches(set, query, k));
+    let expected: Vec<_> = queries.iter().map(|&query| matches(set, query, k)).collect();
+    for plan in [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream] {
+        // Probing is for radii at which tables have few neighbours.
+        if plan == BatchPlan::Probe && store.batch(k).predicted(plan, 40) > Some(1e8) {
+            continue;
+        }
+        let mut answers = vec![Vec::new(); queries.len()];
+        let summary = store.batch(k).plan(plan).run(&queries, |answer| {
+            assert_eq!(answer.count, answer.matches.len() as u64);
+            answers[answer.query] = pairs(answer.matches);
+        });
+        assert_eq!(summary.unwrap().queries, queries.len() as u64);
+        assert_eq!(answers, expected, "{plan:?}");
     }
     if set.len() > 2000 {
         return;

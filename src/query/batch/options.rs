@@ -1,7 +1,5 @@
 //! What a batch asks, and how.
 
-use std::any::Any;
-
 use super::answer::BatchPlan;
 use super::probe;
 use crate::execution::Execution;
@@ -11,8 +9,6 @@ use crate::query::join;
 use crate::query::search::Searcher;
 use crate::snapshot::Snapshot;
 
-/// Bytes per fingerprint of the store that is in memory in a stream.
-const STREAM_BYTES: u64 = 18;
 /// Fingerprints that a stream holds where memory is not bounded.
 const STREAMED: u64 = 1 << 24;
 
@@ -97,27 +93,20 @@ impl<F: Fingerprint> Batch<F> {
         match plan {
             BatchPlan::Search => Some(queries as f64 * self.search_ns()),
             BatchPlan::Probe => {
-                let keys = &self.of_keys()?.snapshot;
-                probe::predicted_ns(keys, queries, self.k, self.execution.cost())
+                let costs = self.execution.cost();
+                Self::HAS_KEYS
+                    .then(|| probe::predicted_ns(&self.snapshot, queries, self.k, costs))?
             }
             BatchPlan::Stream => {
-                self.of_keys()?;
-                let count = self.snapshot.len();
-                Some(join::stream_ns(
-                    queries,
-                    count,
-                    self.streamed(),
-                    self.k,
-                    &self.execution.cost().join,
-                ))
+                let (count, costs) = (self.snapshot.len(), &self.execution.cost().join);
+                let time = || join::stream_ns::<F>(queries, count, self.streamed(), self.k, costs);
+                Self::HAS_KEYS.then(time)
             }
         }
     }
 
-    /// The same batch, if its fingerprints have 64 bits: others are searched one by one.
-    pub(super) fn of_keys(&self) -> Option<&Batch<u64>> {
-        (self as &dyn Any).downcast_ref()
-    }
+    /// Whether its fingerprints are keys of tables, of up to 64 bits: wider ones are searched one by one.
+    pub(super) const HAS_KEYS: bool = F::BITS <= u64::BITS;
 
     /// The predicted time of a single search.
     pub(super) fn search_ns(&self) -> f64 {
@@ -134,7 +123,10 @@ impl<F: Fingerprint> Batch<F> {
     /// Fingerprints of the store that a stream holds.
     pub(super) fn streamed(&self) -> u64 {
         match self.execution.memory_limit() {
-            Some(memory) => (memory.saturating_sub(PROCESS_BYTES) / 2 / STREAM_BYTES).max(1 << 12),
+            Some(memory) => {
+                let bytes = join::fingerprint_bytes::<F>();
+                (memory.saturating_sub(PROCESS_BYTES) / 2 / bytes).max(1 << 12)
+            }
             None => STREAMED,
         }
     }

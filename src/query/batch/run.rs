@@ -13,7 +13,7 @@ use super::probe;
 use crate::error::Result;
 use crate::execution::budget::{self, PROCESS_BYTES, THREAD_BYTES};
 use crate::execution::{Phase, Progress};
-use crate::fingerprint::{Fingerprint, of_key};
+use crate::fingerprint::{Fingerprint, key_of, of_key};
 use crate::mapped;
 use crate::query::flow::{self, Flow};
 use crate::query::join::{self, Message, Output};
@@ -21,15 +21,30 @@ use crate::query::search::Searcher;
 use crate::snapshot::union::{self, Match};
 use crate::sort;
 
+/// Bytes of a fingerprint, or of the key of a narrow one.
+const fn word_bytes<F>() -> usize {
+    if size_of::<F>() < size_of::<u64>() { size_of::<u64>() } else { size_of::<F>() }
+}
+
 /// Bytes per query at most: with its number, in the order of the caller and sorted; distinct; twice
 /// in memory in a stream; and what sorting takes.
 const fn query_bytes<F>() -> u64 {
-    (5 * size_of::<F>() + 32) as u64
+    (5 * word_bytes::<F>() + 32) as u64
 }
 
 /// Bytes per match: in the order found, and in that of the queries.
 const fn match_bytes<F>() -> u64 {
-    (2 * size_of::<Match<F>>() + 16) as u64
+    (2 * word_bytes::<F>() + size_of::<Match<F>>() + 16) as u64
+}
+
+/// Queries with their keys in place of their words.
+fn keys_of_queries<F: Fingerprint>(mut queries: Vec<Query<u64>>) -> Vec<Query<u64>> {
+    if F::BITS < u64::BITS {
+        for query in &mut queries {
+            query[0] <<= u64::BITS - F::BITS;
+        }
+    }
+    queries
 }
 
 /// Queries after which the caller is told how far the batch is.
@@ -140,10 +155,9 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
     fn piece_queries(&self, plan: BatchPlan) -> usize {
         let batch = self.batch;
         let bytes = match plan {
-            BatchPlan::Probe => match batch.of_keys() {
-                Some(batch) => query_bytes::<F>() + probe::query_bytes(&batch.snapshot, batch.k),
-                None => query_bytes::<F>(),
-            },
+            BatchPlan::Probe if Batch::<F>::HAS_KEYS => {
+                query_bytes::<F>() + probe::query_bytes(&batch.snapshot, batch.k)
+            }
             _ => query_bytes::<F>(),
         };
         // Probes with many visits are bounded in any case.
@@ -173,7 +187,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
     /// keys, each thread decodes one.
     fn has_room_to_probe(&self, threads: usize) -> bool {
         let Some(memory) = self.batch.execution.memory_limit() else { return true };
-        let bytes = self.batch.of_keys().map_or(0, |batch| probe::decoded_bytes(&batch.snapshot));
+        let bytes = probe::decoded_bytes(&self.batch.snapshot);
         bytes <= THREAD_BYTES || bytes * threads as u64 <= memory.saturating_sub(PROCESS_BYTES) / 2
     }
 
@@ -200,12 +214,11 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
 
     /// Answers a piece.
     fn answer(&mut self, plan: BatchPlan, queries: Vec<Query<F>>) -> Result<ControlFlow<()>> {
-        let keys = match self.batch.of_keys() {
-            Some(keys) if plan != BatchPlan::Search => keys,
-            _ => return self.answer_by_searches(&queries),
-        };
+        if plan == BatchPlan::Search || !Batch::<F>::HAS_KEYS {
+            return self.answer_by_searches(&queries);
+        }
         match bytemuck::allocation::try_cast_vec(queries) {
-            Ok(queries) => self.answer_together(plan, keys, queries),
+            Ok(queries) => self.answer_together(plan, keys_of_queries::<F>(queries)),
             Err((_, queries)) => self.answer_by_searches(&queries),
         }
     }
@@ -216,11 +229,10 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         self.search(queries)
     }
 
-    /// Answers a piece of a batch of 64 bits, `keys`, by reading tables once.
+    /// Answers a piece, queries of which are given by their keys, by reading tables once.
     fn answer_together(
         &mut self,
         plan: BatchPlan,
-        keys: &Batch<u64>,
         queries: Vec<Query<u64>>,
     ) -> Result<ControlFlow<()>> {
         self.summary.plan = Some(plan);
@@ -229,7 +241,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         pool.install(|| sort::sort_lists(&[&queries], &mut sorted));
         let mut distinct: Vec<u64> = sorted.iter().map(|&[query, _]| query).collect();
         distinct.dedup();
-        let Some(pairs) = self.find(plan, keys, &distinct)? else {
+        let Some(pairs) = self.find(plan, &distinct)? else {
             // More matches than fit: each half has fewer.
             drop((sorted, distinct));
             if let [[query, number]] = queries[..] {
@@ -238,13 +250,13 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
             let (one, other) = queries.split_at(queries.len() / 2);
             let (one, other) = (one.to_vec(), other.to_vec());
             drop(queries);
-            return match self.answer_together(plan, keys, one)? {
-                ControlFlow::Continue(()) => self.answer_together(plan, keys, other),
+            return match self.answer_together(plan, one)? {
+                ControlFlow::Continue(()) => self.answer_together(plan, other),
                 broken => Ok(broken),
             };
         };
         self.summary.pieces += 1;
-        let parts = keys.snapshot.parts();
+        let parts = self.batch.snapshot.parts();
         let all = pool.install(|| union::of_pairs(parts, &pairs))?;
         drop(pairs);
         let of_numbers = ByQuery { queries: &sorted, pairs: &all, answer: 0..0 };
@@ -287,13 +299,9 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// All pairs of a query and a match, in any order; `None` if there are more than fit.
-    fn find(
-        &self,
-        plan: BatchPlan,
-        batch: &Batch<u64>,
-        queries: &[u64],
-    ) -> Result<Option<Vec<[u64; 2]>>> {
+    /// The keys of all pairs of a query and a match, in any order; `None` if there are more than fit.
+    fn find(&self, plan: BatchPlan, queries: &[u64]) -> Result<Option<Vec<[u64; 2]>>> {
+        let batch = self.batch;
         let pool = self.pool()?;
         let most = self.most_matches();
         let has_room = self.has_room_to_probe(pool.current_num_threads());
@@ -301,14 +309,15 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         let mut too_many = false;
         let costs = batch.execution.cost();
         let snapshot = &batch.snapshot.settled()?;
-        let work = |output: &Output<u64>| {
+        let work = |output: &Output<F>| {
             let probed = plan == BatchPlan::Probe
                 && has_room
                 && probe::can_probe(snapshot, batch.k)
                 && probe::probe(output, queries, snapshot, batch.k, costs).map(|()| true)?;
             if !probed {
                 let piece = usize::try_from(batch.streamed()).unwrap_or(usize::MAX);
-                join::stream(output, queries.to_vec(), snapshot, batch.k, piece, &costs.join)?;
+                let queries = queries.iter().map(|&query| of_key(query)).collect();
+                join::stream(output, queries, snapshot, batch.k, piece, &costs.join)?;
             }
             Ok(())
         };
@@ -316,7 +325,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
             if let Message::Pairs(some) = message {
                 too_many = some.len() > most.saturating_sub(pairs.len());
                 if !too_many {
-                    pairs.extend(some.iter().map(|pair| [pair.a, pair.b]));
+                    pairs.extend(some.iter().map(|pair| [key_of(pair.a), key_of(pair.b)]));
                 }
             }
             if too_many { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -12,6 +12,7 @@ use crate::design::Design;
 use crate::error::Corruption;
 use crate::error::{Error, Result};
 use crate::execution::{Execution, Stop};
+use crate::fingerprint::{Fingerprint, key_of, of_key};
 use crate::format::{Codec, table_name};
 use crate::query::join::{Message, Output};
 use crate::query::search::tests::store_of_packed;
@@ -38,13 +39,13 @@ fn set(count: usize, seed: u64, kind: usize) -> Vec<u64> {
     (0..count as u64).map(fingerprint).collect()
 }
 
-fn segments(store: &Store) -> Vec<Arc<Segment>> {
+fn segments<F: Fingerprint>(store: &Store<F>) -> Vec<Arc<Segment<F>>> {
     store.snapshot().segments().to_vec()
 }
 
-/// The pairs of a query and a match that probes of a segment hand on.
-fn pairs(
-    segment: &Segment,
+/// The pairs of keys of a query and a match that probes of a segment hand on.
+fn pairs<F: Fingerprint>(
+    segment: &Segment<F>,
     queries: &[u64],
     k: u32,
     low: bool,
@@ -52,15 +53,72 @@ fn pairs(
 ) -> Result<Vec<[u64; 2]>> {
     let pool = Execution::new().threads(threads).start_pool().unwrap();
     let mut pairs = Vec::new();
-    let work = |output: &Output| probe::probe_segment(output, queries, segment, k, |_, _| low);
+    let work = |output: &Output<F>| probe::probe_segment(output, queries, segment, k, |_, _| low);
     Output::run(&pool, &Stop::default(), work, |message| {
         if let Message::Pairs(some) = message {
-            pairs.extend(some.iter().map(|pair| [pair.a, pair.b]));
+            pairs.extend(some.iter().map(|pair| [key_of(pair.a), key_of(pair.b)]));
         }
         ControlFlow::Continue(())
     })?;
     pairs.sort_unstable();
     Ok(pairs)
+}
+
+/// How a set is stored.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    kind: usize,
+    design: &'static str,
+    size: u32,
+    codec: Codec,
+    planes: u32,
+}
+
+fn check_probes<F: Fingerprint>(
+    counts: (usize, usize),
+    asked: usize,
+    seed: u64,
+    shape: Shape,
+    k: u32,
+    threads: usize,
+) {
+    let Shape { kind, design, size, codec, planes } = shape;
+    let key = |word: u64| key_of(of_key::<F>(word));
+    let set = |count, seed| -> Vec<u64> { set(count, seed, kind).into_iter().map(key).collect() };
+    let sets = [set(counts.0, seed), set(counts.1, seed + 1)];
+    let directory = tempfile::tempdir().unwrap();
+    let store = store_of_packed::<F>(&directory.path().join("store"), 2, |number, path| {
+        let design = Design::named_for(F::BITS, design).unwrap();
+        let packer = Packer::new().width::<F>().design(design).block_bytes(1 << size);
+        let packer = packer.codec(Some(codec)).low_bits(Some(8 * planes.min(F::BITS / 8 - 1)));
+        packer.pack(path, sets[number].iter().map(|&key| of_key::<F>(key))).unwrap();
+    });
+    let all = [&sets[0][..], &sets[1][..]].concat();
+    let query = |i: u64| {
+        let one = all[random(seed + i) as usize % all.len()];
+        key(near(one, u64::from(k) + 2, seed ^ i))
+    };
+    let mut queries: Vec<u64> = (0..asked as u64).map(query).collect();
+    queries.extend([0, key(u64::MAX), key(seed)]);
+    queries.sort_unstable();
+    queries.dedup();
+    for (segment, set) in segments(&store).iter().zip(&sets) {
+        let time = probe::of_segment_ns(segment, 200, k, Costs::shipped());
+        if time.is_none_or(|time| time > 3e8) {
+            continue;
+        }
+        let mut expected: Vec<[u64; 2]> = Vec::new();
+        for &query in &queries {
+            let within = set.iter().filter(|&&stored| (stored ^ query).count_ones() <= k);
+            expected.extend(within.map(|&stored| [query, stored]));
+        }
+        expected.sort_unstable();
+        expected.dedup();
+        for low in [false, true] {
+            let found = pairs(segment, &queries, k, low, threads).unwrap();
+            assert_eq!(found, expected, "{}", if low { "low parts" } else { "whole keys" });
+        }
+    }
 }
 
 proptest! {
@@ -73,35 +131,9 @@ proptest! {
         codec in prop::sample::select(&Codec::ALL[..]), planes in 0u32..=4,
         k in prop_oneof![4 => 0u32..=4, 1 => 5u32..=8], threads in 1usize..=2,
     ) {
-        let sets = [set(counts.0, seed, kind), set(counts.1, seed + 1, kind)];
-        let directory = tempfile::tempdir().unwrap();
-        let store = store_of_packed(&directory.path().join("store"), 2, |number, path| {
-            let packer = Packer::new().design(Design::named(design).unwrap());
-            let packer = packer.block_bytes(1 << size).codec(Some(codec));
-            packer.low_bits(Some(8 * planes)).pack(path, sets[number].iter().copied()).unwrap();
-        });
-        let all = [&sets[0][..], &sets[1][..]].concat();
-        let query = |i: u64| near(all[random(seed + i) as usize % all.len()], u64::from(k) + 2, seed ^ i);
-        let mut queries: Vec<u64> = (0..asked as u64).map(query).collect();
-        queries.extend([0, u64::MAX, seed]);
-        queries.sort_unstable();
-        queries.dedup();
-        for (segment, set) in segments(&store).iter().zip(&sets) {
-            if probe::of_segment_ns(segment, 200, k, Costs::shipped()).is_none_or(|time| time > 3e8) {
-                continue;
-            }
-            let mut expected: Vec<[u64; 2]> = Vec::new();
-            for &query in &queries {
-                let within = set.iter().filter(|&&stored| (stored ^ query).count_ones() <= k);
-                expected.extend(within.map(|&stored| [query, stored]));
-            }
-            expected.sort_unstable();
-            expected.dedup();
-            for low in [false, true] {
-                let found = pairs(segment, &queries, k, low, threads).unwrap();
-                prop_assert_eq!(&found, &expected, "{}", if low { "low parts" } else { "whole keys" });
-            }
-        }
+        let shape = Shape { kind, design, size, codec, planes };
+        check_probes::<u64>(counts, asked, seed, shape, k, threads);
+        check_probes::<u32>(counts, asked, seed, shape, k, threads);
     }
 }
 

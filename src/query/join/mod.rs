@@ -34,6 +34,7 @@ mod tests;
 mod work;
 
 pub(crate) use compare::between;
+pub(crate) use needs::fingerprint_bytes;
 pub use options::Join;
 pub(crate) use output::{Found, Message, Output};
 pub use pair::{JoinEvent, JoinSummary, Pair};

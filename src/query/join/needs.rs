@@ -4,7 +4,7 @@ use crate::execution::budget::{PROCESS_BYTES, THREAD_BYTES};
 use crate::fingerprint::{Fingerprint, bytes_of};
 
 /// Bytes per fingerprint in memory: it stands there twice, and splits need some more.
-pub(super) const fn fingerprint_bytes<F: Fingerprint>() -> u64 {
+pub(crate) const fn fingerprint_bytes<F: Fingerprint>() -> u64 {
     2 * bytes_of::<F>() as u64 + 2
 }
 

@@ -15,23 +15,23 @@ use crate::snapshot::cursor::{Cursor, Decode};
 /// Joins `queries`, in any order, with all fingerprints of a snapshot from the first to the
 /// last, which are read in pieces of `piece`; runs in the current pool. The pairs have the query
 /// first.
-pub(crate) fn stream(
-    output: &Output,
-    queries: Vec<u64>,
-    snapshot: &Snapshot,
+pub(crate) fn stream<F: Fingerprint>(
+    output: &Output<F>,
+    queries: Vec<F>,
+    snapshot: &Snapshot<F>,
     k: u32,
     piece: usize,
     costs: &JoinCosts,
 ) -> Result<()> {
     let level = Level::best();
-    let prices = Prices::new::<u64>(costs, level, k);
+    let prices = Prices::new::<F>(costs, level, k);
     let engine = Engine { k, level, prices, one_set: false, output, progress: &|_| {} };
-    let mut side = Side { room: vec![0; queries.len()], data: queries };
+    let mut side = Side { room: vec![F::default(); queries.len()], data: queries };
     let mut pieces = Side::default();
-    let mut cursor = Cursor::new(snapshot, 0, Decode::Together)?;
+    let mut cursor = Cursor::new(snapshot, F::default(), Decode::Together)?;
     loop {
-        let more = pieces.read(&mut cursor, u64::MAX, piece, snapshot.len(), output)?;
-        let data: [&mut [u64]; 2] = [&mut side.data, &mut pieces.data];
+        let more = pieces.read(&mut cursor, greatest(), piece, snapshot.len(), output)?;
+        let data: [&mut [F]; 2] = [&mut side.data, &mut pieces.data];
         engine.join(JoinGroup { data, room: [&mut side.room, &mut pieces.room] });
         if !more || output.stopped() {
             return Ok(());
@@ -61,7 +61,7 @@ pub(crate) fn read_all<F: Fingerprint>(
 
 /// The predicted time of [`stream`] with so many queries and fingerprints, in nanoseconds of one
 /// thread.
-pub(crate) fn stream_ns(
+pub(crate) fn stream_ns<F: Fingerprint>(
     queries: u64,
     fingerprints: u64,
     piece: u64,
@@ -72,7 +72,7 @@ pub(crate) fn stream_ns(
     let of_piece = fingerprints.div_ceil(pieces);
     let [queries, of_piece] = [queries, of_piece].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
     let size = plan::Size::new([queries, of_piece]);
-    let prices = Prices::new::<u64>(costs, Level::best(), k);
-    let join = plan::predict::<u64>(&plan::Scope::default(), k, Mask::all(), size, &prices);
+    let prices = Prices::new::<F>(costs, Level::best(), k);
+    let join = plan::predict::<F>(&plan::Scope::default(), k, Mask::all(), size, &prices);
     costs.read_ns * fingerprints as f64 + costs.stream_factor * pieces as f64 * join
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::*;
 use crate::format::{MANIFEST_NAME, Manifest, ids_name, table_name};
-use crate::store::{Packer, Store};
+use crate::store::{OpenOptions, Packer, Store};
 
 /// A store whose segments are these sets.
 pub(crate) fn store_of_segments(path: &Path, sets: &[&[u64]]) -> Store {
@@ -15,8 +15,12 @@ pub(crate) fn store_of_segments(path: &Path, sets: &[&[u64]]) -> Store {
 }
 
 /// A store whose segments are those that `pack` writes.
-pub(crate) fn store_of_packed(path: &Path, segments: usize, pack: impl Fn(usize, &Path)) -> Store {
-    let mut whole = Manifest::empty(64, 3, 1);
+pub(crate) fn store_of_packed<F: Fingerprint>(
+    path: &Path,
+    segments: usize,
+    pack: impl Fn(usize, &Path),
+) -> Store<F> {
+    let mut whole = Manifest::empty(F::BITS as u16, 3, 1);
     fs::create_dir(path).unwrap();
     for set in 0..segments {
         let part = path.join("part");
@@ -37,7 +41,7 @@ pub(crate) fn store_of_packed(path: &Path, segments: usize, pack: impl Fn(usize,
         fs::remove_dir_all(part).unwrap();
     }
     fs::write(path.join(MANIFEST_NAME), whole.encode()).unwrap();
-    Store::open(path).unwrap()
+    OpenOptions::new().width().open(path).unwrap()
 }
 
 #[test]
@@ -60,7 +64,7 @@ fn a_match_in_one_segment_hides_none_with_the_same_low_bits_in_another() {
 fn ids_are_those_of_all_segments_and_each_comes_once() {
     let temporary = tempfile::tempdir().unwrap();
     let pairs: [&[(u64, u64)]; 2] = [&[(1, 5), (1, 9), (2, 7)], &[(1, 6), (1, 9), (3, 0)]];
-    let store = store_of_packed(&temporary.path().join("store"), 3, |set, part| {
+    let store: Store = store_of_packed(&temporary.path().join("store"), 3, |set, part| {
         match pairs.get(set) {
             Some(pairs) => Packer::new().pack_with_ids(part, pairs.iter().copied()).unwrap(),
             None => Packer::new().pack(part, [1, 4]).unwrap(),

@@ -104,7 +104,7 @@ impl<'a> LowWindow<'a> {
         let at = self.entries as usize;
         // Room for a copy in whole chunks.
         let room = (at + 1 + others.next_multiple_of(CHUNK)).next_multiple_of(CHUNK);
-        let first = column.first.to_le_bytes();
+        let first = low_of(self.table, column.first).to_le_bytes();
         for (plane, bytes) in
             self.planes.iter_mut().enumerate().take(self.table.geometry().planes())
         {
@@ -156,6 +156,7 @@ impl<'a> LowWindow<'a> {
             let low = (0..self.table.geometry().planes()).fold(0, |low, plane| {
                 low | u64::from(self.planes[plane][entry as usize]) << (8 * plane)
             });
+            let low = low << self.table.geometry().pad_bits();
             seen(Sight {
                 query: near.query as usize,
                 block: blocks.start + number as u64,
@@ -170,7 +171,14 @@ impl<'a> LowWindow<'a> {
 
 /// The low bits of a key that stand in the first planes.
 fn low_mask(table: &Table, planes: usize) -> u64 {
-    ((1 << table.geometry().low_bits) - 1) & ((1 << (8 * planes)) - 1)
+    let low = ((1 << table.geometry().low_bits) - 1) & ((1 << (8 * planes)) - 1);
+    low << table.geometry().pad_bits()
+}
+
+/// The low bits of a key as entries are compared with them: a plane in each byte, and what comes behind.
+#[inline]
+pub(super) fn low_of(table: &Table, key: u64) -> u32 {
+    (key >> table.geometry().pad_bits()) as u32
 }
 
 /// How the entries of a table with L > 0 are compared. Of the pairs that are handed on from the

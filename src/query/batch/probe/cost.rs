@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::costs::{BatchCosts, Costs};
+use crate::fingerprint::Fingerprint;
 use crate::segment::Segment;
 use crate::simd::Level;
 use crate::snapshot::Snapshot;
@@ -25,8 +26,8 @@ pub(super) struct ProbeTimes {
 
 impl ProbeTimes {
     /// Of so many queries in one of the `tables` of a segment.
-    pub(super) fn new(
-        segment: &Segment,
+    pub(super) fn new<F: Fingerprint>(
+        segment: &Segment<F>,
         probed: &Probed<'_>,
         tables: usize,
         queries: f64,
@@ -130,20 +131,20 @@ fn within(bits: u32, k: u32) -> f64 {
 
 /// The predicted time of [`probe`](super::probe) in nanoseconds of one thread; `None` where tables
 /// do not help.
-pub(in crate::query::batch) fn predicted_ns(
-    snapshot: &Snapshot,
+pub(in crate::query::batch) fn predicted_ns<F: Fingerprint>(
+    snapshot: &Snapshot<F>,
     queries: u64,
     k: u32,
     costs: &Costs,
 ) -> Option<f64> {
-    let of_segment = |segment: &Arc<Segment>| of_segment_ns(segment, queries, k, costs);
+    let of_segment = |segment: &Arc<Segment<F>>| of_segment_ns(segment, queries, k, costs);
     let mut times = snapshot.segments().iter().map(of_segment);
     times.try_fold(costs.batch.start_ns, |sum, time| Some(sum + time?))
 }
 
 /// The part of [`predicted_ns`] that a segment adds.
-pub(in crate::query::batch) fn of_segment_ns(
-    segment: &Segment,
+pub(in crate::query::batch) fn of_segment_ns<F: Fingerprint>(
+    segment: &Segment<F>,
     queries: u64,
     k: u32,
     costs: &Costs,

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::query::join::Found;
 
-use super::super::low::{LowWindow, Shape, Sight};
+use super::super::low::{LowWindow, Shape, Sight, low_of};
 use super::{Sweep, Visit, seek};
 
 /// Visits that are compared together, which bounds the memory for what is seen.
@@ -13,11 +14,11 @@ const VISITS: usize = 1 << 10;
 
 /// Compares the keys of queries with those of the table that begin like what they visit: their low
 /// parts as `shape` says.
-pub(super) fn visit(
-    sweep: &Sweep<'_>,
+pub(super) fn visit<F: Fingerprint>(
+    sweep: &Sweep<'_, F>,
     shape: Shape,
     visits: &[impl Visit],
-    found: &mut Found<'_>,
+    found: &mut Found<'_, F>,
 ) -> Result<()> {
     let table = sweep.probed.table;
     let mut reader = Reader {
@@ -49,9 +50,9 @@ pub(super) fn visit(
 }
 
 /// Reads the blocks of a table in order.
-struct Reader<'a, 'f> {
-    sweep: &'a Sweep<'a>,
-    found: &'a mut Found<'f>,
+struct Reader<'a, 'f, F: Fingerprint> {
+    sweep: &'a Sweep<'a, F>,
+    found: &'a mut Found<'f, F>,
     window: LowWindow<'a>,
     /// The low bits of queries.
     lows: Vec<u32>,
@@ -62,7 +63,7 @@ struct Reader<'a, 'f> {
     keys: Vec<u64>,
 }
 
-impl Reader<'_, '_> {
+impl<F: Fingerprint> Reader<'_, '_, F> {
     /// Compares queries with the keys in some blocks that begin like what they visit.
     fn compare(&mut self, mut blocks: Range<u64>, visits: &[impl Visit]) -> Result<()> {
         while !blocks.is_empty() {
@@ -78,7 +79,7 @@ impl Reader<'_, '_> {
     fn compare_loaded(&mut self, loaded: Range<u64>, visits: &[impl Visit]) -> Result<()> {
         let Self { sweep, ref mut lows, ref mut seen, .. } = *self;
         lows.clear();
-        lows.extend(visits.iter().map(|visit| visit.key() as u32));
+        lows.extend(visits.iter().map(|visit| low_of(sweep.probed.table, visit.key())));
         seen.clear();
         let hardly_any = self.window.compare(loaded.clone(), lows, |sight| {
             if may_match(sweep, &sight, &visits[sight.query]) {
@@ -129,7 +130,7 @@ impl Reader<'_, '_> {
 
 /// Whether a visit and a key may be a match that is handed on, by what is visible of the key.
 #[inline]
-fn may_match(sweep: &Sweep<'_>, sight: &Sight, visit: &impl Visit) -> bool {
+fn may_match<F: Fingerprint>(sweep: &Sweep<'_, F>, sight: &Sight, visit: &impl Visit) -> bool {
     let difference = (sight.key ^ visit.key()) & sight.visible;
     difference.count_ones() <= sweep.k
         && sweep.prefix((sight.key ^ visit.visited()) & sight.visible) == 0
@@ -138,7 +139,12 @@ fn may_match(sweep: &Sweep<'_>, sight: &Sight, visit: &impl Visit) -> bool {
 
 /// Compares a visit with a stored key, and hands on what matches.
 #[inline]
-fn compare(sweep: &Sweep<'_>, visit: &impl Visit, stored: u64, found: &mut Found<'_>) {
+fn compare<F: Fingerprint>(
+    sweep: &Sweep<'_, F>,
+    visit: &impl Visit,
+    stored: u64,
+    found: &mut Found<'_, F>,
+) {
     let sight = Sight { query: 0, block: 0, number: 0, key: stored, visible: u64::MAX };
     if may_match(sweep, &sight, visit) {
         sweep.push(visit.key(), stored, found);

@@ -22,6 +22,7 @@ use rayon::prelude::*;
 
 use crate::costs::Costs;
 use crate::error::Result;
+use crate::fingerprint::{Fingerprint, of_key};
 use crate::query::join::{self, Found, Output, flips};
 use crate::segment::Segment;
 use crate::simd::Level;
@@ -42,7 +43,7 @@ use probed::Top;
 const TASK: usize = 1 << 13;
 
 /// Bytes of memory per query.
-pub(super) fn query_bytes(snapshot: &Snapshot, k: u32) -> u64 {
+pub(super) fn query_bytes<F: Fingerprint>(snapshot: &Snapshot<F>, k: u32) -> u64 {
     let tables = snapshot.segments().iter().filter_map(|segment| Probed::of(segment, k)).flatten();
     let bytes =
         |probed: Probed<'_>| if probed.threshold == 0 { 8.0 } else { 32.0 * probed.visits() };
@@ -50,23 +51,23 @@ pub(super) fn query_bytes(snapshot: &Snapshot, k: u32) -> u64 {
 }
 
 /// Bytes of decoded keys that each thread holds at most.
-pub(super) fn decoded_bytes(snapshot: &Snapshot) -> u64 {
+pub(super) fn decoded_bytes<F: Fingerprint>(snapshot: &Snapshot<F>) -> u64 {
     let tables = snapshot.segments().iter().flat_map(|segment| segment.tables());
     let keys = tables.map(|table| table.geometry().most_keys()).max().unwrap_or(0);
     8 * keys.max(whole::MOST_KEYS)
 }
 
 /// Whether the tables of all segments can be probed within `k`.
-pub(super) fn can_probe(snapshot: &Snapshot, k: u32) -> bool {
+pub(super) fn can_probe<F: Fingerprint>(snapshot: &Snapshot<F>, k: u32) -> bool {
     snapshot.segments().iter().all(|segment| Probed::of(segment, k).is_some())
 }
 
 /// Finds all that is within `k` of `queries`, which ascend strictly, in the tables of those
 /// segments that [can be probed](can_probe). Runs in the current pool of threads.
-pub(super) fn probe(
-    output: &Output,
+pub(super) fn probe<F: Fingerprint>(
+    output: &Output<F>,
     queries: &[u64],
-    snapshot: &Snapshot,
+    snapshot: &Snapshot<F>,
     k: u32,
     costs: &Costs,
 ) -> Result<()> {
@@ -81,10 +82,10 @@ pub(super) fn probe(
 
 /// Probes one segment. `by_low_parts` tells for a table, of so many, whether the low parts of its
 /// keys are compared, if they have any.
-pub(super) fn probe_segment(
-    output: &Output,
+pub(super) fn probe_segment<F: Fingerprint>(
+    output: &Output<F>,
     queries: &[u64],
-    segment: &Segment,
+    segment: &Segment<F>,
     k: u32,
     by_low_parts: impl Fn(&Probed<'_>, usize) -> bool,
 ) -> Result<()> {
@@ -142,8 +143,8 @@ impl Visit for [u64; 2] {
 }
 
 /// All queries in the order of one table.
-struct Sweep<'a> {
-    output: &'a Output,
+struct Sweep<'a, F: Fingerprint> {
+    output: &'a Output<F>,
     k: u32,
     probed: &'a Probed<'a>,
     /// The top of the table, and those of the tables behind it, in the keys of the table.
@@ -154,7 +155,7 @@ struct Sweep<'a> {
     low_shape: Option<Shape>,
 }
 
-impl Sweep<'_> {
+impl<F: Fingerprint> Sweep<'_, F> {
     /// `keys` is scratch space.
     fn run(&self, queries: &[u64], keys: &mut Vec<u64>) -> Result<()> {
         let permutation = self.probed.table.permutation();
@@ -189,7 +190,7 @@ impl Sweep<'_> {
             tasks.push(start..end);
             start = end;
         }
-        let visit_all = |found: &mut Found<'_>, task: Range<usize>| {
+        let visit_all = |found: &mut Found<'_, F>, task: Range<usize>| {
             let visits = &visits[task];
             match self.low_shape {
                 Some(shape) => low::visit(self, shape, visits, found),
@@ -207,7 +208,7 @@ impl Sweep<'_> {
     }
 
     /// Compares keys of queries with stored ones that begin like what they visit.
-    fn compare(&self, keys: &[u64], stored: &[u64], found: &mut Found<'_>) {
+    fn compare(&self, keys: &[u64], stored: &[u64], found: &mut Found<'_, F>) {
         join::between(self.level, keys, stored, self.k, |key, stored| {
             if self.hands_on(key ^ stored) {
                 self.push(key, stored, found);
@@ -215,9 +216,10 @@ impl Sweep<'_> {
         });
     }
 
-    fn push(&self, key: u64, stored: u64, found: &mut Found<'_>) {
+    fn push(&self, key: u64, stored: u64, found: &mut Found<'_, F>) {
         let permutation = self.probed.table.permutation();
-        found.push(permutation.fingerprint(key), permutation.fingerprint(stored));
+        let fingerprint = |key| of_key(permutation.fingerprint(key));
+        found.push(fingerprint(key), fingerprint(stored));
     }
 
     /// Whether a match with this difference is handed on from this table.

@@ -1,5 +1,6 @@
 //! Tables, as the queries see them.
 
+use crate::fingerprint::Fingerprint;
 use crate::segment::Segment;
 use crate::table::Table;
 
@@ -20,7 +21,7 @@ pub(in crate::query::batch) struct Probed<'a> {
 impl Probed<'_> {
     /// The tables of a segment that a search within `k` needs; `None` where it scans, or where a
     /// query would visit too many prefixes.
-    pub(super) fn of(segment: &Segment, k: u32) -> Option<Vec<Probed<'_>>> {
+    pub(super) fn of<F: Fingerprint>(segment: &Segment<F>, k: u32) -> Option<Vec<Probed<'_>>> {
         let thresholds = segment.thresholds(k)?.iter().zip(segment.tables());
         let needed = thresholds.filter_map(|(threshold, table)| Some((table, (*threshold)?)));
         let probed = |(table, threshold): (_, u32)| {

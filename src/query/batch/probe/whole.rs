@@ -1,6 +1,7 @@
 //! Decodes all keys with the prefixes that are visited, and compares these in full.
 
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::query::join::Found;
 use crate::table::Table;
 
@@ -14,7 +15,11 @@ pub(super) const MOST_KEYS: u64 = 1 << 16;
 ///
 /// Memory: 8 bytes for each key of some blocks, [`MOST_KEYS`] or those of a single one, however many
 /// begin alike.
-pub(super) fn visit(sweep: &Sweep<'_>, visits: &[impl Visit], found: &mut Found<'_>) -> Result<()> {
+pub(super) fn visit<F: Fingerprint>(
+    sweep: &Sweep<'_, F>,
+    visits: &[impl Visit],
+    found: &mut Found<'_, F>,
+) -> Result<()> {
     let mut window = KeyWindow::new(sweep.probed.table);
     let mut keys = Vec::new();
     for group in sweep.by_prefix(visits) {

@@ -206,9 +206,9 @@ impl Args {
         let bits = F::BITS;
         check_radius("query", self.radius, bits)?;
         self.table.check_width("query", bits)?;
-        if self.plan != PlanArg::Auto && bits != u64::BITS {
+        if self.plan != PlanArg::Auto && bits > u64::BITS {
             return Err(Failure::Usage(format!(
-                "query: plans are for fingerprints of 64 bits, and these have {bits}; leave --plan out"
+                "query: plans are for fingerprints of 32 and 64 bits, and these have {bits}; leave --plan out"
             )));
         }
         Ok(())
