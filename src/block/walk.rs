@@ -51,7 +51,7 @@ impl Walk<'_> {
 
     /// Moves on by one key.
     pub(super) fn advance(&mut self) -> Result<(), Corruption> {
-        let Code { codec, middle_bits, ref symbols, .. } = *self.code;
+        let Code { codec, above_middle, ref symbols, .. } = *self.code;
         let Place { codes, raws, middle: u } = self.place;
         let symbol = symbols.find(load(self.bytes, codes));
         let codes_end = codes + symbol.code_bits();
@@ -65,7 +65,7 @@ impl Walk<'_> {
             Codec::Xor => (symbol.after_xor(u, raw), symbol.contradiction(u) == 0),
             Codec::Gap => {
                 let v = symbol.after_gap(u, raw);
-                (v, v >= u && v >> (middle_bits - 1) <= 1)
+                (v, v >= u && v >> (63 - above_middle) <= 1)
             }
         };
         if !fits {

@@ -367,7 +367,8 @@ impl Geometry {
             true => LE::read_u32(&bytes[block_wide::KEY_COUNT]),
             false => u32::from(LE::read_u16(&bytes[block::KEY_COUNT])),
         };
-        (count, read_key(self.bits, &bytes[self.first_key_at()..]))
+        // What follows on a key of 32 bits is shifted out.
+        (count, LE::read_u64(&bytes[self.first_key_at()..]) << self.pad_bits())
     }
 
     /// Writes key count and first key of a block. The count fits, as section 12 of the specification

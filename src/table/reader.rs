@@ -162,6 +162,7 @@ impl Table {
     }
 
     /// The last key of block `number`, by the router.
+    #[inline]
     pub(crate) fn last_key(&self, number: u64) -> u64 {
         self.last_keys().get(number as usize)
     }

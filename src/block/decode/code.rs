@@ -9,16 +9,16 @@ pub(in crate::block) struct Code {
     pub(in crate::block) codec: Codec,
     /// Width L of the low column.
     pub(in crate::block) low_bits: u32,
-    /// Bits of a middle, M.
-    pub(in crate::block) middle_bits: u32,
+    /// Zeros above a middle in its word, 64 - M.
+    pub(in crate::block) above_middle: u32,
     pub(in crate::block) symbols: Symbols,
 }
 
 impl Code {
     pub(in crate::block) fn new(codec: Codec, geometry: &Geometry, code_lengths: &[u8]) -> Self {
-        let (low_bits, middle_bits) = (geometry.low_bits, geometry.middle_bits());
-        let symbols = Symbols::new(code_lengths, middle_bits);
-        Self { codec, low_bits, middle_bits, symbols }
+        let (low_bits, above_middle) = (geometry.low_bits, geometry.below_middle());
+        let symbols = Symbols::new(code_lengths, geometry.middle_bits());
+        Self { codec, low_bits, above_middle, symbols }
     }
 
     /// Number of byte planes of the column.

@@ -51,7 +51,7 @@ impl Place {
     pub(super) fn is_sound(&self, code: &Code) -> bool {
         // Even where each key takes as many bits as it can, none of the two leaves 62 bits.
         self.codes as isize <= self.raws_end() as isize
-            && self.middle.leading_zeros() >= u64::BITS - code.middle_bits
+            && self.middle.leading_zeros() >= code.above_middle
     }
 }
 
