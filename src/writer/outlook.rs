@@ -71,7 +71,7 @@ impl<F: Fingerprint> Snapshot<F> {
                 return Ok((bytes, multi_index::predict(F::BITS, parts, count, self.radius())));
             }
         };
-        let planner = Planner::new(count)
+        let planner = Planner::for_bits(F::BITS, count)
             .radius(self.radius())
             .designs([layout.design])
             .block_bytes(Some(layout.block_bytes))

@@ -236,6 +236,7 @@ fn check_manifest<F: Fingerprint>(sample: &Sample<F>) {
 
 #[test]
 fn what_a_repair_saves_of_a_base_and_what_it_says_is_lost_add_up_at_every_width() {
+    check_base::<u32>(4, true);
     check_base::<u64>(4, false);
     check_base::<u64>(3, true);
     check_base::<u128>(5, true);
@@ -244,11 +245,16 @@ fn what_a_repair_saves_of_a_base_and_what_it_says_is_lost_add_up_at_every_width(
     check_base::<[u64; 4]>(3, false);
 }
 
-#[test]
-fn what_a_repair_saves_of_tables_and_what_it_says_is_lost_add_up() {
+/// Damages all over the files of tables.
+fn check_tables<F: Fingerprint>() {
+    let packer = |design: &str| {
+        let design = Design::named_for(F::BITS, design).unwrap();
+        Packer::new().width::<F>().design(design).block_bytes(256)
+    };
+    // So many that their blocks take as much at every width.
+    let count = 800 * 64 / F::BITS as usize;
     for with_ids in [false, true] {
-        let packer = Packer::new().design(Design::named("halves").unwrap()).block_bytes(256);
-        let sample = Sample::<u64>::packed(packer, 700, with_ids);
+        let sample = Sample::packed(packer("halves"), count, with_ids);
         for table in sample.files(".fpt") {
             let length = fs::metadata(&table).unwrap().len() as usize;
             let flips = places(length, 60).map(Damage::Flip);
@@ -264,8 +270,7 @@ fn what_a_repair_saves_of_tables_and_what_it_says_is_lost_add_up() {
         }
         check_manifest(&sample);
         // One table alone: a damaged block is lost.
-        let packer = Packer::new().design(Design::named("single").unwrap()).block_bytes(256);
-        let sample = Sample::<u64>::packed(packer, 700, with_ids);
+        let sample = Sample::packed(packer("single"), count, with_ids);
         let [table] = &sample.files(".fpt")[..] else { panic!("one table") };
         let length = fs::metadata(table).unwrap().len() as usize;
         let mut lost = 0;
@@ -275,6 +280,12 @@ fn what_a_repair_saves_of_tables_and_what_it_says_is_lost_add_up() {
         }
         assert!(lost > 40, "{lost}");
     }
+}
+
+#[test]
+fn what_a_repair_saves_of_tables_and_what_it_says_is_lost_add_up() {
+    check_tables::<u32>();
+    check_tables::<u64>();
 }
 
 /// Damages all over the log and the deletions of a store that is written to.
