@@ -1,5 +1,7 @@
 //! Many fingerprints from Python: arrays of numpy as they lie in memory, and whatever speaks Arrow.
 
+use std::borrow::Cow;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef};
@@ -34,7 +36,7 @@ pub enum Given<'py> {
     Arrow(Vec<ArrayRef>),
 }
 
-impl Raw<'_> {
+impl<'a> Raw<'a> {
     /// How many bits the fingerprints have.
     pub fn bits(self) -> u32 {
         match self {
@@ -73,12 +75,7 @@ impl Raw<'_> {
     /// `ValueError` for another width; those of `take`.
     pub fn each<F: Width>(self, take: &mut dyn FnMut(&[F]) -> PyResult<()>) -> PyResult<()> {
         self.check::<F>()?;
-        let of = match self {
-            Self::U32(list) => F::of_u32(list),
-            Self::U64(list) => F::of_u64(list),
-            _ => None,
-        };
-        if let Some(list) = of {
+        if let Some(list) = self.as_it_is() {
             return take(list);
         }
         let mut piece = Vec::with_capacity(PIECE.min(self.len()));
@@ -101,18 +98,30 @@ impl Raw<'_> {
         Ok(())
     }
 
-    /// All in one list.
+    /// All in one list: as they lie there, where the type is that of the width.
     ///
     /// # Errors
     ///
     /// As [`Self::each`].
-    pub fn collect<F: Width>(self) -> PyResult<Vec<F>> {
+    pub fn list<F: Width>(self) -> PyResult<Cow<'a, [F]>> {
+        self.check::<F>()?;
+        if let Some(list) = self.as_it_is() {
+            return Ok(Cow::Borrowed(list));
+        }
         let mut all = Vec::with_capacity(self.len());
         self.each::<F>(&mut |piece| {
             all.extend_from_slice(piece);
             Ok(())
         })?;
-        Ok(all)
+        Ok(Cow::Owned(all))
+    }
+
+    fn as_it_is<F: Width>(self) -> Option<&'a [F]> {
+        match self {
+            Self::U32(list) => F::of_u32(list),
+            Self::U64(list) => F::of_u64(list),
+            Self::Bytes(..) | Self::Words(..) => None,
+        }
     }
 
     fn check<F: Width>(self) -> PyResult<()> {
@@ -125,6 +134,22 @@ impl Raw<'_> {
             ))),
         }
     }
+}
+
+/// All pieces in one list; one piece that has the type of the width stays where it lies.
+///
+/// # Errors
+///
+/// As [`Raw::each`].
+pub fn together<'a, F: Width>(pieces: &[Raw<'a>]) -> PyResult<Cow<'a, [F]>> {
+    if let [one] = pieces {
+        return one.list();
+    }
+    let mut all = Vec::with_capacity(pieces.iter().map(|piece| piece.len()).sum());
+    for piece in pieces {
+        all.extend_from_slice(&piece.list::<F>()?);
+    }
+    Ok(Cow::Owned(all))
 }
 
 fn of_words<F: Width>(words: &[u64]) -> Option<F> {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use fpstore::{Design, PackSession, PackSummary, Packer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyTuple};
 
 use super::errors;
 use super::input::{self, Given, Raw};
@@ -54,7 +54,7 @@ pub fn pack<'py>(
     }
     let how = How { threads, memory, tmp_dir, progress };
     let mut pieces = Pieces::of(fingerprints, ids)?;
-    let first = pieces.next(py)?;
+    let first = pieces.next()?;
     let bits = match (bits, &first) {
         (Some(bits), _) => bits,
         (None, Some(piece)) => input::bits(&piece.given.raw()?)?,
@@ -68,7 +68,7 @@ pub fn pack<'py>(
 /// What is packed: one array, or those that an iterator gives.
 struct Pieces<'py> {
     one: Option<Piece<'py>>,
-    more: Option<Bound<'py, PyAny>>,
+    more: Option<Bound<'py, PyIterator>>,
 }
 
 /// Some fingerprints, with or without ids.
@@ -79,27 +79,21 @@ struct Piece<'py> {
 
 impl<'py> Pieces<'py> {
     fn of(fingerprints: &Bound<'py, PyAny>, ids: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
-        let is_iterator = fingerprints.hasattr("__next__")?;
-        if !is_iterator {
-            return Ok(Self { one: Some(Piece::of(fingerprints, ids)?), more: None });
-        }
-        match ids {
-            None => Ok(Self { one: None, more: Some(fingerprints.clone()) }),
-            Some(_) => Err(PyTypeError::new_err(
+        match (fingerprints.cast::<PyIterator>(), ids) {
+            (Err(_), ids) => Ok(Self { one: Some(Piece::of(fingerprints, ids)?), more: None }),
+            (Ok(iterator), None) => Ok(Self { one: None, more: Some(iterator.clone()) }),
+            (Ok(_), Some(_)) => Err(PyTypeError::new_err(
                 "an iterator gives ids with its fingerprints, as pairs of arrays; leave ids out",
             )),
         }
     }
 
-    fn next(&mut self, py: Python<'py>) -> PyResult<Option<Piece<'py>>> {
+    fn next(&mut self) -> PyResult<Option<Piece<'py>>> {
         if let Some(one) = self.one.take() {
             return Ok(Some(one));
         }
-        let Some(iterator) = &self.more else { return Ok(None) };
-        let next = py.import("builtins")?.getattr("next")?.call1((iterator, py.None()))?;
-        if next.is_none() {
-            return Ok(None);
-        }
+        let Some(next) = self.more.as_mut().and_then(Iterator::next) else { return Ok(None) };
+        let next = next?;
         match next.cast::<PyTuple>() {
             Ok(pair) if pair.len() == 2 => {
                 Piece::of(&pair.get_item(0)?, Some(&pair.get_item(1)?)).map(Some)
@@ -151,7 +145,7 @@ fn run<'py, F: Width>(
                 py.detach(|| extend(&mut session, raw, ids.map(|_| &[][..])))?;
             }
         }
-        next = pieces.next(py)?;
+        next = pieces.next()?;
     }
     running.finish(py, move || session.finish().map_err(errors::of))
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::arrow::{self, ArrowStream};
-use super::input::Given;
+use super::input::{self, Given, Raw};
 use super::run::How;
 use super::width::{ByWidth, Width, for_width};
 use super::{errors, join, plan, value};
@@ -414,38 +414,26 @@ struct Found<F> {
 fn answer<F: Width>(
     batch: &fpstore::Batch<F>,
     snapshot: &Snapshot<F>,
-    raw: &[super::input::Raw<'_>],
+    raw: &[Raw<'_>],
     with_ids: bool,
 ) -> PyResult<Found<F>> {
-    let count: usize = raw.iter().map(|raw| raw.len()).sum();
+    // All together, so that they are planned together.
+    let queries = input::together::<F>(raw)?;
     let mut found = Found {
-        offsets: Vec::with_capacity(count + 1),
+        offsets: Vec::with_capacity(queries.len() + 1),
         fingerprints: Vec::new(),
         distances: Vec::new(),
         ids: with_ids.then(|| (vec![0], Vec::new())),
     };
     found.offsets.push(0);
-    let mut take = |queries: &[F]| {
-        let done = batch.run(queries, |answer| {
-            found.fingerprints.extend(answer.matches.iter().map(|one| one.fingerprint));
-            found.distances.extend(answer.matches.iter().map(|one| one.distance as u16));
-            if !answer.more {
-                found.offsets.push(found.fingerprints.len() as u64);
-            }
-        });
-        done.map(drop).map_err(errors::of)
-    };
-    match raw {
-        // All together, so that they are planned together.
-        [one] if F::of_u64(&[]).is_some() || F::of_u32(&[]).is_some() => one.each(&mut take)?,
-        _ => {
-            let mut all = Vec::with_capacity(count);
-            for raw in raw {
-                all.extend(raw.collect::<F>()?);
-            }
-            take(&all)?;
+    let done = batch.run(&queries, |answer| {
+        found.fingerprints.extend(answer.matches.iter().map(|one| one.fingerprint));
+        found.distances.extend(answer.matches.iter().map(|one| one.distance as u16));
+        if !answer.more {
+            found.offsets.push(found.fingerprints.len() as u64);
         }
-    }
+    });
+    done.map_err(errors::of)?;
     if let Some((offsets, ids)) = &mut found.ids {
         for &fingerprint in &found.fingerprints {
             for id in snapshot.ids(fingerprint).map_err(errors::of)? {

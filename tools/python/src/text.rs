@@ -103,8 +103,7 @@ impl Recipe {
         let found = py.detach(|| self.with_fingerprinter(|one| bits_of(one, text)))?;
         let Some(found) = found else { return Ok(None) };
         by_bits!(self.recipe.bits(), F => {
-            let bytes: Vec<u8> = found.bytes().collect();
-            <F as fpstore::Fingerprint>::from_be_slice(&bytes).map(|one| one.number(py)).transpose()
+            as_number::<F>(found).map(|one| one.number(py)).transpose()
         })
     }
 
@@ -143,8 +142,7 @@ impl Recipe {
             let mut places: Vec<u64> = Vec::with_capacity(found.len());
             for (place, one) in found.iter().enumerate() {
                 let Some(one) = one else { continue };
-                let bytes: Vec<u8> = one.bytes().collect();
-                list.extend(<F as fpstore::Fingerprint>::from_be_slice(&bytes));
+                list.extend(as_number::<F>(*one));
                 places.push(place as u64);
             }
             (F::array(py, list)?, PyArray1::from_vec(py, places)).into_pyobject(py)
@@ -179,6 +177,12 @@ fn bits_of(one: &mut Fingerprinter, text: &[u8]) -> Option<Fingerprint> {
         Found::Signature(Signature::Bits(bits)) => Some(bits),
         _ => None,
     }
+}
+
+/// A fingerprint as a store of its width takes it.
+fn as_number<F: Width>(found: Fingerprint) -> Option<F> {
+    let bytes: Vec<u8> = found.bytes().collect();
+    F::from_be_slice(&bytes)
 }
 
 fn bytes_of<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {

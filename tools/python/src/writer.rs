@@ -275,10 +275,7 @@ fn changed<F: Width>(
     ids: Option<&[u64]>,
     change: Change,
 ) -> PyResult<()> {
-    let mut all = Vec::new();
-    for raw in raw {
-        all.extend(raw.collect::<F>()?);
-    }
+    let all = input::together::<F>(raw)?;
     let done = match (ids, change) {
         (None, Change::Insert) => writer.insert_fingerprints(&all),
         (None, Change::Delete) => writer.delete_fingerprints(&all),
