@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use fpstore::{Codec, Design, Fingerprint, Packer, PartsPlan, Plan, Planner, plan_parts};
+use fpstore_cli::failure::Failure;
 
 use super::results::{Predicted, Steps};
 
@@ -177,9 +178,21 @@ impl Configuration {
 }
 
 /// These numbers of parts; where none are given those that are predicted to be hardly slower than the fastest.
-pub fn parts(given: &[u16], forecast: &Forecast) -> Result<Vec<Configuration>, fpstore::Error> {
+///
+/// # Errors
+///
+/// Numbers that no store of these fingerprints can have, and those of the planner.
+pub fn parts(given: &[u16], forecast: &Forecast) -> Result<Vec<Configuration>, Failure> {
     let Forecast { bits, count, radius, .. } = *forecast;
     let plans = plan_parts(bits, count, radius)?;
+    let possible = |parts| plans.iter().any(|plan| plan.parts == parts);
+    if let Some(wrong) = given.iter().find(|&&parts| !possible(parts)) {
+        let numbers: Vec<String> = plans.iter().map(|plan| plan.parts.to_string()).collect();
+        return Err(Failure::Usage(format!(
+            "--parts {wrong}: {count} fingerprints of {bits} bits can have {} parts",
+            numbers.join(", ")
+        )));
+    }
     let fastest = plans.iter().map(|plan| plan.search_ns).fold(f64::INFINITY, f64::min);
     let wanted = plans.iter().filter(|plan| match given {
         [] => plan.search_ns <= LONGEST * fastest,

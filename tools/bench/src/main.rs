@@ -90,8 +90,8 @@ fn measure(args: &MeasureArgs) -> Result<(), Failure> {
 /// What is measured: designs of 64 bits, else numbers of parts.
 fn grid_of(args: &MeasureArgs, forecast: &Forecast) -> Result<Vec<Configuration>, Failure> {
     match &args.parts {
-        Some(parts) => return Ok(grid::parts(parts, forecast)?),
-        None if forecast.bits != u64::BITS => return Ok(grid::parts(&[], forecast)?),
+        Some(parts) => return grid::parts(parts, forecast),
+        None if forecast.bits != u64::BITS => return grid::parts(&[], forecast),
         None => {}
     }
     let mut grid = configurations(&args.designs.0, &args.block_bytes, &args.codecs, &args.low_bits);
