@@ -8,8 +8,8 @@ const PIECE_BYTES: usize = 2 << 20;
 /// Gathers what is written to a file from its start on, and writes it in pieces of 2 MiB that begin at multiples of that.
 ///
 /// Linux keeps what was written in memory, in pages as large as the pieces if the file system can (ext4 and xfs of
-/// today). A search in a store that was just written finds the places of its pages faster then: 15% less time for a
-/// search of 256 bits within 31.
+/// today). A search in a store that was just written finds the places of its pages faster then: 9% to 22% less
+/// time for a search of 256 bits within 31.
 pub(crate) struct Aligned<'a, W: Write> {
     out: &'a mut W,
     piece: Vec<u8>,

@@ -92,8 +92,8 @@ impl<F: Fingerprint> Searcher<F> {
     /// value; fewer if there are not so many. Exact: of those at the greatest distance the lesser values are taken.
     ///
     /// Looks at one radius after the other and stops with the first that has enough, so it takes as long as a search
-    /// within the distance of the last one that it gives, and some more. Where there are part tables it takes hardly more
-    /// than the time of one scan, however far the nearest are.
+    /// within the distance of the last one that it gives, and some more. Where there are part tables it takes little more
+    /// than the time of a scan, however far the nearest are; up to that of two where they were predicted to be near, and are not.
     ///
     /// # Errors
     ///

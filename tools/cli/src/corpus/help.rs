@@ -53,7 +53,7 @@ which must be whole numbers; the store is created where it is not there. What ha
 features is not in the store.
 
 A command that was killed goes on when it is given again; only deciding, which takes a
-fifth of the time, starts over. DIR may not lie in a directory of inputs. DIR of another command, or of
+tenth of the time, starts over. DIR may not lie in a directory of inputs. DIR of another command, or of
 one with other settings or inputs, is refused. The result depends neither on threads nor
 on memory.
 
