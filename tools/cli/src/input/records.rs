@@ -74,6 +74,32 @@ impl<F: Copy> Records<F> {
         self.skipped.push(why);
     }
 
+    /// Appends the records that follow, and leaves none there.
+    pub fn append(&mut self, more: &mut Self) {
+        let (there, next) = (self.fingerprints.len(), self.next_number());
+        if there == 0 {
+            self.runs.clear();
+        }
+        let follows = |&(index, number): &(usize, u64)| there > 0 && (index, number) == (0, next);
+        let runs = more.runs.iter().filter(|run| !follows(run));
+        self.runs.extend(runs.map(|&(index, number)| (there + index, number)));
+        self.fingerprints.append(&mut more.fingerprints);
+        self.ids.append(&more.ids);
+        self.skipped.append(&mut more.skipped);
+        more.runs = vec![(0, self.next_number())];
+        more.ids.clear();
+    }
+
+    /// Whether there is none, and none was skipped.
+    pub fn is_empty(&self) -> bool {
+        self.fingerprints.is_empty() && self.skipped.is_empty()
+    }
+
+    /// Bytes that the records take.
+    pub fn bytes(&self) -> usize {
+        size_of::<F>() * self.fingerprints.len() + self.ids.bytes()
+    }
+
     /// Forgets the records, and goes on with their numbers.
     pub fn clear(&mut self) {
         self.runs = vec![(0, self.next_number())];
@@ -113,6 +139,19 @@ impl Ids {
             }
             // A reader gives the one kind that it was asked for.
             _ => {}
+        }
+    }
+
+    fn append(&mut self, more: &Self) {
+        match (&mut *self, more) {
+            (_, Ids::None) => {}
+            (Ids::Numbers(all), Ids::Numbers(more)) => all.extend_from_slice(more),
+            (Ids::Texts(text, ends), Ids::Texts(more, places)) => {
+                ends.extend(places.iter().map(|end| text.len() + end));
+                text.push_str(more);
+            }
+            (_, Ids::Numbers(more)) => *self = Ids::Numbers(more.clone()),
+            (_, Ids::Texts(more, ends)) => *self = Ids::Texts(more.clone(), ends.clone()),
         }
     }
 
@@ -174,6 +213,33 @@ mod tests {
         records.clear();
         records.fingerprints.push(1);
         assert_eq!(numbers(&records), [(1, 6)]);
+    }
+
+    #[test]
+    fn pieces_that_are_appended_keep_numbers_and_ids() {
+        let mut all = Records::<u64>::default();
+        let mut piece = Records::default();
+        for (fingerprints, skips) in [(0, 1), (2, 0), (1, 2), (0, 0), (0, 1), (3, 1)] {
+            for fingerprint in 0..fingerprints {
+                let id = format!("{}", piece.next_number());
+                piece.fingerprints.push(fingerprint);
+                piece.ids.push(Id::Text(&id));
+            }
+            (0..skips).for_each(|_| piece.skip(fault()));
+            all.append(&mut piece);
+            assert_eq!(
+                (piece.fingerprints.len(), piece.skipped.len(), piece.ids.bytes()),
+                (0, 0, 0)
+            );
+        }
+        let numbers: Vec<u64> = all.iter().map(|record| record.number).collect();
+        assert_eq!(
+            (numbers, all.next_number(), all.skipped.len()),
+            (vec![1, 2, 3, 7, 8, 9], 11, 5)
+        );
+        for record in all.iter() {
+            assert_eq!(record.id, Some(Id::Text(&record.number.to_string())));
+        }
     }
 
     #[test]

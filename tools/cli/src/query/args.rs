@@ -66,9 +66,10 @@ bits), or as --fingerprints says. Those among the arguments are hexadecimal as
 well: 12 is 0x12, the decimal 18. With --format dec they are decimal; 0 and 1 as
 often as they have bits are binary. `fpstore --help` explains the formats of FILE.
 
-Queries from a pipe are answered line by line, as soon as each is there; auto
-then judges the format from what the first read brings. Those of a file are
-answered together, by the plan that is predicted to take the least time, or by
+Queries from a pipe are answered as they come: those that are there together, and
+at once when no more are; --format auto then judges from what the first read
+brings. Those of a file are answered together, by the plan that is predicted to
+take the least time, or by
   single  one query after the other
   probe   each table is read once, with the queries in its order
   stream  the first table is read once, past tables of the queries in memory

@@ -2,6 +2,7 @@
 
 mod answers;
 mod args;
+mod arrivals;
 mod ask;
 
 use std::process::ExitCode;
@@ -12,6 +13,7 @@ use fpstore::{BatchPlan, Execution, Fingerprint, Snapshot, width_of};
 use answers::{Answers, Printer, Query};
 pub use args::Args;
 use args::{PlanArg, Shape, Wanted};
+use arrivals::Arrivals;
 use ask::Ask;
 
 use crate::failure::Failure;
@@ -24,10 +26,8 @@ use crate::recipes::Recipes;
 use crate::target::{self, Target};
 use crate::width::{self, for_width};
 
-/// Queries from a pipe that are answered together: so few that none waits long for the others.
-const LIVE_QUERIES: usize = 64;
-/// Queries among the arguments that are answered together.
-const CHUNK_QUERIES: usize = 4096;
+/// Queries of a pipe that are answered together at most, so that those of a program that never stops are answered too.
+const ARRIVED: usize = 1 << 20;
 /// Queries between two looks at the progress.
 const TOLD: u64 = 1 << 12;
 /// The share of memory that queries of a file take before they are answered.
@@ -60,11 +60,6 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
         }
         None => None,
     };
-    if args.plan != PlanArg::Auto && source.as_ref().is_some_and(Source::is_live) {
-        let message = "query: a pipe is answered line by line; leave --plan out, or give --from a \
-                       file";
-        return Err(Failure::Usage(message.to_string()));
-    }
     let map = args.id_output.open_map(&opened)?;
     if args.output != Shape::Count && answers::has_ids(&args, &store) {
         args.id_output.hint(&opened);
@@ -120,21 +115,13 @@ struct Asker<'a, F: Fingerprint> {
     matches: u64,
 }
 
-/// Some queries of those that were read.
-struct Asked<'a, F> {
-    queries: &'a Records<F>,
-    fingerprints: &'a [F],
-    /// Number of the first one.
-    first: usize,
-}
-
 impl<F: Fingerprint> Asker<'_, F> {
     fn answer_all(
         &mut self,
         arguments: Records<F>,
         source: Option<Source<F>>,
     ) -> Result<(), Failure> {
-        self.answer(&arguments, false)?;
+        self.answer_together(&arguments, None)?;
         match source {
             Some(source) if source.is_live() => self.answer_pipe(source),
             Some(source) => self.answer_file(source),
@@ -142,13 +129,15 @@ impl<F: Fingerprint> Asker<'_, F> {
         }
     }
 
-    fn answer_pipe(&mut self, mut source: Source<F>) -> Result<(), Failure> {
+    /// Answers what has arrived together, and at once when nothing more is there.
+    fn answer_pipe(&mut self, source: Source<F>) -> Result<(), Failure> {
+        let mut arrivals = Arrivals::of(source, ARRIVED, self.most_bytes() / 2)?;
         let (mut queries, mut skipped) = (Records::default(), Skipped::default());
         loop {
             queries.clear();
-            let more = source.read(&mut queries);
+            let more = arrivals.take(&mut queries);
             // What stands before a fault is answered.
-            self.answer(&queries, true)?;
+            self.answer_together(&queries, None)?;
             skipped.tell(&mut queries);
             if !more? {
                 skipped.tell_count(queries.next_number());
@@ -157,23 +146,14 @@ impl<F: Fingerprint> Asker<'_, F> {
         }
     }
 
-    /// Answers queries one by one, some at a time.
-    fn answer(&mut self, queries: &Records<F>, live: bool) -> Result<(), Failure> {
-        let together = if live { LIVE_QUERIES } else { CHUNK_QUERIES };
-        let limit = self.args.limit();
-        let mut first = 0;
-        for fingerprints in queries.fingerprints.chunks(together) {
-            let asked = Asked { queries, fingerprints, first };
-            self.answer_batch(Some(BatchPlan::Search), limit, asked, None)?;
-            first += fingerprints.len();
-        }
-        Ok(())
+    /// Bytes that queries may take before they are answered.
+    fn most_bytes(&self) -> usize {
+        usize::try_from(self.args.limit() / QUERY_SHARE).unwrap_or(usize::MAX)
     }
 
     /// Answers the queries of a file together, as many at once as the memory allows.
     fn answer_file(&mut self, mut source: Source<F>) -> Result<(), Failure> {
-        let limit = self.args.limit();
-        let most = usize::try_from(limit / QUERY_SHARE / 8).unwrap_or(usize::MAX);
+        let most = self.most_bytes();
         let (mut queries, mut skipped) = (Records::default(), Skipped::default());
         self.progress.start_reading(source.length());
         loop {
@@ -183,8 +163,7 @@ impl<F: Fingerprint> Asker<'_, F> {
                 self.progress.beside(|| skipped.tell(&mut queries));
                 let read = queries.fingerprints.len();
                 self.progress.read(source.bytes_read(), self.answered + read as u64);
-                let bytes = size_of::<F>() * read + queries.ids.bytes();
-                if !matches!(more, Ok(true)) || bytes / 8 >= most {
+                if !matches!(more, Ok(true)) || queries.bytes() >= most {
                     break more;
                 }
             };
@@ -194,7 +173,7 @@ impl<F: Fingerprint> Asker<'_, F> {
                 Ok(true) => 0,
             };
             // What stands before a fault is answered.
-            self.answer_together(&queries, limit, total)?;
+            self.answer_together(&queries, Some(total))?;
             if !more? {
                 self.progress.beside(|| skipped.tell_count(queries.next_number()));
                 return Ok(());
@@ -202,33 +181,17 @@ impl<F: Fingerprint> Asker<'_, F> {
         }
     }
 
-    /// Answers a piece of a file of `total` queries, or 0 where there may be more.
-    fn answer_together(
-        &mut self,
-        queries: &Records<F>,
-        limit: u64,
-        total: u64,
-    ) -> Result<(), Failure> {
-        let rest = limit.saturating_sub(limit / QUERY_SHARE).max(limit.min(memory::LEAST));
+    /// Answers queries and prints the answers. Tells how far it is where they are a piece of a file, of `total` queries, or
+    /// 0 where there may be more.
+    fn answer_together(&mut self, queries: &Records<F>, total: Option<u64>) -> Result<(), Failure> {
+        let limit = self.args.limit();
+        let memory = limit.saturating_sub(limit / QUERY_SHARE).max(limit.min(memory::LEAST));
         let plan = match self.args.plan {
             PlanArg::Auto => None,
             PlanArg::Single => Some(BatchPlan::Search),
             PlanArg::Probe => Some(BatchPlan::Probe),
             PlanArg::Stream => Some(BatchPlan::Stream),
         };
-        let asked = Asked { queries, fingerprints: &queries.fingerprints, first: 0 };
-        self.answer_batch(plan, rest, asked, Some(total))
-    }
-
-    /// Runs a batch and prints its answers. Tells how far it is where the queries are some of `total`.
-    fn answer_batch(
-        &mut self,
-        plan: Option<BatchPlan>,
-        memory: u64,
-        asked: Asked<'_, F>,
-        total: Option<u64>,
-    ) -> Result<(), Failure> {
-        let Asked { queries, fingerprints, first } = asked;
         let ask = Ask {
             store: self.store,
             k: self.radius,
@@ -250,10 +213,10 @@ impl<F: Fingerprint> Asker<'_, F> {
         };
         // The first answers of a piece may take long.
         tell(*answered, *matched, printer.written());
-        let ran = ask.run(fingerprints, &mut |found| {
+        let ran = ask.run(&queries.fingerprints, &mut |found| {
             let print = |answers: &mut Answers<F>| printer.print(answers);
             let (count, more) = (found.count, found.more);
-            answers.push(query_of(queries, first + found.query), found, print)?;
+            answers.push(query_of(queries, found.query), found, print)?;
             if total.is_some() && !more {
                 *answered += 1;
                 *matched += count;

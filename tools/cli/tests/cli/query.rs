@@ -236,7 +236,7 @@ fn every_plan_prints_the_same_as_single_queries() {
     for k in [0, 3, 7] {
         for shape in ["tsv", "json", "count"] {
             let options = format!("--output {shape} -k {k} --format u64le");
-            // A pipe is answered query by query.
+            // A pipe is answered by what has arrived.
             let line = format!("query store --from - {options}");
             let expected = scratch.run_with(&line, &raw(&queries)).ends_with_code(0).stdout;
             for plan in ["auto", "single", "probe", "stream"] {
@@ -268,13 +268,23 @@ fn more_queries_than_fit_are_answered_in_pieces_and_in_order() {
     for plan in ["auto", "stream"] {
         assert!(scratch.run(&format!("{line} --plan {plan}")).succeeds().stdout == expected);
     }
+    // Of a pipe a thirty-second of it may wait.
+    let line = line.replace("--from queries", "--from - --format u64le");
+    assert!(scratch.run_with(&line, &raw(&queries)).succeeds().stdout == expected);
+    let hex: String = queries.iter().map(|query| format!("{query:016x}\n")).collect();
+    let line = line.replace("u64le", "csv --no-header");
+    assert!(scratch.run_with(&line, hex.as_bytes()).succeeds().stdout == expected);
 }
 
 #[test]
-fn a_plan_is_for_files() {
+fn a_pipe_is_answered_by_any_plan() {
     let scratch = Scratch::new();
     scratch.pack("store", &[10], "");
-    scratch.run_without_reading("query store --from - --plan probe").fails_with(
-        "query: a pipe is answered line by line; leave --plan out, or give --from a file",
-    );
+    for plan in ["auto", "single", "probe", "stream"] {
+        let line = format!("query store --from - --format hex --plan {plan} --output count -k 1");
+        assert_eq!(
+            scratch.run_with(&line, b"a\nb\nff\n").succeeds().stdout,
+            "000000000000000a\t1\n000000000000000b\t1\n00000000000000ff\t0\n"
+        );
+    }
 }
