@@ -1,16 +1,17 @@
 //! Measures the steps of joins and batches.
 
 use std::hint::black_box;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
 use super::uniform::{self, fingerprint};
-use crate::costs::Costs;
+use crate::costs::{Costs, JoinCosts};
 use crate::design::Design;
 use crate::error::Result;
 use crate::execution::Execution;
-use crate::query::batch::{self, BatchPlan};
-use crate::query::join;
+use crate::query::batch;
+use crate::query::join::{self, Message, Output};
 use crate::simd::Level;
 use crate::store::{Packer, Store};
 
@@ -31,6 +32,7 @@ pub(super) fn measure(directory: &Path, costs: &mut Costs) -> Result<()> {
     for level in Level::all() {
         *costs.join.pair_ns_mut(level) = pair_ns(level)?;
         *costs.batch.low_ns_mut(level) = batch::instruction_ns(level, |work| fastest(work))?;
+        *costs.stream.vector_ns_mut(level) = batch::vector_ns(level, |work| fastest(work))?;
     }
     let design: Design = "single".parse()?;
     let (store, _) = uniform::store(directory, Packer::new().design(design), COUNT)?;
@@ -41,16 +43,14 @@ pub(super) fn measure(directory: &Path, costs: &mut Costs) -> Result<()> {
     })?;
     costs.batch.decode_key_ns = decoded / COUNT as f64;
     // A single query is compared with each fingerprint that is read.
-    let read = fastest(|| stream(&store, &[fingerprint(COUNT)]))? / COUNT as f64;
+    let read = fastest(|| join_stream(&store, &[fingerprint(COUNT)], costs))? / COUNT as f64;
     costs.join.read_ns = (read - costs.join.pair_ns(Level::best())).max(0.1);
     // Of the time of many queries the passes are what is not known yet.
     let queries: Vec<u64> = (COUNT..COUNT + QUERIES).map(fingerprint).collect();
-    let streamed = fastest(|| stream(&store, &queries))?;
+    let streamed = fastest(|| join_stream(&store, &queries, costs))?;
     let predicted = |pass_ns: f64| {
-        let mut costs = *costs;
-        costs.join.pass_ns = pass_ns;
-        let batch = store.batch(K).execution(Execution::new().threads(1).costs(costs));
-        batch.predicted(BatchPlan::Stream, QUERIES).unwrap_or_default()
+        let costs = JoinCosts { pass_ns, ..costs.join };
+        join::stream_ns::<u64>(QUERIES, COUNT, COUNT, K, &costs)
     };
     costs.join.pass_ns = solve(predicted, streamed, costs.join.pass_ns);
     Ok(())
@@ -71,12 +71,19 @@ fn pair_ns(level: Level) -> Result<f64> {
     Ok(round / (COMPARED * GROUP * GROUP) as f64)
 }
 
-fn stream(store: &Store, queries: &[u64]) -> Result<()> {
-    let batch = store.batch(K).plan(BatchPlan::Stream).execution(Execution::new().threads(1));
-    batch.run(queries, |answer| {
-        black_box(answer.count);
-    })?;
-    Ok(())
+/// Joins queries with a store as it is read.
+fn join_stream(store: &Store, queries: &[u64], costs: &Costs) -> Result<()> {
+    let execution = Execution::new().threads(1);
+    let snapshot = store.snapshot();
+    let work = |output: &Output| {
+        join::stream(output, queries.to_vec(), &snapshot, K, COUNT as usize, &costs.join)
+    };
+    Output::run(&*execution.start_pool()?, execution.stop(), work, |message| {
+        if let Message::Pairs(pairs) = message {
+            black_box(pairs);
+        }
+        ControlFlow::Continue(())
+    })
 }
 
 /// Nanoseconds of the fastest of some repetitions.

@@ -103,6 +103,19 @@ group! {
 }
 
 group! {
+    /// A batch whose queries are listed in memory, and which the store is read past.
+    StreamCosts {
+        vector_scalar_ns = 18.0, "A fingerprint that is compared with 16 listed queries, without vector instructions.";
+        vector_avx2_ns = 2.2, "The same with AVX2.";
+        vector_avx512_ns = 0.6, "The same with AVX-512.";
+        sift_factor = 3.3, "How much longer it takes to sift 16 queries. Not measured.";
+        group_ns = 40.0, "A group of fingerprints for which a list is sifted or compared. Not measured.";
+        range_ns = 3.0, "Queries with like leading bits that are put into a list. Not measured.";
+        sort_ns = 6.0, "A fingerprint that is sorted by a further part. Not measured.";
+    }
+}
+
+group! {
     /// A pack, in time of one thread.
     PackCosts {
         memory_ns = 31.0, "A fingerprint in a table, sorted in memory.";

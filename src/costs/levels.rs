@@ -1,6 +1,6 @@
 //! Constants of which there is one for each level of vector instructions.
 
-use super::groups::{BatchCosts, JoinCosts};
+use super::groups::{BatchCosts, JoinCosts, StreamCosts};
 use crate::simd::Level;
 
 impl JoinCosts {
@@ -35,6 +35,24 @@ impl BatchCosts {
             Level::Avx2(_) => &mut self.low_avx2_ns,
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(_) => &mut self.low_avx512_ns,
+        }
+    }
+}
+
+impl StreamCosts {
+    /// A fingerprint that is compared with 16 listed queries at a level, in nanoseconds.
+    pub(crate) fn vector_ns(mut self, level: Level) -> f64 {
+        *self.vector_ns_mut(level)
+    }
+
+    /// That constant.
+    pub(crate) fn vector_ns_mut(&mut self, level: Level) -> &mut f64 {
+        match level {
+            Level::Scalar(_) => &mut self.vector_scalar_ns,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(_) => &mut self.vector_avx2_ns,
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(_) => &mut self.vector_avx512_ns,
         }
     }
 }

@@ -12,7 +12,7 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
-pub use groups::{BatchCosts, DiskCosts, JoinCosts, PackCosts, SearchCosts};
+pub use groups::{BatchCosts, DiskCosts, JoinCosts, PackCosts, SearchCosts, StreamCosts};
 
 use crate::error::{Error, Result};
 
@@ -44,6 +44,8 @@ pub struct Costs {
     pub join: JoinCosts,
     /// A batch whose queries are brought into the order of each table.
     pub batch: BatchCosts,
+    /// A batch whose queries are listed in memory, and which the store is read past.
+    pub stream: StreamCosts,
     /// A pack, in time of one thread.
     pub pack: PackCosts,
 }
@@ -54,6 +56,7 @@ impl Costs {
         disk: DiskCosts::SHIPPED,
         join: JoinCosts::SHIPPED,
         batch: BatchCosts::SHIPPED,
+        stream: StreamCosts::SHIPPED,
         pack: PackCosts::SHIPPED,
     };
 
@@ -78,11 +81,12 @@ impl fmt::Display for Costs {
             "# What the steps of the work cost on a machine, in nanoseconds where nothing"
         )?;
         writeln!(f, "# else is said. Read by `fpstore plan --calibration` and `fpstore pack`.")?;
-        let Self { search, disk, join, batch, pack } = *self;
+        let Self { search, disk, join, batch, stream, pack } = *self;
         text::write(f, "search", search)?;
         text::write(f, "disk", disk)?;
         text::write(f, "join", join)?;
         text::write(f, "batch", batch)?;
+        text::write(f, "stream", stream)?;
         text::write(f, "pack", pack)
     }
 }
@@ -99,11 +103,12 @@ impl FromStr for Costs {
     /// finite number of 0 or more.
     fn from_str(text: &str) -> Result<Self> {
         let mut costs = Self::default();
-        let Self { search, disk, join, batch, pack } = &mut costs;
+        let Self { search, disk, join, batch, stream, pack } = &mut costs;
         let constants = text::named("search", search)
             .chain(text::named("disk", disk))
             .chain(text::named("join", join))
             .chain(text::named("batch", batch))
+            .chain(text::named("stream", stream))
             .chain(text::named("pack", pack));
         text::read(text, constants)?;
         Ok(costs)

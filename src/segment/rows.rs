@@ -72,6 +72,13 @@ impl<F: Fingerprint> Rows<'_, F> {
         }
     }
 
+    /// Asks the system to have these blocks of a table read, and does not wait for them.
+    pub(crate) fn will_need(&self, blocks: Range<u64>) {
+        if let Self::Table(table) = self {
+            table.will_need_blocks(blocks);
+        }
+    }
+
     /// Puts the keys of some blocks of fingerprints of up to 64 bits in place of those in `keys`; of a permuted table
     /// its own.
     pub(crate) fn read_keys(&self, blocks: Range<u64>, keys: &mut Vec<u64>) -> Result<()> {

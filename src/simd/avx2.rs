@@ -52,6 +52,22 @@ pub(crate) fn store_words(words: &mut [u64; 4], lanes: __m256i) {
     unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), lanes) }
 }
 
+/// Loads 8 numbers of 32 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(crate) fn load_halves(halves: &[u32; 8]) -> __m256i {
+    // SAFETY: the array has 32 bytes, and the load needs no alignment.
+    unsafe { _mm256_loadu_si256(halves.as_ptr().cast()) }
+}
+
+/// Stores 8 numbers of 32 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(crate) fn store_halves(halves: &mut [u32; 8], lanes: __m256i) {
+    // SAFETY: the array has 32 bytes, and the store needs no alignment.
+    unsafe { _mm256_storeu_si256(halves.as_mut_ptr().cast(), lanes) }
+}
+
 /// Loads half a register.
 #[inline]
 #[target_feature(enable = "avx2")]

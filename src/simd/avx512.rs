@@ -62,6 +62,14 @@ pub(crate) fn store_shorts(shorts: &mut [u16; 32], lanes: __m512i) {
     unsafe { _mm512_storeu_si512(shorts.as_mut_ptr().cast(), lanes) }
 }
 
+/// Stores 16 numbers of 32 bits.
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(crate) fn store_halves(halves: &mut [u32; 16], lanes: __m512i) {
+    // SAFETY: the array has 64 bytes, and the store needs no alignment.
+    unsafe { _mm512_storeu_si512(halves.as_mut_ptr().cast(), lanes) }
+}
+
 /// Loads up to 64 bytes, with the mask of those that there are.
 #[inline]
 #[target_feature(enable = "avx512bw")]

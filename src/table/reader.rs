@@ -287,10 +287,7 @@ impl Table {
         let mut blocks = candidates.iter().filter(absent).map(|candidate| candidate.block);
         let Some(first) = blocks.next() else { return };
         let mut run = first..first + 1;
-        let ask = |run: &Range<u32>| {
-            let start = self.geometry.block(u64::from(run.start)).start;
-            self.bytes.will_need(start..self.geometry.block(u64::from(run.end)).start);
-        };
+        let ask = |run: &Range<u32>| self.will_need_blocks(run.start.into()..run.end.into());
         for block in blocks {
             if block != run.end {
                 ask(&run);
@@ -299,6 +296,12 @@ impl Table {
             run.end = block + 1;
         }
         ask(&run);
+    }
+
+    /// Asks the system for these blocks.
+    pub(crate) fn will_need_blocks(&self, numbers: Range<u64>) {
+        let start = self.geometry.block(numbers.start).start;
+        self.bytes.will_need(start..self.geometry.block(numbers.end).start);
     }
 
     /// For each candidate block, calls `survived` with the place of the candidate and the number of

@@ -2,6 +2,7 @@
 
 use super::answer::BatchPlan;
 use super::probe;
+use super::stream::StreamPlan;
 use crate::execution::Execution;
 use crate::execution::budget::PROCESS_BYTES;
 use crate::fingerprint::Fingerprint;
@@ -97,11 +98,18 @@ impl<F: Fingerprint> Batch<F> {
                 Self::HAS_KEYS
                     .then(|| probe::predicted_ns(&self.snapshot, queries, self.k, costs))?
             }
-            BatchPlan::Stream => {
-                let (count, costs) = (self.snapshot.len(), &self.execution.cost().join);
-                let time = || join::stream_ns::<F>(queries, count, self.streamed(), self.k, costs);
-                Self::HAS_KEYS.then(time)
-            }
+            BatchPlan::Stream => Self::HAS_KEYS.then(|| self.streamed_by(queries).0),
+        }
+    }
+
+    /// How so many queries are streamed, and the predicted time: by lists, or `None` for the engine of joins.
+    pub(super) fn streamed_by(&self, queries: u64) -> (f64, Option<StreamPlan>) {
+        let (count, together, costs) =
+            (self.snapshot.len(), self.streamed(), self.execution.cost());
+        let joined = join::stream_ns::<F>(queries, count, together, self.k, &costs.join);
+        match StreamPlan::best(&self.snapshot, queries, self.k, together, costs) {
+            Some((time, plan)) if time < joined => (time, Some(plan)),
+            _ => (joined, None),
         }
     }
 

@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 use super::answer::{Answer, BatchPlan, BatchSummary};
 use super::options::Batch;
 use super::pieces::{self, Query};
-use super::probe;
+use super::{probe, stream};
 use crate::error::Result;
 use crate::execution::budget::{self, PROCESS_BYTES, THREAD_BYTES};
 use crate::execution::{Phase, Progress};
@@ -140,15 +140,26 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         if let Some(plan) = batch.plan {
             return plan;
         }
-        let plans = [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream];
-        let predicted = plans.map(|plan| {
+        let predicted = |plan| {
             // Pieces are no cheaper than they are alone.
             let piece = queries.min(self.piece_queries(plan)).max(1);
             let time = batch.predicted(plan, piece as u64).unwrap_or(f64::INFINITY);
-            (plan, time * queries as f64 / piece as f64)
-        });
-        let best = predicted.into_iter().min_by(|one, other| one.1.total_cmp(&other.1));
-        best.map_or(BatchPlan::Search, |(plan, _)| plan)
+            time * queries as f64 / piece as f64
+        };
+        let search = predicted(BatchPlan::Search);
+        let probe = predicted(BatchPlan::Probe);
+        let (plan, least) =
+            if probe < search { (BatchPlan::Probe, probe) } else { (BatchPlan::Search, search) };
+        // To plan a stream takes as long as some searches, and to read all of a large store much longer.
+        let costs = batch.execution.cost();
+        let read = costs.join.read_ns * batch.snapshot.len() as f64;
+        if Batch::<F>::HAS_KEYS
+            && least > costs.batch.start_ns.max(read)
+            && predicted(BatchPlan::Stream) < least
+        {
+            return BatchPlan::Stream;
+        }
+        plan
     }
 
     /// Queries that are answered together.
@@ -189,6 +200,13 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         let Some(memory) = self.batch.execution.memory_limit() else { return true };
         let bytes = probe::decoded_bytes(&self.batch.snapshot);
         bytes <= THREAD_BYTES || bytes * threads as u64 <= memory.saturating_sub(PROCESS_BYTES) / 2
+    }
+
+    /// Whether there is memory for what the threads of a stream decode and list.
+    fn has_room_to_list(&self, threads: usize) -> bool {
+        let Some(memory) = self.batch.execution.memory_limit() else { return true };
+        let bytes = stream::thread_bytes(&self.batch.snapshot) * threads as u64;
+        bytes <= memory.saturating_sub(PROCESS_BYTES) / 2
     }
 
     /// How many items of so many bytes there are in a quarter of the memory.
@@ -305,6 +323,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         let pool = self.pool()?;
         let most = self.most_matches();
         let has_room = self.has_room_to_probe(pool.current_num_threads());
+        let can_list = self.has_room_to_list(pool.current_num_threads());
         let mut pairs = Vec::new();
         let mut too_many = false;
         let costs = batch.execution.cost();
@@ -314,7 +333,15 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
                 && has_room
                 && probe::can_probe(snapshot, batch.k)
                 && probe::probe(output, queries, snapshot, batch.k, costs).map(|()| true)?;
-            if !probed {
+            if probed {
+                return Ok(());
+            }
+            let plan = if can_list { batch.streamed_by(queries.len() as u64).1 } else { None };
+            let streamed = match plan {
+                Some(plan) => stream::stream(output, queries, snapshot, batch.k, &plan)?,
+                None => false,
+            };
+            if !streamed {
                 let piece = usize::try_from(batch.streamed()).unwrap_or(usize::MAX);
                 let queries = queries.iter().map(|&query| of_key(query)).collect();
                 join::stream(output, queries, snapshot, batch.k, piece, &costs.join)?;

@@ -1,4 +1,4 @@
-//! Probes by whole keys and by low parts, against brute force.
+//! Probes by whole keys and by low parts, against brute force; and the sets that streams are tested with as well.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -19,17 +19,17 @@ use crate::query::search::tests::store_of_packed;
 use crate::segment::Segment;
 use crate::store::{Packer, Store};
 
-fn random(i: u64) -> u64 {
+pub(super) fn random(i: u64) -> u64 {
     crate::set_sum::term(i) as u64
 }
 
 /// `of` with up to `most` bits flipped.
-fn near(of: u64, most: u64, seed: u64) -> u64 {
+pub(super) fn near(of: u64, most: u64, seed: u64) -> u64 {
     (0..random(seed) % (most + 1)).fold(of, |fp, flip| fp ^ 1 << (random(seed + 1 + flip) & 63))
 }
 
 /// Fingerprints: anywhere, near a few others, with equal tops, with equal low bits, all at once.
-fn set(count: usize, seed: u64, kind: usize) -> Vec<u64> {
+pub(super) fn set(count: usize, seed: u64, kind: usize) -> Vec<u64> {
     let fingerprint = |i: u64| match (kind + usize::from(kind == 4) * i as usize) % 4 {
         0 => random(seed ^ i << 16),
         1 => near(random(seed ^ (i % 20) << 16), 8, i << 20),
