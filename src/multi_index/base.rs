@@ -9,7 +9,7 @@ use crate::access::ReadFiles;
 use crate::chunked::{BadChunk, Chunks};
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::{Fingerprint, bytes_of, of_file_bytes};
-use crate::format::{self, BaseHeader, CHUNK_BYTES, Defect, SegmentEntry};
+use crate::format::{self, BaseHeader, CHUNK_BYTES, CRC_BYTES, Defect, SegmentEntry};
 use crate::mapped::Bytes;
 
 /// An open base. Any number of threads may use it.
@@ -27,12 +27,20 @@ pub(super) struct BodyFile {
     pub(super) chunks: Chunks,
 }
 
+/// A file, and its path.
+pub(super) type Opened = (PathBuf, Bytes);
+
 impl BodyFile {
-    /// Reads a file that the manifest names.
-    pub(super) fn bytes(files: &dyn ReadFiles, name: &str) -> Result<(PathBuf, Bytes)> {
+    /// Opens a file that the manifest names, and asks the system for its header and its directory.
+    pub(super) fn bytes(files: &dyn ReadFiles, name: &str) -> Result<Opened> {
         let path = files.path(name);
         match files.bytes(name) {
-            Ok(bytes) => Ok((path, bytes)),
+            Ok(bytes) => {
+                let directory = bytes.len() / CHUNK_BYTES * CRC_BYTES + CHUNK_BYTES;
+                bytes.will_need(0..bytes.len().min(CHUNK_BYTES));
+                bytes.will_need(bytes.len().saturating_sub(directory)..bytes.len());
+                Ok((path, bytes))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(Defect::corrupt(0, Corruption::BaseMissing).in_file(&path))
             }

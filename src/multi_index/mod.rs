@@ -24,12 +24,13 @@ mod verify;
 mod writer;
 
 use crate::access::ReadFiles;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::SegmentEntry;
+use crate::format::{self, SegmentEntry};
 use crate::simd::Level;
 
 pub(crate) use base::Base;
+use base::BodyFile;
 use part::PartTable;
 pub use plan::{PartsPlan, plan_parts, recommended_parts};
 pub(crate) use salvage::{SalvageBase, damaged_chunks};
@@ -50,12 +51,19 @@ pub(crate) struct MultiIndex<F> {
 impl<F: Fingerprint> MultiIndex<F> {
     /// Opens the base and the part tables of a segment.
     pub(crate) fn open(files: &dyn ReadFiles, segment: &SegmentEntry) -> Result<Self> {
+        let Some(part_count) = segment.tables.len().checked_sub(1) else {
+            return Err(Error::Ended);
+        };
+        let names = (0..part_count).map(|part| format::part_name(segment.number, part));
+        // All of them before the first is read, so that the disk reads them together.
+        let opened: Vec<_> =
+            names.map(|name| BodyFile::bytes(files, &name)).collect::<Result<_>>()?;
         let base = Base::open(files, segment)?;
         let mut parts: Vec<PartTable> = Vec::new();
-        for number in 1..segment.tables.len() {
+        for (number, file) in (0..).zip(opened) {
             let start_bit = parts.last().map_or(0, PartTable::end_bit);
-            let place = (number as u16 - 1, start_bit);
-            parts.push(PartTable::open(files, segment, base.header(), place)?);
+            let place = (number, start_bit);
+            parts.push(PartTable::open(file, segment, base.header(), place)?);
         }
         let headers: Vec<_> = parts.iter().map(|part| &part.header).collect();
         let steps = Steps::new(&headers, F::BITS, base.count());

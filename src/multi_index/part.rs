@@ -2,15 +2,12 @@
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-use super::base::BodyFile;
+use super::base::{BodyFile, Opened};
 use super::kernel::{Kernel, Run, Span};
-use crate::access::ReadFiles;
 use crate::chunked::Chunks;
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::{
-    self, BaseHeader, GROUP_BITS, GROUP_KEYS, PartGeometry, PartHeader, SegmentEntry,
-};
+use crate::format::{BaseHeader, GROUP_BITS, GROUP_KEYS, PartGeometry, PartHeader, SegmentEntry};
 use crate::mapped::prefetch_lines;
 use crate::simd::{Level, by_level};
 
@@ -23,14 +20,12 @@ pub(crate) struct PartTable {
 
 impl PartTable {
     /// Opens part table `number`, which begins with bit `start_bit`.
-    pub(crate) fn open(
-        files: &dyn ReadFiles,
+    pub(super) fn open(
+        (path, bytes): Opened,
         segment: &SegmentEntry,
         base: &BaseHeader,
         (number, start_bit): (u16, u16),
     ) -> Result<Self> {
-        let (path, bytes) =
-            BodyFile::bytes(files, &format::part_name(segment.number, number.into()))?;
         let mut entries = segment.tables.iter();
         let base_crc = entries.next().ok_or(Error::Ended)?.header_crc;
         let entry = entries.nth(number.into()).ok_or(Error::Ended)?;

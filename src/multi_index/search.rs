@@ -24,8 +24,14 @@ const RUNS_ON_THE_WAY: usize = 32;
 const ROWS_ON_THE_WAY: usize = 64;
 /// Rows of a run that are taken together at most, and rows that may wait.
 const ROWS: usize = 1024;
-/// Rows that are compared together where pages are on the disk: all of them are read at the same time.
+/// Where pages are on the disk, more groups are looked at together, and more rows compared: all of them are read at the same
+/// time.
+const COLD_GROUPS: usize = 1 << 14;
 const COLD_ROWS: usize = 1 << 14;
+/// Of so many groups one is taken to find out whether pages are on the disk. To ask takes a system call or three.
+const SAMPLED: usize = 512;
+/// Spreads groups over the rows.
+const ROW_OF_GROUP: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Rows of a scan between two looks at the stop.
 const SCANNED: u64 = 1 << 14;
 
@@ -76,7 +82,8 @@ pub(crate) struct Probing {
     taken: usize,
     /// The rows that were not compared yet.
     rows: Vec<u32>,
-    /// Whether pages are probably on the disk: then all that are needed are asked for together.
+    /// Whether pages are probably on the disk: then all that are needed are asked for together. A search that finds this
+    /// out turns to it.
     pub(crate) is_cold: bool,
     /// Rows of the groups that were looked at with the keys of a part that are wanted.
     of_part: (u32, usize),
@@ -161,7 +168,12 @@ impl Probing {
             let group = own ^ flipped;
             part.prefetch_start(group);
             self.probes.push(Probe { part: wanted.part as u32, group: group as u32, keys });
-            if self.probes.len() < GROUPS {
+            let most = if self.is_cold { COLD_GROUPS } else { GROUPS };
+            if self.probes.len() < most {
+                return true;
+            }
+            if !self.is_cold && self.finds_absent(index) {
+                self.is_cold = true;
                 return true;
             }
             result = self.look(index, (query, k), stop, found);
@@ -189,6 +201,7 @@ impl Probing {
         self.rows.clear();
         self.taken = 0;
         let count = self.probes.len();
+        self.is_cold = self.is_cold || self.finds_absent(index);
         // Pages of the disk are asked for all together.
         let step = if self.is_cold { count.max(1) } else { STEP };
         if self.is_cold {
@@ -214,12 +227,41 @@ impl Probing {
         Ok(true)
     }
 
+    /// Whether the page of a start, of marks, or of a row that may be wanted is on the disk, of some groups.
+    fn finds_absent<F: Fingerprint>(&self, index: &MultiIndex<F>) -> bool {
+        let base = &index.base;
+        self.probes.iter().skip(SAMPLED / 2).step_by(SAMPLED).any(|probe| {
+            let (part, group) = (&index.parts[probe.part as usize], probe.group as usize);
+            // Which rows the group leads to is not known yet: any others tell as much.
+            let row =
+                (u64::from(probe.group).wrapping_mul(ROW_OF_GROUP) >> 32) * base.count() >> 32;
+            part.file.bytes.is_absent(part.at_start(group))
+                || part.file.bytes.is_absent(part.at_marks(group))
+                || base.file.bytes.is_absent(base.place(row))
+        })
+    }
+
     /// Asks the system for what stands at some place for each of the groups, of all parts together.
     #[cold]
     fn ask_for<F: Fingerprint>(&self, index: &MultiIndex<F>, at: fn(&PartTable, usize) -> usize) {
         for probes in self.probes.chunk_by(|one, other| one.part == other.part) {
             let part = &index.parts[probes[0].part as usize];
             part.file.will_need(probes.iter().map(|probe| at(part, probe.group as usize)));
+        }
+    }
+
+    /// Asks the system for the numbers of the rows of all runs.
+    #[cold]
+    fn ask_for_rows<F: Fingerprint>(&self, index: &MultiIndex<F>) {
+        let mut from = self.taken;
+        for &(number, end) in &self.ends {
+            let part = &index.parts[number as usize];
+            // The first part has no numbers: its rows stand in the order of the base.
+            if number > 0 {
+                let runs = self.runs[from..end].iter();
+                part.file.will_need(runs.map(|run| part.at_row(run.first as usize)));
+            }
+            from = end;
         }
     }
 
@@ -260,13 +302,11 @@ impl Probing {
     ) -> Result<bool> {
         let most = if self.is_cold { COLD_ROWS } else { 2 * ROWS };
         let end = self.runs.len().saturating_sub(waiting);
+        if self.is_cold {
+            self.ask_for_rows(index);
+        }
         while let Some(&(number, of_part)) = self.ends.front().filter(|_| self.taken < end) {
             let part = &index.parts[number as usize];
-            // The first part has no numbers: its rows stand in the order of the base.
-            if self.is_cold && number > 0 {
-                let runs = self.runs[self.taken..of_part.min(end)].iter();
-                part.file.will_need(runs.map(|run| part.at_row(run.first as usize)));
-            }
             while self.taken < of_part.min(end) {
                 let run = self.runs[self.taken];
                 self.taken += 1;

@@ -85,9 +85,6 @@ fn run<F: Fingerprint>(options: &Options) -> Result<()> {
         if let Some(python) = &options.python {
             faiss::search(python, directory.path(), (&set, &queries), k, &answers)?;
         }
-        if options.cold {
-            measure::cold(&store, &directory.path().join("store"), &queries, k)?;
-        }
     }
     if let Some(count) = options.nearest {
         for near in [true, false] {
@@ -100,6 +97,14 @@ fn run<F: Fingerprint>(options: &Options) -> Result<()> {
     }
     if options.join {
         measure::join(&store, &set, options.radius[0])?;
+    }
+    if options.cold {
+        // Pages that somebody has mapped are not dropped.
+        drop(store);
+        for &k in &options.radius {
+            let queries = data::queries(&set, k, options.queries);
+            measure::cold(&directory.path().join("store"), &queries, k)?;
+        }
     }
     Ok(())
 }
