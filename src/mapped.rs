@@ -173,3 +173,24 @@ impl Deref for Bytes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_not_absent_and_what_is_not_there_neither() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(&vec![7; 3 * LARGE_PAGE_BYTES + 5]).unwrap();
+        let bytes = Bytes::map(&file).unwrap();
+        for at in [0, 1, LARGE_PAGE_BYTES - 1, 3 * LARGE_PAGE_BYTES + 4] {
+            assert_eq!(bytes[at], 7);
+            assert!(!bytes.is_absent(at), "{at}");
+        }
+        assert!(!bytes.is_absent(bytes.len()));
+        assert!(!bytes.is_absent(usize::MAX));
+        assert!(!Bytes::Owned(vec![1]).is_absent(0));
+    }
+}

@@ -143,7 +143,9 @@ fn check<F: Fingerprint>(seed: u64, count: u64, spread: u32, part_count: u16, ra
                 .collect();
             for level in Level::all() {
                 index.level = level;
-                for scans in [false, true] {
+                // Where pages may be on the disk they are asked for together.
+                for (scans, is_cold) in [(false, false), (false, true), (true, false)] {
+                    probing.is_cold = is_cold;
                     let mut found = Vec::new();
                     let mut take = |near| {
                         found.push(near);
@@ -156,7 +158,7 @@ fn check<F: Fingerprint>(seed: u64, count: u64, spread: u32, part_count: u16, ra
                     }
                     found.sort_unstable_by_key(|near| near.row);
                     found.dedup();
-                    assert_eq!(found, expected, "{k} {level:?} {scans}");
+                    assert_eq!(found, expected, "{k} {level:?} {scans} {is_cold}");
                 }
             }
             let mut taker = Within { most: k, found: BTreeMap::new() };
