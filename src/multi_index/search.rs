@@ -233,8 +233,8 @@ impl Probing {
         self.probes.iter().skip(SAMPLED / 2).step_by(SAMPLED).any(|probe| {
             let (part, group) = (&index.parts[probe.part as usize], probe.group as usize);
             // Which rows the group leads to is not known yet: any others tell as much.
-            let row =
-                (u64::from(probe.group).wrapping_mul(ROW_OF_GROUP) >> 32) * base.count() >> 32;
+            let spread = u64::from(probe.group).wrapping_mul(ROW_OF_GROUP) >> 32;
+            let row = (spread * base.count()) >> 32;
             part.file.bytes.is_absent(part.at_start(group))
                 || part.file.bytes.is_absent(part.at_marks(group))
                 || base.file.bytes.is_absent(base.place(row))
