@@ -165,6 +165,7 @@ pub use plan::{Objective, Plan, Planner, TablePlan};
 pub use query::Flow;
 pub use query::batch::{Answer, Answers, Batch, BatchPlan, BatchSummary, OwnedAnswer};
 pub use query::clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
+pub use query::join::{Delivery, Exchange, HeavyCell, JoinTables, Sent};
 pub use query::join::{Join, JoinEvent, JoinSummary, Pair, Pairs};
 pub use query::search::{SearchWork, Searcher};
 pub use repair::{Repair, RepairReport, SegmentLoss};

@@ -65,6 +65,18 @@ impl<F: Fingerprint> Engine<'_, F> {
         self.visit(&scope, Mask::default(), &mut group, &mut Found::new(self.output));
     }
 
+    /// As [`Self::join`], of those pairs of `scope` that agree in the bits of `part`.
+    pub(super) fn join_part<const SIDES: usize>(
+        &self,
+        scope: &Scope<F>,
+        part: Mask<F>,
+        mut group: JoinGroup<'_, F, SIDES>,
+    ) {
+        if has_pairs(group.lengths()) {
+            self.visit(scope, part, &mut group, &mut Found::new(self.output));
+        }
+    }
+
     fn done(&self, scope: &Scope<F>, keys: usize) {
         if scope.weight > 0.0 {
             (self.progress)((keys as f64 * scope.weight * 1000.0) as u64);

@@ -28,6 +28,7 @@ mod pairs;
 mod plan;
 mod run;
 mod side;
+mod spread;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -40,4 +41,5 @@ pub(crate) use output::{Found, Message, Output};
 pub use pair::{JoinEvent, JoinSummary, Pair};
 pub use pairs::Pairs;
 pub(crate) use plan::flips;
+pub use spread::{Delivery, Exchange, HeavyCell, JoinTables, Sent};
 pub(crate) use stream::{read_all, stream, stream_ns};
