@@ -18,13 +18,18 @@ Arrays of fingerprints are ``uint32`` or ``uint64`` of shape (n,), and for 128 a
 the most significant byte first. Whatever has ``__arrow_c_array__`` or ``__arrow_c_stream__`` (pyarrow, polars, pandas with Arrow, duckdb) is
 taken as well: UInt32, UInt64, FixedSizeBinary. Arrays are read where they lie; what would need a copy is refused and says how to make
 it. A single fingerprint is an ``int``, a number of numpy, or ``bytes``.
+
+What one machine does not hold is joined, deduplicated and matched by Apache Spark: see ``fpstore.spark``. `Exchange` is what that is made of, for other
+frameworks that send rows by a key.
 """
 
 from ._native import (
     ArrowStream,
     BusyError,
+    Census,
     CorruptError,
     Error,
+    Exchange,
     ExistsError,
     NotFoundError,
     Recipe,
@@ -46,8 +51,10 @@ from ._native import (
 __all__ = [
     "ArrowStream",
     "BusyError",
+    "Census",
     "CorruptError",
     "Error",
+    "Exchange",
     "ExistsError",
     "NotFoundError",
     "Recipe",

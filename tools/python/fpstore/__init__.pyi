@@ -1,6 +1,6 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
-from typing import Any, Literal, Protocol, TypeAlias, TypedDict
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,6 +157,55 @@ class Recipe:
     @property
     def k(self) -> int | None: ...
     def fingerprint(self, text: str | bytes) -> int | None: ...
+    @overload
     def fingerprints(
-        self, texts: list[str] | list[bytes] | _Arrow, *, threads: int = 0, progress: _Progress | None = None
+        self,
+        texts: list[str] | list[bytes] | _Arrow,
+        *,
+        exact: Literal[False] = False,
+        threads: int = 0,
+        progress: _Progress | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint64]]: ...
+    @overload
+    def fingerprints(
+        self, texts: list[str] | list[bytes] | _Arrow, *, exact: Literal[True], threads: int = 0, progress: _Progress | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.uint64], NDArray[np.uint8]]: ...
+
+_Cells: TypeAlias = tuple[list[int] | NDArray[np.uint32], list[int] | NDArray[np.uint32], list[int] | NDArray[np.uint64]]
+
+class Census:
+    def __init__(self, k: int = 3, *, bits: Literal[32, 64, 128, 256] = 64, parts: int | None = None) -> None: ...
+    @property
+    def rows(self) -> int: ...
+    def add(self, fingerprints: _Many) -> None: ...
+    def heavy(self, share: float) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]: ...
+
+class Exchange:
+    def __init__(
+        self,
+        rows: int,
+        k: int = 3,
+        *,
+        bits: Literal[32, 64, 128, 256] = 64,
+        parts: int | None = None,
+        tasks: int = 64,
+        heavy: _Cells | None = None,
+    ) -> None: ...
+    @property
+    def bits(self) -> int: ...
+    @property
+    def k(self) -> int: ...
+    @property
+    def tables(self) -> int: ...
+    @property
+    def top_bits(self) -> int: ...
+    @property
+    def tasks(self) -> int: ...
+    @property
+    def splits(self) -> int: ...
+    @property
+    def rows_sent(self) -> int: ...
+    @property
+    def loads(self) -> NDArray[np.float64]: ...
+    def send(self, table: int, fingerprints: _Many, ids: _Ids | None = None) -> ArrowStream: ...
+    def pairs(self, received: Iterable[_ArrowArray], *, ids: bool = False) -> ArrowStream: ...

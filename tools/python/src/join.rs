@@ -15,11 +15,12 @@ use super::errors;
 use super::width::Width;
 
 /// Pairs of a batch, at least.
-const ROWS: usize = 1 << 16;
+pub const ROWS: usize = 1 << 16;
 /// Batches that wait for the reader.
 const WAITING: usize = 4;
 
-type Batch = Result<RecordBatch, ArrowError>;
+/// Pairs, or why there are no more.
+pub type Batch = Result<RecordBatch, ArrowError>;
 
 struct PairStream {
     schema: SchemaRef,
@@ -40,7 +41,50 @@ impl RecordBatchReader for PairStream {
     }
 }
 
-/// Starts a join in the background. It goes on as batches are read, and ends when nobody reads any more.
+/// Where batches go.
+pub struct Hand(SyncSender<Batch>);
+
+impl Hand {
+    /// Hands a batch on; breaks if nobody reads any more.
+    pub fn on(&self, batch: Batch) -> ControlFlow<()> {
+        match self.0.send(batch) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+
+    /// Ends the stream with an error.
+    pub fn fail(&self, error: impl std::error::Error + Send + Sync + 'static) {
+        // Whoever read has gone, or has it.
+        let _: ControlFlow<()> = self.on(Err(ArrowError::ExternalError(Box::new(error))));
+    }
+}
+
+/// Starts work in the background whose batches are a stream. It goes on as they are read, and is to end when nobody reads any more.
+///
+/// # Errors
+///
+/// `OSError` if there is no thread for it.
+pub fn background(
+    schema: &SchemaRef,
+    work: impl FnOnce(&Hand) + Send + 'static,
+) -> PyResult<ArrowStream> {
+    let (send, batches) = sync_channel(WAITING);
+    let name = "fpstore join".to_string();
+    thread::Builder::new().name(name).spawn(move || work(&Hand(send)))?;
+    ArrowStream::new(Box::new(PairStream { schema: Arc::clone(schema), batches }))
+}
+
+/// The columns of pairs of fingerprints.
+pub fn schema<F: Width>() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("a", arrow::data_type::<F>(), false),
+        Field::new("b", arrow::data_type::<F>(), false),
+        Field::new("distance", DataType::UInt16, false),
+    ]))
+}
+
+/// Starts a join in the background.
 ///
 /// # Errors
 ///
@@ -52,47 +96,56 @@ pub fn stream<F: Width>(join: Join<F>, threads: u16, memory: Option<u64>) -> PyR
     }
     let join = join.execution(execution);
     join.range().map_err(errors::of)?;
-    let schema: SchemaRef = Arc::new(Schema::new(vec![
-        Field::new("a", arrow::data_type::<F>(), false),
-        Field::new("b", arrow::data_type::<F>(), false),
-        Field::new("distance", DataType::UInt16, false),
-    ]));
-    let (send, batches) = sync_channel(WAITING);
+    let schema = schema::<F>();
     let own = Arc::clone(&schema);
-    let name = "fpstore join".to_string();
-    thread::Builder::new().name(name).spawn(move || run(&join, &own, &send))?;
-    ArrowStream::new(Box::new(PairStream { schema, batches }))
+    background(&schema, move |hand| {
+        let mut pairs = Pairs::new(own, hand);
+        let done = join.run(|event| match event {
+            JoinEvent::Pairs(some) => pairs.push(some),
+            _ => ControlFlow::Continue(()),
+        });
+        match done {
+            Ok(_) => pairs.finish(),
+            Err(error) => hand.fail(error),
+        }
+    })
 }
 
-fn run<F: Width>(join: &Join<F>, schema: &SchemaRef, send: &SyncSender<Batch>) {
-    let mut pairs: Vec<Pair<F>> = Vec::with_capacity(2 * ROWS);
-    let hand_on = |pairs: &mut Vec<Pair<F>>, least: usize| {
-        if pairs.len() < least {
-            return ControlFlow::Continue(());
+/// Pairs of fingerprints that are not handed on yet.
+pub struct Pairs<'a, F> {
+    schema: SchemaRef,
+    hand: &'a Hand,
+    pairs: Vec<Pair<F>>,
+}
+
+impl<'a, F: Width> Pairs<'a, F> {
+    /// None at first; `schema` is [`schema`].
+    pub fn new(schema: SchemaRef, hand: &'a Hand) -> Self {
+        Self { schema, hand, pairs: Vec::with_capacity(2 * ROWS) }
+    }
+
+    /// Adds some; breaks if nobody reads any more.
+    pub fn push(&mut self, some: &[Pair<F>]) -> ControlFlow<()> {
+        self.pairs.extend_from_slice(some);
+        match self.pairs.len() >= ROWS {
+            true => self.hand_on(),
+            false => ControlFlow::Continue(()),
         }
-        let batch = batch(pairs, schema);
-        pairs.clear();
-        match send.send(batch) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
+    }
+
+    /// Hands on the rest.
+    pub fn finish(mut self) {
+        if !self.pairs.is_empty() {
+            // It is the last in any case.
+            let _: ControlFlow<()> = self.hand_on();
         }
-    };
-    let done = join.run(|event| {
-        if let JoinEvent::Pairs(some) = event {
-            pairs.extend_from_slice(some);
-            return hand_on(&mut pairs, ROWS);
-        }
-        ControlFlow::Continue(())
-    });
-    let ended = match done {
-        Ok(_) => hand_on(&mut pairs, 1),
-        Err(error) => {
-            drop(send.send(Err(ArrowError::ExternalError(Box::new(error)))));
-            ControlFlow::Break(())
-        }
-    };
-    // Whoever read has what there is, or has gone.
-    let _: ControlFlow<()> = ended;
+    }
+
+    fn hand_on(&mut self) -> ControlFlow<()> {
+        let batch = batch(&self.pairs, &self.schema);
+        self.pairs.clear();
+        self.hand.on(batch)
+    }
 }
 
 fn batch<F: Width>(pairs: &[Pair<F>], schema: &SchemaRef) -> Batch {

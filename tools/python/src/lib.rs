@@ -2,11 +2,14 @@
 
 mod arrow;
 mod errors;
+mod exchange;
+mod graph;
 mod input;
 mod join;
 mod open;
 mod pack;
 mod plan;
+mod received;
 mod run;
 mod store;
 mod text;
@@ -28,6 +31,10 @@ mod _native {
         BusyError, CorruptError, Error, ExistsError, NotFoundError, RecipeError, ResourceError,
         StoppedError, UnsupportedError,
     };
+    #[pymodule_export]
+    use super::exchange::{Census, Exchange};
+    #[pymodule_export]
+    use super::graph::{components, stars};
     #[pymodule_export]
     use super::open::open;
     #[pymodule_export]

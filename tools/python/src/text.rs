@@ -100,7 +100,7 @@ impl Recipe {
     /// The fingerprint of a text (`str`, or `bytes` of UTF-8), or None if it has too few features for one.
     fn fingerprint<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let (py, text) = (text.py(), bytes_of(text)?);
-        let found = py.detach(|| self.with_fingerprinter(|one| bits_of(one, text)))?;
+        let found = py.detach(|| self.with_fingerprinter(|one| bits_of(one, text).0))?;
         let Some(found) = found else { return Ok(None) };
         by_bits!(self.recipe.bits(), F => {
             as_number::<F>(found).map(|one| one.number(py)).transpose()
@@ -109,11 +109,15 @@ impl Recipe {
 
     /// Fingerprints of many texts: (fingerprints, indices), without the texts that have too few features for one;
     /// `indices` are the places of the others, `uint64`. Texts are a list of `str` or `bytes`, or an Arrow array of strings.
-    #[pyo3(signature = (texts, *, threads=0, progress=None))]
+    ///
+    /// With `exact` a third array, `uint8` of shape (texts, 16): a hash of each prepared text, which is the same for texts that differ in nothing that the
+    /// recipe looks at, also of those without a fingerprint.
+    #[pyo3(signature = (texts, *, exact=false, threads=0, progress=None))]
     fn fingerprints<'py>(
         &self,
         py: Python<'py>,
         texts: &Bound<'py, PyAny>,
+        exact: bool,
         threads: u16,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
@@ -140,12 +144,17 @@ impl Recipe {
         by_bits!(self.recipe.bits(), F => {
             let mut list = Vec::with_capacity(found.len());
             let mut places: Vec<u64> = Vec::with_capacity(found.len());
-            for (place, one) in found.iter().enumerate() {
+            for (place, (one, _)) in found.iter().enumerate() {
                 let Some(one) = one else { continue };
                 list.extend(as_number::<F>(*one));
                 places.push(place as u64);
             }
-            (F::array(py, list)?, PyArray1::from_vec(py, places)).into_pyobject(py)
+            let (list, places) = (F::array(py, list)?, PyArray1::from_vec(py, places));
+            if !exact {
+                return (list, places).into_pyobject(py);
+            }
+            let exact = found.iter().map(|(_, exact)| *exact).collect();
+            (list, places, <u128 as Width>::array(py, exact)?).into_pyobject(py)
         })
     }
 }
@@ -156,7 +165,7 @@ impl Recipe {
         py: Python<'_>,
         how: &How,
         texts: &[&[u8]],
-    ) -> PyResult<Vec<Option<Fingerprint>>> {
+    ) -> PyResult<Vec<(Option<Fingerprint>, u128)>> {
         how.run(py, |_| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads.into()).build();
             let pool = pool.map_err(|error| PyValueError::new_err(error.to_string()))?;
@@ -172,10 +181,12 @@ impl Recipe {
     }
 }
 
-fn bits_of(one: &mut Fingerprinter, text: &[u8]) -> Option<Fingerprint> {
-    match one.fingerprint(text).found {
-        Found::Signature(Signature::Bits(bits)) => Some(bits),
-        _ => None,
+/// The fingerprint of a text, and what it is compared exactly by.
+fn bits_of(one: &mut Fingerprinter, text: &[u8]) -> (Option<Fingerprint>, u128) {
+    let (outcome, exact) = one.fingerprint_with_exact(text);
+    match outcome.found {
+        Found::Signature(Signature::Bits(bits)) => (Some(bits), exact),
+        _ => (None, exact),
     }
 }
 

@@ -1,0 +1,81 @@
+"""An exchange without any cluster: what is sent is kept in lists."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import fpstore
+
+pa = pytest.importorskip("pyarrow")
+
+
+def run(exchange, prints, ids=None, pieces=3):
+    """Sends in pieces, joins task by task, and gives all pairs."""
+    received = {}
+    for some in np.array_split(np.arange(len(prints)), pieces):
+        own = None if ids is None else ids[some]
+        for table in range(exchange.tables):
+            for batch in pa.RecordBatchReader.from_stream(exchange.send(table, prints[some], own)):
+                for row in range(batch.num_rows):
+                    received.setdefault(batch.column("task")[row].as_py(), []).append(batch.slice(row, 1).select(["lane", "data"]))
+    assert max(received, default=0) < exchange.tasks
+    pairs = []
+    for batches in received.values():
+        for batch in pa.RecordBatchReader.from_stream(exchange.pairs(batches, ids=ids is not None)):
+            pairs += list(zip(*(column.to_pylist() for column in batch.columns)))
+    return pairs
+
+
+def some(count, seed):
+    random = np.random.default_rng(seed)
+    centres = random.integers(0, 2**64, 10, dtype=np.uint64)
+    flips = np.uint64(1) << random.integers(0, 64, (3, count), dtype=np.uint64)
+    return centres[random.integers(0, 10, count)] ^ flips[0] ^ flips[1] ^ flips[2]
+
+
+def brute_force(prints, k):
+    distances = np.bitwise_count(prints[:, None] ^ prints[None, :])
+    a, b = np.nonzero(np.triu(distances <= k, 1))
+    return {(int(i), int(j), int(distances[i, j])) for i, j in zip(a, b)}
+
+
+def test_tasks_together_give_each_pair_once_also_of_heavy_cells():
+    prints = np.concatenate([some(200, 1), some(40, 1)])
+    ids = np.arange(240, dtype=np.uint64)
+    census = fpstore.Census(4)
+    census.add(prints)
+    assert census.rows == 240
+    for heavy in (None, census.heavy(0.02)):
+        exchange = fpstore.Exchange(240, 4, tasks=20, heavy=heavy)
+        assert (exchange.splits > 0) == (heavy is not None) and len(exchange.loads) == exchange.tasks
+        exchange = pickle.loads(pickle.dumps(exchange))
+        found = run(exchange, prints, ids)
+        assert len(found) == len(set(found)) and set(found) == brute_force(prints, 4)
+        distinct = run(exchange, prints)
+        expected = {(min(prints[a], prints[b]), max(prints[a], prints[b]), d) for a, b, d in brute_force(prints, 4) if d}
+        assert len(distinct) == len(expected) and set(distinct) == expected
+
+
+def test_what_does_not_fit_is_refused():
+    exchange, prints = fpstore.Exchange(10, 3), np.zeros(3, dtype=np.uint64)
+    with pytest.raises(ValueError, match="there are 4 tables"):
+        exchange.send(4, prints)
+    with pytest.raises(ValueError, match="as many ids"):
+        exchange.send(0, prints, prints[:2])
+    with pytest.raises(ValueError, match="64 are given|of 64 bits"):
+        fpstore.Exchange(10, 3, bits=128).send(0, prints)
+    with pytest.raises(ValueError, match="parts cannot be 3"):
+        fpstore.Exchange(10, 3, parts=3)
+    with pytest.raises(ValueError, match="tasks cannot be 0"):
+        fpstore.Exchange(10, 3, tasks=0)
+    with pytest.raises(ValueError, match="no such cell"):
+        fpstore.Exchange(10, 3, heavy=([9], [0], [5]))
+    sent = list(pa.RecordBatchReader.from_stream(exchange.send(0, prints)))
+    with pytest.raises(Exception, match="no records of 16 bytes"):
+        pa.RecordBatchReader.from_stream(exchange.pairs(sent, ids=True)).read_all()
+    with pytest.raises(ValueError, match='no column "lane"'):
+        exchange.pairs([pa.record_batch({"data": [b""]})])
+    lost = pa.record_batch({"lane": pa.array([1 << 20], pa.int32()), "data": pa.array([bytes(16)])})
+    with pytest.raises(Exception, match="unit cannot be"):
+        pa.RecordBatchReader.from_stream(exchange.pairs([lost])).read_all()
