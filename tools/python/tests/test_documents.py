@@ -31,7 +31,10 @@ def test_everything_public_has_words_and_a_type():
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_examples_run(example, tmp_path, monkeypatch, capsys):
+def test_examples_run(example, tmp_path, monkeypatch, capsys, request):
+    if example.stem.startswith("spark"):
+        # There is one session in a process.
+        request.getfixturevalue("spark")
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out.strip()

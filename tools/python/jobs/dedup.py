@@ -1,0 +1,56 @@
+"""Removes exact and near duplicates from a corpus.
+
+    spark-submit dedup.py s3://bucket/pages s3://bucket/clean --format json --text body
+
+writes OUTPUT/kept (the rows that are kept, as Parquet) and OUTPUT/removed (id, kept, distance, why).
+"""
+
+from pyspark.sql import functions as F
+
+from fpstore import spark as fps
+from fpstore.spark import _job as job
+
+
+def main(arguments=None):
+    parser = job.options(__doc__, radius=None)
+    parser.add_argument("input")
+    parser.add_argument("output")
+    parser.add_argument("--id", default="id", help="the column of ids, of which the smallest is kept (default: id)")
+    parser.add_argument("--text", help="the column of texts")
+    parser.add_argument("--fingerprint", help="the column of fingerprints, instead of texts; needs -k")
+    parser.add_argument("--recipe", default="simhash-64", help="what makes fingerprints of texts (default: simhash-64)")
+    parser.add_argument("--clusters", default="star", choices=("star", "components"), help="what a cluster is (default: star)")
+    given = parser.parse_args(arguments)
+    if given.text is None and given.fingerprint is None:
+        given.text = "text"
+    spark, report = job.session("fpstore dedup")
+    clock = job.Clock(report)
+    df = job.read(spark, given.input, given.format)
+    numbers = None
+    if df.schema[given.id].dataType.simpleString() != "bigint":
+        # Numbers in the order of the ids, written down so that they are the same whatever runs again.
+        place = f"{given.output}/numbers"
+        df.select(given.id).orderBy(given.id).withColumn("number", F.monotonically_increasing_id()).write.mode("overwrite").parquet(place)
+        numbers = spark.read.parquet(place)
+        df = df.join(numbers, given.id)
+        clock.step(f"numbered the ids, to {place}")
+    number = given.id if numbers is None else "number"
+    fates = fps.dedup(df, id=number, text=given.text, fingerprint=given.fingerprint, recipe=given.recipe, k=given.k, kind=given.clusters, report=report)
+    clock.step("found the clusters")
+    fates = fates.withColumnRenamed("id", number).persist()
+    kept = df.join(fates.where("why is null"), number, "left_semi")
+    (kept if numbers is None else kept.drop("number")).write.mode("overwrite").parquet(f"{given.output}/kept")
+    removed = fates.where("why is not null")
+    if numbers is None:
+        removed = removed.withColumnRenamed(number, "id")
+    else:
+        other = numbers.select(F.col(given.id).alias("other"), F.col("number").alias("kept"))
+        removed = removed.join(numbers, "number").join(other, "kept").select(F.col(given.id).alias("id"), F.col("other").alias("kept"), "distance", "why")
+    removed.write.mode("overwrite").parquet(f"{given.output}/removed")
+    counts = {row.why: row["count"] for row in fates.groupBy("why").count().collect()}
+    clock.step(f"wrote {counts.get(None, 0)} rows; removed {counts.get('exact', 0)} exact and {counts.get('near', 0)} near duplicates")
+    clock.end()
+
+
+if __name__ == "__main__":
+    main()
