@@ -2,6 +2,8 @@
 
 mod parts;
 mod report;
+mod show;
+mod spark;
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +11,7 @@ use fpstore::{Costs, Design, Fingerprint, Objective, Plan, Planner};
 
 use report::{PlanReport, Report};
 
+use self::show::{bytes, number, print_rows, time};
 use crate::failure::Failure;
 use crate::feed;
 use crate::input::{InputArgs, Records, Skipped, Source};
@@ -24,6 +27,7 @@ Examples:
   fpstore plan --n 1e9 --sample hashes.txt       fingerprints are not uniform
   fpstore plan --n 1e7 --bits 256 -k 31          into how many parts?
   fpstore plan --calibrate my.cal && fpstore plan --n 1e8 --calibration my.cal
+  fpstore plan --n 8e9 --spark --executors 200   a self-join by Spark
 
 A row for each design in its best size of blocks, the recommended one marked:
   tables      sorted copies of the set
@@ -60,7 +64,15 @@ named designs of up to four tables.
 
 `--calibrate` measures this machine in ten seconds or so, and writes what the
 steps of searches, joins, batches and packs take to FILE, or to standard
-output. A constant that is not measured says so; a file may hold some only.";
+output. A constant that is not measured says so; a file may hold some only.
+
+--spark predicts a self-join by `fpstore.spark`, in one thread for each core of
+an executor. A row for each number of parts into which the bits are cut:
+  tables      that each fingerprint is sent by, and top: bits of the least of them
+  tasks       that join, and task: memory of one
+  sent        fingerprints that are sent, and as many bytes are shuffled
+  skew        work of the heaviest task by that of the median, by --sample
+  CPU, time   in all, and by the clock if all cores are busy";
 
 /// Predicts size and latency of every design, and recommends one
 #[derive(clap::Args)]
@@ -117,6 +129,9 @@ pub struct Args {
     json: bool,
 
     #[command(flatten)]
+    spark: spark::SparkArgs,
+
+    #[command(flatten)]
     reading: InputArgs,
 }
 
@@ -147,6 +162,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         (None, None) => u64::BITS,
     };
     check_radius("plan", Some(args.radius), bits)?;
+    if args.spark.spark {
+        return for_width!(bits, run_spark(args));
+    }
     match bits {
         32 if !args.parts => return plan_tables::<u32>(args),
         64 if !args.parts => return plan_tables::<u64>(args),
@@ -175,6 +193,14 @@ fn check_parts(args: &Args) -> Result<(), Failure> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Prints what a join by Spark takes.
+fn run_spark<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
+    let sample = args.sample.as_deref().map(|path| read_sample::<F>(path, &args.reading));
+    let sample = sample.transpose()?.unwrap_or_default();
+    let count = args.count.or(args.sample.as_ref().map(|_| sample.len() as u64));
+    spark::run(&args.spark, (args.radius, args.json), count.ok_or_else(no_count)?, &sample)
 }
 
 fn no_count() -> Failure {
@@ -299,21 +325,6 @@ fn print<F: Fingerprint>(args: &Args, count: u64, plans: &[Plan]) -> Result<(), 
     output.flush()
 }
 
-/// Prints rows of as many cells, below each other.
-fn print_rows(output: &mut Output, rows: &[Vec<String>]) -> Result<(), Failure> {
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
-    };
-    for row in rows {
-        let cells = row.iter().enumerate().map(|(column, cell)| {
-            let width = width(column).unwrap_or(0);
-            if column < 2 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-        });
-        output.line(cells.collect::<Vec<_>>().join("  ").trim_end())?;
-    }
-    Ok(())
-}
-
 /// What is packed.
 fn input(args: &Args) -> String {
     match &args.sample {
@@ -394,34 +405,6 @@ fn differ(plan: &Plan) -> String {
         Some(bits) if number < tables => format!("{bits} in {number} of {tables}"),
         bits => bits.unwrap_or_default(),
     }
-}
-
-fn number(value: f64) -> String {
-    match value {
-        _ if value >= 9999.5 => scaled(value, 1000.0, &["", "k", "M", "G", "T"]).replace(' ', ""),
-        _ if value >= 9.95 || value.fract() == 0.0 => format!("{value:.0}"),
-        _ if value >= 0.095 => format!("{value:.1}"),
-        _ => "<0.1".to_string(),
-    }
-}
-
-fn scaled(value: f64, step: f64, units: &[&str]) -> String {
-    let mut value = value;
-    let mut unit = 0;
-    while value >= 0.9995 * step && unit + 1 < units.len() {
-        value /= step;
-        unit += 1;
-    }
-    let digits = if value >= 9.95 || unit == 0 { 0 } else { 1 };
-    format!("{value:.digits$} {}", units[unit])
-}
-
-fn bytes(value: f64) -> String {
-    scaled(value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB"])
-}
-
-fn time(ns: f64) -> String {
-    scaled(ns, 1000.0, &["ns", "us", "ms", "s"])
 }
 
 #[cfg(test)]

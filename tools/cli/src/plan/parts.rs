@@ -3,7 +3,8 @@
 use fpstore::{PartsPlan, plan_parts, recommended_parts};
 use serde::Serialize;
 
-use super::{Args, bytes, input, number, print_rows, time};
+use super::show::{bytes, number, print_rows, time};
+use super::{Args, input};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::per_fingerprint;

@@ -150,3 +150,45 @@ fn what_cannot_be_planned_is_told() {
         ran.ends_with_code(2);
     }
 }
+
+#[test]
+fn a_join_by_spark_is_predicted_with_its_shuffle_and_skew() {
+    let scratch = Scratch::new();
+    let text = scratch.run("plan --n 8e9 --spark").succeeds().stdout;
+    assert!(
+        text.starts_with(
+            "8000000000 fingerprints of 64 bits, all pairs within k = 3 bits, 200 executors"
+        ),
+        "{text}"
+    );
+    let names = text.lines().nth(2).unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(
+        names,
+        ["parts", "tables", "top", "tasks", "task", "sent", "shuffled", "skew", "CPU", "time"]
+    );
+    let report = json(&scratch, "plan --n 8e9 --spark --executors 100 --cores 4 --json");
+    let plans = report["plans"].as_array().unwrap();
+    let shapes: Vec<_> = plans
+        .iter()
+        .map(|plan| {
+            [&plan["parts"], &plan["tables"], &plan["top_bits"]].map(|n| n.as_u64().unwrap())
+        })
+        .collect();
+    assert_eq!(shapes[..3], [[4, 4, 16], [5, 10, 25], [6, 20, 31]]);
+    assert_eq!(plans[0]["recommended"], true);
+    assert_eq!(plans[0]["bytes_shuffled"], 256_000_000_000u64);
+    assert_eq!(plans[0]["amplification"], 4.0);
+    // A sample of which a hundredth lies in one place.
+    let crowd = (0..50u64).map(|i| (i << 5) | (0xABCD << 48));
+    let sample: Vec<u64> = fingerprints(7, 5_000).into_iter().chain(crowd).collect();
+    scratch.write("sample.u64", raw(&sample));
+    let report = json(&scratch, "plan --sample sample.u64 --format u64le --n 1e7 --spark --json");
+    let plan = &report["plans"][0];
+    assert!(
+        plan["splits"].as_u64().unwrap() >= 2 && plan["skew"].as_f64().unwrap() < 3.0,
+        "{report}"
+    );
+    assert!(plan["amplification"].as_f64().unwrap() > 4.0, "{report}");
+    scratch.run("plan --n 1e6 --spark --parts").fails_naming(&["--spark", "--parts"]);
+    scratch.run("plan --n 1e6 --executors 3").fails_naming(&["--spark"]);
+}
