@@ -63,17 +63,17 @@ def _plan(rows, arguments, tables, tasks, report):
     heavy = tuple(list(column) for column in zip(*heavy)) if heavy else None
     exchange = Exchange(count, k, bits=bits, parts=parts, tasks=tasks, heavy=heavy)
     if report is not None:
-        report.predicted = _predicted(exchange, count, bits)
+        report.predicted = _predicted(exchange, count, bits // 8 + (8 if "id" in rows.columns else 0))
     return exchange, max((row.most for row in cells if row.of < 0), default=0)
 
 
-def _predicted(exchange, count, bits):
+def _predicted(exchange, count, row_bytes):
     loads = exchange.loads.tolist()
     return {
         "rows_in": count,
         "rows_sent": exchange.rows_sent,
         "amplification": exchange.rows_sent / max(count, 1),
-        "bytes": exchange.rows_sent * bits // 8,
+        "bytes": exchange.rows_sent * row_bytes,
         "tasks": exchange.tasks,
         "splits": exchange.splits,
         "skew": max(loads) / max(statistics.median(loads), 1.0),
