@@ -187,10 +187,9 @@ pub fn parts(given: &[u16], forecast: &Forecast) -> Result<Vec<Configuration>, F
     let plans = plan_parts(bits, count, radius)?;
     let possible = |parts| plans.iter().any(|plan| plan.parts == parts);
     if let Some(wrong) = given.iter().find(|&&parts| !possible(parts)) {
-        let numbers: Vec<String> = plans.iter().map(|plan| plan.parts.to_string()).collect();
+        let most = plans.iter().map(|plan| plan.parts).max().unwrap_or(0);
         return Err(Failure::Usage(format!(
-            "--parts {wrong}: {count} fingerprints of {bits} bits can have {} parts",
-            numbers.join(", ")
+            "--parts {wrong}: a store of {bits} bits has up to {most} parts"
         )));
     }
     let fastest = plans.iter().map(|plan| plan.search_ns).fold(f64::INFINITY, f64::min);

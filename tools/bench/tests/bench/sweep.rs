@@ -334,7 +334,7 @@ fn stores_of_other_widths_are_measured_by_their_parts() {
         .fails_with("the paper's designs are tables of 64 bits; leave --paper out");
     scratch
         .run("--uniform 2000 --bits 256 -k 31 --parts 11,99 --output out")
-        .fails_with("--parts 99: 2000 fingerprints of 256 bits can have");
+        .fails_with("--parts 99: a store of 256 bits has up to 42 parts");
     scratch.run("--uniform 2000 --bits 32 -k 33 --output out").fails_with(
         "invalid value '33' for '-k <K>': a distance is a whole number of bits, from 0 to 32; see \
          `fpstore bench --help`",
