@@ -19,9 +19,31 @@ fn from(
             || (first..bits).all(|bit| from(bits, flips - 1, bit + 1, flipped | 1 << bit, look)))
 }
 
+/// Number of ways to flip up to `flips` of so many bits, none among them.
+pub(crate) fn ways(bits: u32, flips: u32) -> f64 {
+    let (mut ways, mut sum) = (1.0, 1.0);
+    for flipped in 0..flips.min(bits) {
+        ways *= f64::from(bits - flipped) / f64::from(flipped + 1);
+        sum += ways;
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ways_are_counted_as_they_come() {
+        for (bits, flips) in [(0, 0), (0, 4), (5, 2), (17, 2), (23, 3), (6, 6), (6, 9)] {
+            let mut come = 0.0;
+            assert!(up_to(bits, flips, |_| {
+                come += 1.0;
+                true
+            }));
+            assert!((ways(bits, flips) - come).abs() < 1e-6, "{bits} {flips}");
+        }
+    }
 
     #[test]
     fn every_way_comes_once() {

@@ -6,6 +6,7 @@
 //! fingerprints would differ in at least k + 1. So whatever is within k is within the threshold of some part.
 
 use super::writer;
+use crate::flips;
 use crate::format::{BaseHeader, GROUP_BITS, PartHeader};
 
 /// To look at the marks of a group, at one row that is found there, and at a byte of the base in a scan, in nanoseconds.
@@ -139,7 +140,7 @@ pub(super) fn headers(bits: u32, parts: u16, count: u64) -> impl Iterator<Item =
 /// Groups and rows that a search looks at in a part with this threshold.
 pub(super) fn work(part: &PartHeader, threshold: u32) -> (f64, f64) {
     let work = PartWork::new(part);
-    (ball(work.group_bits, threshold), work.rows * ball(work.key_bits, threshold))
+    (flips::ways(work.group_bits, threshold), work.rows * flips::ways(work.key_bits, threshold))
 }
 
 /// What a part asks for.
@@ -162,38 +163,11 @@ impl PartWork {
 
     /// The time that a threshold adds to that of one less.
     fn added_ns(&self, threshold: u32) -> f64 {
-        let before = |ball: fn(u32, u32) -> f64, bits| {
-            threshold.checked_sub(1).map_or(0.0, |threshold| ball(bits, threshold))
+        let added = |bits| {
+            let before = threshold.checked_sub(1).map_or(0.0, |less| flips::ways(bits, less));
+            flips::ways(bits, threshold) - before
         };
-        let groups = ball(self.group_bits, threshold) - before(ball, self.group_bits);
-        let keys = ball(self.key_bits, threshold) - before(ball, self.key_bits);
+        let (groups, keys) = (added(self.group_bits), added(self.key_bits));
         GROUP_NS * groups + ROW_NS * self.rows * keys
-    }
-}
-
-/// Number of ways to flip up to `flips` of so many bits.
-fn ball(bits: u32, flips: u32) -> f64 {
-    let (mut ways, mut sum) = (1.0, 1.0);
-    for flipped in 0..flips.min(bits) {
-        ways *= f64::from(bits - flipped) / f64::from(flipped + 1);
-        sum += ways;
-    }
-    sum
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn balls_have_as_many_keys_as_there_are_ways_to_flip() {
-        for (bits, flips) in [(0, 0), (0, 4), (5, 2), (17, 2), (23, 3), (6, 6), (6, 9)] {
-            let mut ways = 0.0;
-            crate::flips::up_to(bits, flips, |_| {
-                ways += 1.0;
-                true
-            });
-            assert!((ball(bits, flips) - ways).abs() < 1e-6, "{bits} {flips}");
-        }
     }
 }

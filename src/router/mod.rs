@@ -434,7 +434,7 @@ mod tests {
             keys.extend(seeds.iter().take(40).map(|&(seed, _)| query ^ 1 << (seed % 64) ^ 1 << (seed / 64 % 64)));
             let (blocks, last_keys) = blocks(keys, &sizes);
             let last_keys = LastKeys::new(64, &last_keys);
-        let router = Router::new(last_keys, 64);
+            let router = Router::new(last_keys, 64);
             let mut found = Vec::new();
             let budget = Budget { k, threshold, top_bits, middle_bits };
             router.candidates(last_keys, query, budget, &mut found);

@@ -1,10 +1,11 @@
 //! Which parts a batch is streamed by: those with the least predicted time.
 
 use super::part::{MOST_QUERIES, Part, Queries};
-use super::steps::{join_ns, neighbours};
+use super::steps::join_ns;
 use super::turn;
 use crate::costs::Costs;
 use crate::fingerprint::Fingerprint;
+use crate::flips;
 use crate::simd::Level;
 use crate::snapshot::Snapshot;
 
@@ -148,7 +149,7 @@ impl Size {
                 cut_bits: self.cut_bits(&part, listed_bits),
                 ..part
             })
-            .filter(|part| neighbours(part.listed_bits, part.most) <= MOST_FLIPS);
+            .filter(|part| flips::ways(part.listed_bits, part.most) <= MOST_FLIPS);
         let timed = parts.map(|part| (ns(&part), part));
         timed.min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((f64::INFINITY, part))
     }

@@ -2,6 +2,7 @@
 
 use super::part::Part;
 use crate::costs::StreamCosts;
+use crate::flips;
 
 /// Queries of a list, and keys, from which cutting is worth while: about those of two vectors, which are compared as fast as anything else could be done
 /// with them.
@@ -41,7 +42,7 @@ pub(super) fn join_ns(
 ) -> f64 {
     let depth = part.listed_bits;
     let values = f64::from(depth).exp2();
-    let flips = neighbours(depth, part.most);
+    let flips = flips::ways(depth, part.most);
     let groups = nonempty(values, keys);
     let list = queries / values * flips;
     // Short ranges still take whole vectors.
@@ -66,7 +67,7 @@ fn visit_ns(
         Step::Split(bits) => {
             let next = depth + bits;
             let groups = nonempty(f64::from(bits).exp2(), keys);
-            let sifted = queries * neighbours(next, part.most) / f64::from(next).exp2();
+            let sifted = queries * flips::ways(next, part.most) / f64::from(next).exp2();
             let sift = c.group_ns + (list / LANES).max(1.0) * c.sift_factor * vector_ns;
             let below =
                 visit_ns(part, next, keys / groups, sifted.min(list), queries, c, vector_ns);
@@ -78,14 +79,4 @@ fn visit_ns(
 /// How many of so many values some of uniform keys have.
 fn nonempty(values: f64, keys: f64) -> f64 {
     (values * -(-keys / values).exp_m1()).max(1.0)
-}
-
-/// How many values of so many bits differ from one in up to `most` bits.
-pub(super) fn neighbours(bits: u32, most: u32) -> f64 {
-    let (mut all, mut ways) = (0.0, 1.0);
-    for flips in 0..=most.min(bits) {
-        all += ways;
-        ways *= f64::from(bits - flips) / f64::from(flips + 1);
-    }
-    all
 }
