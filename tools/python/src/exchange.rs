@@ -224,8 +224,12 @@ fn take(batch: &RecordBatch, number: usize, units: &mut Units) -> PyResult<()> {
         return Err(PyTypeError::new_err(format!("lanes are Int32, not {}", lanes.data_type())));
     };
     for (row, &lane) in lanes.values().iter().enumerate() {
-        let unit = (lane as u32) / 2;
-        units.entry(unit).or_default().push((number, row, (lane % 2) as u8));
+        let Ok(lane) = u32::try_from(lane) else {
+            return Err(PyValueError::new_err(format!(
+                "a lane cannot be {lane}; give what was sent"
+            )));
+        };
+        units.entry(lane / 2).or_default().push((number, row, (lane % 2) as u8));
     }
     Ok(())
 }

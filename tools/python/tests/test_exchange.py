@@ -79,3 +79,6 @@ def test_what_does_not_fit_is_refused():
     lost = pa.record_batch({"lane": pa.array([1 << 20], pa.int32()), "data": pa.array([bytes(16)])})
     with pytest.raises(Exception, match="unit cannot be"):
         pa.RecordBatchReader.from_stream(exchange.pairs([lost])).read_all()
+    lost = pa.record_batch({"lane": pa.array([-1], pa.int32()), "data": pa.array([bytes(8)])})
+    with pytest.raises(ValueError, match="a lane cannot be -1"):
+        exchange.pairs([lost])
