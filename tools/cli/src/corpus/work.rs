@@ -122,6 +122,8 @@ impl Work {
             stage: Stage::default(),
         };
         let mut work = Self { to: to.to_path_buf(), directory, state, lock };
+        // Reports are written beside the results.
+        files::remove_dead(to);
         files::remove_dead(&work.directory);
         match read(&work.path(STATE)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => work.note(|_| {})?,

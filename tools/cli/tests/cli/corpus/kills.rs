@@ -1,6 +1,7 @@
 //! Commands that are killed and given again, with any threads, leave the same bytes.
 
-use std::process::Stdio;
+use std::collections::BTreeSet;
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,8 @@ use super::*;
 
 /// How often a command is killed, at least: `FPSTORE_KILLS` says how often else.
 const KILLS: u64 = 8;
+/// The table of what was removed.
+const REMOVED: &str = if cfg!(feature = "parquet") { "removed.parquet" } else { "removed.jsonl" };
 
 fn scratch() -> Scratch {
     let scratch = Scratch::new();
@@ -21,6 +24,14 @@ fn scratch() -> Scratch {
         scratch.write(&format!("in/plain-{number}.txt"), &text.text);
     }
     scratch
+}
+
+/// Compares what two commands left, and names the files that are not the same.
+fn check_same(found: &BTreeMap<String, Vec<u8>>, expected: &BTreeMap<String, Vec<u8>>, why: &str) {
+    let names: BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
+    let differ = names.into_iter().filter(|name| found.get(*name) != expected.get(*name));
+    let differ: Vec<_> = differ.collect();
+    assert!(differ.is_empty(), "{why} changes {differ:?}");
 }
 
 const OPTIONS: &str = "in --recipe onebit-128 --keep longest --checkpoint 0";
@@ -62,10 +73,21 @@ fn a_command_that_was_killed_goes_on_to_the_same_bytes() {
                 1 + killed % 3
             ));
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-            let moment = time.mul_f64(random.below(1000) as f64 / 1000.0);
+            // Each second time while the results get their places, which is short: some files are there, or all but one.
+            let (from, moment) = match killed % 2 {
+                0 => (None, time.mul_f64(random.below(1000) as f64 / 1000.0)),
+                _ => {
+                    let from = ["documents", REMOVED, "report.txt"][random.below(3) as usize];
+                    (Some(out.join(from)), Duration::from_micros(random.below(4000)))
+                }
+            };
+            let is_running = |child: &mut Child| child.try_wait().unwrap().is_none();
+            while from.as_ref().is_some_and(|from| !from.exists()) && is_running(&mut child) {
+                thread::sleep(Duration::from_micros(100));
+            }
             let before = Instant::now();
-            while before.elapsed() < moment && child.try_wait().unwrap().is_none() {
-                thread::sleep(Duration::from_micros(500));
+            while before.elapsed() < moment && is_running(&mut child) {
+                thread::sleep(Duration::from_micros(100));
             }
             child.kill().unwrap();
             let status = child.wait().unwrap();
@@ -80,8 +102,25 @@ fn a_command_that_was_killed_goes_on_to_the_same_bytes() {
             }
         }
         run(&scratch, &format!("{OPTIONS} -o out-{round}"));
-        assert!(tree(&out) == whole, "kill {killed} changes the output");
+        check_same(&tree(&out), &whole, &format!("kill {killed}"));
         fs::remove_dir_all(&out).unwrap();
     }
     assert!(went_on > 0, "no kill left anything to go on with");
+}
+
+#[test]
+fn what_a_killed_command_left_among_the_results_goes() {
+    let scratch = scratch();
+    run(&scratch, &format!("{OPTIONS} -o whole"));
+    let mut child = scratch.command(&format!("corpus dedup {OPTIONS} -o out --quiet"));
+    let mut child = child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !scratch.path("out/work.fpstore/state.json").exists() {
+        thread::sleep(Duration::from_micros(100));
+    }
+    child.kill().unwrap();
+    assert!(!child.wait().unwrap().success(), "it ended before it was killed");
+    // As a kill while the report is written leaves it.
+    scratch.write("out/.tmp-fpstore-dead01", "half a report");
+    run(&scratch, &format!("{OPTIONS} -o out"));
+    check_same(&tree(&scratch.path("out")), &tree(&scratch.path("whole")), "a kill");
 }
