@@ -83,12 +83,11 @@ fn scan(criterion: &mut Criterion) {
     let table = table(&keys, Codec::Gap, 32);
     let query = keys[keys.len() / 2] ^ 5;
     for budget in [0, 3, 10] {
-        let candidates = table.candidates(budget);
-        let mut found = 0;
-        table.sift(query, &candidates, |_, _| found += 1).unwrap();
+        let mut candidates = table.candidates(budget);
+        let found = table.sift(query, &mut candidates).unwrap();
         assert_eq!(found, survivors(&table, &keys, query, budget), "budget {budget}");
         group.bench_function(BenchmarkId::new("budget", budget), |bencher| {
-            bencher.iter(|| table.sift(black_box(query), &candidates, |_, _| {}).unwrap());
+            bencher.iter(|| table.sift(black_box(query), &mut candidates).unwrap());
         });
     }
     group.finish();

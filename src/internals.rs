@@ -4,7 +4,7 @@
 //! There only with the feature `internals`, which the benchmarks of this package switch on. It
 //! promises nothing to others.
 
-use crate::block::{BlockReader, BlockWriter, Candidate, OVERHANG, Reading};
+use crate::block::{BlockReader, BlockWriter, Candidate, OVERHANG, Reading, Survivor, sift};
 use crate::codec::huffman;
 use crate::codec::profile::{Coding, Profile};
 use crate::error::Corruption;
@@ -101,22 +101,21 @@ impl Blocks {
     pub fn candidates(&self, budget: u32) -> Candidates {
         let blocks = 0..self.starts.len() as u32;
         let all = blocks.map(|block| Candidate { block, budget }).collect();
-        Candidates { all, budget }
+        Candidates { all, budget, survivors: Vec::new() }
     }
 
-    /// Calls `survived` for each key that the scan of the candidates lets through.
+    /// The number of keys that the scan of the candidates lets through.
     ///
     /// # Errors
     ///
     /// The first broken rule.
-    pub fn sift(
-        &self,
-        query: u64,
-        candidates: &Candidates,
-        survived: impl FnMut(usize, u32),
-    ) -> Result<(), Corruption> {
-        let Candidates { all, budget } = candidates;
-        self.reader.sift(&self.file, query, *budget, (all, Reading::Parts), || {}, survived)
+    pub fn sift(&self, query: u64, candidates: &mut Candidates) -> Result<usize, Corruption> {
+        let Candidates { all, budget, survivors } = candidates;
+        survivors.clear();
+        let sieve = self.reader.sieve(&self.file, (query, *budget), (0, all), (Reading::Parts, 0));
+        sift(self.reader.level(), [sieve].into_iter(), std::iter::empty(), survivors)
+            .map_err(|(_, corruption)| corruption)?;
+        Ok(survivors.len())
     }
 }
 
@@ -131,6 +130,7 @@ impl std::fmt::Display for Blocks {
 pub struct Candidates {
     all: Vec<Candidate>,
     budget: u32,
+    survivors: Vec<Survivor>,
 }
 
 /// A router over last keys.

@@ -138,11 +138,15 @@ fn prefetch_into<const FIRST_LEVEL: bool>(bytes: &[u8]) {
 #[inline(always)]
 pub(crate) fn prefetch_lines(bytes: &[u8], start: usize, length: usize) {
     #[cfg(target_arch = "x86_64")]
-    for offset in (0..length).step_by(LINE_BYTES) {
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let line = bytes.as_ptr().wrapping_add(start + offset);
-        // SAFETY: every x86-64 CPU has the instruction, and it takes any address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+        let mut line = bytes.as_ptr().wrapping_add(start);
+        let end = line.wrapping_add(length);
+        while line < end {
+            // SAFETY: every x86-64 CPU has the instruction, and it takes any address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+            line = line.wrapping_add(LINE_BYTES);
+        }
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (bytes, start, length);

@@ -9,13 +9,15 @@ mod decode;
 mod encode;
 mod reader;
 mod scan;
+mod survivor;
 mod view;
 mod walk;
 
 pub(crate) use candidate::Candidate;
 pub(crate) use encode::BlockWriter;
-pub(crate) use reader::BlockReader;
-pub(crate) use scan::Reading;
+pub(crate) use reader::{BlockReader, Differs};
+pub(crate) use scan::{Reading, Sieve, sift};
+pub(crate) use survivor::Survivor;
 pub(crate) use view::{BlockView, Column, OVERHANG};
 
 #[cfg(test)]

@@ -13,6 +13,14 @@ use crate::format::{Codec, Geometry};
 use crate::mapped;
 use crate::simd::Level;
 
+/// The bits in which a key differs from a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Differs {
+    pub(crate) bits: u64,
+    /// Those that were looked at.
+    pub(crate) seen: u64,
+}
+
 /// Reads the blocks of one table.
 #[derive(Debug)]
 pub(crate) struct BlockReader {
@@ -65,83 +73,58 @@ impl BlockReader {
         Reading::Parts.first_planes(budget, block_bytes).min(self.geometry.planes())
     }
 
-    /// Compares a query with the keys of blocks of a table, whose file is `file`, as far as rejects
-    /// nearly all of them; see [`Sieve`].
-    ///
-    /// # Errors
-    ///
-    /// [BLK-2].
-    #[inline]
-    pub(crate) fn sift(
-        &self,
-        file: &[u8],
-        query: u64,
-        k: u32,
-        (candidates, reading): (&[Candidate], Reading),
-        ahead: impl FnMut(),
-        survived: impl FnMut(usize, u32),
-    ) -> Result<(), Corruption> {
-        let sieve = Sieve { geometry: &self.geometry, file, query, k, candidates, reading };
-        sieve.sift(self.level, ahead, survived)
+    /// The instructions that blocks are read with.
+    pub(crate) fn level(&self) -> Level {
+        self.level
     }
 
-    /// Whether key `number`, which [`Self::sift`] has let through, may be within the budget by its
-    /// whole column. If so, asks for the stream up to the key, as far as the average key tells.
+    /// A query within `k` for blocks of a table, whose file is `file`. The first of them has the number `first` among the
+    /// candidates of all tables.
     #[inline]
+    pub(crate) fn sieve<'a>(
+        &'a self,
+        file: &'a [u8],
+        (query, k): (u64, u32),
+        (first, candidates): (u32, &'a [Candidate]),
+        (reading, keys_per_block): (Reading, usize),
+    ) -> Sieve<'a> {
+        let geometry = &self.geometry;
+        Sieve { geometry, file, query, k, candidates, first, reading, keys_per_block }
+    }
+
+    /// The bits in which key `number` differs from the query, as far as it can be seen without decoding, if these are within the
+    /// budget: with the first key all of them, else those of the column.
+    #[inline(always)]
     pub(crate) fn refine(
         &self,
         block: &BlockView<'_>,
         query: u64,
         budget: u32,
         number: u32,
-    ) -> bool {
-        let planes = self.geometry.planes();
-        // Without a column every key comes here, and the block is decoded whole.
-        if number == 0 || planes == 0 {
-            return true;
+    ) -> Option<Differs> {
+        if number == 0 {
+            return Some(Differs { bits: block.first ^ query, seen: u64::MAX });
         }
-        let differs = low(self.column(block), planes, number) ^ self.low(query);
-        let near = differs.count_ones() <= budget;
-        if near {
-            let stream = self.stream_bytes(block);
-            let share = stream.len() as u64 * u64::from(number) / u64::from(block.keys);
-            let share = stream.len().min(share as usize);
-            let codes = share * self.code_share / 256;
-            mapped::prefetch(&stream[..codes]);
-            mapped::prefetch(&stream[stream.len() - (share - codes)..]);
-        }
-        near
+        let differs =
+            low(self.column(block), self.geometry.planes(), block.keys, number) ^ self.low(query);
+        let pad = self.geometry.pad_bits();
+        (differs.count_ones() <= budget)
+            .then(|| Differs { bits: differs << pad, seen: self.low(u64::MAX) << pad })
     }
 
-    /// Drops the survivors that must be keys which are known to be stored: where `holds` says that
-    /// a known key stands in the block, and only one survivor behind the first key has its low
-    /// bits, that one is it. Does nothing with L = 0.
-    pub(crate) fn drop_known(
-        &self,
-        block: &BlockView<'_>,
-        known: &[u64],
-        holds: impl Fn(u64) -> bool,
-        survivors: &mut Vec<u32>,
-    ) {
-        let planes = self.geometry.planes();
-        if planes == 0 {
-            return;
-        }
-        let column = self.column(block);
-        for &key in known.iter().filter(|&&key| block.first < key) {
-            let is_it = |&number: &u32| number > 0 && low(column, planes, number) == self.low(key);
-            let mut same = survivors.iter().enumerate().filter(|(_, number)| is_it(number));
-            if let (Some((at, _)), None) = (same.next(), same.next())
-                && holds(key)
-            {
-                survivors.remove(at);
-            }
-        }
+    /// Asks for the stream up to key `number`, as far as the average key tells.
+    #[inline]
+    pub(crate) fn prefetch_stream(&self, block: &BlockView<'_>, number: u32) {
+        let stream = self.stream_bytes(block);
+        let share = stream.len() as u64 * u64::from(number) / u64::from(block.keys);
+        let share = stream.len().min(share as usize);
+        let codes = share * self.code_share / 256;
+        mapped::prefetch(&stream[..codes]);
+        mapped::prefetch(&stream[stream.len() - (share - codes)..]);
     }
 
     /// Calls `found` with number and key of each of the `survivors`, whose numbers ascend, that is
-    /// within `k` of `query`. Decodes no further than the last of them; the whole block into `keys`,
-    /// which is scratch space, where they are many, as they are without a column.
+    /// within `k` of `query`. Decodes no further than the last of them, into `scratch`.
     ///
     /// # Errors
     ///
@@ -149,37 +132,70 @@ impl BlockReader {
     pub(crate) fn matches(
         &self,
         block: &BlockView<'_>,
-        query: u64,
-        k: u32,
-        survivors: &[u32],
-        keys: &mut Vec<u64>,
+        (query, k): (u64, u32),
+        survivors: impl ExactSizeIterator<Item = u32> + Clone,
+        scratch: &mut Vec<u64>,
         mut found: impl FnMut(u32, u64),
     ) -> Result<(), Corruption> {
-        /// So many keys are decoded in the time that it takes to go on to one survivor.
-        const KEYS_PER_STEP: usize = 16;
-        if survivors.len() * KEYS_PER_STEP > block.keys as usize && survivors.len() > 1 {
-            keys.resize(block.keys as usize, 0);
-            // A broken key may stand behind the last survivor.
-            if self.decode_block(block, keys).is_ok() {
-                for &number in survivors {
-                    if let Some(&key) = keys.get(number as usize)
-                        && (key ^ query).count_ones() <= k
-                    {
-                        found(number, key);
-                    }
-                }
-                return Ok(());
-            }
-        }
-        let mut walk = self.walk(block);
-        for &number in survivors {
-            walk.advance_to(number)?;
-            let key = if number == 0 { block.first } else { self.as_key(walk.key()) };
+        /// As many keys are decoded whole in the time that it takes to join one with its low part.
+        const JOINED_AT_ONCE: usize = 8;
+        /// From so many keys on it is worth while to go on to a single one without keeping those before it.
+        const FAR: u32 = 256;
+        let mut tell = |number, key: u64| {
             if (key ^ query).count_ones() <= k {
                 found(number, key);
             }
+        };
+        let Some(last) = survivors.clone().last() else { return Ok(()) };
+        if last == 0 {
+            tell(0, block.first);
+            return Ok(());
+        }
+        let is_whole = survivors.len() * JOINED_AT_ONCE > block.keys as usize;
+        if is_whole && self.decode_into(block, scratch).is_ok() {
+            for number in survivors {
+                if let Some(&key) = scratch.get(number as usize) {
+                    tell(number, key);
+                }
+            }
+            return Ok(());
+        }
+        let mut walk = self.walk(block);
+        let goes_on = survivors.len() == 1 && last > FAR;
+        if !goes_on && last < block.keys && self.middles(&walk, last, scratch) {
+            for number in survivors {
+                let key = match scratch.get(number as usize) {
+                    Some(middle) if number > 0 => walk.joined(*middle, number),
+                    _ => block.first >> self.geometry.pad_bits(),
+                };
+                tell(number, self.as_key(key));
+            }
+            return Ok(());
+        }
+        // Or a key is broken, perhaps one behind the last survivor.
+        for number in survivors {
+            walk.advance_to(number)?;
+            let key = if number == 0 { block.first } else { self.as_key(walk.key()) };
+            tell(number, key);
         }
         Ok(())
+    }
+
+    /// Decodes a whole block into `keys`, which becomes as long.
+    fn decode_into(&self, block: &BlockView<'_>, keys: &mut Vec<u64>) -> Result<(), Corruption> {
+        keys.resize(block.keys as usize, 0);
+        self.decode_block(block, keys).map(drop).map_err(|(_, corruption)| corruption)
+    }
+
+    /// Puts the middles of the keys up to number `last` of a block into `middles`, each at its number; false if a key is broken.
+    fn middles(&self, walk: &Walk<'_>, last: u32, middles: &mut Vec<u64>) -> bool {
+        let keys = last as usize + 1;
+        if middles.len() < keys {
+            middles.resize(keys, 0);
+        }
+        let streams = Streams { code: &self.code, bytes: walk.bytes, next: &[] };
+        let mut lane = Lane { column: &[], keys: &mut middles[..keys], place: walk.place };
+        self.decoder.as_ref().is_some_and(|decoder| decoder.middles(&streams, &mut lane))
     }
 
     /// Puts the keys of some blocks into `keys`, several blocks at a time. `bytes` holds the
@@ -360,6 +376,7 @@ impl BlockReader {
             bytes: block.bytes,
             column: self.column(block),
             block: block.number,
+            keys: block.keys,
             number: 0,
             place: Place::new(start, end, self.middle(block.first)),
         }

@@ -1,8 +1,8 @@
 //! What a block shows without being decoded.
 
-/// Bytes behind a block that a [`BlockReader`] may load (and ignore). The footer of a table file is
-/// longer.
-pub(crate) const OVERHANG: usize = 8;
+/// Bytes behind a block that a [`BlockReader`](super::BlockReader) may load (and ignore): a vector. The code lengths that stand behind the last
+/// block are longer.
+pub(crate) const OVERHANG: usize = 32;
 
 /// A block whose key count has been checked.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +33,14 @@ impl<'a> Column<'a> {
     }
 }
 
-/// The low bits of key `number` of a block, which is not the first, from its column.
+/// The low bits of key `number` of a block of so many keys, which is not the first, from its column.
 #[inline]
-pub(super) fn low(column: &[u8], planes: usize, number: u32) -> u64 {
-    let others = column.len().checked_div(planes).unwrap_or(0);
-    (0..planes).fold(0, |low, plane| {
+pub(super) fn low(column: &[u8], planes: usize, keys: u32, number: u32) -> u64 {
+    let (mut at, mut low) = (number as usize - 1, 0);
+    for plane in 0..planes {
         // A number that the block does not have comes from a page that has changed since.
-        let byte = column.get(plane * others + number as usize - 1).copied().unwrap_or(0);
-        low | u64::from(byte) << (8 * plane)
-    })
+        low |= u64::from(column.get(at).copied().unwrap_or(0)) << (8 * plane);
+        at += keys as usize - 1;
+    }
+    low
 }

@@ -15,6 +15,8 @@ pub(super) struct Walk<'a> {
     pub(super) column: &'a [u8],
     /// Number of the block, for errors.
     pub(super) block: u64,
+    /// Number of keys of the block.
+    pub(super) keys: u32,
     /// Number of the key.
     pub(super) number: u32,
     /// In bits from the start of the block.
@@ -24,8 +26,13 @@ pub(super) struct Walk<'a> {
 impl Walk<'_> {
     /// The key at this place, which is not the first, as a number.
     pub(super) fn key(&self) -> u64 {
+        self.joined(self.place.middle, self.number)
+    }
+
+    /// Key `number`, which is not the first, with this middle, as a number.
+    pub(super) fn joined(&self, middle: u64, number: u32) -> u64 {
         let Code { low_bits, .. } = *self.code;
-        self.place.middle << low_bits | low(self.column, self.code.planes(), self.number)
+        middle << low_bits | low(self.column, self.code.planes(), self.keys, number)
     }
 
     /// Moves on to key `number`, which is not before this one.

@@ -18,6 +18,8 @@ pub(crate) struct Tables {
     design: Design,
     /// There is at least one.
     tables: Vec<Table>,
+    /// Of each table, for each other one, its top in keys of this table: `tables.len()` masks each.
+    tops: Vec<u64>,
     count: u64,
     solved: Arc<Solved>,
     /// For each radius what a search touches on average, once it was asked for.
@@ -30,12 +32,22 @@ impl Tables {
         let tables = (0..entry.tables.len())
             .map(|number| Table::open(files, entry, number, bits))
             .collect::<Result<Vec<_>>>()?;
+        let top_of = |table: &Table| {
+            let top_bits = table.permutation().top_bits();
+            table.permutation().fingerprint(!u64::MAX.checked_shr(top_bits).unwrap_or(0))
+        };
+        let in_keys = |of: &Table| {
+            let permutation = of.permutation().clone();
+            tables.iter().map(top_of).map(move |top| permutation.key(top)).collect::<Vec<_>>()
+        };
+        let in_keys: Vec<u64> = tables.iter().flat_map(in_keys).collect();
         let tops = tables.iter().map(|table| table.header().top.clone()).collect();
         let design = Design::from_tops_for(bits, tops)?;
         Ok(Self {
             solved: Solved::of(&design, tables[0].block_count()),
             design,
             tables,
+            tops: in_keys,
             count: entry.count,
             touched: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
         })
@@ -55,6 +67,12 @@ impl Tables {
     pub(crate) fn identity(&self) -> &Table {
         // The manifest rule [SEG-2] gives every segment a table.
         &self.tables[0]
+    }
+
+    /// The tops of all tables, as masks of keys of table `number`.
+    #[inline]
+    pub(crate) fn tops(&self, number: usize) -> &[u64] {
+        &self.tops[number * self.tables.len()..][..self.tables.len()]
     }
 
     /// Where the identity table holds a fingerprint: number of the block, and number in it.

@@ -5,13 +5,16 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::access::ReadFiles;
-use crate::block::{BlockReader, BlockView, Candidate, Column, OVERHANG, Reading};
+use crate::block::{
+    BlockReader, BlockView, Candidate, Column, Differs, OVERHANG, Reading, Sieve, Survivor, sift,
+};
 use crate::codec::huffman;
 use crate::error::{Corruption, Error, Result};
 use crate::format::{self, Defect, Footer, Geometry, SegmentEntry, TableHeader};
 use crate::mapped::{self, Bytes};
 use crate::permute::Permutation;
 use crate::router::{Budget, LastKeys, Probe, Router};
+use crate::simd::Level;
 
 use super::verified::Verified;
 
@@ -179,7 +182,7 @@ impl Table {
     }
 
     /// The error for a rule that block `number` breaks.
-    pub(super) fn block_error(&self, number: u64, corruption: Corruption) -> Error {
+    pub(crate) fn block_error(&self, number: u64, corruption: Corruption) -> Error {
         Defect::corrupt(self.geometry.block(number).start, corruption).in_file(&self.path)
     }
 
@@ -236,32 +239,13 @@ impl Table {
         self.router.descend(self.last_keys(), query, budget, probes, limit, out)
     }
 
-    /// Asks for what [`Self::sift`] will read of a block, as far as the average block tells.
-    #[inline]
-    pub(crate) fn prefetch_block(&self, candidate: Candidate) {
-        let length = self.scanned_bytes(candidate) as usize;
-        mapped::prefetch_lines(&self.bytes, self.block_offset(candidate), length);
-    }
-
     /// Asks for a whole block, or the start of a large one.
     #[inline]
     pub(crate) fn prefetch_whole(&self, candidate: Candidate) {
         mapped::prefetch(&self.bytes[self.geometry.block(u64::from(candidate.block))]);
     }
 
-    /// Where a block starts in the file.
-    #[inline]
-    pub(crate) fn block_offset(&self, candidate: Candidate) -> usize {
-        self.geometry.block(u64::from(candidate.block)).start
-    }
-
-    /// Asks for the header of a block.
-    #[inline]
-    pub(crate) fn prefetch_header(&self, candidate: Candidate) {
-        mapped::prefetch_one(&self.bytes, self.block_offset(candidate));
-    }
-
-    /// Bytes of a block that [`Self::sift`] reads: the header, and of the average block as much of the
+    /// Bytes of a block that [`Self::sieve`] reads: the header, and of the average block as much of the
     /// column as is compared.
     #[inline]
     pub(crate) fn scanned_bytes(&self, candidate: Candidate) -> u64 {
@@ -304,62 +288,75 @@ impl Table {
         self.bytes.will_need(start..self.geometry.block(numbers.end).start);
     }
 
-    /// For each candidate block, calls `survived` with the place of the candidate and the number of
-    /// each key of the block that may be within `k` of the key `query`, as far as the first planes
-    /// of its column tell, ascending. Calls `ahead` before it reads a block.
+    /// Checks the CRC of those candidate blocks that no thread has checked since the table was opened.
     #[inline]
-    pub(crate) fn sift(
-        &self,
-        (candidates, reading): (&[Candidate], Reading),
-        query: u64,
-        k: u32,
-        ahead: impl FnMut(),
-        survived: impl FnMut(usize, u32),
-    ) -> Result<()> {
-        if !self.verified.all() {
-            for candidate in candidates {
-                self.block(u64::from(candidate.block))?;
-            }
+    pub(crate) fn check(&self, candidates: &[Candidate]) -> Result<()> {
+        if self.verified.all() {
+            return Ok(());
         }
-        let candidates = (candidates, reading);
-        self.blocks.sift(&self.bytes, query, k, candidates, ahead, survived).map_err(|corruption| {
-            self.block_error(corruption.block().unwrap_or_default(), corruption)
-        })
+        let blocks = candidates.iter().map(|candidate| u64::from(candidate.block));
+        let mut unchecked = blocks.filter(|block| !self.verified.contains(*block as usize));
+        unchecked.try_for_each(|block| self.block(block).map(drop))
     }
 
-    /// Whether a key that [`Self::sift`] has let through may still be within the budget by its
-    /// whole column. If so, asks for the stream up to the key.
-    pub(crate) fn refine(&self, candidate: Candidate, query: u64, number: u32) -> Result<bool> {
+    /// A query within `k`, as a key, for candidate blocks that were [checked](Self::check). The first of them has this number among
+    /// those of all tables.
+    #[inline]
+    pub(crate) fn sieve<'a>(
+        &'a self,
+        query: (u64, u32),
+        candidates: (u32, &'a [Candidate]),
+        reading: Reading,
+    ) -> Sieve<'a> {
+        self.blocks.sieve(&self.bytes, query, candidates, (reading, self.keys_per_block))
+    }
+
+    /// The instructions that blocks are read with.
+    #[inline]
+    pub(crate) fn level(&self) -> Level {
+        self.blocks.level()
+    }
+
+    /// Of the survivors of a block keeps those that may still be within `budget`, by the whole column, and that `wants` wants, by
+    /// the bits that differ. Asks for the stream up to the last of them.
+    #[inline]
+    pub(crate) fn refine(
+        &self,
+        candidate: Candidate,
+        query: u64,
+        survivors: &[Survivor],
+        mut wants: impl FnMut(Differs) -> bool,
+        kept: &mut Vec<Survivor>,
+    ) -> Result<()> {
         let block = self.block(u64::from(candidate.block))?;
-        Ok(self.blocks.refine(&block, query, candidate.budget, number))
+        let before = kept.len();
+        for &survivor in survivors {
+            let differs = self.blocks.refine(&block, query, candidate.budget, survivor.number);
+            if differs.is_some_and(&mut wants) {
+                kept.push(survivor);
+            }
+        }
+        if let Some(last) = kept[before..].last() {
+            self.blocks.prefetch_stream(&block, last.number);
+        }
+        Ok(())
     }
 
     /// Calls `found` with those of the `survivors` of a block, numbers of keys that ascend, that
-    /// are within `k` of the key `query`; but for those among `known`, which may be left out.
-    /// Decodes the block up to the last survivor that is not known; tells whether there was one
-    /// behind the first key.
-    ///
-    /// `known` are keys of this table, few enough to be looked through for each survivor.
+    /// are within `k` of the key `query`. Decodes the block up to the last of them, into `scratch`.
     pub(crate) fn matches(
         &self,
         block: u32,
-        query: u64,
-        k: u32,
-        known: &[u64],
-        (survivors, scratch): (&mut Vec<u32>, &mut Vec<u64>),
+        query: (u64, u32),
+        survivors: &[Survivor],
+        scratch: &mut Vec<u64>,
         mut found: impl FnMut(u64),
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let number = u64::from(block);
-        let block = self.block(number)?;
-        if !known.is_empty() {
-            // The tags that tell are in the cache: the query has been there.
-            let holds = |key| self.router.find(self.last_keys(), key) == Some(number as u32);
-            self.blocks.drop_known(&block, known, holds, survivors);
-        }
+        let survivors = survivors.iter().map(|survivor| survivor.number);
         self.blocks
-            .matches(&block, query, k, survivors, scratch, |_, key| found(key))
-            .map_err(|corruption| self.block_error(number, corruption))?;
-        Ok(survivors.last().is_some_and(|&last| last > 0))
+            .matches(&self.block(number)?, query, survivors, scratch, |_, key| found(key))
+            .map_err(|corruption| self.block_error(number, corruption))
     }
 
     /// Whether the table holds the key. Reads at most one block.
@@ -372,24 +369,18 @@ impl Table {
     pub(crate) fn position(&self, key: u64) -> Result<Option<(u64, u64)>> {
         let Some(block) = self.router.find(self.last_keys(), key) else { return Ok(None) };
         let candidate = Candidate { block, budget: 0 };
-        let mut survivors = Vec::new();
-        self.sift(
-            (&[candidate], Reading::Parts),
-            key,
-            0,
-            || {},
-            |_, number| survivors.push(number),
-        )?;
-        let mut may_be = Vec::new();
-        for number in survivors {
-            if self.refine(candidate, key, number)? {
-                may_be.push(number);
-            }
-        }
+        let candidates = [candidate];
+        self.check(&candidates)?;
+        let (mut survivors, mut kept) = (Vec::new(), Vec::new());
+        let sieve = self.sieve((key, 0), (0, &candidates), Reading::Parts);
+        sift(self.level(), [sieve].into_iter(), std::iter::empty(), &mut survivors)
+            .map_err(|(_, corruption)| self.block_error(block.into(), corruption))?;
+        self.refine(candidate, key, &survivors, |_| true, &mut kept)?;
         let number = u64::from(block);
         let mut at = None;
+        let survivors = kept.iter().map(|survivor| survivor.number);
         self.blocks
-            .matches(&self.block(number)?, key, 0, &may_be, &mut Vec::new(), |number, _| {
+            .matches(&self.block(number)?, (key, 0), survivors, &mut Vec::new(), |number, _| {
                 at = Some(number);
             })
             .map_err(|corruption| self.block_error(number, corruption))?;
@@ -424,7 +415,7 @@ impl Table {
         found: impl FnMut(u32, u64),
     ) -> Result<()> {
         self.blocks
-            .matches(&self.block(number)?, 0, u64::BITS, keys, scratch, found)
+            .matches(&self.block(number)?, (0, u64::BITS), keys.iter().copied(), scratch, found)
             .map_err(|corruption| self.block_error(number, corruption))
     }
 

@@ -14,6 +14,9 @@ pub(in crate::block) trait Decode: fmt::Debug + Send + Sync {
     /// As [`Self::decode`], with one lane. Its place goes behind the last key.
     fn decode_one(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool;
 
+    /// As [`Self::decode_one`], up to the last key that there is room for; what it puts there are the middles of the keys.
+    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool;
+
     /// Moves `place` on by `keys` keys; false if the stream is broken there, and then the place means
     /// nothing.
     fn skip(&self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool;

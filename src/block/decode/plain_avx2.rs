@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)]
 
+use super::assemble::Middles;
 use super::decoder::Decode;
 use super::plain::PlainStep;
 use super::steps;
@@ -22,6 +23,11 @@ impl<const XOR: bool, const LONG: bool> Decode for PlainAvx2<XOR, LONG> {
     fn decode_one(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
         // SAFETY: as above.
         unsafe { decode_one::<XOR, LONG>(self.0, streams, lane) }
+    }
+
+    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
+        // SAFETY: as above.
+        unsafe { middles::<XOR, LONG>(streams, lane) }
     }
 
     fn skip(&self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
@@ -46,6 +52,11 @@ fn decode_one<const XOR: bool, const LONG: bool>(
     lane: &mut Lane<'_>,
 ) -> bool {
     steps::decode_one(&PlainStep::<XOR, LONG>::new(streams), Unpack(avx2), streams, lane)
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn middles<const XOR: bool, const LONG: bool>(streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
+    steps::decode_one(&PlainStep::<XOR, LONG>::new(streams), Middles, streams, lane)
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]

@@ -21,6 +21,7 @@
 
 use std::arch::x86_64::*;
 
+use super::assemble::Middles;
 use super::bits::{LOADED_CODES, load_back, used, window};
 use super::decoder::Decode;
 use super::plain::{PlainState, PlainStep};
@@ -60,6 +61,11 @@ impl<const XOR: bool, const LONG: bool> Decode for ByRuns<XOR, LONG> {
         unsafe { decode_one(self, streams, lane) }
     }
 
+    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
+        // SAFETY: as above.
+        unsafe { middles(self, streams, lane) }
+    }
+
     fn skip(&self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
         // SAFETY: as above.
         unsafe { skip(self, streams, place, keys) }
@@ -82,6 +88,15 @@ fn decode_one<const XOR: bool, const LONG: bool>(
     lane: &mut Lane<'_>,
 ) -> bool {
     steps::decode_one(&by_runs.step(streams), Unpack(by_runs.avx2), streams, lane)
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn middles<const XOR: bool, const LONG: bool>(
+    by_runs: &ByRuns<XOR, LONG>,
+    streams: &Streams<'_>,
+    lane: &mut Lane<'_>,
+) -> bool {
+    steps::decode_one(&by_runs.step(streams), Middles, streams, lane)
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]

@@ -16,32 +16,34 @@
 
 use std::arch::x86_64::*;
 
-use super::compare::{Compare, MAX_PLANES, Planes, bytes_of};
-use super::sieve::{Sieve, Sift};
+use super::super::survivor::Survivor;
+use super::compare::{Compare, MANY, MAX_PLANES, Planes, bytes_of};
+use super::sieve::Sieve;
+use super::sift::{Sift, run};
 use crate::error::Corruption;
 use crate::simd::avx512::{Avx512, load, load_some};
 use crate::simd::ones;
 
 impl Sift for Avx512 {
-    fn sift(
+    fn sift<'a>(
         self,
-        sieve: &Sieve<'_>,
-        ahead: impl FnMut(),
-        survived: impl FnMut(usize, u32),
-    ) -> Result<(), Corruption> {
+        sieves: impl Iterator<Item = Sieve<'a>>,
+        ahead: impl Iterator<Item = Sieve<'a>>,
+        survivors: &mut Vec<Survivor>,
+    ) -> Result<(), (usize, Corruption)> {
         // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 BW and BITALG, and what Avx2 proves.
-        unsafe { sift(self, sieve, ahead, survived) }
+        unsafe { sift(self, sieves, ahead, survivors) }
     }
 }
 
 #[target_feature(enable = "avx512bw,avx512bitalg,avx2,bmi1,bmi2,popcnt")]
-fn sift(
+fn sift<'a>(
     kernel: Avx512,
-    sieve: &Sieve<'_>,
-    ahead: impl FnMut(),
-    survived: impl FnMut(usize, u32),
-) -> Result<(), Corruption> {
-    sieve.run(kernel, ahead, survived)
+    sieves: impl Iterator<Item = Sieve<'a>>,
+    ahead: impl Iterator<Item = Sieve<'a>>,
+    survivors: &mut Vec<Survivor>,
+) -> Result<(), (usize, Corruption)> {
+    run(kernel, sieves, ahead, survivors)
 }
 
 impl Compare for Avx512 {
@@ -76,23 +78,32 @@ fn compare<const PLANES: usize>(
 ) {
     const LANES: usize = 64;
     let limit = _mm512_set1_epi8(budget as i8);
+    let add = |distance, plane: usize, lanes| {
+        let differs = _mm512_xor_si512(lanes, query[plane]);
+        _mm512_add_epi8(distance, _mm512_popcnt_epi8(differs))
+    };
     let groups = planes.count / LANES;
     for group in 0..groups {
+        let lanes = |plane| load(&planes.plane(plane).as_chunks().0[group]);
         let mut distance = _mm512_setzero_si512();
-        for (plane, byte) in planes.planes.iter().zip(query) {
-            let differs = _mm512_xor_si512(load(&plane.as_chunks().0[group]), *byte);
-            distance = _mm512_add_epi8(distance, _mm512_popcnt_epi8(differs));
+        for plane in 0..PLANES {
+            distance = add(distance, plane, lanes(plane));
         }
-        let within = _mm512_cmple_epu8_mask(distance, limit);
+        let mut within = _mm512_cmple_epu8_mask(distance, limit);
+        if within.count_ones() >= MANY {
+            for plane in PLANES..planes.all {
+                distance = add(distance, plane, lanes(plane));
+            }
+            within = _mm512_cmple_epu8_mask(distance, limit);
+        }
         ones(within).for_each(|lane| near(group * LANES + lane));
     }
     let mut mask = 0;
     let mut distance = _mm512_setzero_si512();
-    for (plane, byte) in planes.planes.iter().zip(query) {
+    for plane in 0..PLANES {
         let entries;
-        (mask, entries) = load_some(plane.as_chunks::<LANES>().1);
-        let differs = _mm512_xor_si512(entries, *byte);
-        distance = _mm512_add_epi8(distance, _mm512_popcnt_epi8(differs));
+        (mask, entries) = load_some(planes.plane(plane).as_chunks::<LANES>().1);
+        distance = add(distance, plane, entries);
     }
     let within = _mm512_mask_cmple_epu8_mask(mask, distance, limit);
     ones(within).for_each(|lane| near(groups * LANES + lane));

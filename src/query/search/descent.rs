@@ -3,10 +3,14 @@
 use std::ops::Range;
 
 use super::descended::Descended;
-use super::prefetch;
-use crate::block::{Candidate, Reading};
+use crate::block::{Candidate, Differs, Reading, Sieve};
 use crate::router::Probe;
 use crate::segment::Tables;
+
+/// Blocks of all tables together that are asked for ahead of the scan.
+pub(super) const BLOCKS_AHEAD: usize = 8;
+/// Blocks of all tables together whose pages are asked for before the first is scanned.
+pub(super) const PAGES_AHEAD: usize = 64;
 
 /// The candidate blocks of some tables of a segment.
 pub(super) struct Descent {
@@ -64,11 +68,10 @@ impl Descent {
             probes_start = probes_end;
             descended.candidates_end = self.candidates.len();
         }
-        prefetch::first(segment, &self.tables, &self.candidates);
-        let mut start = 0;
-        for &Descended { number, candidates_end, .. } in &self.tables {
-            segment.all()[number].will_need(&self.candidates[start..candidates_end], cold);
-            start = candidates_end;
+        self.sieves(segment, k, 0..PAGES_AHEAD).for_each(|(_, sieve)| sieve.prefetch_pages());
+        self.sieves(segment, k, 0..BLOCKS_AHEAD).for_each(|(_, sieve)| sieve.prefetch_blocks());
+        for (table, of_table) in self.by_table(0..self.candidates.len()) {
+            segment.all()[table.number].will_need(&self.candidates[of_table], cold);
         }
         true
     }
@@ -93,6 +96,48 @@ impl Descent {
     pub(super) fn table_of(&self, from: usize, candidate: u32) -> usize {
         let behind = self.tables[from..].iter();
         from + behind.take_while(|table| table.candidates_end <= candidate as usize).count()
+    }
+
+    /// Those of some candidates that are of each table.
+    #[inline]
+    pub(super) fn by_table(
+        &self,
+        candidates: Range<usize>,
+    ) -> impl Iterator<Item = (&Descended, Range<usize>)> {
+        let mut start = 0;
+        self.tables.iter().filter_map(move |table| {
+            let end = table.candidates_end;
+            let of_table = start.max(candidates.start)..end.min(candidates.end);
+            start = end;
+            (!of_table.is_empty()).then_some((table, of_table))
+        })
+    }
+
+    /// A query within k for those of some candidates that are of each table, and which table it is.
+    #[inline]
+    pub(super) fn sieves<'a>(
+        &'a self,
+        segment: &'a Tables,
+        k: u32,
+        candidates: Range<usize>,
+    ) -> impl Iterator<Item = (usize, Sieve<'a>)> {
+        self.by_table(candidates).map(move |(table, of_table)| {
+            let candidates = (of_table.start as u32, &self.candidates[of_table]);
+            let of_segment = &segment.all()[table.number];
+            (table.number, of_segment.sieve((table.query, k), candidates, self.reading))
+        })
+    }
+
+    /// Whether a table behind the one at `at` finds, too, a key of that one which is within the radius and differs in these bits from
+    /// the query: each is told by the last table that finds it. Where the bits of its top were not all seen, a table is taken not to
+    /// find it.
+    #[inline]
+    pub(super) fn is_found_behind(&self, segment: &Tables, at: usize, differs: Differs) -> bool {
+        let tops = segment.tops(self.tables[at].number);
+        self.tables[at + 1..].iter().any(|behind| {
+            let top = tops[behind.number];
+            top & !differs.seen == 0 && (top & differs.bits).count_ones() <= behind.threshold
+        })
     }
 
     /// Bytes of headers and columns that the candidates stand for, by the average number of keys in a block.

@@ -4,7 +4,6 @@ mod ask;
 mod descended;
 mod descent;
 mod nearest;
-mod prefetch;
 mod segment;
 mod tables;
 #[cfg(test)]

@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use super::ask::Ask;
 use super::descended::Descended;
-use super::descent::Descent;
-use super::prefetch::{self, Ahead, PAGES_AHEAD};
+use super::descent::{BLOCKS_AHEAD, Descent, PAGES_AHEAD};
 use super::work::SearchWork;
-use crate::block::{Candidate, Reading};
+use crate::block::{Candidate, Differs, Reading, Survivor, sift};
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::segment::Tables;
@@ -30,43 +29,27 @@ const SIDE_BY_SIDE: usize = 4;
 /// Blocks of a scan that are candidates at a time.
 const SCANNED: usize = 1 << 16;
 
-/// Matches of other tables that a survivor is compared with.
-const MAX_KNOWN: usize = 8;
-
 /// A search in the tables of one segment after the other, and its buffers.
 pub(super) struct TableSearch {
     descent: Descent,
-    numbers: Vec<u32>,
-    /// Keys of a block that is decoded whole.
-    decoded: Vec<u64>,
     survivors: Vec<Survivor>,
-    /// Keys of matches in the order of the table at hand.
-    known: Vec<u64>,
+    /// Survivors that are still near by all that is seen of them, and are told by no other table.
+    kept: Vec<Survivor>,
+    /// Keys of blocks, or their middles.
+    scratch: Vec<u64>,
     pub(super) matches: Vec<Match>,
-    /// The first match of the segment at hand.
-    of_segment: usize,
     pub(super) work: SearchWork,
     pub(super) counts_bytes: bool,
-}
-
-/// A key that may be near, by what has been compared of it.
-struct Survivor {
-    /// Number of its block among the candidates of all tables.
-    candidate: u32,
-    /// Its number in the block.
-    number: u32,
 }
 
 impl TableSearch {
     pub(super) fn new() -> Self {
         Self {
             descent: Descent::new(),
-            numbers: Vec::new(),
-            decoded: Vec::new(),
             survivors: Vec::new(),
-            known: Vec::new(),
+            kept: Vec::new(),
+            scratch: Vec::new(),
             matches: Vec::new(),
-            of_segment: 0,
             work: SearchWork::default(),
             counts_bytes: false,
         }
@@ -75,14 +58,6 @@ impl TableSearch {
     /// Forgets what the last search has found.
     pub(super) fn clear(&mut self) {
         self.work = SearchWork::default();
-    }
-
-    /// Begins with another segment.
-    fn begin(&mut self) {
-        self.of_segment = self.matches.len();
-        // An error may have left these.
-        self.numbers.clear();
-        self.survivors.clear();
     }
 
     /// Whether the matches that were found are too many.
@@ -101,14 +76,15 @@ impl TableSearch {
         if !self.descent.descend(segment, ask.fingerprint, ask.k, cold) {
             return self.scan(segment, ask, stop);
         }
-        self.begin();
+        // An error may have left these.
+        self.survivors.clear();
         self.search_candidates(segment, ask, stop)
     }
 
     /// As [`Self::search`], in all blocks of the identity table.
     pub(super) fn scan(&mut self, segment: &Tables, ask: Ask, stop: &Stop) -> Result<()> {
         self.work.full_scans += 1;
-        self.begin();
+        self.survivors.clear();
         let blocks = segment.identity().block_count() as u32;
         for start in (0..blocks).step_by(SCANNED) {
             let part = start..blocks.min(start.saturating_add(SCANNED as u32));
@@ -126,91 +102,91 @@ impl TableSearch {
         if self.counts_bytes {
             self.work.bytes_touched += self.descent.scanned_bytes(segment);
         }
-        let mut ahead = Ahead::new();
         let mut start = 0;
-        let mut looked_into = 0;
-        for at in 0..self.descent.tables.len() {
-            let Descended { number, query, candidates_end, .. } = self.descent.tables[at];
-            let table = &segment.all()[number];
-            if table.geometry().planes() == 0 {
-                start = self.decode(table, query, ask, start..candidates_end, stop)?;
-                if self.gives_up(ask) {
-                    break;
-                }
-                continue;
-            }
-            let table_start = start;
-            // Divisions take as long as some blocks.
-            let sifted = match table.geometry().block_bytes {
-                ..=SMALL_BLOCK_BYTES => SIFTED,
-                _ => (SIFTED_KEYS / table.geometry().most_keys()).clamp(1, SIFTED as u64) as usize,
-            };
-            while start < candidates_end {
-                stop.check()?;
-                let end = candidates_end.min(start + sifted);
-                if self.descent.reading == Reading::Parts {
-                    // The pages of the first were asked for before.
-                    let far = (end + sifted).min(candidates_end);
-                    let asked =
-                        if start < PAGES_AHEAD || start > table_start { end } else { start };
-                    let next = asked.max(PAGES_AHEAD).min(far)..far;
-                    prefetch::pages(table, &self.descent.candidates[next]);
-                }
-                self.sift(segment, table, (query, ask.k), start..end, &mut ahead)?;
+        let mut table = 0;
+        while table < self.descent.tables.len() && !self.gives_up(ask) {
+            // The tables from here on that have a column.
+            let tables = self.descent.tables[table..].iter();
+            let sifted = tables.map_while(|of| blocks_sifted(&segment.all()[of.number]));
+            let (count, sifted) = sifted.fold((0, SIFTED), |(n, least), of| (n + 1, of.min(least)));
+            if let Some(last) = (table + count).checked_sub(1).filter(|_| count > 0) {
+                let end = self.descent.tables[last].candidates_end;
+                self.search_columns(segment, ask, (start..end, sifted), stop)?;
                 start = end;
-                if self.survivors.len() >= GATHERED || ask.most == 0 {
-                    looked_into = self.look_into_survivors(segment, ask, looked_into)?;
-                    if self.gives_up(ask) {
-                        self.work.blocks_scanned += start as u64;
-                        return Ok(());
-                    }
-                }
+            } else {
+                start = self.decode(segment, table, ask, start, stop)?;
             }
+            table += count.max(1);
         }
-        self.work.blocks_scanned += start as u64;
-        self.look_into_survivors(segment, ask, looked_into)?;
         Ok(())
     }
 
-    /// Gathers the survivors of some candidates of one table.
-    #[inline]
-    fn sift(
+    /// Finds the matches in some candidates of tables that have a column, so many of them at a time.
+    fn search_columns(
         &mut self,
         segment: &Tables,
-        table: &Table,
-        (query, k): (u64, u32),
-        candidates: Range<usize>,
-        ahead: &mut Ahead,
+        ask: Ask,
+        (candidates, sifted): (Range<usize>, usize),
+        stop: &Stop,
     ) -> Result<()> {
-        let Descent { candidates: all, tables, reading, .. } = &self.descent;
-        let asks = *reading == Reading::Parts;
-        let start = candidates.start;
-        let survivors = &mut self.survivors;
-        let survived = |place, number| {
-            survivors.push(Survivor { candidate: (start + place) as u32, number });
-        };
-        let asked = || {
-            if asks {
-                ahead.prefetch(segment, tables, all);
+        let mut looked_into = 0;
+        let mut start = candidates.start;
+        while start < candidates.end && !self.gives_up(ask) {
+            stop.check()?;
+            let end = candidates.end.min(start + sifted);
+            let descent = &self.descent;
+            if descent.reading == Reading::Parts {
+                // The pages of the first were asked for before.
+                let next = end.max(PAGES_AHEAD)..end + sifted;
+                descent.sieves(segment, ask.k, next).for_each(|(_, next)| next.prefetch_pages());
             }
-        };
-        table.sift((&all[candidates], *reading), query, k, asked, survived)
+            self.sift(segment, ask.k, start..end)?;
+            self.work.blocks_scanned += (end - start) as u64;
+            start = end;
+            if self.survivors.len() >= GATHERED || ask.most == 0 || end == candidates.end {
+                looked_into = self.look_into_survivors(segment, ask, looked_into)?;
+            }
+        }
+        Ok(())
     }
 
-    /// Finds the matches in candidates of a table without a column, some at a time where these are
+    /// Gathers the survivors of some candidates.
+    #[inline]
+    fn sift(&mut self, segment: &Tables, k: u32, candidates: Range<usize>) -> Result<()> {
+        let descent = &self.descent;
+        for (table, of_table) in descent.by_table(candidates.clone()) {
+            segment.all()[table.number].check(&descent.candidates[of_table])?;
+        }
+        let sieves = |candidates| descent.sieves(segment, k, candidates).map(|(_, sieve)| sieve);
+        let ahead = match descent.reading {
+            Reading::Parts => candidates.start + BLOCKS_AHEAD..candidates.end + BLOCKS_AHEAD,
+            Reading::Whole => 0..0,
+        };
+        let (level, survivors) = (segment.identity().level(), &mut self.survivors);
+        let sifted = sift(level, sieves(candidates.clone()), sieves(ahead), survivors);
+        sifted.map_err(|(place, corruption)| {
+            let table =
+                descent.by_table(candidates).nth(place).map_or(0, |(table, _)| table.number);
+            segment.all()[table].block_error(corruption.block().unwrap_or_default(), corruption)
+        })
+    }
+
+    /// Finds the matches in the candidates from `start` on of the table at `at`, which has no column, some at a time where these are
     /// adjacent. Gives the end of those that were decoded: all of them, unless the search gives up.
     fn decode(
         &mut self,
-        table: &Table,
-        query: u64,
+        segment: &Tables,
+        at: usize,
         ask: Ask,
-        candidates: Range<usize>,
+        start: usize,
         stop: &Stop,
     ) -> Result<usize> {
-        let mut at = candidates.start;
-        while at < candidates.end && !self.gives_up(ask) {
+        let Descended { number, query, candidates_end, .. } = self.descent.tables[at];
+        let table = &segment.all()[number];
+        let mut next = start;
+        while next < candidates_end && !self.gives_up(ask) {
             stop.check()?;
-            let rest = &self.descent.candidates[at..candidates.end];
+            let rest = &self.descent.candidates[next..candidates_end];
             let first = u64::from(rest[0].block);
             let follow = |&(i, candidate): &(usize, &Candidate)| {
                 i < SIDE_BY_SIDE && u64::from(candidate.block) == first + i as u64
@@ -221,78 +197,83 @@ impl TableSearch {
             if let Some(next) = rest.get(count) {
                 table.prefetch_whole(*next);
             }
-            table.decode_blocks(first..end, &mut self.decoded)?;
-            for &key in &self.decoded {
-                let distance = (key ^ query).count_ones();
-                // One too many tells that there are.
-                if distance <= ask.k && self.matches.len() <= ask.most {
-                    let fingerprint = table.permutation().fingerprint(key);
-                    self.matches.push(Match { fingerprint, distance });
+            table.decode_blocks(first..end, &mut self.scratch)?;
+            let permutation = table.permutation();
+            for &key in &self.scratch {
+                let bits = key ^ query;
+                if bits.count_ones() <= ask.k
+                    && !self.descent.is_found_behind(segment, at, Differs { bits, seen: u64::MAX })
+                {
+                    tell(&mut self.matches, ask, permutation.fingerprint(key), bits.count_ones());
                 }
             }
-            at += count;
+            next += count;
+            self.work.blocks_scanned += count as u64;
             self.work.blocks_decoded += count as u64;
             if self.counts_bytes {
                 self.work.bytes_touched += count as u64 * table.stream_bytes();
             }
         }
-        Ok(at)
+        Ok(next)
     }
 
-    /// Finds the matches among the survivors, and forgets these. The first survivor is of table
-    /// `first_table` or a later one. Gives the table of the last.
-    fn look_into_survivors(
-        &mut self,
-        segment: &Tables,
-        ask: Ask,
-        first_table: usize,
-    ) -> Result<usize> {
-        let descent = &self.descent;
-        let mut table = first_table;
-        let mut kept = 0;
-        for i in 0..self.survivors.len() {
-            let Survivor { candidate, number } = self.survivors[i];
-            table = descent.table_of(table, candidate);
-            let candidate = descent.candidates[candidate as usize];
-            let Descended { number: of_segment, query, .. } = descent.tables[table];
-            if segment.all()[of_segment].refine(candidate, query, number)? {
-                self.survivors.swap(kept, i);
-                kept += 1;
-            }
-        }
-        self.survivors.truncate(kept);
-        table = first_table;
-        for of_block in self.survivors.chunk_by(|a, b| a.candidate == b.candidate) {
+    /// Finds the matches among the survivors, and forgets these. The first survivor is of the table at
+    /// `first` or a later one. Gives the place of the last.
+    fn look_into_survivors(&mut self, segment: &Tables, ask: Ask, first: usize) -> Result<usize> {
+        let Self { descent, survivors, kept, scratch, matches, work, .. } = self;
+        let mut at = first;
+        kept.clear();
+        for of_block in survivors.chunk_by(|a, b| a.candidate == b.candidate) {
             let candidate = of_block[0].candidate;
-            table = descent.table_of(table, candidate);
-            let Descended { number: of_segment, query, .. } = descent.tables[table];
-            let of_segment = &segment.all()[of_segment];
-            let permutation = of_segment.permutation();
-            // What other tables of this segment have found need not be decoded again.
-            self.known.clear();
-            let known = self.matches[self.of_segment..].iter().take(MAX_KNOWN);
-            self.known.extend(known.map(|found| permutation.key(found.fingerprint)));
-            self.numbers.clear();
-            self.numbers.extend(of_block.iter().map(|survivor| survivor.number));
-            let matches = &mut self.matches;
+            at = descent.table_of(at, candidate);
+            let Descended { number, query, .. } = descent.tables[at];
+            let candidate = descent.candidates[candidate as usize];
+            let wants = |differs| !descent.is_found_behind(segment, at, differs);
+            segment.all()[number].refine(candidate, query, of_block, wants, kept)?;
+        }
+        survivors.clear();
+        at = first;
+        for of_block in kept.chunk_by(|a, b| a.candidate == b.candidate) {
+            let candidate = of_block[0].candidate;
+            at = descent.table_of(at, candidate);
+            let Descended { number, query, .. } = descent.tables[at];
+            let table = &segment.all()[number];
+            let permutation = table.permutation();
             let found = |key: u64| {
-                // One too many tells that there are.
-                if matches.len() <= ask.most {
-                    let distance = (key ^ query).count_ones();
-                    matches.push(Match { fingerprint: permutation.fingerprint(key), distance });
+                let bits = key ^ query;
+                if !descent.is_found_behind(segment, at, Differs { bits, seen: u64::MAX }) {
+                    tell(matches, ask, permutation.fingerprint(key), bits.count_ones());
                 }
             };
             let block = descent.candidates[candidate as usize].block;
-            let numbers = (&mut self.numbers, &mut self.decoded);
-            let decoded = of_segment.matches(block, query, ask.k, &self.known, numbers, found)?;
-            self.work.blocks_decoded += u64::from(decoded);
+            table.matches(block, (query, ask.k), of_block, scratch, found)?;
+            let decoded = of_block[of_block.len() - 1].number > 0;
+            work.blocks_decoded += u64::from(decoded);
             if decoded && self.counts_bytes {
-                self.work.bytes_touched += of_segment.stream_bytes();
+                work.bytes_touched += table.stream_bytes();
             }
         }
-        self.survivors.clear();
-        Ok(table)
+        Ok(at)
     }
+}
+
+/// Adds a match; one too many tells that there are.
+#[inline]
+fn tell(matches: &mut Vec<Match>, ask: Ask, fingerprint: u64, distance: u32) {
+    if matches.len() <= ask.most {
+        matches.push(Match { fingerprint, distance });
+    }
+}
+
+/// Blocks of a table with a column that are sifted before the survivors are counted.
+#[inline]
+fn blocks_sifted(table: &Table) -> Option<usize> {
+    let geometry = table.geometry();
+    // Divisions take as long as some blocks.
+    (geometry.planes() > 0).then(|| match geometry.block_bytes {
+        ..=SMALL_BLOCK_BYTES => SIFTED,
+        _ => (SIFTED_KEYS / geometry.most_keys()).clamp(1, SIFTED as u64) as usize,
+    })
 }
 
 /// Bytes that a search of a table may take, but for the matches, and 8 for each candidate block.

@@ -65,6 +65,10 @@ impl Decode for Deposit {
         self.one.decode_one(streams, lane)
     }
 
+    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
+        self.one.middles(streams, lane)
+    }
+
     fn skip(&self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
         // SAFETY: a value of `Avx512` exists only where the CPU has all of these.
         unsafe { skip(self.avx512, self.finder(streams), streams, place, keys) }
