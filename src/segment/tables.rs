@@ -29,9 +29,7 @@ pub(crate) struct Tables {
 impl Tables {
     /// Opens the tables of `entry`, of fingerprints of so many bits.
     pub(super) fn open(files: &dyn ReadFiles, entry: &SegmentEntry, bits: u32) -> Result<Self> {
-        let tables = (0..entry.tables.len())
-            .map(|number| Table::open(files, entry, number, bits))
-            .collect::<Result<Vec<_>>>()?;
+        let tables = Table::open_all(files, entry, bits)?;
         let top_of = |table: &Table| {
             let top_bits = table.permutation().top_bits();
             table.permutation().fingerprint(!u64::MAX.checked_shr(top_bits).unwrap_or(0))

@@ -1,5 +1,6 @@
 //! Tables: one file with the whole set in the order of one permutation.
 
+mod described;
 mod reader;
 mod salvage;
 mod stats;

@@ -1,22 +1,26 @@
 //! Reads the file of one table.
 
-use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use crate::access::ReadFiles;
 use crate::block::{
     BlockReader, BlockView, Candidate, Column, Differs, OVERHANG, Reading, Sieve, Survivor, sift,
 };
-use crate::codec::huffman;
 use crate::error::{Corruption, Error, Result};
-use crate::format::{self, Defect, Footer, Geometry, SegmentEntry, TableHeader};
+use crate::format::{Defect, Footer, Geometry, SegmentEntry, TableHeader};
 use crate::mapped::{self, Bytes};
 use crate::permute::Permutation;
 use crate::router::{Budget, LastKeys, Probe, Router};
 use crate::simd::Level;
 
+use super::described::{Described, Found};
 use super::verified::Verified;
+
+/// Routers of so many bytes together are read by several threads.
+const SHARED_ROUTER_BYTES: usize = 1 << 20;
 
 /// Blocks behind those that are decoded that the decoder may ask for.
 const READ_AHEAD: u64 = 4;
@@ -40,59 +44,54 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Opens table `number` of a segment of fingerprints of so many bits. Reads and checks the header, the footer,
-    /// the code lengths and the router; blocks are read when they are needed.
-    pub(crate) fn open(
+    /// Opens all tables of a segment of fingerprints of so many bits. Reads and checks the headers, the footers,
+    /// the code lengths and the routers; blocks are read when they are needed. What is read of all files is asked for together, and large routers are
+    /// read by several threads.
+    pub(crate) fn open_all(
         files: &dyn ReadFiles,
         segment: &SegmentEntry,
-        number: usize,
         bits: u32,
-    ) -> Result<Self> {
-        let (path, bytes) = Self::read(files, segment.number, number)?;
-        Self::from_bytes(path.clone(), bytes, segment, (number, bits))
-            .map_err(|defect| defect.in_file(&path))
-    }
-
-    /// The file of table `number` of a segment.
-    pub(super) fn read(
-        files: &dyn ReadFiles,
-        segment: u64,
-        number: usize,
-    ) -> Result<(PathBuf, Bytes)> {
-        let name = format::table_name(segment, number);
-        let path = files.path(&name);
-        match files.bytes(&name) {
-            Ok(bytes) => Ok((path, bytes)),
-            Err(source) if source.kind() == io::ErrorKind::NotFound => {
-                Err(Defect::corrupt(0, Corruption::TableMissing).in_file(&path))
-            }
-            Err(source) => Err(Error::io(&path, "open the table")(source)),
+    ) -> Result<Vec<Self>> {
+        let found: Vec<Found> = (0..segment.tables.len())
+            .map(|number| Found::open(files, segment.number, number))
+            .collect::<Result<_>>()?;
+        let describe = |(number, found): (usize, Found)| found.describe(segment, (number, bits));
+        let described: Vec<Described> =
+            found.into_iter().enumerate().map(describe).collect::<Result<_>>()?;
+        let mut router_bytes = 0;
+        for table in &described {
+            table.bytes.will_need(table.geometry.router());
+            router_bytes += table.geometry.router().len();
         }
+        if router_bytes < SHARED_ROUTER_BYTES || described.len() < 2 {
+            return described.into_iter().map(Self::new).collect();
+        }
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(described.len());
+        let tables = Mutex::new(described.into_iter().enumerate());
+        let next = || tables.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            let mine = std::iter::from_fn(next).map(|(number, table)| (number, Self::new(table)));
+            mine.collect::<Vec<_>>()
+        };
+        let mut built = thread::scope(|scope| {
+            let spawn = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            // Those that cannot be started leave their work to this one.
+            let others: Vec<_> = (1..threads).filter_map(spawn).collect();
+            let mut built = work();
+            for other in others {
+                built.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            built
+        });
+        built.sort_unstable_by_key(|(number, _)| *number);
+        built.into_iter().map(|(_, table)| table).collect()
     }
 
-    /// Checks that codes can be decoded.
-    pub(super) fn check_codes(
-        code_lengths: &[u8],
-        header: &TableHeader,
-        geometry: &Geometry,
-    ) -> Result<(), Defect> {
-        huffman::check_complete(code_lengths, header.count)
-            .map_err(|corruption| Defect::corrupt(geometry.codes().start, corruption))
-    }
-
-    fn from_bytes(
-        path: PathBuf,
-        bytes: Bytes,
-        segment: &SegmentEntry,
-        (number, bits): (usize, u32),
-    ) -> Result<Self, Defect> {
-        let (header, header_crc) = TableHeader::decode(&bytes, segment, number, bits)?;
-        let footer = Footer::decode(&bytes, &header, header_crc, &segment.tables[number])?;
-        let geometry = header.geometry(footer.block_count);
-        let code_lengths = footer.code_lengths(&bytes, &geometry, header_crc)?;
-        Self::check_codes(&code_lengths, &header, &geometry)?;
-        bytes.will_need(geometry.router());
-        footer.check_router(&bytes, &geometry, header_crc)?;
+    /// Reads and checks the router.
+    fn new(table: Described) -> Result<Self> {
+        let Described { path, bytes, header, header_crc, footer, geometry, code_lengths } = table;
+        let checked = footer.check_router(&bytes, &geometry, header_crc);
+        checked.map_err(|defect| defect.in_file(&path))?;
         let keys_per_block = header.count.checked_div(footer.block_count).unwrap_or(0) as usize;
         Ok(Self {
             keys_per_block,

@@ -1,10 +1,10 @@
 //! What can be read of a table that is damaged.
 
-use super::reader::Table;
+use super::described::{Described, Found};
 use crate::access::ReadFiles;
 use crate::block::{BlockReader, OVERHANG};
 use crate::error::Result;
-use crate::format::{Footer, Geometry, SegmentEntry, TableHeader};
+use crate::format::{Geometry, SegmentEntry};
 use crate::mapped::Bytes;
 use crate::permute::Permutation;
 
@@ -23,26 +23,18 @@ impl SalvageTable {
     ///
     /// # Errors
     ///
-    /// As [`Table::open`], but for the router.
+    /// As [`Table::open_all`](super::Table::open_all), but for the router.
     pub(crate) fn open(
         files: &dyn ReadFiles,
         segment: &SegmentEntry,
         number: usize,
         bits: u32,
     ) -> Result<Self> {
-        let (path, bytes) = Table::read(files, segment.number, number)?;
-        let open = || {
-            let (header, header_crc) = TableHeader::decode(&bytes, segment, number, bits)?;
-            let footer = Footer::decode(&bytes, &header, header_crc, &segment.tables[number])?;
-            let geometry = header.geometry(footer.block_count);
-            let code_lengths = footer.code_lengths(&bytes, &geometry, header_crc)?;
-            Table::check_codes(&code_lengths, &header, &geometry)?;
-            let permutation = Permutation::new(&header.top);
-            let blocks = BlockReader::new(header.codec, geometry, &code_lengths);
-            Ok((header_crc, geometry, permutation, blocks))
-        };
-        let (header_crc, geometry, permutation, blocks) =
-            open().map_err(|defect: crate::format::Defect| defect.in_file(&path))?;
+        let found = Found::open(files, segment.number, number)?;
+        let table = found.describe(segment, (number, bits))?;
+        let Described { bytes, header, header_crc, geometry, code_lengths, .. } = table;
+        let permutation = Permutation::new(&header.top);
+        let blocks = BlockReader::new(header.codec, geometry, &code_lengths);
         Ok(Self { bytes, header_crc, geometry, permutation, blocks })
     }
 
