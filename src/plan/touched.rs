@@ -40,7 +40,7 @@ impl Touched {
     }
 
     /// The same where all blocks are on the disk.
-    pub(super) fn cold_ns(&self, costs: &Costs) -> f64 {
+    pub(crate) fn cold_ns(&self, costs: &Costs) -> f64 {
         let Costs { search, disk, .. } = costs;
         // A scan reads ahead, and waits once; the reads of a descent are in flight together.
         let waits = if self.scans { 1.0 } else { f64::max(self.reads / disk.reads_in_flight, 1.0) };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::rows::Rows;
 use super::tables::Tables;
 use crate::access::ReadFiles;
-use crate::costs::SearchCosts;
+use crate::costs::{Costs, SearchCosts};
 use crate::design::Design;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -135,6 +135,36 @@ impl<F: Fingerprint> Segment<F> {
         match &self.index {
             Index::Tables(tables) => tables.thresholds(k),
             Index::Parts(_) => None,
+        }
+    }
+
+    /// What a search within `k` takes on top if nothing of the tables is in memory, in nanoseconds; of a base it is not known.
+    pub(crate) fn disk_ns(&self, k: u32, costs: &Costs) -> f64 {
+        match &self.index {
+            Index::Tables(tables) => tables.disk_ns(k, costs),
+            Index::Parts(_) => 0.0,
+        }
+    }
+
+    /// Bytes of the identity table or the base, and of all tables.
+    pub(crate) fn read_bytes(&self) -> [u64; 2] {
+        match &self.index {
+            Index::Tables(tables) => {
+                let all = tables.all().iter().map(Table::file_bytes).sum();
+                [tables.identity().file_bytes(), all]
+            }
+            Index::Parts(index) => [index.file_bytes(); 2],
+        }
+    }
+
+    /// The share of the tables that the system would have to read first, by some of their pages; of a base it is not known.
+    pub(crate) fn absent_share(&self) -> f64 {
+        match &self.index {
+            Index::Tables(tables) => {
+                let shares = tables.all().iter().map(Table::absent_share);
+                shares.sum::<f64>() / tables.all().len() as f64
+            }
+            Index::Parts(_) => 0.0,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::access::ReadFiles;
-use crate::costs::SearchCosts;
+use crate::costs::{Costs, SearchCosts};
 use crate::design::Design;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, key_of};
@@ -87,12 +87,22 @@ impl Tables {
     /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of
     /// one thread.
     pub(crate) fn search_ns(&self, k: u32, costs: &SearchCosts) -> f64 {
+        self.touched(k).map_or(f64::INFINITY, |touched| touched.warm_ns(costs))
+    }
+
+    /// What such a search takes on top if nothing is in memory.
+    pub(crate) fn disk_ns(&self, k: u32, costs: &Costs) -> f64 {
+        let on_top = |touched: &Touched| touched.cold_ns(costs) - touched.warm_ns(&costs.search);
+        self.touched(k).map_or(0.0, on_top)
+    }
+
+    /// What a search within `k` touches.
+    fn touched(&self, k: u32) -> Option<&Touched> {
         let predict = || {
             let table = self.identity();
             let (codec, geometry) = (table.header().codec, table.geometry());
             plan::search_touches(&self.design, self.count, codec, geometry, k, self.thresholds(k))
         };
-        let touched = self.touched.get(k as usize).map(|touched| touched.get_or_init(predict));
-        touched.map_or(f64::INFINITY, |touched| touched.warm_ns(costs))
+        self.touched.get(k as usize).map(|touched| touched.get_or_init(predict))
     }
 }

@@ -157,6 +157,14 @@ impl Table {
         self.bytes.len() as u64
     }
 
+    /// The share of the file that the system would have to read first, by some pages all over it.
+    pub(crate) fn absent_share(&self) -> f64 {
+        const LOOKS: usize = 16;
+        let place = |look| (2 * look + 1) * self.bytes.len() / (2 * LOOKS);
+        let absent = (0..LOOKS).filter(|look| self.bytes.is_absent(place(*look))).count();
+        absent as f64 / LOOKS as f64
+    }
+
     /// The last keys of all blocks.
     #[inline]
     pub(super) fn last_keys(&self) -> LastKeys<'_> {

@@ -3,10 +3,12 @@
 //! Three plans, of which the one with the least predicted time is taken: *[search](single)* asks
 //! one query after the other; *[probe]* brings the queries into the order of each table and reads
 //! the table once, in order; *[stream](mod@stream)* lists the queries in memory and reads the identity
-//! table past them, as the paper does for a batch; for large radii by the engine of joins.
+//! table past them, as the paper does for a batch; for large radii by the engine of joins. Of what is not in memory [`disk`]
+//! tells how long reading takes.
 
 mod answer;
 mod answers;
+mod disk;
 mod low;
 mod options;
 mod parts;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rayon::ThreadPool;
 
 use super::answer::{Answer, BatchPlan, BatchSummary};
+use super::disk::OnDisk;
 use super::options::Batch;
 use super::pieces::{self, Query};
 use super::{probe, stream};
@@ -140,18 +141,19 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         if let Some(plan) = batch.plan {
             return plan;
         }
+        let costs = batch.execution.cost();
+        let disk = OnDisk::new(&batch.snapshot, (queries as u64, batch.k), costs);
         let predicted = |plan| {
-            // Pieces are no cheaper than they are alone.
+            // Pieces are no cheaper than they are alone, and each reads the store again.
             let piece = queries.min(self.piece_queries(plan)).max(1);
             let time = batch.predicted(plan, piece as u64).unwrap_or(f64::INFINITY);
-            time * queries as f64 / piece as f64
+            (time + disk.ns(plan, piece as u64, &costs.disk)) * queries as f64 / piece as f64
         };
         let search = predicted(BatchPlan::Search);
         let probe = predicted(BatchPlan::Probe);
         let (plan, least) =
             if probe < search { (BatchPlan::Probe, probe) } else { (BatchPlan::Search, search) };
         // To plan a stream takes as long as some searches, and to read all of a large store much longer.
-        let costs = batch.execution.cost();
         let read = costs.join.read_ns * batch.snapshot.len() as f64;
         if Batch::<F>::HAS_KEYS
             && least > costs.batch.start_ns.max(read)
