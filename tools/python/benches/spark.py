@@ -13,6 +13,7 @@ import argparse
 import itertools
 import os
 import pathlib
+import statistics
 import sys
 import tempfile
 import time
@@ -114,8 +115,13 @@ def join(spark, place, values, k, **options):
         1e9 * stages["near_pairs: count"].cpu / len(values) / 4, 1e9 * sent.cpu / sent.rows_out, 1e9 * joined.cpu / joined.rows_in
     )
     print(f"per row and table: count {count_ns:.1f} ns, send {send_ns:.1f} ns, join {join_ns:.1f} ns; wall x 2 cores {2e9 * (counted + seconds) / sent.rows_out:.1f} ns")
-    busy = sorted(task.seconds for task in report.tasks() if task.stage == "near_pairs: join" and task.rows_in)
-    print(f"join tasks by the clock: longest {busy[-1]:.2f} s, median {busy[len(busy) // 2]:.2f} s", flush=True)
+    tasks = [task for task in report.tasks() if task.stage == "near_pairs: join" and task.rows_in]
+    for words, of in (("the clock", "seconds"), ("CPU", "cpu")):
+        busy = sorted(getattr(task, of) for task in tasks)
+        longest, median = busy[-1], statistics.median(busy)
+        print(f"{len(tasks)} join tasks by {words}: longest {longest:.2f} s, median {median:.2f} s, ratio {longest / median:.2f}", flush=True)
+    for task in sorted(tasks, key=lambda task: -task.seconds)[:3]:
+        print(f"    {task.rows_in:,} rows, {task.rows_out:,} pairs: {task.seconds:.2f} s by the clock, {task.cpu:.2f} s of CPU", flush=True)
 
 
 def scale(spark, place, sizes):
