@@ -30,6 +30,9 @@ impl Tables {
     /// Opens the tables of `entry`, of fingerprints of so many bits.
     pub(super) fn open(files: &dyn ReadFiles, entry: &SegmentEntry, bits: u32) -> Result<Self> {
         let tables = Table::open_all(files, entry, bits)?;
+        let tops = tables.iter().map(|table| table.header().top.clone()).collect();
+        // Of so many tables at most that each may know all others.
+        let design = Design::from_tops_for(bits, tops)?;
         let top_of = |table: &Table| {
             let top_bits = table.permutation().top_bits();
             table.permutation().fingerprint(!u64::MAX.checked_shr(top_bits).unwrap_or(0))
@@ -39,8 +42,6 @@ impl Tables {
             tables.iter().map(top_of).map(move |top| permutation.key(top)).collect::<Vec<_>>()
         };
         let in_keys: Vec<u64> = tables.iter().flat_map(in_keys).collect();
-        let tops = tables.iter().map(|table| table.header().top.clone()).collect();
-        let design = Design::from_tops_for(bits, tops)?;
         Ok(Self {
             solved: Solved::of(&design, tables[0].block_count()),
             design,
