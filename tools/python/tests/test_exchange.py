@@ -1,5 +1,6 @@
 """An exchange without any cluster: what is sent is kept in lists."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -55,6 +56,26 @@ def test_tasks_together_give_each_pair_once_also_of_heavy_cells():
         distinct = run(exchange, prints)
         expected = {(min(prints[a], prints[b]), max(prints[a], prints[b]), d) for a, b, d in brute_force(prints, 4) if d}
         assert len(distinct) == len(expected) and set(distinct) == expected
+
+
+def test_the_comparisons_of_a_cluster_are_spread_over_tasks():
+    flips = [sum(1 << bit for bit in places) for count in range(4) for places in itertools.combinations(range(64), count)]
+    cluster = np.array(flips, dtype=np.uint64) ^ np.uint64(0x0123_4567_89AB_CDEF)
+    prints = np.concatenate([cluster, np.random.default_rng(5).integers(0, 2**64, 100_000, dtype=np.uint64)])
+    census = fpstore.Census(3)
+    census.add(prints)
+    exchange = fpstore.Exchange(len(prints), 3, tasks=24, heavy=census.heavy(2.0**-12))
+    sent = {}
+    for table in range(exchange.tables):
+        for batch in pa.RecordBatchReader.from_stream(exchange.send(table, prints)):
+            for task, lane, rows in zip(*(batch.column(name).to_pylist() for name in ("task", "lane", "rows"))):
+                sent.setdefault(task, {})[lane] = rows
+    # All with all of a unit: of one lane, or of two that meet.
+    of_split = [
+        sum(rows * lanes.get(lane + 1, rows / 2) for lane, rows in lanes.items() if lane % 2 == 0) for task, lanes in sent.items() if len(lanes) > 1
+    ]
+    assert exchange.splits >= 4 and 24 < len(sent) <= 24 * 4
+    assert len(of_split) > 24 and max(of_split) <= 3 * np.median(of_split) and max(of_split) < len(cluster) ** 2 / 20
 
 
 def test_what_does_not_fit_is_refused():

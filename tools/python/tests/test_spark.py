@@ -135,7 +135,8 @@ def test_a_cluster_of_tens_of_thousands_is_spread_over_tasks(spark, tmp_path):
     assert all(np.array_equal(one, other) for one, other in zip(expected, found))
     assert report.predicted["splits"] >= 2 and report.predicted["skew"] <= 3
     received = sorted(task.rows_in for task in report.tasks() if task.stage == "near_pairs: join")
-    assert received[-1] <= 3 * received[len(received) // 2]
+    # All of the cluster would be in one task of each table.
+    assert len(received) <= 4 * 24 and received[-1] <= len(cluster) // 2
 
 
 def path_and_tangle(seed):

@@ -11,6 +11,8 @@ use crate::fingerprint::{Fingerprint, words};
 const MAX_TASKS: u32 = 1 << 20;
 /// The most units of cells that are split.
 const MAX_UNITS: usize = 1 << 22;
+/// The most tasks for the units of cells that are split, in times of those that are wished.
+const MORE_TASKS: f64 = 2.0;
 /// Marks a cell that is split; the rest of the number says which of them.
 const SPLIT: u32 = 1 << 31;
 
@@ -103,8 +105,8 @@ impl Sent {
 }
 
 impl<F: Fingerprint> Exchange<F> {
-    /// Spreads a join of about `rows` fingerprints over about as many tasks as are wished. `heavy` are cells with many
-    /// fingerprints, as those who have counted them know; it may name others, too.
+    /// Spreads a join of about `rows` fingerprints over about as many tasks as are wished, and up to twice as many more for what is split. `heavy` are
+    /// cells with many fingerprints, as those who have counted them know; it may name others, too.
     ///
     /// # Errors
     ///
@@ -122,7 +124,9 @@ impl<F: Fingerprint> Exchange<F> {
         let cells = (0..count).map(|table| tables.cell_count(table));
         let least_cells = cells.clone().min().unwrap_or(1) as u32;
         let light = tasks.div_ceil(count as u32).clamp(1, least_cells);
-        let task = (rows as f64 / f64::from(light)).max(1.0);
+        let of_light = (rows as f64 / f64::from(light)).max(1.0);
+        let task =
+            of_light.max(loads::work_of_split(heavy, of_light) / MORE_TASKS / f64::from(tasks));
         let mut starts = vec![0];
         starts.extend(cells.scan(0, |sum, cells| {
             *sum += cells;
@@ -140,7 +144,7 @@ impl<F: Fingerprint> Exchange<F> {
             starts,
             splits: Vec::new(),
             tasks_of_units: Vec::new(),
-            loads: vec![task; count * light as usize],
+            loads: vec![of_light; count * light as usize],
             rows_sent: rows.saturating_mul(count as u64),
         };
         let mut works = Vec::new();

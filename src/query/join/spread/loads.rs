@@ -43,6 +43,13 @@ pub(super) fn salts(rows: u64, task: f64) -> u32 {
     (2..MAX_SALTS).find(|&salts| work_between(rows / f64::from(salts)) <= most).unwrap_or(MAX_SALTS)
 }
 
+/// The work of all cells that are split where a task has so much. Where it has more, they are split less, and are less work.
+pub(super) fn work_of_split(heavy: &[HeavyCell], task: f64) -> f64 {
+    let salts = heavy.iter().map(|cell| (cell.rows, salts(cell.rows, task)));
+    let split = salts.filter(|&(_, salts)| salts > 1);
+    split.map(|(rows, salts)| work_of_units(rows, salts).sum::<f64>()).sum()
+}
+
 /// The number of units of a cell in so many shares.
 pub(super) fn unit_count(salts: u32) -> usize {
     salts as usize * (salts as usize + 1) / 2
