@@ -128,6 +128,7 @@ impl Router {
 
     /// Appends the prefixes within `budget` of `query`, ascending, and asks for their lines of the
     /// directory: at most one prefix for each line.
+    #[inline(always)]
     pub(crate) fn probe(&self, query: u64, budget: Budget, out: &mut Vec<Probe>) {
         let bits = self.directory_bits;
         if budget.left(0, 0) == 0 && budget.end_of_path(0, 0) >= bits {
@@ -169,18 +170,18 @@ impl Router {
     ) {
         let mut probes = Vec::new();
         self.probe(query, budget, &mut probes);
-        self.descend(last_keys, query, budget, &probes, usize::MAX, out);
+        self.descend(last_keys, (query, budget), &probes, usize::MAX, out);
     }
 
     /// Appends the blocks behind `probes` that can hold a key within `budget` of `query`,
     /// ascending. Stops early, and returns false, once there are more than `limit`.
     ///
     /// `probes` come from [`Self::probe`] with the same query and budget.
+    #[inline(always)]
     pub(crate) fn descend(
         &self,
         last_keys: LastKeys<'_>,
-        query: u64,
-        budget: Budget,
+        (query, budget): (u64, Budget),
         probes: &[Probe],
         limit: usize,
         out: &mut Vec<Candidate>,
@@ -199,7 +200,10 @@ impl Router {
                 if whole {
                     descent.emit(out, low, high, probe.spent);
                 } else {
-                    descent.visit(out, Branch { probe, low, high });
+                    // Mostly there is nothing to split, and this is inlined, as a recursion is not.
+                    if let Some(parts) = descent.split(out, Branch { probe, low, high }) {
+                        descent.visit_both(out, parts);
+                    }
                 }
             }
             if out.len() > limit {
@@ -309,7 +313,21 @@ struct Descent<'a> {
 }
 
 impl Descent<'_> {
-    fn visit(&self, out: &mut Vec<Candidate>, mut branch: Branch) {
+    /// Appends the blocks of the parts of a branch.
+    fn visit_both(&self, out: &mut Vec<Candidate>, [zero, one]: [Branch; 2]) {
+        if let Some(parts) = self.split(out, zero) {
+            self.visit_both(out, parts);
+        }
+        if one.low <= one.high
+            && let Some(parts) = self.split(out, one)
+        {
+            self.visit_both(out, parts);
+        }
+    }
+
+    /// Appends the blocks of a branch; or gives its parts, where the next bit is 0 and where it is 1, which may have no block.
+    #[inline(always)]
+    fn split(&self, out: &mut Vec<Candidate>, mut branch: Branch) -> Option<[Branch; 2]> {
         let budget = self.budget;
         if branch.low < branch.high && budget.left(branch.probe.depth, branch.probe.spent) == 0 {
             // One path is left, up to where flips are, or the column begins.
@@ -320,14 +338,15 @@ impl Descent<'_> {
             let path = path | (self.query & rest & !below);
             let low = self.first_not_below(path, low, high);
             if low > high {
-                return;
+                return None;
             }
             let high = self.first_not_below(path | below, low, high).min(high);
             branch = Branch { probe: Probe { path, depth: end, spent }, low, high };
         }
         let Branch { probe: Probe { path, depth, spent }, low, high } = branch;
         if low == high || depth >= budget.middle_bits {
-            return self.emit(out, low, high, spent);
+            self.emit(out, low, high, spent);
+            return None;
         }
         let most = if depth >= budget.top_bits {
             MAX_EACH
@@ -337,7 +356,8 @@ impl Descent<'_> {
             0
         };
         if high - low < most {
-            return self.emit_each(out, branch);
+            self.emit_each(out, branch);
+            return None;
         }
         let one = 1u64 << (63 - depth);
         // The first block with a key that has a 1 here. It may hold keys with a 0 as well.
@@ -345,11 +365,9 @@ impl Descent<'_> {
         let one_spent = u32::from(self.query & one == 0);
         let (depth, zero_spent) = (depth + 1, spent + 1 - one_spent);
         let zero = Probe { path, depth, spent: zero_spent };
-        self.visit(out, Branch { probe: zero, low, high: split.min(high) });
-        if split <= high {
-            let one = Probe { path: path | one, depth, spent: spent + one_spent };
-            self.visit(out, Branch { probe: one, low: split, high });
-        }
+        let zero = Branch { probe: zero, low, high: split.min(high) };
+        let one = Probe { path: path | one, depth, spent: spent + one_spent };
+        Some([zero, Branch { probe: one, low: split, high }])
     }
 
     /// The first block of `low..=high` whose last key is `key` or more, else `high + 1`.

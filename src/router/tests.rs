@@ -73,7 +73,7 @@ fn flips_on_the_path_lower_the_budget_and_prune_blocks() {
     let query = 0xA5 << 56;
     let mut probes = Vec::new();
     router.probe(query, budget, &mut probes);
-    assert!(router.descend(last_keys, query, budget, &probes, 1000, &mut found));
+    assert!(router.descend(last_keys, (query, budget), &probes, 1000, &mut found));
     for candidate in &found {
         // The key of a block is the last one with its prefix, so keys of the next prefix begin
         // it too.
@@ -82,7 +82,7 @@ fn flips_on_the_path_lower_the_budget_and_prune_blocks() {
         assert!(least <= 1 && candidate.budget <= 3 - least, "{candidate:?}");
     }
     assert!((9..=18).contains(&found.len()), "{}", found.len());
-    let stopped = !router.descend(last_keys, query, budget, &probes, 3, &mut found);
+    let stopped = !router.descend(last_keys, (query, budget), &probes, 3, &mut found);
     assert!(stopped, "the limit is reported");
 }
 

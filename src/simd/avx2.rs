@@ -15,6 +15,8 @@
 
 use std::arch::x86_64::*;
 
+use super::work::Work;
+
 /// The proof that the CPU has AVX2, BMI1, BMI2, LZCNT and POPCNT: every one with AVX2 does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx2(());
@@ -29,6 +31,18 @@ impl Avx2 {
             && is_x86_feature_detected!("popcnt");
         has.then_some(Self(()))
     }
+
+    /// Does some work, compiled for these instructions.
+    #[inline(always)]
+    pub(super) fn run<W: Work>(self, work: W) -> W::Output {
+        // SAFETY: a value of `Avx2` exists only where the CPU has them.
+        unsafe { run(work) }
+    }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+fn run<W: Work>(work: W) -> W::Output {
+    work.work()
 }
 
 #[inline]

@@ -4,6 +4,7 @@
 use super::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512;
+use super::work::Work;
 
 /// No vector instructions but those that the compiler takes for granted: every CPU has this level.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,19 @@ macro_rules! by_level {
 pub(crate) use by_level;
 
 impl Level {
+    /// Does some work with the instructions for bits that the CPU has: what the compiler takes for granted counts ones in a dozen of them.
+    #[inline(always)]
+    pub(crate) fn run<W: Work>(self, work: W) -> W::Output {
+        match self {
+            Self::Scalar(_) => work.work(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(level) => level.run(work),
+            // What else it has makes no difference to single words.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(level) => level.avx2().run(work),
+        }
+    }
+
     /// The best level that the CPU has.
     pub(crate) fn best() -> Self {
         Self::all().last().unwrap_or(Self::Scalar(Scalar))

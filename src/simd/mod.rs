@@ -18,6 +18,7 @@ pub(crate) mod avx2;
 pub(crate) mod avx512;
 mod level;
 mod ones;
+mod work;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx2::Avx2;
@@ -26,3 +27,4 @@ pub(crate) use avx512::Avx512;
 pub use level::simd_level;
 pub(crate) use level::{Level, Scalar, by_level};
 pub(crate) use ones::ones;
+pub(crate) use work::Work;

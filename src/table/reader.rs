@@ -227,23 +227,23 @@ impl Table {
 
     /// Appends the prefixes of the router's directory that lie within `k` of the key `query` and
     /// `threshold` inside the top, and asks for the tags of their blocks.
+    #[inline(always)]
     pub(crate) fn probe(&self, query: u64, k: u32, threshold: u32, out: &mut Vec<Probe>) {
         self.router.probe(query, self.budget(k, threshold), out);
     }
 
     /// Appends the blocks behind `probes` that can hold a key within `k` of the key `query` and
     /// `threshold` inside the top. Gives up, and returns false, once there are more than `limit`.
+    #[inline(always)]
     pub(crate) fn descend(
         &self,
-        query: u64,
-        k: u32,
-        threshold: u32,
+        (query, k, threshold): (u64, u32, u32),
         probes: &[Probe],
         limit: usize,
         out: &mut Vec<Candidate>,
     ) -> bool {
         let budget = self.budget(k, threshold);
-        self.router.descend(self.last_keys(), query, budget, probes, limit, out)
+        self.router.descend(self.last_keys(), (query, budget), probes, limit, out)
     }
 
     /// Asks for a whole block, or the start of a large one.
@@ -270,9 +270,6 @@ impl Table {
     /// `all` for all of them, else for those that were not touched since the table was opened.
     /// One system call for each run of blocks.
     pub(crate) fn will_need(&self, candidates: &[Candidate], all: bool) {
-        if !all && self.verified.all() {
-            return;
-        }
         let absent =
             |candidate: &&Candidate| all || !self.verified.contains(candidate.block as usize);
         let mut blocks = candidates.iter().filter(absent).map(|candidate| candidate.block);
@@ -295,12 +292,15 @@ impl Table {
         self.bytes.will_need(start..self.geometry.block(numbers.end).start);
     }
 
+    /// Whether the CRC of all these candidate blocks was checked since the table was opened.
+    #[inline(always)]
+    pub(crate) fn is_checked(&self, candidates: &[Candidate]) -> bool {
+        self.verified.contains_all(candidates.iter().map(|candidate| candidate.block as usize))
+    }
+
     /// Checks the CRC of those candidate blocks that no thread has checked since the table was opened.
     #[inline]
     pub(crate) fn check(&self, candidates: &[Candidate]) -> Result<()> {
-        if self.verified.all() {
-            return Ok(());
-        }
         let blocks = candidates.iter().map(|candidate| u64::from(candidate.block));
         let mut unchecked = blocks.filter(|block| !self.verified.contains(*block as usize));
         unchecked.try_for_each(|block| self.block(block).map(drop))
@@ -326,7 +326,7 @@ impl Table {
 
     /// Of the survivors of a block keeps those that may still be within `budget`, by the whole column, and that `wants` wants, by
     /// the bits that differ. Asks for the stream up to the last of them.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn refine(
         &self,
         candidate: Candidate,

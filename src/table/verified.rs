@@ -34,6 +34,12 @@ impl Verified {
         self.all() || self.word(number).load(Relaxed) & bit(number) != 0
     }
 
+    /// Whether all of these blocks are in the set.
+    #[inline(always)]
+    pub(crate) fn contains_all(&self, mut numbers: impl Iterator<Item = usize>) -> bool {
+        self.all() || numbers.all(|number| self.word(number).load(Relaxed) & bit(number) != 0)
+    }
+
     /// Adds block `number`.
     pub(crate) fn insert(&self, number: usize) {
         if self.word(number).fetch_or(bit(number), Relaxed) & bit(number) == 0 {

@@ -20,6 +20,8 @@ pub(super) struct Descent {
     /// Blocks, table by table.
     pub(super) candidates: Vec<Candidate>,
     pub(super) reading: Reading,
+    /// Whether the CRC of all candidates is known to have been checked.
+    pub(super) is_checked: bool,
 }
 
 impl Descent {
@@ -29,12 +31,14 @@ impl Descent {
             probes: Vec::new(),
             candidates: Vec::new(),
             reading: Reading::Parts,
+            is_checked: false,
         }
     }
 
     /// Collects the blocks that can hold matches within `k`; false if a scan touches fewer. Where blocks
     /// may not be in memory, asks the system for all of them together: of a segment that is `cold` for
     /// every one.
+    #[inline(always)]
     pub(super) fn descend(
         &mut self,
         segment: &Tables,
@@ -62,7 +66,7 @@ impl Descent {
             let limit = scan_blocks.saturating_sub(start);
             let Descended { query, threshold, probes_end, .. } = *descended;
             let probes = &self.probes[probes_start..probes_end];
-            if !table.descend(query, k, threshold, probes, limit, &mut self.candidates) {
+            if !table.descend((query, k, threshold), probes, limit, &mut self.candidates) {
                 return false;
             }
             probes_start = probes_end;
@@ -70,8 +74,17 @@ impl Descent {
         }
         self.sieves(segment, k, 0..PAGES_AHEAD).for_each(|(_, sieve)| sieve.prefetch_pages());
         self.sieves(segment, k, 0..BLOCKS_AHEAD).for_each(|(_, sieve)| sieve.prefetch_blocks());
-        for (table, of_table) in self.by_table(0..self.candidates.len()) {
-            segment.all()[table.number].will_need(&self.candidates[of_table], cold);
+        self.is_checked = true;
+        let mut start = 0;
+        for descended in &self.tables {
+            let candidates = &self.candidates[start..descended.candidates_end];
+            let table = &segment.all()[descended.number];
+            let is_checked = table.is_checked(candidates);
+            if cold || !is_checked {
+                table.will_need(candidates, cold);
+            }
+            self.is_checked &= is_checked;
+            start = descended.candidates_end;
         }
         true
     }
@@ -79,6 +92,7 @@ impl Descent {
     /// Takes some adjacent blocks of the identity table instead.
     pub(super) fn scan(&mut self, blocks: Range<u32>, fingerprint: u64, k: u32) {
         self.reading = Reading::Whole;
+        self.is_checked = false;
         self.candidates.clear();
         self.candidates.extend(blocks.map(|block| Candidate { block, budget: k }));
         self.tables.clear();

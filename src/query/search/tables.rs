@@ -10,6 +10,7 @@ use crate::block::{Candidate, Differs, Reading, Survivor, sift};
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::segment::Tables;
+use crate::simd::Work;
 use crate::snapshot::union::Match;
 use crate::table::Table;
 
@@ -73,23 +74,24 @@ impl TableSearch {
         cold: bool,
         stop: &Stop,
     ) -> Result<()> {
-        if !self.descent.descend(segment, ask.fingerprint, ask.k, cold) {
-            return self.scan(segment, ask, stop);
-        }
+        let level = segment.identity().level();
         // An error may have left these.
         self.survivors.clear();
-        self.search_candidates(segment, ask, stop)
+        match level.run(Descending { search: self, segment, ask, cold, stop }) {
+            Some(done) => done,
+            None => self.scan(segment, ask, stop),
+        }
     }
 
     /// As [`Self::search`], in all blocks of the identity table.
     pub(super) fn scan(&mut self, segment: &Tables, ask: Ask, stop: &Stop) -> Result<()> {
         self.work.full_scans += 1;
         self.survivors.clear();
-        let blocks = segment.identity().block_count() as u32;
+        let (level, blocks) = (segment.identity().level(), segment.identity().block_count() as u32);
         for start in (0..blocks).step_by(SCANNED) {
             let part = start..blocks.min(start.saturating_add(SCANNED as u32));
             self.descent.scan(part, ask.fingerprint, ask.k);
-            self.search_candidates(segment, ask, stop)?;
+            level.run(Looking { search: self, segment, ask, stop })?;
             if self.gives_up(ask) {
                 break;
             }
@@ -98,6 +100,7 @@ impl TableSearch {
     }
 
     /// Finds the matches in the candidates.
+    #[inline(always)]
     fn search_candidates(&mut self, segment: &Tables, ask: Ask, stop: &Stop) -> Result<()> {
         if self.counts_bytes {
             self.work.bytes_touched += self.descent.scanned_bytes(segment);
@@ -122,6 +125,7 @@ impl TableSearch {
     }
 
     /// Finds the matches in some candidates of tables that have a column, so many of them at a time.
+    #[inline(always)]
     fn search_columns(
         &mut self,
         segment: &Tables,
@@ -151,11 +155,13 @@ impl TableSearch {
     }
 
     /// Gathers the survivors of some candidates.
-    #[inline]
+    #[inline(always)]
     fn sift(&mut self, segment: &Tables, k: u32, candidates: Range<usize>) -> Result<()> {
         let descent = &self.descent;
-        for (table, of_table) in descent.by_table(candidates.clone()) {
-            segment.all()[table.number].check(&descent.candidates[of_table])?;
+        if !descent.is_checked {
+            for (table, of_table) in descent.by_table(candidates.clone()) {
+                segment.all()[table.number].check(&descent.candidates[of_table])?;
+            }
         }
         let sieves = |candidates| descent.sieves(segment, k, candidates).map(|(_, sieve)| sieve);
         let ahead = match descent.reading {
@@ -219,6 +225,7 @@ impl TableSearch {
 
     /// Finds the matches among the survivors, and forgets these. The first survivor is of the table at
     /// `first` or a later one. Gives the place of the last.
+    #[inline(always)]
     fn look_into_survivors(&mut self, segment: &Tables, ask: Ask, first: usize) -> Result<usize> {
         let Self { descent, survivors, kept, scratch, matches, work, .. } = self;
         let mut at = first;
@@ -254,6 +261,46 @@ impl TableSearch {
             }
         }
         Ok(at)
+    }
+}
+
+/// A search by the routers, in the blocks that they give.
+struct Descending<'a> {
+    search: &'a mut TableSearch,
+    segment: &'a Tables,
+    ask: Ask,
+    cold: bool,
+    stop: &'a Stop,
+}
+
+impl Work for Descending<'_> {
+    /// `None` where a scan touches fewer blocks.
+    type Output = Option<Result<()>>;
+
+    #[inline(always)]
+    fn work(self) -> Self::Output {
+        let Self { search, segment, ask, cold, stop } = self;
+        if !search.descent.descend(segment, ask.fingerprint, ask.k, cold) {
+            return None;
+        }
+        Some(search.search_candidates(segment, ask, stop))
+    }
+}
+
+/// A search in blocks that are known.
+struct Looking<'a> {
+    search: &'a mut TableSearch,
+    segment: &'a Tables,
+    ask: Ask,
+    stop: &'a Stop,
+}
+
+impl Work for Looking<'_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn work(self) -> Result<()> {
+        self.search.search_candidates(self.segment, self.ask, self.stop)
     }
 }
 
