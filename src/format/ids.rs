@@ -124,11 +124,11 @@ impl IdsHeader {
     }
 
     /// Decodes and checks the header of `file`, which belongs to a table with this header CRC, count
-    /// and number of blocks.
+    /// and number of blocks, if that is known.
     pub(crate) fn decode(
         file: &[u8],
         entry: &IdsEntry,
-        (table_crc, count, block_count): (u32, u64, u64),
+        (table_crc, count, block_count): (u32, u64, Option<u64>),
     ) -> Result<Self, Defect> {
         let (found, expected) = (file.len() as u64, entry.file_bytes);
         if found != expected {
@@ -150,7 +150,8 @@ impl IdsHeader {
             id_count: LE::read_u64(&header[ids_header::ID_COUNT]),
             id_bits: header[ids_header::ID_BITS.start],
         };
-        if (ids.table_crc, ids.count, ids.block_count) != (table_crc, count, block_count) {
+        let blocks = block_count.unwrap_or(ids.block_count);
+        if (ids.table_crc, ids.count, ids.block_count) != (table_crc, count, blocks) {
             let corruption =
                 Corruption::IdsOfOtherTable { found: ids.table_crc, expected: table_crc };
             return Err(Defect::corrupt(ids_header::TABLE_CRC.start, corruption));

@@ -22,13 +22,13 @@ pub(crate) struct IdColumn {
 }
 
 impl IdColumn {
-    /// Opens the ids of a segment, whose identity table has so many blocks. Reads and checks
+    /// Opens the ids of a segment, whose identity table has so many blocks, if that is known. Reads and checks
     /// the header and the directory; chunks are read when they are needed.
     pub(crate) fn open(
         files: &dyn ReadFiles,
         segment: &SegmentEntry,
         entry: &IdsEntry,
-        block_count: u64,
+        block_count: Option<u64>,
     ) -> Result<Self> {
         let name = format::ids_name(segment.number);
         let path = files.path(&name);

@@ -41,7 +41,7 @@ impl<F: Fingerprint> Salvaged<F> {
             }
             IndexKind::Parts => {
                 let (fingerprints, rows) = base::read::<F>(files, entry, &mut loss);
-                (fingerprints, rows, open(0))
+                (fingerprints, rows, open(Some(0)))
             }
         };
         loss.fingerprints = entry.count.saturating_sub(fingerprints.len() as u64);

@@ -73,20 +73,23 @@ fn is_whole<F>(runs: &[Run<F>]) -> bool {
     !runs.is_empty() && runs.iter().all(|run| run.sound)
 }
 
-/// Blocks of the identity table; 0 if it cannot be read.
-pub(super) fn block_count<F>(runs: &[Run<F>]) -> u64 {
-    runs.last().map_or(0, |run| run.blocks.end)
+/// Blocks of the identity table, if it can be read and has some.
+pub(super) fn block_count<F>(runs: &[Run<F>]) -> Option<u64> {
+    runs.last().map(|run| run.blocks.end)
 }
 
 /// Finds which fingerprint of a segment of `count` each one is, where that can be told: in sound blocks of the identity
-/// table, and between them where no fingerprint is lost. Gives places and ranks from there on; the greatest number where
-/// the rank is not known.
+/// table, between them where no fingerprint is lost, and everywhere if none is. Gives places and ranks from there on; the
+/// greatest number where the rank is not known.
 pub(super) fn ranks<F: Fingerprint>(
     fingerprints: &[F],
     count: u64,
     runs: &[Run<F>],
     column: &IdColumn,
 ) -> Vec<(usize, u64)> {
+    if fingerprints.len() as u64 == count {
+        return vec![(0, 0)];
+    }
     let mut ranks = Vec::new();
     for (number, run) in runs.iter().enumerate() {
         let Ok(first) = column.rank(run.blocks.start) else { continue };

@@ -39,8 +39,8 @@ impl<F: Fingerprint> Segment<F> {
         };
         // The rows of a base have their numbers.
         let blocks = match &index {
-            Index::Tables(tables) => tables.identity().block_count(),
-            Index::Parts(_) => 0,
+            Index::Tables(tables) => Some(tables.identity().block_count()),
+            Index::Parts(_) => Some(0),
         };
         let ids = entry.ids.as_ref().map(|ids| IdColumn::open(files, entry, ids, blocks));
         Ok(Self { entry: entry.clone(), index, ids: ids.transpose()?.map(Arc::new) })

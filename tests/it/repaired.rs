@@ -262,8 +262,10 @@ fn check_tables<F: Fingerprint>() {
             for damage in flips.chain(cuts).chain([Damage::Gone]) {
                 // The other table has all.
                 let (report, _) = sample.adds_up(&table, damage);
-                assert!(report.is_whole() || sample.with_ids, "{damage:?}: {report:?}");
+                assert!(report.is_whole(), "{damage:?}: {report:?}");
             }
+            let (report, _) = sample.adds_up(&table, Damage::Gone);
+            assert_eq!(report.segments[0].tables, 1, "{report:?}");
         }
         if with_ids {
             check_ids(&sample);
