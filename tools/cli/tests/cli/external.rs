@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::oracle::{Random, fingerprints};
+use crate::stoppable::stoppable;
 use crate::{Scratch, raw};
 
 /// More than fit into the least memory.
@@ -184,7 +185,7 @@ fn sizes_and_directories_that_cannot_be_are_refused_before_any_input_is_read() {
 fn a_signal_stops_a_pack_that_waits_for_its_input() {
     let scratch = Scratch::new();
     for (signal, name, code) in [("-INT", "SIGINT", 130), ("-TERM", "SIGTERM", 143)] {
-        let mut command = scratch.command("pack - -o store --format hex");
+        let mut command = stoppable(&scratch, "pack - -o store --format hex");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take().unwrap();

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::Scratch;
 use crate::oracle::{Random, fingerprints, sorted};
+use crate::stoppable::stoppable;
 
 /// All pairs of a set with itself, as `merge-pairs` prints them.
 fn self_pairs(set: &[u64], k: u32) -> String {
@@ -352,7 +353,7 @@ fn a_stopped_join_without_resume_leaves_nothing() {
     let scratch = Scratch::new();
     scratch.pack("store", &large_set(207), "");
     let line = "join store -k 8 --to pairs --memory 16MiB --threads 1 --progress none";
-    let mut command = scratch.command(line);
+    let mut command = stoppable(&scratch, line);
     let child = command.stderr(Stdio::piped()).spawn().unwrap();
     // Beside the store its temporary file.
     while scratch.listing("").len() < 2 {
@@ -377,7 +378,7 @@ fn a_merge_or_dedup_that_is_stopped_while_it_reads_leaves_nothing() {
         ("merge-pairs - --to out --memory 16MiB --progress none", "-INT", "SIGINT", 130),
         ("dedup store --pairs - --to out --progress none", "-TERM", "SIGTERM", 143),
     ] {
-        let mut command = scratch.command(line);
+        let mut command = stoppable(&scratch, line);
         let mut child =
             command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the tool starts");
         let mut input = child.stdin.take().unwrap();

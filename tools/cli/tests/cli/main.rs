@@ -43,6 +43,7 @@ mod round_trips;
 mod scratch;
 #[cfg(target_os = "linux")]
 mod signals;
+mod stoppable;
 mod tables;
 mod terminal;
 mod widths;

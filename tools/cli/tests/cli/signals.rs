@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::stoppable::{HEEDS, stoppable};
 use crate::{Scratch, raw};
 
 /// Commands that write, the start of their input, and they wait for more of it.
@@ -63,7 +64,7 @@ fn hanging_up_stops_what_writes_and_leaves_nothing() {
         let scratch = Scratch::new();
         scratch.pack("store", &[1, 3], "");
         // A terminal that is closed sends two, and takes standard error with it.
-        let mut child = start(&scratch, "exec", writer);
+        let mut child = start(&scratch, &format!("exec {HEEDS}"), writer);
         drop(child.stderr.take());
         signal(&child, "-HUP");
         let _ = Command::new("kill").args(["-HUP", &child.id().to_string()]).output();
@@ -75,7 +76,7 @@ fn hanging_up_stops_what_writes_and_leaves_nothing() {
     }
     let scratch = Scratch::new();
     scratch.pack("store", &[1, 3], "");
-    let mut child = start(&scratch, "exec", WRITERS[1]);
+    let mut child = start(&scratch, &format!("exec {HEEDS}"), WRITERS[1]);
     signal(&child, "-HUP");
     let stdin = child.stdin.take();
     let output = child.wait_with_output().unwrap();
@@ -115,7 +116,8 @@ fn signals_that_were_ignored_stay_ignored() {
 #[test]
 fn a_pack_that_is_hung_up_while_it_sorts_in_little_memory_leaves_nothing() {
     let scratch = Scratch::new();
-    let mut command = scratch.command("pack - -o store --format u64le --memory 16MiB --quiet");
+    let line = "pack - -o store --format u64le --memory 16MiB --quiet";
+    let mut command = stoppable(&scratch, line);
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let set: Vec<u64> = (0..1_500_000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
