@@ -2,8 +2,8 @@
 
     python spark.py scale 20 21 22 23 24     # near_pairs of 2^20 .. fingerprints: the table of SPARK.md
     python spark.py peers 20                 # near_pairs, a SQL join on four bands, and MinHashLSH (of 2^13), same data, same cluster
-    python spark.py skew                     # 43,745 fingerprints within 3 flips of one among 2^20
-    python spark.py batch 22 17              # 2^17 queries against 2^22 in shards
+    python spark.py skew 20                  # 43,745 fingerprints within 3 flips of one among 2^20
+    python spark.py batch 22 17 4            # 2^17 queries against 2^22 in 4 shards
     python spark.py devset FILE              # all fingerprints of a file of u64
 
 Needs pyspark and Java; two executors of one core each, in processes of their own. Takes memory for the set in one process, to check.
@@ -130,10 +130,12 @@ def scale(spark, place, sizes):
             join(spark, own, uniform(log2), 3)
 
 
-def skew(spark, place, _):
+def skew(spark, place, sizes):
     flips = [sum(1 << bit for bit in some) for count in range(4) for some in itertools.combinations(range(64), count)]
     cluster = np.array(flips, dtype=np.uint64) ^ np.uint64(0x0123_4567_89AB_CDEF)
-    join(spark, place, np.random.default_rng(2).permutation(np.concatenate([uniform(20), cluster])), 3, tasks=16)
+    for log2 in sizes:
+        with tempfile.TemporaryDirectory(dir=place) as own:
+            join(spark, own, np.random.default_rng(2).permutation(np.concatenate([uniform(log2), cluster])), 3, tasks=16)
 
 
 def devset(spark, place, files):
@@ -187,12 +189,12 @@ def peers(spark, place, sizes):
 
 
 def batch(spark, place, sizes):
-    stored_log2, queries_log2 = sizes
+    stored_log2, queries_log2, shards = sizes
     values = uniform(stored_log2)
     df, report = stored(spark, place, "input", values), fps.Report(spark)
     started = time.monotonic()
-    fps.pack_shards(df, f"{place}/shards", k=3, shards=4, report=report)
-    print(f"packed {len(values):,} in 4 shards: {time.monotonic() - started:.1f} s")
+    fps.pack_shards(df, f"{place}/shards", k=3, shards=shards, report=report)
+    print(f"packed {len(values):,} in {shards} shards: {time.monotonic() - started:.1f} s")
     queries = values[: 1 << queries_log2] ^ np.uint64(0b101)
     asked = stored(spark, place, "queries", queries)
     started = time.monotonic()
@@ -201,12 +203,15 @@ def batch(spark, place, sizes):
     found = parquet.read_table(f"{place}/found")
     fpstore.pack(f"{place}/single", values, k=3, threads=2)
     queries = np.unique(queries)
-    offsets, others, _ = fpstore.open(f"{place}/single").search_batch(queries, 3)
-    expected = set(zip(np.repeat(queries, np.diff(offsets.astype(np.int64))).tolist(), others.tolist()))
-    got = list(zip(*(found.column(name).to_numpy().view(np.uint64).tolist() for name in ("query", "fingerprint"))))
-    if set(got) != expected or len(got) != len(expected):
+    offsets, others, far = fpstore.open(f"{place}/single").search_batch(queries, 3)
+    expected = in_order(np.repeat(queries, np.diff(offsets.astype(np.int64))), others, far)
+    a, b = (found.column(name).to_numpy().view(np.uint64) for name in ("query", "fingerprint"))
+    if not all(np.array_equal(one, other) for one, other in zip(in_order(a, b, found.column("distance").to_numpy()), expected)):
         sys.exit("the answers are not those of one machine")
-    print(f"{len(queries):,} queries: {len(got):,} answers as on one machine, {seconds:.1f} s")
+    print(f"{len(queries):,} queries: {len(a):,} answers as on one machine, {seconds:.1f} s")
+    for task in report.tasks():
+        if task.stage == "match: answer" and task.rows_in:
+            print(f"    a shard: {task.rows_in:,} queries, {task.rows_out:,} answers: {task.seconds:.2f} s by the clock, {task.cpu:.2f} s of CPU")
     print(report, flush=True)
 
 
