@@ -104,18 +104,34 @@ class Store:
     def any_within(self, fingerprint: _One, k: int | None = None) -> bool: ...
     def ids(self, fingerprint: _One) -> NDArray[np.uint64]: ...
     def fingerprints(self) -> NDArray[Any]: ...
+    @overload
     def search_batch(
         self,
         queries: _Many,
         k: int | None = None,
         *,
         ids: bool = False,
+        arrow: Literal[False] = False,
         limit: int | None = None,
         plan: Literal["search", "probe", "stream"] | None = None,
         threads: int = 0,
         memory: int | None = None,
         progress: _Progress | None = None,
     ) -> tuple[NDArray[Any], ...]: ...
+    @overload
+    def search_batch(
+        self,
+        queries: _Many,
+        k: int | None = None,
+        *,
+        ids: bool = False,
+        arrow: Literal[True],
+        limit: int | None = None,
+        plan: Literal["search", "probe", "stream"] | None = None,
+        threads: int = 0,
+        memory: int | None = None,
+        progress: _Progress | None = None,
+    ) -> ArrowStream: ...
     def self_join(self, k: int | None = None, *, threads: int = 0, memory: int | None = None) -> ArrowStream: ...
     def join(
         self, other: Store, k: int | None = None, *, threads: int = 0, memory: int | None = None

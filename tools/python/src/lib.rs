@@ -1,5 +1,6 @@
 //! fpstore for Python: the native half of the package, which `fpstore/__init__.py` names and documents.
 
+mod answers;
 mod arrow;
 mod errors;
 mod exchange;

@@ -75,6 +75,11 @@ pub struct Running<'a> {
 }
 
 impl Running<'_> {
+    /// Is true once the work is to end.
+    pub fn cancelled(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.cancel)
+    }
+
     /// Does the rest on a thread of its own, and waits for it.
     ///
     /// # Errors

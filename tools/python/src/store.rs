@@ -9,8 +9,9 @@ use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use super::answers::Answers;
 use super::arrow::{self, ArrowStream};
-use super::input::{self, Given, Raw};
+use super::input::Given;
 use super::run::How;
 use super::width::{ByWidth, Width, for_width};
 use super::{errors, join, plan, value};
@@ -259,8 +260,10 @@ impl Store {
     }
 
     /// Searches for many: (offsets, fingerprints, distances), where those of query i stand from `offsets[i]` to
-    /// `offsets[i + 1]`, in the order of `search`. With `ids` two arrays more: id_offsets, ids, of each match.
-    #[pyo3(signature = (queries, k=None, *, ids=false, limit=None, plan=None, threads=0, memory=None, progress=None))]
+    /// `offsets[i + 1]`, in the order of `search`. With `ids` two arrays more: id_offsets, ids, of each match. With `arrow` a
+    /// stream of Arrow with a row for each match instead, in the same order, with the columns query (its row number),
+    /// fingerprint, distance, and with `ids` a list of these.
+    #[pyo3(signature = (queries, k=None, *, ids=false, arrow=false, limit=None, plan=None, threads=0, memory=None, progress=None))]
     #[allow(clippy::too_many_arguments, reason = "they are options in Python")]
     fn search_batch<'py>(
         &self,
@@ -268,12 +271,13 @@ impl Store {
         queries: &Bound<'py, PyAny>,
         k: Option<u32>,
         ids: bool,
+        arrow: bool,
         limit: Option<usize>,
         plan: Option<&str>,
         threads: u16,
         memory: Option<u64>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let k = self.k(k)?;
         let plan = match plan {
             None => None,
@@ -292,17 +296,26 @@ impl Store {
         let how = How { threads, memory, progress, ..How::default() };
         for_width!(&self.any, one => {
             let snapshot = one.snapshot();
-            let found = how.run(py, |execution| {
-                let mut batch = snapshot.batch(k).execution(execution);
-                if let Some(plan) = plan {
-                    batch = batch.plan(plan);
+            let (running, execution) = how.start();
+            let mut batch = snapshot.batch(k).execution(execution);
+            if let Some(plan) = plan {
+                batch = batch.plan(plan);
+            }
+            if let Some(limit) = limit {
+                batch = batch.limit(limit);
+            }
+            let cancelled = running.cancelled();
+            let answers = running.finish(py, || {
+                let mut answers = Answers::of(&batch, &raw)?;
+                if ids {
+                    answers.read_ids(&snapshot, threads, &cancelled)?;
                 }
-                if let Some(limit) = limit {
-                    batch = batch.limit(limit);
-                }
-                answer(&batch, &snapshot, &raw, ids)
+                Ok(answers)
             })?;
-            found.into_python(py)
+            match arrow {
+                true => Ok(answers.into_arrow()?.into_pyobject(py)?.into_any()),
+                false => Ok(answers.into_arrays(py)?.into_any()),
+            }
         })
     }
 
@@ -400,63 +413,5 @@ impl Store {
             how.run(py, |execution| snapshot.verify_with(&execution).map_err(errors::of))?
         });
         plan::of_report(py, &report)
-    }
-}
-
-/// The answers of a batch in CSR form.
-struct Found<F> {
-    offsets: Vec<u64>,
-    fingerprints: Vec<F>,
-    distances: Vec<u16>,
-    ids: Option<(Vec<u64>, Vec<u64>)>,
-}
-
-fn answer<F: Width>(
-    batch: &fpstore::Batch<F>,
-    snapshot: &Snapshot<F>,
-    raw: &[Raw<'_>],
-    with_ids: bool,
-) -> PyResult<Found<F>> {
-    // All together, so that they are planned together.
-    let queries = input::together::<F>(raw)?;
-    let mut found = Found {
-        offsets: Vec::with_capacity(queries.len() + 1),
-        fingerprints: Vec::new(),
-        distances: Vec::new(),
-        ids: with_ids.then(|| (vec![0], Vec::new())),
-    };
-    found.offsets.push(0);
-    let done = batch.run(&queries, |answer| {
-        found.fingerprints.extend(answer.matches.iter().map(|one| one.fingerprint));
-        found.distances.extend(answer.matches.iter().map(|one| one.distance as u16));
-        if !answer.more {
-            found.offsets.push(found.fingerprints.len() as u64);
-        }
-    });
-    done.map_err(errors::of)?;
-    if let Some((offsets, ids)) = &mut found.ids {
-        for &fingerprint in &found.fingerprints {
-            for id in snapshot.ids(fingerprint).map_err(errors::of)? {
-                ids.push(id.map_err(errors::of)?);
-            }
-            offsets.push(ids.len() as u64);
-        }
-    }
-    Ok(found)
-}
-
-impl<F: Width> Found<F> {
-    fn into_python(self, py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-        let offsets = PyArray1::from_vec(py, self.offsets).into_any();
-        let fingerprints = F::array(py, self.fingerprints)?;
-        let distances = PyArray1::from_vec(py, self.distances).into_any();
-        let mut all = vec![offsets, fingerprints, distances];
-        if let Some((offsets, ids)) = self.ids {
-            all.extend([
-                PyArray1::from_vec(py, offsets).into_any(),
-                PyArray1::from_vec(py, ids).into_any(),
-            ]);
-        }
-        PyTuple::new(py, all)
     }
 }

@@ -125,6 +125,45 @@ def test_ids_belong_to_their_fingerprints(tmp_path):
         fpstore.pack(tmp_path / "other", hashes, ids=np.array([1], dtype=np.uint64))
 
 
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_a_batch_as_arrow_is_the_batch_in_arrays(tmp_path, bits):
+    rows = uniform(11, bits, 3000)
+    ids = np.arange(3000, dtype=np.uint64) // np.uint64(2)
+    fpstore.pack(tmp_path / "store", native(rows), ids=ids, k=4)
+    store = fpstore.open(tmp_path / "store")
+    # Of the queries in between many find nothing.
+    queries = native(np.concatenate([uniform(12, bits, 500), rows[:1000], uniform(13, bits, 7)]))
+    offsets, fingerprints, far, id_offsets, own = store.search_batch(queries, 4, ids=True, threads=3)
+    table = store.search_batch(queries, 4, ids=True, arrow=True).to_pyarrow()
+    assert table.column_names == ["query", "fingerprint", "distance", "ids"]
+    assert table.column("query").to_pylist() == np.repeat(np.arange(len(queries)), np.diff(offsets.astype(int))).tolist()
+    plain = [bytes(one) for one in fingerprints] if bits > 64 else fingerprints.tolist()
+    assert table.column("fingerprint").to_pylist() == plain
+    assert table.column("distance").to_pylist() == far.tolist()
+    lists = [own[a:b].tolist() for a, b in zip(id_offsets.astype(int), id_offsets.astype(int)[1:])]
+    assert table.column("ids").to_pylist() == lists
+    assert lists == [store.ids(one if bits <= 64 else bytes(one)).tolist() for one in fingerprints] and max(map(len, lists)) > 1
+    without = store.search_batch(queries, 4, arrow=True).to_pyarrow()
+    assert without.equals(table.drop_columns("ids"))
+    nothing = store.search_batch(queries[:0], 4, ids=True, arrow=True).to_pyarrow()
+    assert nothing.num_rows == 0 and nothing.schema == table.schema
+
+
+def test_large_answers_come_in_several_batches(tmp_path):
+    """More matches of one query, and in all, than a batch of Arrow has rows."""
+    low = np.arange(70_000, dtype=np.uint64)
+    fpstore.pack(tmp_path / "store", low, ids=low[::-1].copy(), k=3)
+    store = fpstore.open(tmp_path / "store")
+    queries = np.array([2**63, 5, 2**63 + 2**40, 6], dtype=np.uint64)
+    table = store.search_batch(queries, 17, ids=True, arrow=True).to_pyarrow()
+    offsets, fingerprints, far, _, ids = store.search_batch(queries, 17, ids=True)
+    assert table.num_rows == int(offsets[-1]) > 3 * 2**16 and table.column("query").num_chunks > 3
+    assert np.array_equal(table.column("query").to_numpy(), np.repeat(np.arange(4), np.diff(offsets.astype(int))))
+    assert np.array_equal(table.column("fingerprint").to_numpy(), fingerprints)
+    assert table.column("ids").combine_chunks().values.to_pylist() == ids.tolist()
+    assert np.array_equal(ids, 69_999 - fingerprints)
+
+
 def test_chunks_are_packed_as_one_array(tmp_path):
     rows = native(uniform(5, 64, 5000))
     ids = np.arange(5000, dtype=np.uint64)
