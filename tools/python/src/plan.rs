@@ -1,5 +1,7 @@
 //! What is predicted and what there is, as dicts.
 
+use std::time::UNIX_EPOCH;
+
 use fpstore::{Planner, Stats, VerifyReport, plan_parts, recommended_parts};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -60,6 +62,9 @@ pub fn of_stats<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDi
         one.set_item("design", segment.design.as_ref().map(ToString::to_string))?;
         one.set_item("parts", segment.base.as_ref().map(|base| base.parts.len()))?;
         one.set_item("deletions", segment.deletions)?;
+        if let Some(since) = segment.since.and_then(|at| at.duration_since(UNIX_EPOCH).ok()) {
+            one.set_item("window", since.as_secs())?;
+        }
         segments.append(one)?;
     }
     dict.set_item("segments", segments)?;

@@ -392,7 +392,8 @@ impl Store {
         })
     }
 
-    /// What the store is made of, as a dict: bits, radius, fingerprints, bytes, segments.
+    /// What the store is made of, as a dict: bits, radius, fingerprints, bytes, segments, each with the second since 1970 at
+    /// which its window begins where the store has windows.
     fn stat<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats =
             for_width!(&self.any, one => py.detach(|| one.store.stats()).map_err(errors::of)?);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fpstore::{Durability, Fingerprint, StoreOptions, Verdict, WriterOptions, width_of};
 use pyo3::exceptions::PyValueError;
@@ -115,25 +115,36 @@ fn durability_of(name: &str) -> PyResult<Durability> {
 
 #[pymethods]
 impl Writer {
-    /// Inserts a fingerprint with an id, or without where the store has none.
-    #[pyo3(signature = (fingerprint, id=None))]
-    fn insert(&self, fingerprint: &Bound<'_, PyAny>, id: Option<u64>) -> PyResult<()> {
-        let py = fingerprint.py();
+    /// Inserts a fingerprint with an id, or without where the store has none. Into the window of now, or of the time `at`, a
+    /// `datetime` or seconds since 1970, where the store has windows.
+    #[pyo3(signature = (fingerprint, id=None, *, at=None))]
+    fn insert(
+        &self,
+        fingerprint: &Bound<'_, PyAny>,
+        id: Option<u64>,
+        at: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let (py, at) = (fingerprint.py(), at.map(time).transpose()?);
         for_width!(&self.any, one => {
             let (writer, fingerprint) = (one.get()?, value::fingerprint(fingerprint)?);
-            py.detach(|| writer.insert(fingerprint, id)).map_err(errors::of)
+            let insert = || match at {
+                Some(at) => writer.insert_at(fingerprint, id, at),
+                None => writer.insert(fingerprint, id),
+            };
+            py.detach(insert).map_err(errors::of)
         })
     }
 
-    /// Inserts an array of fingerprints, with an array of ids or without.
-    #[pyo3(signature = (fingerprints, ids=None))]
+    /// Inserts an array of fingerprints, with an array of ids or without; all at one time, as `insert`.
+    #[pyo3(signature = (fingerprints, ids=None, *, at=None))]
     fn insert_batch(
         &self,
         py: Python<'_>,
         fingerprints: &Bound<'_, PyAny>,
         ids: Option<&Bound<'_, PyAny>>,
+        at: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        self.change(py, fingerprints, ids, Change::Insert)
+        self.change(py, fingerprints, ids, Change::Insert(at.map(time).transpose()?))
     }
 
     /// Deletes an array of fingerprints with all their ids, or, with an array of ids, these pairs.
@@ -171,18 +182,24 @@ impl Writer {
     }
 
     /// Inserts a fingerprint unless one is stored within k, in one step: None if it was inserted, else what is near, as
-    /// `Store.search` gives it.
-    #[pyo3(signature = (fingerprint, id=None, k=None))]
+    /// `Store.search` gives it. `at` as for `insert`.
+    #[pyo3(signature = (fingerprint, id=None, k=None, *, at=None))]
     fn check_and_insert<'py>(
         &self,
         fingerprint: &Bound<'py, PyAny>,
         id: Option<u64>,
         k: Option<u32>,
+        at: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let (py, k) = (fingerprint.py(), k.unwrap_or(self.radius));
+        let at = at.map(time).transpose()?;
         for_width!(&self.any, one => {
             let (writer, fingerprint) = (one.get()?, value::fingerprint(fingerprint)?);
-            match py.detach(|| writer.check_and_insert(fingerprint, id, k)).map_err(errors::of)? {
+            let check = || match at {
+                Some(at) => writer.check_and_insert_at(fingerprint, id, k, at),
+                None => writer.check_and_insert(fingerprint, id, k),
+            };
+            match py.detach(check).map_err(errors::of)? {
                 Verdict::Inserted => Ok(None),
                 Verdict::Near(near) => store::matches(py, &near).map(Some),
             }
@@ -241,8 +258,21 @@ impl Writer {
 
 #[derive(Clone, Copy)]
 enum Change {
-    Insert,
+    /// At a time, or now.
+    Insert(Option<SystemTime>),
     Delete,
+}
+
+/// A time: a `datetime`, or seconds since 1970.
+fn time(value: &Bound<'_, PyAny>) -> PyResult<SystemTime> {
+    let seconds: f64 = match value.hasattr("timestamp")? {
+        true => value.call_method0("timestamp")?.extract()?,
+        false => value.extract()?,
+    };
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .and_then(|since| UNIX_EPOCH.checked_add(since))
+        .ok_or_else(|| PyValueError::new_err(format!("at is a time from 1970 on, not {value}")))
 }
 
 impl Writer {
@@ -277,12 +307,14 @@ fn changed<F: Width>(
 ) -> PyResult<()> {
     let all = input::together::<F>(raw)?;
     let done = match (ids, change) {
-        (None, Change::Insert) => writer.insert_fingerprints(&all),
+        (None, Change::Insert(None)) => writer.insert_fingerprints(&all),
+        (None, Change::Insert(Some(at))) => writer.insert_fingerprints_at(&all, at),
         (None, Change::Delete) => writer.delete_fingerprints(&all),
         (Some(ids), change) => {
             let pairs: Vec<(F, u64)> = all.iter().copied().zip(ids.iter().copied()).collect();
             match change {
-                Change::Insert => writer.insert_batch(&pairs),
+                Change::Insert(None) => writer.insert_batch(&pairs),
+                Change::Insert(Some(at)) => writer.insert_batch_at(&pairs, at),
                 Change::Delete => writer.delete_batch(&pairs),
             }
         }

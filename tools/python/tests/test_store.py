@@ -1,5 +1,6 @@
 """Stores against brute force in numpy, for every width."""
 
+import datetime
 import os
 import pickle
 import signal
@@ -274,6 +275,25 @@ def test_a_writer_and_its_readers(tmp_path):
         writer.insert(5, 5)
     assert 5 in fpstore.open(path)
     assert fpstore.open(path).stat()["living"]["ids"]
+
+
+def test_insertions_have_a_time(tmp_path):
+    with fpstore.create(tmp_path / "windows", k=3, window=3600.0) as writer:
+        writer.insert(1, 1)
+        writer.insert(1 << 20, 2, at=7200)
+        writer.insert_batch(np.array([1 << 40], dtype=np.uint64), np.array([3], dtype=np.uint64), at=datetime.datetime.fromtimestamp(7300))
+        assert writer.check_and_insert(0xFFFF, 4, at=36_000.5) is None
+        writer.flush()
+        for wrong in (-1, 1e300, float("nan")):
+            with pytest.raises(ValueError, match="at is a time from 1970 on"):
+                writer.insert(5, 5, at=wrong)
+        with pytest.raises(TypeError):
+            writer.insert(5, 5, at="yesterday")
+    begins = sorted(segment["window"] for segment in fpstore.open(tmp_path / "windows").stat()["segments"])
+    assert begins[:2] == [7200, 36_000] and len(begins) == 3 and abs(begins[2] - time.time()) < 7200
+    with fpstore.create(tmp_path / "none", k=3) as writer:
+        with pytest.raises(ValueError, match="no windows"):
+            writer.insert(1, 1, at=7200)
 
 
 def test_stores_are_shared_by_threads_forks_and_pickles(tmp_path):
