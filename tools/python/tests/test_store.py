@@ -351,7 +351,9 @@ try:
 except KeyboardInterrupt:
     sys.exit(7)
 """
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    # Who runs the tests may ignore the signal, as shells do for what they start in the background.
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, preexec_fn=heed)
     process.stdout.readline()
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
