@@ -1,7 +1,6 @@
 //! Packing.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use fpstore::{Design, PackSession, PackSummary, Packer};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -40,9 +39,6 @@ pub fn pack<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut packer = Packer::new().radius(k).replace(replace).append(append);
-    if let Some(design) = design {
-        packer = packer.design(Design::from_str(design).map_err(errors::of)?);
-    }
     if let Some(parts) = parts {
         packer = packer.parts(parts);
     }
@@ -60,6 +56,9 @@ pub fn pack<'py>(
         (None, Some(piece)) => input::bits(&piece.given.raw()?)?,
         (None, None) => 64,
     };
+    if let Some(design) = design {
+        packer = packer.design(Design::read(bits, design).map_err(errors::of)?);
+    }
     let summary =
         by_bits!(bits, F => run::<F>(py, &packer.clone().width(), path, (pieces, first), &how))?;
     of_summary(py, &summary)

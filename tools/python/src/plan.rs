@@ -13,7 +13,7 @@ use super::errors;
 #[pyo3(signature = (n, k=3, *, bits=64))]
 pub fn plan(py: Python<'_>, n: u64, k: u32, bits: u32) -> PyResult<Bound<'_, PyList>> {
     let all = PyList::empty(py);
-    if bits != u64::BITS {
+    if !matches!(bits, 32 | 64) {
         let plans = py.detach(|| plan_parts(bits, n, k)).map_err(errors::of)?;
         let recommended = recommended_parts(bits, n, k).map_err(errors::of)?;
         for plan in plans {
@@ -27,7 +27,7 @@ pub fn plan(py: Python<'_>, n: u64, k: u32, bits: u32) -> PyResult<Bound<'_, PyL
         }
         return Ok(all);
     }
-    let planner = Planner::new(n).radius(k);
+    let planner = Planner::for_bits(bits, n).radius(k);
     let (plans, best) =
         py.detach(|| Ok((planner.plans()?, planner.best()?))).map_err(errors::of)?;
     for plan in plans {

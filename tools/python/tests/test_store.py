@@ -375,5 +375,17 @@ def test_plans_are_those_of_the_planner():
         plans = fpstore.plan(10_000_000, 31 if bits == 256 else 3, bits=bits)
         assert sum(plan["recommended"] for plan in plans) == 1
         assert all(plan["bytes_per_fingerprint"] > bits / 64 for plan in plans)
+        assert all(("design" in plan) == (bits <= 64) and ("parts" in plan) == (bits > 64) for plan in plans)
     with pytest.raises(ValueError):
         fpstore.plan(10, 300, bits=256)
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_designs_are_those_of_the_width(tmp_path, bits):
+    rows = uniform(14, bits, 2000)
+    summary = fpstore.pack(tmp_path / "store", native(rows), design="halves", block_bytes=512)
+    assert (summary["design"], summary["block_bytes"]) == ("halves", 512)
+    store = fpstore.open(tmp_path / "store")
+    assert as_list(store.search(int(native(rows)[3]), 3)) == expected(rows, rows[3], 3)
+    with pytest.raises(ValueError, match="it is one of single, halves"):
+        fpstore.pack(tmp_path / "other", native(rows), design="middles")
