@@ -1,14 +1,12 @@
 //! A line of the directory: the blocks of one prefix.
 
 /// Tags that a line has room for.
-pub(super) const ROOM: usize = TAGS_PER_WORD * WORDS;
+pub(super) const ROOM: usize = 28;
 
-const TAGS_PER_WORD: usize = 4;
-const WORDS: usize = 7;
-/// Bits of a tag.
+/// Bits of a tag: it is never negative.
 pub(super) const TAG_BITS: u32 = 15;
-/// Bit 0 of each tag of a word.
-const ONES: u64 = 0x0001_0001_0001_0001;
+/// The greatest tag.
+const GREATEST: u16 = (1 << TAG_BITS) - 1;
 
 /// The tag of a key: its bits behind the first `bits`.
 #[inline(always)]
@@ -24,9 +22,9 @@ pub(super) struct Line {
     pub(super) first: u32,
     /// Blocks whose last key has the prefix.
     count: u32,
-    /// Their tags, ascending, and the greatest of all behind them; over each a bit that is 1. Of
-    /// more tags than there is room for, their place among the [`Crowded`].
-    words: [u64; WORDS],
+    /// Their tags, ascending, and the greatest of all behind them: as numbers with a sign, which every CPU compares as vectors. Of
+    /// more tags than there is room for, their place among the [`Crowded`], the low half first.
+    tags: [i16; ROOM],
 }
 
 /// The tags of prefixes whose line has no room for them.
@@ -41,18 +39,15 @@ impl Line {
         crowded: &mut Crowded,
     ) -> Self {
         let count = tags.len() as u32;
-        let mut words = [u64::MAX; WORDS];
+        let mut own = [GREATEST as i16; ROOM];
         if tags.len() > ROOM {
-            words[0] = crowded.0.len() as u64;
+            let place = crowded.0.len() as u32;
+            (own[0], own[1]) = (place as i16, (place >> 16) as i16);
             crowded.0.extend(tags);
         } else {
-            for (i, tag) in tags.enumerate() {
-                let shift = 16 * (i % TAGS_PER_WORD);
-                let greatest = (1 << TAG_BITS) - 1;
-                words[i / TAGS_PER_WORD] ^= (greatest ^ u64::from(tag)) << shift;
-            }
+            own.iter_mut().zip(tags).for_each(|(own, tag)| *own = tag as i16);
         }
-        Self { first, count, words }
+        Self { first, count, tags: own }
     }
 
     /// The first block whose last key lies behind the prefix.
@@ -65,18 +60,24 @@ impl Line {
         self.count as usize > ROOM
     }
 
-    /// How many tags are less than `tag`, or one more than any tag can be.
+    /// How many tags are less than `tag`.
     #[inline(always)]
     pub(super) fn below(&self, tag: u16, crowded: &Crowded) -> u32 {
         if self.is_crowded() {
-            return crowded.below(self, tag);
+            return crowded.count(self, |of_block| of_block < tag);
         }
-        // All at once, without a branch that the CPU could miss: a mark stays where the tag under
-        // it is not less.
-        let tag = u64::from(tag) * ONES;
-        let marks = self.words.iter().map(|word| word.wrapping_sub(tag) >> TAG_BITS & ONES);
-        let not_below = marks.sum::<u64>().wrapping_mul(ONES) >> 48;
-        (ROOM as u32 - not_below as u32).min(self.count)
+        // All at once, without a branch that the CPU could miss. None behind the tags is less.
+        self.tags.iter().map(|&own| u16::from(own < tag as i16)).sum::<u16>().into()
+    }
+
+    /// How many tags are `tag` or less.
+    #[inline(always)]
+    pub(super) fn up_to(&self, tag: u16, crowded: &Crowded) -> u32 {
+        if self.is_crowded() {
+            return crowded.count(self, |of_block| of_block <= tag);
+        }
+        let all = self.tags.iter().map(|&own| u16::from(own <= tag as i16)).sum::<u16>();
+        u32::from(all).min(self.count)
     }
 
     /// The tag of block `block`, which is one of the line.
@@ -86,19 +87,20 @@ impl Line {
         if self.is_crowded() {
             return crowded.tag(self, at);
         }
-        (self.words[at / TAGS_PER_WORD] >> (16 * (at % TAGS_PER_WORD))) as u16 & !(1 << TAG_BITS)
+        self.tags[at] as u16
     }
 }
 
 impl Crowded {
     fn of(&self, line: &Line) -> &[u16] {
-        &self.0[line.words[0] as usize..][..line.count as usize]
+        let place = u32::from(line.tags[1] as u16) << 16 | u32::from(line.tags[0] as u16);
+        &self.0[place as usize..][..line.count as usize]
     }
 
     #[cold]
     #[inline(never)]
-    fn below(&self, line: &Line, tag: u16) -> u32 {
-        self.of(line).partition_point(|&of_block| of_block < tag) as u32
+    fn count(&self, line: &Line, is_before: impl Fn(u16) -> bool) -> u32 {
+        self.of(line).partition_point(|&of_block| is_before(of_block)) as u32
     }
 
     #[cold]
@@ -136,10 +138,12 @@ mod tests {
             for (block, &tag) in (first..).zip(&tags) {
                 prop_assert_eq!(line.tag(block, &crowded), tag);
             }
-            let bounds = tags.iter().flat_map(|&tag| [tag, tag + 1]).chain([0, 1 << TAG_BITS]);
-            for bound in bounds {
+            let near = tags.iter().flat_map(|&tag| [tag, tag.saturating_sub(1), GREATEST.min(tag + 1)]);
+            for bound in near.chain([0, GREATEST]) {
                 let below = tags.iter().filter(|&&tag| tag < bound).count();
                 prop_assert_eq!(line.below(bound, &crowded), below as u32, "below {}", bound);
+                let up_to = tags.iter().filter(|&&tag| tag <= bound).count();
+                prop_assert_eq!(line.up_to(bound, &crowded), up_to as u32, "up to {}", bound);
             }
         }
     }

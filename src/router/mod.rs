@@ -156,7 +156,7 @@ impl Router {
         if low == to || line.tag(low, &self.crowded) != tag {
             return low;
         }
-        let behind = line.first + line.below(tag + 1, &self.crowded);
+        let behind = line.first + line.up_to(tag, &self.crowded);
         low + last_keys.below(key, low..behind.min(to))
     }
 

@@ -72,13 +72,13 @@ impl Descent {
             probes_start = probes_end;
             descended.candidates_end = self.candidates.len();
         }
-        self.sieves(segment, k, 0..PAGES_AHEAD).for_each(|(_, sieve)| sieve.prefetch_pages());
-        self.sieves(segment, k, 0..BLOCKS_AHEAD).for_each(|(_, sieve)| sieve.prefetch_blocks());
         self.is_checked = true;
         let mut start = 0;
         for descended in &self.tables {
             let candidates = &self.candidates[start..descended.candidates_end];
             let table = &segment.all()[descended.number];
+            let first = &candidates[..candidates.len().min(PAGES_AHEAD.saturating_sub(start))];
+            table.sieve((descended.query, k), (start as u32, first), self.reading).prefetch_pages();
             let is_checked = table.is_checked(candidates);
             if cold || !is_checked {
                 table.will_need(candidates, cold);
@@ -86,6 +86,7 @@ impl Descent {
             self.is_checked &= is_checked;
             start = descended.candidates_end;
         }
+        self.sieves(segment, k, 0..BLOCKS_AHEAD).for_each(|(_, sieve)| sieve.prefetch_blocks());
         true
     }
 
