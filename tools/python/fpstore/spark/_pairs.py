@@ -9,11 +9,11 @@ from .._native import Census, Exchange
 from . import _frames as frames
 from ._report import stage
 
-#: Rows that are sent together: 8 MiB of fingerprints of 64 bits, and as much for ids. What is sent of a partition must not depend on the order of its rows, since
-#: Spark fails a job whose stage has another output when it runs again: so rows are sorted here, and where a partition has more, by Spark before.
-TOGETHER = 1 << 20
-#: Rows that a task receives, about.
-TASK_ROWS = 1 << 20
+#: Bytes of fingerprints and ids that are sent together. What is sent of a partition must not depend on the order of its rows, since Spark fails a job whose
+#: stage has another output when it runs again: so rows are sorted here, and where a partition has more, by Spark before, which takes several times as long.
+TOGETHER_BYTES = 1 << 26
+#: Bytes of fingerprints and ids that a task receives, about.
+TASK_BYTES = 1 << 25
 #: Share of the rows of a partition from which on a census tells of a cell. What is passed over is less than twice this share of all.
 TOLD_SHARE = 2.0**-14
 
@@ -27,7 +27,7 @@ def near_pairs(df, fingerprint="fingerprint", k=3, id=None, *, bits=None, parts=
 
     Every row is sent k + 1 times, once for each part of its bits (`parts`: more parts, more tables with wider tops); pairs are
     found inside a task and need no `distinct`. `df` is read twice, to count and to send: persist it if it costs much. `tasks` is about how many tasks join, for
-    a million rows each unless it is given. `bits` (128, 256) of binary fingerprints spares a look at the first one.
+    32 MiB of rows each unless it is given. `bits` (128, 256) of binary fingerprints spares a look at the first one.
     """
     bits = frames.bits_of(df, fingerprint, bits)
     if id is not None:
@@ -36,14 +36,20 @@ def near_pairs(df, fingerprint="fingerprint", k=3, id=None, *, bits=None, parts=
     tables = Exchange(0, k, bits=bits, parts=parts, tasks=tasks or 1).tables
     rows = frames.without_nulls(df, fingerprint, id)
     exchange, longest = _plan(rows, (k, bits, parts), tables, tasks, report)
-    if longest > TOGETHER:
+    together = TOGETHER_BYTES // _row_bytes(rows, bits)
+    if longest > together:
         rows = rows.sortWithinPartitions(*rows.columns)
     count = exchange.tasks
-    sender = _Sender(exchange, bits, keys_of_partitions(count), stage(report, "near_pairs: send"))
+    sender = _Sender(exchange, bits, together, keys_of_partitions(count), stage(report, "near_pairs: send"))
     sent = rows.mapInArrow(sender, "key int, lane int, rows int, data binary")
     kind = "bigint" if id is not None else frames.TYPES[bits]
     joiner = _Joiner(exchange, id is not None, stage(report, "near_pairs: join"))
     return sent.repartition(count, "key").mapInArrow(joiner, f"a {kind}, b {kind}, distance int")
+
+
+def _row_bytes(rows, bits):
+    """Bytes of a row as it is sent."""
+    return bits // 8 + (8 if "id" in rows.columns else 0)
 
 
 def _plan(rows, arguments, tables, tasks, report):
@@ -51,6 +57,7 @@ def _plan(rows, arguments, tables, tasks, report):
     from pyspark.sql import functions as F
 
     k, bits, parts = arguments
+    row_bytes = _row_bytes(rows, bits)
     counter = _Counter(arguments, stage(report, "near_pairs: count"))
     counted = rows.select("fingerprint").mapInArrow(counter, "of int, cell int, rows bigint")
     cells = counted.groupBy("of", "cell").agg(F.sum("rows").alias("rows"), F.max("rows").alias("most")).collect()
@@ -59,11 +66,11 @@ def _plan(rows, arguments, tables, tasks, report):
     hidden = int(count * TOLD_SHARE)
     heavy = sorted((row.of, row.cell, row.rows + hidden) for row in cells if row.of >= 0 and row.rows >= hidden)
     if tasks is None:
-        tasks = max(2 * frames.parallelism(rows.sparkSession), -(-count * tables // TASK_ROWS))
+        tasks = max(2 * frames.parallelism(rows.sparkSession), -(-count * tables * row_bytes // TASK_BYTES))
     heavy = tuple(list(column) for column in zip(*heavy)) if heavy else None
     exchange = Exchange(count, k, bits=bits, parts=parts, tasks=tasks, heavy=heavy)
     if report is not None:
-        report.predicted = _predicted(exchange, count, bits // 8 + (8 if "id" in rows.columns else 0))
+        report.predicted = _predicted(exchange, count, row_bytes)
     return exchange, max((row.most for row in cells if row.of < 0), default=0)
 
 
@@ -102,12 +109,12 @@ class _Counter:
 class _Sender:
     """Sends the rows of a partition to the tasks that join them."""
 
-    def __init__(self, exchange, bits, keys, stage):
-        self.exchange, self.bits, self.keys, self.stage = exchange, bits, keys, stage
+    def __init__(self, exchange, bits, together, keys, stage):
+        self.exchange, self.bits, self.together, self.keys, self.stage = exchange, bits, together, keys, stage
 
     def __call__(self, batches):
         task = self.stage.task()
-        for rows in frames.together(batches, TOGETHER):
+        for rows in frames.together(batches, self.together):
             prints, ids = in_order(rows, self.bits)
             task.rows_in += len(prints)
             for table in range(self.exchange.tables):
