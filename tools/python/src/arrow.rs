@@ -60,12 +60,6 @@ impl ArrowStream {
     }
 }
 
-/// A single batch.
-pub fn one(batch: RecordBatch) -> PyResult<ArrowStream> {
-    let schema = batch.schema();
-    ArrowStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)))
-}
-
 /// The type of fingerprints.
 pub fn data_type<F: Fingerprint>() -> DataType {
     match F::BITS {

@@ -1,13 +1,10 @@
 //! A join that is spread over processes: what each of them sends, and what it does with what it received.
 
-use std::sync::Arc;
-
-use arrow_array::builder::BinaryBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
-use fpstore::{Fingerprint, HeavyCell, JoinTables};
+use fpstore::{HeavyCell, JoinTables};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -15,10 +12,11 @@ use pyo3::types::PyTuple;
 use pyo3_arrow::PyRecordBatch;
 
 use super::arrow::ArrowStream;
+use super::errors;
 use super::input::{self, Given};
 use super::received::{self, Received, Units};
+use super::sent;
 use super::width::{ByWidth, Width, by_bits, for_width};
-use super::{arrow, errors};
 
 /// An exchange of any width.
 type AnyExchange = ByWidth<
@@ -165,8 +163,8 @@ impl Exchange {
         for_width!(&self.any, one => PyArray1::from_slice(py, one.loads()))
     }
 
-    /// What is sent of fingerprints by one table: a stream of one Arrow batch with a row for each unit, with the columns task (int32, who is to have it), lane
-    /// (int32, the unit and a side of it), rows (int32) and data (binary). `ids` (`uint64`) go with the fingerprints. At most 2^31 bytes of data.
+    /// What is sent of fingerprints by one table: a stream of Arrow with a row for each unit, with the columns task (int32, who is to have it), lane (int32, the
+    /// unit and a side of it), rows (int32) and data (binary). `ids` (`uint64`) go with the fingerprints. At most 2^31 bytes of data for one unit.
     #[pyo3(signature = (table, fingerprints, ids=None))]
     fn send(
         &self,
@@ -189,7 +187,7 @@ impl Exchange {
             if ids.as_ref().is_some_and(|ids| ids.len() != all.len()) {
                 return Err(PyValueError::new_err("there are not as many ids as fingerprints"));
             }
-            arrow::one(py.detach(|| send(one, table, &all, ids.as_deref()))?)
+            py.detach(|| sent::stream(one, table, all, ids))
         })
     }
 
@@ -240,45 +238,6 @@ fn data_of(batch: &RecordBatch) -> PyResult<ArrayRef> {
         DataType::Binary | DataType::LargeBinary => Ok(data.clone()),
         other => Err(PyTypeError::new_err(format!("data is Binary, not {other}"))),
     }
-}
-
-fn send<F: Fingerprint>(
-    exchange: &fpstore::Exchange<F>,
-    table: usize,
-    all: &[F],
-    ids: Option<&[u64]>,
-) -> PyResult<RecordBatch> {
-    let sent = exchange.send(table, all);
-    let (mut tasks, mut lanes, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut data, mut bytes) = (BinaryBuilder::new(), Vec::new());
-    let mut sum = 0;
-    for (to, places) in sent.iter() {
-        tasks.push(exchange.task(to.unit) as i32);
-        lanes.push((2 * to.unit + u32::from(to.side)) as i32);
-        rows.push(places.len() as i32);
-        bytes.clear();
-        for &place in places {
-            bytes.extend_from_slice(all[place as usize].to_be_bytes().as_ref());
-        }
-        if let Some(ids) = ids {
-            places.iter().for_each(|&place| bytes.extend(ids[place as usize].to_be_bytes()));
-        }
-        sum += bytes.len();
-        if i32::try_from(sum).is_err() {
-            return Err(PyValueError::new_err(
-                "more than 2^31 bytes are sent; send fewer together",
-            ));
-        }
-        data.append_value(&bytes);
-    }
-    let columns: [(&str, ArrayRef); 4] = [
-        ("task", Arc::new(Int32Array::from(tasks))),
-        ("lane", Arc::new(Int32Array::from(lanes))),
-        ("rows", Arc::new(Int32Array::from(rows))),
-        ("data", Arc::new(data.finish())),
-    ];
-    let batch = RecordBatch::try_from_iter(columns.map(|(name, column)| (name, column)));
-    batch.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Counts fingerprints by the cells to which an `Exchange` of the same k, bits and parts sends them.

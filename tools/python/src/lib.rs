@@ -12,6 +12,7 @@ mod pack;
 mod plan;
 mod received;
 mod run;
+mod sent;
 mod store;
 mod text;
 mod value;

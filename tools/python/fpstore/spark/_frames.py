@@ -91,16 +91,24 @@ def ordered(column, bits):
 
 
 def together(iterator, rows):
-    """Joins batches to tables of at least so many rows, but for the last."""
+    """Joins batches to tables of at least so many rows, but for the last. Whoever takes one has it alone."""
     held, count = [], 0
     for batch in iterator:
         held.append(batch)
         count += batch.num_rows
+        del batch
         if count >= rows:
-            yield pa.Table.from_batches(held)
-            held, count = [], 0
+            yield _table_of(held)
+            count = 0
     if count:
-        yield pa.Table.from_batches(held)
+        yield _table_of(held)
+
+
+def _table_of(held):
+    """Takes the batches out of a list."""
+    table = pa.Table.from_batches(held)
+    held.clear()
+    return table
 
 
 def read(stream):

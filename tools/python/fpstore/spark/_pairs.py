@@ -1,5 +1,6 @@
 """All pairs of near fingerprints of a data frame."""
 
+import functools
 import statistics
 
 import numpy as np
@@ -114,8 +115,7 @@ class _Sender:
 
     def __call__(self, batches):
         task = self.stage.task()
-        for rows in frames.together(batches, self.together):
-            prints, ids = in_order(rows, self.bits)
+        for prints, ids in map(functools.partial(in_order, bits=self.bits), frames.together(batches, self.together)):
             task.rows_in += len(prints)
             for table in range(self.exchange.tables):
                 for batch in frames.read(self.exchange.send(table, prints, ids)):
@@ -148,17 +148,24 @@ class _Joiner:
 
 
 def in_order(rows, bits):
-    """The fingerprints of rows, and their ids if they have some, in an order that does not depend on that of the rows."""
-    prints = frames.array(rows.column("fingerprint").combine_chunks(), bits)
-    columns = [prints] if bits <= 64 else list(prints.view(">u8").T[::-1])
+    """The fingerprints of rows, and their ids if they have some, in an order that does not depend on that of the rows. Copies rows once, and with ids twice."""
+    prints = np.concatenate([frames.array(chunk, bits) for chunk in rows.column("fingerprint").chunks])
     if "id" not in rows.column_names:
-        return (np.sort(prints), None) if bits <= 64 else (prints[np.lexsort(columns)], None)
-    ids = frames.unsigned(rows.column("id").combine_chunks()).to_numpy()
+        if bits <= 64:
+            prints.sort()
+            return prints, None
+        return prints[np.lexsort(_columns(prints, bits))], None
+    ids = np.concatenate([frames.unsigned(chunk).to_numpy() for chunk in rows.column("id").chunks])
     order = np.argsort(prints) if bits <= 64 else None
     if order is None or (prints[order[1:]] == prints[order[:-1]]).any():
-        # By the last column first.
-        order = np.lexsort([ids, *columns])
-    return prints[order], ids[order]
+        order = np.lexsort([ids, *_columns(prints, bits)])
+    prints = prints[order]
+    return prints, ids[order]
+
+
+def _columns(prints, bits):
+    """Numbers by which fingerprints come in order, by the last one first."""
+    return [prints] if bits <= 64 else list(prints.view(">u8").T[::-1])
 
 
 def keys_of_partitions(count):
