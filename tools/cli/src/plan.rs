@@ -2,6 +2,7 @@
 
 mod parts;
 mod report;
+mod shards;
 mod show;
 mod spark;
 
@@ -28,6 +29,7 @@ Examples:
   fpstore plan --n 1e7 --bits 256 -k 31          into how many parts?
   fpstore plan --calibrate my.cal && fpstore plan --n 1e8 --calibration my.cal
   fpstore plan --n 8e9 --spark --executors 200   a self-join by Spark
+  fpstore plan --n 8e9 --spark --queries 1e6     a batch by Spark
 
 A row for each design in its best size of blocks, the recommended one marked:
   tables      sorted copies of the set
@@ -72,7 +74,12 @@ an executor. A row for each number of parts into which the bits are cut:
   tasks       that join, and task: memory of one
   sent        fingerprints that are sent, and as many bytes are shuffled
   skew        work of the heaviest task by that of the median, by --sample
-  CPU, time   in all, and by the clock if all cores are busy";
+  CPU, time   in all, and by the clock if all cores are busy
+With --queries a batch by `match` against shards, a row for each number of shards:
+  rows, store fingerprints of a shard, and bytes of its files
+  sent        bytes of queries: all of them go to each shard
+A shard is taken to lie where its task runs: bytes that are fetched come on top,
+and so does the order of what is found";
 
 /// Predicts size and latency of every design, and recommends one
 #[derive(clap::Args)]
@@ -195,12 +202,16 @@ fn check_parts(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Prints what a join by Spark takes.
+/// Prints what a join or a batch by Spark takes.
 fn run_spark<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let sample = args.sample.as_deref().map(|path| read_sample::<F>(path, &args.reading));
     let sample = sample.transpose()?.unwrap_or_default();
     let count = args.count.or(args.sample.as_ref().map(|_| sample.len() as u64));
-    spark::run(&args.spark, (args.radius, args.json), count.ok_or_else(no_count)?, &sample)
+    let (count, what) = (count.ok_or_else(no_count)?, (args.radius, args.json));
+    match args.spark.queries {
+        Some(queries) => shards::run::<F>(&args.spark, what, count, queries),
+        None => spark::run(&args.spark, what, count, &sample),
+    }
 }
 
 fn no_count() -> Failure {

@@ -8,37 +8,56 @@ use crate::failure::Failure;
 use crate::options::count;
 use crate::output::Output;
 
-/// Rows that a task receives, about, as in `fpstore.spark`.
-const TASK_ROWS: u64 = 1 << 20;
+/// Bytes that a task receives, about, as in `fpstore.spark`.
+const TASK_BYTES: u64 = 1 << 25;
 /// The most tables of a row: more are sent for nothing.
 const SHOWN_TABLES: usize = 64;
 /// Share of a sample from which on a cell is looked at.
 const TOLD_SHARE: f64 = 1.0 / 16384.0;
 
-/// Nanoseconds of a core for each fingerprint and table that it is counted by, sent by and joined in, and for each byte that is shuffled. Estimates: no
-/// cluster was measured. `tools/python/benches/spark.py scale` measures the first three on local executors.
-const COUNT_NS: f64 = 3.0;
-const SEND_NS: f64 = 30.0;
+/// Nanoseconds of a core, as `tools/python/benches/spark.py scale` took them for 2^20 to 2^26 fingerprints on two executors of one machine: for each fingerprint that Spark
+/// reads and hands to Python, for each fingerprint and table that it is counted by, sent by and joined in, and for each byte that Spark shuffles.
+const READ_NS: f64 = 400.0;
+const COUNT_NS: f64 = 35.0;
+const SEND_NS: f64 = 90.0;
 const JOIN_NS: f64 = 130.0;
-const BYTE_NS: f64 = 6.0;
+pub(super) const BYTE_NS: f64 = 15.0;
 /// Of a task that is started.
-const TASK_NS: f64 = 5e7;
-/// Of a task by itself: the interpreter with numpy and pyarrow.
-const WORKER_BYTES: u64 = 120 << 20;
+pub(super) const TASK_NS: f64 = 3e8;
+/// Of a task by itself: the interpreter with numpy and pyarrow, and what its allocators keep.
+pub(super) const WORKER_BYTES: u64 = 240 << 20;
 
 #[derive(clap::Args)]
 pub(super) struct SparkArgs {
-    /// Predict a self-join by `fpstore.spark` instead
+    /// Predict a self-join by `fpstore.spark` instead, or a batch
     #[arg(long, conflicts_with_all = ["parts", "budget", "prefer", "block_bytes", "calibration", "calibrate", "details"])]
     pub spark: bool,
 
     /// Executors of the cluster
     #[arg(long, requires = "spark", value_name = "N", default_value = "200", value_parser = count)]
-    executors: u64,
+    pub(super) executors: u64,
 
     /// Cores of an executor
     #[arg(long, requires = "spark", value_name = "N", default_value = "1", value_parser = count)]
-    cores: u64,
+    pub(super) cores: u64,
+
+    /// Predict a batch of so many queries by `match` instead of a self-join
+    #[arg(long, requires = "spark", value_name = "N", value_parser = count)]
+    #[arg(conflicts_with = "sample")]
+    pub(super) queries: Option<u64>,
+}
+
+impl SparkArgs {
+    /// Tasks that run at once.
+    pub(super) fn slots(&self) -> u64 {
+        self.executors.saturating_mul(self.cores).max(1)
+    }
+
+    /// The cluster in words.
+    pub(super) fn cluster(&self) -> String {
+        let plural = if self.cores == 1 { "" } else { "s" };
+        format!("{} executors with {} core{plural}", self.executors, self.cores)
+    }
 }
 
 #[derive(Serialize)]
@@ -76,7 +95,7 @@ pub(super) fn run<F: Fingerprint>(
     sample: &[F],
 ) -> Result<(), Failure> {
     let SparkArgs { executors, cores, .. } = *args;
-    let slots = executors.saturating_mul(cores).max(1);
+    let slots = args.slots();
     let mut plans = Vec::new();
     for parts in radius.saturating_add(1)..=F::BITS {
         let tables = JoinTables::<F>::new(radius, parts);
@@ -100,9 +119,9 @@ pub(super) fn run<F: Fingerprint>(
         return output.flush();
     }
     output.line(&format!(
-        "{count} fingerprints of {} bits, all pairs within k = {radius} bits, {executors} executors with {cores} core{}",
+        "{count} fingerprints of {} bits, all pairs within k = {radius} bits, {}",
         F::BITS,
-        if cores == 1 { "" } else { "s" }
+        args.cluster()
     ))?;
     output.line("")?;
     let names =
@@ -122,17 +141,18 @@ fn plan<F: Fingerprint>(
     let (parts, number) = (tables.parts(), tables.table_count());
     let top_bits = tables.top_bits();
     let sent = count.saturating_mul(number as u64);
-    let tasks = sent.div_ceil(TASK_ROWS).max(2 * slots).min(1 << 20) as u32;
+    let width = u64::from(F::BITS / 8);
+    let tasks = sent.saturating_mul(width).div_ceil(TASK_BYTES).max(2 * slots).min(1 << 20) as u32;
     let heavy = heavy(&tables, count, sample);
     let exchange = Exchange::new(tables, count, tasks, &heavy)?;
     let mut loads = exchange.loads().to_vec();
     loads.sort_by(f64::total_cmp);
     let (most, median) = (loads.last().copied().unwrap_or(0.0), loads[loads.len() / 2].max(1.0));
-    let width = u64::from(F::BITS / 8);
     let (rows_sent, tasks) = (exchange.rows_sent(), exchange.task_count());
     let bytes_shuffled = rows_sent.saturating_mul(width);
     let of_task = rows_sent / tasks as u64;
-    let cpu_ns = count as f64 * number as f64 * COUNT_NS
+    // Read to count and to send.
+    let cpu_ns = count as f64 * (2.0 * READ_NS + number as f64 * COUNT_NS)
         + rows_sent as f64 * (SEND_NS + JOIN_NS)
         + bytes_shuffled as f64 * BYTE_NS
         + tasks as f64 * TASK_NS;

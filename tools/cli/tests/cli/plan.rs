@@ -192,3 +192,44 @@ fn a_join_by_spark_is_predicted_with_its_shuffle_and_skew() {
     scratch.run("plan --n 1e6 --spark --parts").fails_naming(&["--spark", "--parts"]);
     scratch.run("plan --n 1e6 --executors 3").fails_naming(&["--spark"]);
 }
+
+#[test]
+fn a_batch_by_spark_is_predicted_for_some_numbers_of_shards() {
+    let scratch = Scratch::new();
+    let text = scratch.run("plan --n 8e9 --spark --queries 1e6 --cores 2").succeeds().stdout;
+    let start = "8000000000 fingerprints of 64 bits in shards, 1000000 queries within k = 3 bits, 200 executors with 2 cores\n";
+    assert!(text.starts_with(start), "{text}");
+    let names = text.lines().nth(2).unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(names, ["shards", "rows", "store", "sent", "task", "CPU", "time"]);
+    assert_eq!(text.lines().filter(|line| line.starts_with('*')).count(), 1, "{text}");
+    for (line, bits, count, queries, slots, expected) in [
+        ("--n 8e9 --queries 1e6", 64, 8_000_000_000u64, 1_000_000u64, 200.0, [120, 200, 400]),
+        ("--n 8e9 --queries 4e6 --bits 32", 32, 8_000_000_000, 4_000_000, 200.0, [120, 200, 400]),
+        ("--n 4e8 --queries 5 --bits 256 -k 31 --executors 3", 256, 400_000_000, 5, 3.0, [3, 6, 6]),
+        ("--n 2 --queries 7", 64, 2, 7, 200.0, [1, 2, 2]),
+        ("--n 0 --queries 7", 64, 0, 7, 200.0, [1, 1, 1]),
+    ] {
+        let report = json(&scratch, &format!("plan --spark --json {line}"));
+        let plans = report["plans"].as_array().unwrap();
+        let shards: Vec<u64> = plans.iter().map(|plan| plan["shards"].as_u64().unwrap()).collect();
+        let mut expected = expected.to_vec();
+        expected.dedup();
+        assert_eq!(shards, expected, "{report}");
+        assert_eq!(report["queries"].as_u64(), Some(queries));
+        for plan in plans {
+            let (number, of) = (plan["shards"].as_u64().unwrap(), |name: &str| &plan[name]);
+            assert_eq!(of("shard_rows").as_u64(), Some(count.div_ceil(number)));
+            assert_eq!(of("bytes_sent").as_u64(), Some(number * queries * bits / 8));
+            // Tasks run side by side, and wait for each other in the end.
+            let (cpu, seconds) =
+                (of("cpu_seconds").as_f64().unwrap(), of("seconds").as_f64().unwrap());
+            let waves = (number as f64 / slots).ceil();
+            assert!((cpu / number as f64 * waves - seconds).abs() < 1e-9 * cpu, "{report}");
+        }
+        let bytes = plans[0]["shard_bytes"].as_f64().unwrap();
+        assert!(count < 1000 || bytes > plans[0]["shard_rows"].as_f64().unwrap(), "{report}");
+    }
+    scratch.run("plan --n 1e6 --queries 3").fails_naming(&["--spark"]);
+    scratch.run("plan --sample x --spark --queries 3").fails_naming(&["--sample", "--queries"]);
+    scratch.run("plan --n 5 --spark --queries x").fails_naming(&["--queries"]);
+}
