@@ -1,7 +1,7 @@
 """Spark on this machine: joins of growing sets, checked pair by pair against the join of one machine, and beside what people do with Spark today.
 
     python spark.py scale 20 21 22 23 24     # near_pairs of 2^20 .. fingerprints: the table of SPARK.md
-    python spark.py peers 20                 # near_pairs, a SQL join on four bands, and MinHashLSH (of 2^13), same data, same cluster
+    python spark.py peers 20 22 24           # near_pairs and a SQL join on four bands, and MinHashLSH of 2^13: same data, same cluster
     python spark.py skew 20                  # 43,745 fingerprints within 3 flips of one among 2^20
     python spark.py batch 22 17 4            # 2^17 queries against 2^22 in 4 shards
     python spark.py devset FILE              # all fingerprints of a file of u64
@@ -168,6 +168,11 @@ def min_hash(df):
 
 
 def peers(spark, place, sizes):
+    # Executors that have just begun start workers and compile: not what is compared.
+    with tempfile.TemporaryDirectory(dir=place) as own:
+        df = stored(spark, own, "input", np.unique(uniform(16)))
+        written(fps.near_pairs(df, k=3), own, "ours")
+        written(bands(df), own, "bands")
     for log2, with_lsh in ((13, True), *((size, False) for size in sizes)):
         with tempfile.TemporaryDirectory(dir=place) as own:
             values = np.unique(uniform(log2))
