@@ -78,6 +78,28 @@ def test_the_comparisons_of_a_cluster_are_spread_over_tasks():
     assert len(of_split) > 24 and max(of_split) <= 3 * np.median(of_split) and max(of_split) < len(cluster) ** 2 / 20
 
 
+@pytest.mark.parametrize("tasks", [1, 40])
+def test_what_is_sent_comes_in_batches(tasks):
+    prints = np.random.default_rng(6).integers(0, 2**64, 1_500_000, dtype=np.uint64)
+    ids = np.arange(len(prints), dtype=np.uint64)
+    exchange = fpstore.Exchange(len(prints), 3, tasks=tasks)
+    for table in range(exchange.tables):
+        batches = list(pa.RecordBatchReader.from_stream(exchange.send(table, prints, ids)))
+        sizes = [batch.column("data").nbytes for batch in batches]
+        # As many as there are deliveries, or 4 MiB and the delivery that comes last.
+        assert sum(sizes) >= 24_000_000 and (len(batches) == 1 if tasks == 1 else len(batches) >= 3 and max(sizes) < 8 << 20)
+        got, lanes = [], []
+        for batch in batches:
+            lanes += batch.column("lane").to_pylist()
+            for rows, data in zip(batch.column("rows").to_pylist(), batch.column("data").to_pylist()):
+                numbers = np.frombuffer(data, dtype=">u8")
+                got.append(numbers.reshape(2, rows).T)
+        got = np.concatenate(got)
+        got = got[np.argsort(got[:, 1])]
+        assert len(set(lanes)) == len(lanes)
+        assert np.array_equal(got[:, 0], prints) and np.array_equal(got[:, 1], ids)
+
+
 def test_what_does_not_fit_is_refused():
     exchange, prints = fpstore.Exchange(10, 3), np.zeros(3, dtype=np.uint64)
     with pytest.raises(ValueError, match="there are 4 tables"):
