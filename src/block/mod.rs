@@ -16,7 +16,7 @@ mod walk;
 pub(crate) use candidate::Candidate;
 pub(crate) use encode::BlockWriter;
 pub(crate) use reader::{BlockReader, Differs};
-pub(crate) use scan::{Reading, Sieve, sift};
+pub(crate) use scan::{Reading, Sieve, decodes_from, share_within, sift};
 pub(crate) use survivor::Survivor;
 pub(crate) use view::{BlockView, Column, OVERHANG};
 

@@ -3,7 +3,7 @@
 use super::sample::SampledTables;
 use super::size::{Coded, TableSize};
 use super::touched::Touched;
-use crate::block::Reading;
+use crate::block::{Reading, share_within};
 use crate::costs::Costs;
 use crate::design::Design;
 use crate::format::{Codec, Geometry};
@@ -208,15 +208,7 @@ impl Prediction {
 
     /// The probability that some random key of a block survives the scan of its column.
     fn survival(&self, budget: u32) -> f64 {
-        let low_bits = self.coded.low_bits;
-        let mut ways = 1.0;
-        let mut within = 0.0;
-        for flips in 0..=budget.min(low_bits) {
-            within += ways;
-            ways *= f64::from(low_bits - flips) / f64::from(flips + 1);
-        }
-        let share = within / 2f64.powi(low_bits as i32);
-        let missed = (1.0 - share).max(0.0);
+        let missed = (1.0 - share_within(self.coded.low_bits, budget)).max(0.0);
         let others = (self.size.keys_per_block - 1.0).max(0.0) as u32;
         // The power by squaring, which is the same on every machine.
         let (mut power, mut base) = (1.0, missed);

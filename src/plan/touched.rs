@@ -6,7 +6,7 @@ use crate::costs::{Costs, SearchCosts};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touched {
     /// Whether it scans one table whole.
-    pub(super) scans: bool,
+    pub(crate) scans: bool,
     /// Tables in which it looks at some block.
     pub(super) tables: f64,
     pub(super) blocks: f64,

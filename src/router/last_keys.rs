@@ -1,5 +1,8 @@
 //! The last keys of all blocks, as they stand in the file.
 
+use std::ops::Range;
+
+use crate::block::Candidate;
 use crate::format::read_key;
 
 /// The last key of each block, ascending, of 4 or 8 bytes each.
@@ -36,10 +39,34 @@ impl<'a> LastKeys<'a> {
         read_key(self.bits, &self.bytes[block * self.key_bytes()..])
     }
 
+    /// Appends those of some blocks that can hold a key within `k` of the key `query`, each with what is left by the bits that all of its keys have in
+    /// common, as far as these are among the first `middle_bits`.
+    #[inline(always)]
+    pub(crate) fn within(
+        self,
+        blocks: Range<u32>,
+        (query, k): (u64, u32),
+        middle_bits: u32,
+        out: &mut Vec<Candidate>,
+    ) {
+        let below = |depth| u64::MAX.checked_shr(depth).unwrap_or(0);
+        let column = below(middle_bits);
+        let mut before = blocks.start.checked_sub(1).map_or(0, |block| self.get(block as usize));
+        for block in blocks {
+            let last = self.get(block as usize);
+            let open = below((before ^ last).leading_zeros()) | column;
+            let flips = ((last ^ query) & !open).count_ones();
+            if let Some(budget) = k.checked_sub(flips) {
+                out.push(Candidate { block, budget });
+            }
+            before = last;
+        }
+    }
+
     /// How many of the keys of some blocks, which have the tag of `key`, are less than it.
     #[cold]
     #[inline(never)]
-    pub(super) fn below(self, key: u64, blocks: std::ops::Range<u32>) -> u32 {
+    pub(super) fn below(self, key: u64, blocks: Range<u32>) -> u32 {
         let (mut start, mut end) = (blocks.start, blocks.end);
         while start < end {
             let middle = start + (end - start) / 2;

@@ -63,6 +63,40 @@ proptest! {
 }
 
 #[test]
+fn blocks_of_a_scan_have_what_all_of_their_keys_leave() {
+    // Blocks of four keys that share 6 bits, the first block of each 8 has fewer before it to share.
+    let keys: Vec<u64> = (0..256u64).map(|i| i << 56 | 0xFFFF).collect();
+    let last_keys: Vec<u8> =
+        keys.iter().skip(3).step_by(4).flat_map(|key| key.to_le_bytes()).collect();
+    let last_keys = LastKeys::new(64, &last_keys);
+    for (query, k, middle_bits) in
+        [(0xA5 << 56, 2, 40), (0x5A << 56 | 0xFFFF, 4, 40), (7, 0, 64), (u64::MAX, 64, 5)]
+    {
+        let mut found = Vec::new();
+        last_keys.within(0..10, (query, k), middle_bits, &mut found);
+        last_keys.within(10..64, (query, k), middle_bits, &mut found);
+        let mut found = found.into_iter().peekable();
+        for block in 0..64u32 {
+            // By the definition: bits above the column that the last key of the block before and the own one begin with.
+            let last = keys[block as usize * 4 + 3];
+            let before = if block == 0 { 0 } else { keys[block as usize * 4 - 1] };
+            let shared = (0..middle_bits).take_while(|bit| (before ^ last) >> (63 - bit) & 1 == 0);
+            let flips = shared.filter(|bit| (query ^ last) >> (63 - bit) & 1 == 1).count() as u32;
+            let is_here = found.next_if(|candidate| candidate.block == block);
+            assert_eq!(is_here.map(|candidate| candidate.budget), k.checked_sub(flips), "{block}");
+            // And no key of the block that is near is missed.
+            for key in &keys[block as usize * 4..][..4] {
+                let differs = key ^ query;
+                let in_column = (differs & !top_mask(middle_bits)).count_ones();
+                let left = is_here.map_or(0, |candidate| candidate.budget);
+                assert!(differs.count_ones() > k || is_here.is_some() && in_column <= left);
+            }
+        }
+        assert!(found.next().is_none());
+    }
+}
+
+#[test]
 fn flips_on_the_path_lower_the_budget_and_prune_blocks() {
     // 256 blocks of one key each, one per prefix of 8 bits.
     let last_keys: Vec<u8> = (0..256u64).flat_map(|i| (i << 56 | 1).to_le_bytes()).collect();

@@ -91,6 +91,11 @@ impl Tables {
         self.touched(k).map_or(f64::INFINITY, |touched| touched.warm_ns(costs))
     }
 
+    /// Whether such a search is predicted to look at the identity table from its start to its end.
+    pub(crate) fn scans(&self, k: u32) -> bool {
+        self.touched(k).is_none_or(|touched| touched.scans)
+    }
+
     /// What such a search takes on top if nothing is in memory.
     pub(crate) fn disk_ns(&self, k: u32, costs: &Costs) -> f64 {
         let on_top = |touched: &Touched| touched.cold_ns(costs) - touched.warm_ns(&costs.search);

@@ -7,7 +7,8 @@ use std::thread;
 
 use crate::access::ReadFiles;
 use crate::block::{
-    BlockReader, BlockView, Candidate, Column, Differs, OVERHANG, Reading, Sieve, Survivor, sift,
+    BlockReader, BlockView, Candidate, Column, Differs, OVERHANG, Reading, Sieve, Survivor,
+    decodes_from, sift,
 };
 use crate::error::{Corruption, Error, Result};
 use crate::format::{Defect, Footer, Geometry, SegmentEntry, TableHeader};
@@ -39,6 +40,7 @@ pub(crate) struct Table {
     router: Router,
     /// Keys of an average block.
     keys_per_block: usize,
+    decodes_from: u32,
     /// Blocks whose CRC was found right.
     verified: Verified,
 }
@@ -95,6 +97,7 @@ impl Table {
         let keys_per_block = header.count.checked_div(footer.block_count).unwrap_or(0) as usize;
         Ok(Self {
             keys_per_block,
+            decodes_from: decodes_from(geometry.low_bits, keys_per_block),
             path,
             permutation: Permutation::new(&header.top),
             blocks: BlockReader::new(header.codec, geometry, &code_lengths),
@@ -244,6 +247,18 @@ impl Table {
     ) -> bool {
         let budget = self.budget(k, threshold);
         self.router.descend(self.last_keys(), (query, budget), probes, limit, out)
+    }
+
+    /// Appends those of some blocks that can hold a key within `k` of the key `query`.
+    #[inline(always)]
+    pub(crate) fn within(&self, blocks: Range<u32>, query: (u64, u32), out: &mut Vec<Candidate>) {
+        self.last_keys().within(blocks, query, self.geometry.middle_bits(), out);
+    }
+
+    /// The least budget with which so many keys of a block survive that a scan decodes it whole.
+    #[inline]
+    pub(crate) fn decodes_from(&self) -> u32 {
+        self.decodes_from
     }
 
     /// Asks for a whole block, or the start of a large one.

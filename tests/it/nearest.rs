@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
 
-use fpstore::{Fingerprint, StoreOptions, WriterOptions};
+use fpstore::{Fingerprint, Packer, Store, StoreOptions, WriterOptions};
 
 use crate::widths::{Random, matches, pairs};
 
@@ -79,4 +79,28 @@ fn the_nearest_are_exact_however_far_they_are() {
     check::<u128>(3, Some(8));
     check::<[u64; 4]>(4, Some(12));
     check::<[u64; 4]>(5, None);
+}
+
+#[test]
+fn what_is_far_takes_one_scan_of_tables_whose_radius_narrows() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut random = Random(6);
+    let set: BTreeSet<u64> = (0..200_000).map(|_| random.fingerprint()).collect();
+    for design in ["single", "quarters"] {
+        let path = directory.path().join(design);
+        Packer::new().design(design.parse().unwrap()).pack(&path, set.iter().copied()).unwrap();
+        let store: Store = Store::open(&path).unwrap();
+        let mut searcher = store.snapshot().searcher();
+        for _ in 0..4 {
+            let query: u64 = random.fingerprint();
+            let found = searcher.nearest(query, 10, 64).unwrap();
+            assert_eq!(pairs(&found), matches(&set, query, 64)[..10]);
+            let work = searcher.work();
+            assert_eq!(work.full_scans, 1, "{work:?}");
+        }
+        // Near ones need none.
+        let stored = *set.iter().nth(1234).unwrap();
+        assert_eq!(searcher.nearest(stored, 1, 64).unwrap()[0].fingerprint, stored);
+        assert_eq!(searcher.work().full_scans, 0);
+    }
 }

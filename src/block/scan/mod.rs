@@ -18,10 +18,12 @@ mod avx512;
 mod compare;
 mod reading;
 mod scalar;
+mod share;
 mod sieve;
 mod sift;
 
 pub(crate) use reading::Reading;
+pub(crate) use share::{decodes_from, share_within};
 pub(crate) use sieve::Sieve;
 pub(crate) use sift::sift;
 

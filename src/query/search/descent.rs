@@ -6,9 +6,12 @@ use super::descended::Descended;
 use crate::block::{Candidate, Differs, Reading, Sieve};
 use crate::router::Probe;
 use crate::segment::Tables;
+use crate::table::Table;
 
 /// Blocks of all tables together that are asked for ahead of the scan.
 pub(super) const BLOCKS_AHEAD: usize = 8;
+/// Blocks that are decoded side by side.
+pub(super) const LANES: u32 = 4;
 /// Blocks of all tables together whose pages are asked for before the first is scanned.
 pub(super) const PAGES_AHEAD: usize = 64;
 
@@ -19,6 +22,8 @@ pub(super) struct Descent {
     probes: Vec<Probe>,
     /// Blocks, table by table.
     pub(super) candidates: Vec<Candidate>,
+    /// Of a scan, adjacent blocks that are decoded.
+    pub(super) whole: Vec<Range<u32>>,
     pub(super) reading: Reading,
     /// Whether the CRC of all candidates is known to have been checked.
     pub(super) is_checked: bool,
@@ -30,6 +35,7 @@ impl Descent {
             tables: Vec::new(),
             probes: Vec::new(),
             candidates: Vec::new(),
+            whole: Vec::new(),
             reading: Reading::Parts,
             is_checked: false,
         }
@@ -51,6 +57,7 @@ impl Descent {
         self.tables.clear();
         self.probes.clear();
         self.candidates.clear();
+        self.whole.clear();
         for (number, (table, threshold)) in segment.all().iter().zip(thresholds).enumerate() {
             let Some(threshold) = *threshold else { continue };
             let query = table.permutation().key(fingerprint);
@@ -90,12 +97,27 @@ impl Descent {
         true
     }
 
-    /// Takes some adjacent blocks of the identity table instead.
-    pub(super) fn scan(&mut self, blocks: Range<u32>, fingerprint: u64, k: u32) {
+    /// Takes some adjacent blocks of the identity table instead: those that can hold matches. Where many keys of a column would survive, whole
+    /// [groups](LANES) of blocks.
+    #[inline(always)]
+    pub(super) fn scan(&mut self, table: &Table, blocks: Range<u32>, fingerprint: u64, k: u32) {
         self.reading = Reading::Whole;
         self.is_checked = false;
         self.candidates.clear();
-        self.candidates.extend(blocks.map(|block| Candidate { block, budget: k }));
+        self.whole.clear();
+        let decodes_from = table.decodes_from();
+        for start in blocks.clone().step_by(LANES as usize) {
+            let group = start..blocks.end.min(start.saturating_add(LANES));
+            let before = self.candidates.len();
+            table.within(group.clone(), (fingerprint, k), &mut self.candidates);
+            if self.candidates[before..].iter().any(|one| one.budget >= decodes_from) {
+                self.candidates.truncate(before);
+                match self.whole.last_mut() {
+                    Some(last) if last.end == group.start => last.end = group.end,
+                    _ => self.whole.push(group),
+                }
+            }
+        }
         self.tables.clear();
         self.tables.push(Descended {
             number: 0,

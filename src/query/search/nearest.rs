@@ -6,9 +6,9 @@ use super::Searcher;
 use super::ask::Ask;
 use crate::costs::Costs;
 use crate::error::Result;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, key_of, of_key};
 use crate::multi_index::{MultiIndex, Near, Widening};
-use crate::segment::{Index, Segment};
+use crate::segment::{Index, Segment, Tables};
 use crate::snapshot::parts::Parts;
 use crate::snapshot::union::{self, Match};
 
@@ -92,8 +92,8 @@ impl<F: Fingerprint> Searcher<F> {
     /// value; fewer if there are not so many. Exact: of those at the greatest distance the lesser values are taken.
     ///
     /// Looks at one radius after the other and stops with the first that has enough, so it takes as long as a search
-    /// within the distance of the last one that it gives, and some more. Where there are part tables it takes little more
-    /// than the time of a scan, however far the nearest are; up to that of two where they were predicted to be near, and are not.
+    /// within the distance of the last one that it gives, and some more. Where the nearest are so far that a scan takes less, it scans once,
+    /// within the distance of the last one so far: so it takes at most the time of some scans.
     ///
     /// # Errors
     ///
@@ -116,7 +116,9 @@ impl<F: Fingerprint> Searcher<F> {
         });
         for (place, segment) in snapshot.segments().iter().enumerate() {
             match segment.index() {
-                Index::Tables(_) => self.nearest_in_tables(segment, (parts, place), &mut best)?,
+                Index::Tables(tables) => {
+                    self.nearest_in_tables(segment, tables, (parts, place), &mut best)?;
+                }
                 Index::Parts(index) => self.nearest_in_parts(index, (parts, place), &mut best)?,
             }
         }
@@ -142,12 +144,13 @@ impl<F: Fingerprint> Searcher<F> {
     fn nearest_in_tables(
         &mut self,
         segment: &Segment<F>,
+        tables: &Tables,
         place: (&Parts<F>, usize),
         best: &mut Best<F>,
     ) -> Result<()> {
+        let costs = &Costs::shipped().search;
         let mut radius = 0;
-        loop {
-            radius = radius.min(best.bound());
+        while !tables.scans(radius) {
             self.search.matches.clear();
             let ask = Ask { fingerprint: best.fingerprint, k: radius, most: usize::MAX };
             self.search.search(segment, ask, self.cold, &self.stop)?;
@@ -159,10 +162,18 @@ impl<F: Fingerprint> Searcher<F> {
             if best.is_complete(radius) {
                 return Ok(());
             }
-            let costs = &Costs::shipped().search;
-            let enough = GROWTH * segment.search_ns(radius, costs);
+            let enough = GROWTH * tables.search_ns(radius, costs);
             let mut wider = radius + 1..best.bound();
-            radius = wider.find(|&k| segment.search_ns(k, costs) >= enough).unwrap_or(best.bound());
+            radius = wider.find(|&k| tables.search_ns(k, costs) >= enough).unwrap_or(best.bound());
         }
+        let query = (key_of(best.fingerprint), best.bound());
+        self.search.tables.scan_narrowing(tables, query, &self.stop, &mut |some| {
+            for found in some {
+                if best.wants(found.distance) {
+                    best.take_of(place, found.distance, of_key(found.fingerprint))?;
+                }
+            }
+            Ok(best.bound())
+        })
     }
 }

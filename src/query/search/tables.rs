@@ -1,10 +1,11 @@
 //! Searches the tables of one segment.
 
+use std::mem;
 use std::ops::Range;
 
 use super::ask::Ask;
 use super::descended::Descended;
-use super::descent::{BLOCKS_AHEAD, Descent, PAGES_AHEAD};
+use super::descent::{BLOCKS_AHEAD, Descent, LANES, PAGES_AHEAD};
 use super::work::SearchWork;
 use crate::block::{Candidate, Differs, Reading, Survivor, sift};
 use crate::error::Result;
@@ -25,10 +26,12 @@ const SIFTED_KEYS: u64 = 1 << 17;
 /// [`SIFTED`] blocks of so many bytes, with a column, hold no more keys than that.
 const SMALL_BLOCK_BYTES: u32 = 2048;
 
-/// Blocks without a column that are decoded together, where they are adjacent.
-const SIDE_BY_SIDE: usize = 4;
+/// Adjacent blocks that are decoded before their keys are looked at.
+const DECODED: u64 = 16;
 /// Blocks of a scan that are candidates at a time.
 const SCANNED: usize = 1 << 16;
+/// The first ones of a scan whose radius narrows: all of their keys may be within it.
+const FIRST_SCANNED: u32 = 16;
 
 /// A search in the tables of one segment after the other, and its buffers.
 pub(super) struct TableSearch {
@@ -90,12 +93,36 @@ impl TableSearch {
         let (level, blocks) = (segment.identity().level(), segment.identity().block_count() as u32);
         for start in (0..blocks).step_by(SCANNED) {
             let part = start..blocks.min(start.saturating_add(SCANNED as u32));
-            self.descent.scan(part, ask.fingerprint, ask.k);
-            level.run(Looking { search: self, segment, ask, stop })?;
+            level.run(Scanning { search: self, segment, blocks: part, ask, stop })?;
             if self.gives_up(ask) {
                 break;
             }
         }
+        Ok(())
+    }
+
+    /// Looks at the identity table from its start to its end, within a radius that `take` narrows: it takes what was found in some blocks, and says how
+    /// far the next may be.
+    pub(super) fn scan_narrowing(
+        &mut self,
+        segment: &Tables,
+        (fingerprint, mut k): (u64, u32),
+        stop: &Stop,
+        take: &mut dyn FnMut(&[Match]) -> Result<u32>,
+    ) -> Result<()> {
+        self.work.full_scans += 1;
+        self.survivors.clear();
+        let (level, blocks) = (segment.identity().level(), segment.identity().block_count() as u32);
+        let (mut start, mut count) = (0, FIRST_SCANNED);
+        while start < blocks {
+            let end = blocks.min(start.saturating_add(count));
+            self.matches.clear();
+            let ask = Ask { fingerprint, k, most: usize::MAX };
+            level.run(Scanning { search: self, segment, blocks: start..end, ask, stop })?;
+            k = take(&self.matches)?;
+            (start, count) = (end, count.saturating_mul(2).min(SCANNED as u32));
+        }
+        self.matches.clear();
         Ok(())
     }
 
@@ -179,6 +206,7 @@ impl TableSearch {
 
     /// Finds the matches in the candidates from `start` on of the table at `at`, which has no column, some at a time where these are
     /// adjacent. Gives the end of those that were decoded: all of them, unless the search gives up.
+    #[inline(always)]
     fn decode(
         &mut self,
         segment: &Tables,
@@ -187,24 +215,44 @@ impl TableSearch {
         start: usize,
         stop: &Stop,
     ) -> Result<usize> {
-        let Descended { number, query, candidates_end, .. } = self.descent.tables[at];
+        let Descended { number, candidates_end, .. } = self.descent.tables[at];
         let table = &segment.all()[number];
         let mut next = start;
         while next < candidates_end && !self.gives_up(ask) {
-            stop.check()?;
             let rest = &self.descent.candidates[next..candidates_end];
             let first = u64::from(rest[0].block);
             let follow = |&(i, candidate): &(usize, &Candidate)| {
-                i < SIDE_BY_SIDE && u64::from(candidate.block) == first + i as u64
+                i < LANES as usize && u64::from(candidate.block) == first + i as u64
             };
-            let adjacent = rest.iter().enumerate().take_while(follow).count() as u64;
-            let (end, _) = table.blocks_within(first..first + adjacent, SIFTED_KEYS);
-            let count = (end - first) as usize;
-            if let Some(next) = rest.get(count) {
+            let adjacent = rest.iter().enumerate().take_while(follow).count();
+            if let Some(next) = rest.get(adjacent) {
                 table.prefetch_whole(*next);
             }
-            table.decode_blocks(first..end, &mut self.scratch)?;
-            let permutation = table.permutation();
+            self.decode_adjacent(segment, at, ask, first..first + adjacent as u64, stop)?;
+            next += adjacent;
+        }
+        Ok(next)
+    }
+
+    /// Finds the matches in adjacent blocks of the table at `at`, by decoding them.
+    #[inline(always)]
+    fn decode_adjacent(
+        &mut self,
+        segment: &Tables,
+        at: usize,
+        ask: Ask,
+        mut blocks: Range<u64>,
+        stop: &Stop,
+    ) -> Result<()> {
+        let Descended { number, query, .. } = self.descent.tables[at];
+        let table = &segment.all()[number];
+        let permutation = table.permutation();
+        let most_keys = most_decoded(table);
+        while !blocks.is_empty() && !self.gives_up(ask) {
+            stop.check()?;
+            let some = blocks.start..blocks.end.min(blocks.start + DECODED);
+            let (end, _) = table.blocks_within(some, most_keys);
+            table.decode_blocks(blocks.start..end, &mut self.scratch)?;
             for &key in &self.scratch {
                 let bits = key ^ query;
                 if bits.count_ones() <= ask.k
@@ -213,14 +261,15 @@ impl TableSearch {
                     tell(&mut self.matches, ask, permutation.fingerprint(key), bits.count_ones());
                 }
             }
-            next += count;
-            self.work.blocks_scanned += count as u64;
-            self.work.blocks_decoded += count as u64;
+            let count = end - blocks.start;
+            self.work.blocks_scanned += count;
+            self.work.blocks_decoded += count;
             if self.counts_bytes {
-                self.work.bytes_touched += count as u64 * table.stream_bytes();
+                self.work.bytes_touched += count * table.stream_bytes();
             }
+            blocks.start = end;
         }
-        Ok(next)
+        Ok(())
     }
 
     /// Finds the matches among the survivors, and forgets these. The first survivor is of the table at
@@ -287,20 +336,34 @@ impl Work for Descending<'_> {
     }
 }
 
-/// A search in blocks that are known.
-struct Looking<'a> {
+/// A scan of some blocks.
+struct Scanning<'a> {
     search: &'a mut TableSearch,
     segment: &'a Tables,
+    blocks: Range<u32>,
     ask: Ask,
     stop: &'a Stop,
 }
 
-impl Work for Looking<'_> {
+impl Work for Scanning<'_> {
     type Output = Result<()>;
 
     #[inline(always)]
     fn work(self) -> Result<()> {
-        self.search.search_candidates(self.segment, self.ask, self.stop)
+        let Self { search, segment, blocks, ask, stop } = self;
+        search.descent.scan(segment.identity(), blocks, ask.fingerprint, ask.k);
+        let whole = mem::take(&mut search.descent.whole);
+        for blocks in &whole {
+            search.decode_adjacent(
+                segment,
+                0,
+                ask,
+                blocks.start.into()..blocks.end.into(),
+                stop,
+            )?;
+        }
+        search.descent.whole = whole;
+        search.search_candidates(segment, ask, stop)
     }
 }
 
@@ -327,5 +390,10 @@ fn blocks_sifted(table: &Table) -> Option<usize> {
 pub(super) fn most_bytes(table: &Table) -> u64 {
     // Keys, and with a column also survivors, twice.
     let bytes = if table.geometry().planes() == 0 { 8 } else { 24 };
-    bytes * table.geometry().most_keys().max(1 << 15)
+    bytes * most_decoded(table)
+}
+
+/// Keys that are decoded before they are looked at.
+fn most_decoded(table: &Table) -> u64 {
+    table.geometry().most_keys().max(1 << 15)
 }
