@@ -1,5 +1,6 @@
 //! The options of `fpstore bench`.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -126,8 +127,8 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "BITS", value_parser = bits)]
     pub bits: Option<u32>,
 
-    /// Measure one copy of the fingerprints with tables of so many parts of their bits, in place of designs; 64
-    /// bits have designs unless it is given, with numbers or without [default: what is predicted to be fast]
+    /// Measure one copy of the fingerprints with tables of so many parts of their bits, in place of designs; 32 and
+    /// 64 bits have designs unless it is given, with numbers or without [default: what is predicted to be fast]
     #[arg(long, value_name = "N,...", num_args = 0.., value_delimiter = ',')]
     pub parts: Option<Vec<u16>>,
 
@@ -228,39 +229,31 @@ pub struct MeasureArgs {
     pub reading: InputArgs,
 }
 
-/// A list of designs.
+/// A list of designs, as they are named.
 #[derive(Clone, Debug)]
-pub struct Designs(pub Vec<Design>);
+pub struct Designs(Vec<String>);
 
 impl FromStr for Designs {
-    type Err = fpstore::Error;
+    type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
         let mut designs = Vec::new();
         for part in text.split('/') {
+            let words: Vec<&str> = part.split(',').map(str::trim).collect();
             // Widths are one design, names are one each.
-            match part.split(',').all(|word| word.trim().bytes().all(|b| b.is_ascii_digit())) {
-                true => designs.push(part.parse()?),
-                false => {
-                    let mut widths: Vec<&str> = Vec::new();
-                    for word in part.split(',').map(str::trim) {
-                        if word.bytes().all(|b| b.is_ascii_digit()) {
-                            widths.push(word);
-                            continue;
-                        }
-                        if !widths.is_empty() {
-                            designs.push(widths.join(",").parse()?);
-                            widths.clear();
-                        }
-                        designs.push(word.parse()?);
-                    }
-                    if !widths.is_empty() {
-                        designs.push(widths.join(",").parse()?);
-                    }
-                }
+            for some in words.chunk_by(|a, b| is_number(a) && is_number(b)) {
+                designs.push(some.join(","));
             }
         }
         Ok(Self(designs))
+    }
+}
+
+impl Designs {
+    /// The designs of fingerprints of so many bits.
+    pub fn of(&self, bits: u32) -> Result<Vec<Design>, fpstore::Error> {
+        self.0.iter().map(|text| Design::read(bits, text)).collect()
     }
 }
 
@@ -326,7 +319,10 @@ impl MeasureArgs {
             None => Costs::default(),
         };
         let radius = self.radius();
-        let planner = Planner::new(count).radius(radius.min(u64::BITS)).costs(costs);
+        // It knows tables, which wider fingerprints have none of.
+        let of_tables = bits.min(u64::BITS);
+        let planner = Planner::for_bits(of_tables, count);
+        let planner = planner.radius(radius.min(of_tables)).costs(costs);
         Ok(Forecast { planner, bits, count, radius })
     }
 }
@@ -337,8 +333,9 @@ mod tests {
 
     #[test]
     fn designs_are_names_and_widths_in_one_list() {
+        let of = |bits, text: &str| text.parse::<Designs>().unwrap().of(bits);
         let designs = |text: &str| -> Vec<String> {
-            text.parse::<Designs>().unwrap().0.iter().map(ToString::to_string).collect()
+            of(64, text).unwrap().iter().map(ToString::to_string).collect()
         };
         assert_eq!(designs("single,halves"), ["single", "halves"]);
         assert_eq!(
@@ -346,7 +343,9 @@ mod tests {
             ["halves", "24,20,20", "30,34", "quarters"]
         );
         assert_eq!(designs("24,20,20"), ["24,20,20"]);
-        assert!("halves,nonsense".parse::<Designs>().is_err());
-        assert!("".parse::<Designs>().is_err());
+        assert_eq!(of(32, "halves,11,11,10").unwrap()[1], Design::read(32, "thirds").unwrap());
+        for (bits, text) in [(64, "halves,nonsense"), (64, ""), (32, "30,34"), (64, "16,16")] {
+            assert!(of(bits, text).is_err(), "{text}");
+        }
     }
 }

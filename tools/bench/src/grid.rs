@@ -224,8 +224,12 @@ impl Tables {
 
     fn command(&self, input: &str, radius: u32) -> String {
         let Self { design, block_bytes, codec, low_bits } = self;
+        let bits = match design.bits() {
+            u64::BITS => String::new(),
+            bits => format!(" --bits {bits}"),
+        };
         let mut command = format!(
-            "fpstore pack {input} -o STORE -k {radius} --design {design} --block-bytes {block_bytes}"
+            "fpstore pack {input} -o STORE{bits} -k {radius} --design {design} --block-bytes {block_bytes}"
         );
         if codec.0.is_some() {
             command += &format!(" --codec {codec}");
@@ -285,6 +289,12 @@ mod tests {
         assert_eq!(
             grid[15].command("a b", 4),
             "fpstore pack a b -o STORE -k 4 --design 24,20,20 --block-bytes 512 --low-bits 0"
+        );
+        let narrow =
+            configurations(&[Design::read(32, "halves").unwrap()], &[256], &codecs, &widths);
+        assert_eq!(
+            narrow[0].command("a", 2),
+            "fpstore pack a -o STORE --bits 32 -k 2 --design halves --block-bytes 256 --codec gap"
         );
     }
 }

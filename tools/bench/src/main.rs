@@ -87,14 +87,15 @@ fn measure(args: &MeasureArgs) -> Result<(), Failure> {
     }
 }
 
-/// What is measured: designs of 64 bits, else numbers of parts.
+/// What is measured: designs of up to 64 bits, else numbers of parts.
 fn grid_of(args: &MeasureArgs, forecast: &Forecast) -> Result<Vec<Configuration>, Failure> {
     match &args.parts {
         Some(parts) => return grid::parts(parts, forecast),
-        None if forecast.bits != u64::BITS => return grid::parts(&[], forecast),
+        None if forecast.bits > u64::BITS => return grid::parts(&[], forecast),
         None => {}
     }
-    let mut grid = configurations(&args.designs.0, &args.block_bytes, &args.codecs, &args.low_bits);
+    let designs = args.designs.of(forecast.bits)?;
+    let mut grid = configurations(&designs, &args.block_bytes, &args.codecs, &args.low_bits);
     if args.paper {
         let missing = paper::configurations().into_iter().filter(|one| !grid.contains(one));
         grid.extend(missing.collect::<Vec<_>>());
@@ -179,8 +180,8 @@ fn run_sweep<F: Fingerprint>(args: &MeasureArgs) -> Result<(), Failure> {
     }
     let signal = watch_signals()?;
     let mut forecast = args.forecast(data.origin.distinct, F::BITS)?;
-    if let Some(set) = quick::of_64_bits(&data.set) {
-        forecast.planner = forecast.planner.sample(set);
+    if let Some(set) = quick::keys_of(&data.set) {
+        forecast.planner = forecast.planner.sample(&set);
     }
     let grid = grid_of(args, &forecast)?;
     let options = sweep::Options {

@@ -1,6 +1,7 @@
 //! The quick recommendation: from a hundredth of the set, and the planner alone.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use fpstore::{Fingerprint, Planner};
@@ -77,19 +78,26 @@ impl<F: Fingerprint> Kept<F> {
 
     /// Tells a planner of it, who knows tables only.
     pub fn tell(&self, planner: Planner) -> Planner {
-        let (Some(single), Some(runs)) = (of_64_bits(&self.single), of_64_bits(&self.runs)) else {
+        let (Some(single), Some(runs)) = (keys_of(&self.single), keys_of(&self.runs)) else {
             return planner;
         };
         let runs = runs.chunk_by(|&a, &b| run_of(a) == run_of(b));
-        planner.sample(single).runs(runs).matches(MATCHING)
+        planner.sample(&single).runs(runs).matches(MATCHING)
     }
 }
 
-/// Fingerprints as a planner of tables takes them, if they have 64 bits.
+/// Fingerprints as a planner of tables takes them, narrow ones in the upper half; `None` of those that have no tables.
 #[expect(clippy::ptr_arg, reason = "a slice is not `Any`")]
-pub fn of_64_bits<F: Fingerprint>(fingerprints: &Vec<F>) -> Option<&[u64]> {
+pub fn keys_of<F: Fingerprint>(fingerprints: &Vec<F>) -> Option<Cow<'_, [u64]>> {
+    if F::BITS > u64::BITS {
+        return None;
+    }
     let any: &dyn Any = fingerprints;
-    any.downcast_ref::<Vec<u64>>().map(Vec::as_slice)
+    if let Some(keys) = any.downcast_ref::<Vec<u64>>() {
+        return Some(Cow::Borrowed(keys));
+    }
+    let key = |one: &F| one.bits(0, F::BITS) << (u64::BITS - F::BITS);
+    Some(Cow::Owned(fingerprints.iter().map(key).collect()))
 }
 
 fn run_of<F: Fingerprint>(fingerprint: F) -> u64 {

@@ -288,10 +288,42 @@ fn a_signal_ends_a_sweep_and_removes_its_stores() {
 }
 
 #[test]
+fn designs_of_32_bits_are_measured() {
+    let scratch = Scratch::new();
+    let grid = "--designs single,11,11,10/quarters --block-bytes 256 --codecs gap --low-bits auto";
+    scratch
+        .run(&format!(
+            "--clustered 20000 --bits 32 -k 3,0 {grid} --output out {SHORT} --rounds 2 --ids"
+        ))
+        .succeeds();
+    let results = results(&scratch, "out");
+    let configurations = configurations(&results);
+    let ids: Vec<_> = configurations.iter().map(|m| m["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["single-256-gap-auto", "thirds-256-gap-auto", "quarters-256-gap-auto"]);
+    for (m, tables) in configurations.iter().zip([1, 3, 4]) {
+        assert_eq!(m["tables"], tables);
+        let (size, predicted) = (&m["size"], &m["predicted"]);
+        let (own, ids) = (float(&size["bytes_per_fingerprint"]), float(&size["ids"]) / 20_000.0);
+        assert!(own - ids < 4.0 * tables as f64, "{m}");
+        let predicted = float(&predicted["bytes_per_fingerprint"]);
+        assert!((predicted / (own - ids) - 1.0).abs() < 0.15, "{predicted}: {m}");
+        assert!(float(&m["warm"]["p50_ns"]) > 0.0, "{m}");
+        assert!(float(&m["work"]["blocks_scanned"]) > 0.0, "{m}");
+    }
+    // Each of them gave the answers of brute force, and the others those of the first.
+    let verified = &results["verified"];
+    assert_eq!(verified["by_brute_force"], 100);
+    assert!(float(&verified["comparisons"]) >= 3.0 * 100.0 + 2.0 * 20.0, "{verified}");
+    let quick = scratch.run("--uniform 2e5 --bits 32 -k 2 --quick").succeeds().stdout;
+    assert!(quick.contains("--bits 32 -k 2 --design "), "{quick}");
+    scratch.run("--uniform 50 --bits 32 --designs 30,34").fails_naming(&["30,34"]);
+}
+
+#[test]
 fn stores_of_other_widths_are_measured_by_their_parts() {
     let scratch = Scratch::new();
     for (bits, k, options) in
-        [(256u32, 31, ""), (128, 8, "--parts 5,6"), (32, 3, ""), (64, 3, "--parts")]
+        [(256u32, 31, ""), (128, 8, "--parts 5,6"), (32, 3, "--parts"), (64, 3, "--parts")]
     {
         let sweep = format!("--uniform 20000 --bits {bits} -k {k},0,{} {options} --cold 2", k / 2);
         scratch.run(&format!("{sweep} --output out-{bits} {SHORT} --rounds 2")).succeeds();
