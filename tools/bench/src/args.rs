@@ -344,7 +344,8 @@ mod tests {
         );
         assert_eq!(designs("24,20,20"), ["24,20,20"]);
         assert_eq!(of(32, "halves,11,11,10").unwrap()[1], Design::read(32, "thirds").unwrap());
-        for (bits, text) in [(64, "halves,nonsense"), (64, ""), (32, "30,34"), (64, "16,16")] {
+        for (bits, text) in [(64, "halves,nonsense"), (64, ""), (32, "30,34"), (32, "thirds,22,21")]
+        {
             assert!(of(bits, text).is_err(), "{text}");
         }
     }
