@@ -2,13 +2,23 @@
 
 use std::ops::ControlFlow;
 
-use fpstore::{Answer, Batch, BatchPlan, BatchSummary, Design, Execution, Match, Packer, Store};
+use fpstore::{
+    Answer, Batch, BatchPlan, BatchSummary, Costs, Design, Execution, Match, Packer, Store,
+};
 use proptest::prelude::*;
 
 use crate::sets::{Random, brute_force, clustered, sorted};
 
 const PLANS: [Option<BatchPlan>; 4] =
     [None, Some(BatchPlan::Search), Some(BatchPlan::Probe), Some(BatchPlan::Stream)];
+
+/// With these a stream goes by lists: of so few queries and fingerprints it would join them.
+fn listing() -> Costs {
+    let is_of_lists = |line: &&str| line.starts_with("stream.");
+    let shipped = Costs::default().to_string();
+    let names = shipped.lines().filter(is_of_lists).filter_map(|line| line.split_once(" = "));
+    names.map(|(name, _)| format!("{name} = 0\n")).collect::<String>().parse().unwrap()
+}
 
 /// The answers to all queries, each of which is given once.
 fn run(batch: &Batch, queries: &[u64]) -> (Vec<Vec<Match>>, BatchSummary) {
@@ -84,14 +94,16 @@ proptest! {
             prop_assert_eq!(searcher.any_within(query, k).unwrap(), !near.is_empty());
             prop_assert_eq!(searcher.search(query, k).unwrap(), &near[..]);
         }
-        for plan in PLANS {
+        let ways = PLANS.map(|plan| (plan, Costs::default()));
+        for (plan, costs) in ways.into_iter().chain([(Some(BatchPlan::Stream), listing())]) {
             // Probing is for radii at which tables have few neighbours.
             if plan == Some(BatchPlan::Probe)
                 && store.batch(k).predicted(BatchPlan::Probe, 200) > Some(1e9)
             {
                 continue;
             }
-            let batch = with_plan(store.batch(k).execution(Execution::new().threads(threads)), plan);
+            let execution = Execution::new().threads(threads).costs(costs);
+            let batch = with_plan(store.batch(k).execution(execution), plan);
             let (found, summary) = run(&batch, &queries);
             prop_assert_eq!(&found, &expected, "{:?}", plan);
             prop_assert_eq!(summary.queries as usize, queries.len());
