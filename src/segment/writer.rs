@@ -209,12 +209,14 @@ impl<S: Storage> SegmentWriter<'_, S> {
         let name = format::table_name(segment, usize::from(options.table_number));
         let mut file = self.files.create(&name)?;
         let fail = |error| written_or(error, self.files.error(&name, "write the table"));
-        let mut out = Metered { out: &mut file, meter: self.meter };
+        let mut metered = Metered { out: &mut file, meter: self.meter };
+        let mut out = Aligned::new(&mut metered);
         let mut table = TableWriter::new(options, &mut out).map_err(fail)?;
         let mut progress =
             |keys| self.meter.advance(Phase::Encode, keys).map_err(WriteError::Other);
         visit(&mut |keys| table.push(keys, &mut progress).map_err(fail))?;
         let (written, write_times) = table.finish().map_err(fail)?;
+        out.finish().map_err(|error| fail(WriteError::Io(error)))?;
         self.times.add(write_times);
         let start = Instant::now();
         self.files.sync(&mut file, &name, "sync the table")?;
