@@ -8,6 +8,7 @@ mod candidate;
 mod decode;
 mod encode;
 mod reader;
+mod refine;
 mod scan;
 mod survivor;
 mod view;
@@ -15,7 +16,8 @@ mod walk;
 
 pub(crate) use candidate::Candidate;
 pub(crate) use encode::BlockWriter;
-pub(crate) use reader::{BlockReader, Differs};
+pub(crate) use reader::BlockReader;
+pub(crate) use refine::Differs;
 pub(crate) use scan::{Reading, Sieve, decodes_from, share_within, sift};
 pub(crate) use survivor::Survivor;
 pub(crate) use view::{BlockView, Column, OVERHANG};

@@ -6,20 +6,12 @@
 use super::candidate::Candidate;
 use super::decode::{Code, Decoder, LANES, Lane, Place, Streams, decoder};
 use super::scan::{Reading, Sieve};
-use super::view::{BlockView, Column, OVERHANG, low};
+use super::view::{BlockView, Column, OVERHANG};
 use super::walk::Walk;
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry};
 use crate::mapped;
 use crate::simd::Level;
-
-/// The bits in which a key differs from a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Differs {
-    pub(crate) bits: u64,
-    /// Those that were looked at.
-    pub(crate) seen: u64,
-}
 
 /// Reads the blocks of one table.
 #[derive(Debug)]
@@ -90,26 +82,6 @@ impl BlockReader {
     ) -> Sieve<'a> {
         let geometry = &self.geometry;
         Sieve { geometry, file, query, k, candidates, first, reading, keys_per_block }
-    }
-
-    /// The bits in which key `number` differs from the query, as far as it can be seen without decoding, if these are within the
-    /// budget: with the first key all of them, else those of the column.
-    #[inline(always)]
-    pub(crate) fn refine(
-        &self,
-        block: &BlockView<'_>,
-        query: u64,
-        budget: u32,
-        number: u32,
-    ) -> Option<Differs> {
-        if number == 0 {
-            return Some(Differs { bits: block.first ^ query, seen: u64::MAX });
-        }
-        let differs =
-            low(self.column(block), self.geometry.planes(), block.keys, number) ^ self.low(query);
-        let pad = self.geometry.pad_bits();
-        (differs.count_ones() <= budget)
-            .then(|| Differs { bits: differs << pad, seen: self.low(u64::MAX) << pad })
     }
 
     /// Asks for the stream up to key `number`, as far as the average key tells.
@@ -349,7 +321,7 @@ impl BlockReader {
     }
 
     /// The low part of a key.
-    fn low(&self, key: u64) -> u64 {
+    pub(super) fn low(&self, key: u64) -> u64 {
         self.number(key) & ((1 << self.geometry.low_bits) - 1)
     }
 
@@ -362,7 +334,7 @@ impl BlockReader {
         &block.bytes[self.geometry.stream_at(block.keys)..self.geometry.block_bytes as usize]
     }
 
-    fn column<'a>(&self, block: &BlockView<'a>) -> &'a [u8] {
+    pub(super) fn column<'a>(&self, block: &BlockView<'a>) -> &'a [u8] {
         &block.bytes[self.geometry.column_at()..self.geometry.stream_at(block.keys)]
     }
 

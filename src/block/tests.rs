@@ -234,7 +234,7 @@ proptest! {
                     // Of dense keys those are left out that differ in too many bits of all planes.
                     prop_assert!(survivors.iter().all(|number| sifted.contains(number)), "{:?}", coding);
                     survivors.retain(|&number| {
-                        let differs = reader.refine(&block, query, budget, number);
+                        let differs = reader.refiner(&block, query).differs(budget, number);
                         differs.is_some_and(|Differs { bits, seen }| {
                             let key = inside[number as usize] ^ query;
                             assert_eq!((bits, seen), (key & seen, if number == 0 { u64::MAX } else { low_mask }));
@@ -270,7 +270,7 @@ proptest! {
                     let survivors = sift(&reader, &bytes, 0, (3, 3), Reading::Parts).unwrap();
                     // The page may change once more before the survivors are looked into.
                     for number in survivors.iter().copied().chain([block.keys, u32::MAX]) {
-                        reader.refine(&block, 0, 3, number);
+                        reader.refiner(&block, 0).differs(3, number);
                     }
                     let whole = reader.decode(&bytes, &[(0, block); 5], &mut decoded);
                     let all: Vec<u32> = (0..block.keys).collect();

@@ -34,7 +34,7 @@ impl<'a> Column<'a> {
 }
 
 /// The low bits of key `number` of a block of so many keys, which is not the first, from its column.
-#[inline]
+#[inline(always)]
 pub(super) fn low(column: &[u8], planes: usize, keys: u32, number: u32) -> u64 {
     let (mut at, mut low) = (number as usize - 1, 0);
     for plane in 0..planes {

@@ -352,8 +352,9 @@ impl Table {
     ) -> Result<()> {
         let block = self.block(u64::from(candidate.block))?;
         let before = kept.len();
+        let refiner = self.blocks.refiner(&block, query);
         for &survivor in survivors {
-            let differs = self.blocks.refine(&block, query, candidate.budget, survivor.number);
+            let differs = refiner.differs(candidate.budget, survivor.number);
             if differs.is_some_and(&mut wants) {
                 kept.push(survivor);
             }
