@@ -32,6 +32,9 @@ const DECODED: u64 = 16;
 const SCANNED: usize = 1 << 16;
 /// The first ones of a scan whose radius narrows: all of their keys may be within it.
 const FIRST_SCANNED: u32 = 16;
+/// Matches of some blocks behind which such a scan takes no more blocks at a time: its radius does not narrow while what it finds
+/// is hidden.
+const MANY_FOUND: usize = 1 << 16;
 
 /// A search in the tables of one segment after the other, and its buffers.
 pub(super) struct TableSearch {
@@ -120,7 +123,10 @@ impl TableSearch {
             let ask = Ask { fingerprint, k, most: usize::MAX };
             level.run(Scanning { search: self, segment, blocks: start..end, ask, stop })?;
             k = take(&self.matches)?;
-            (start, count) = (end, count.saturating_mul(2).min(SCANNED as u32));
+            start = end;
+            if self.matches.len() < MANY_FOUND {
+                count = count.saturating_mul(2).min(SCANNED as u32);
+            }
         }
         self.matches.clear();
         Ok(())
