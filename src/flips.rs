@@ -1,22 +1,29 @@
 //! Ways to flip some of several bits.
 
-/// Calls `look` with all ways to flip up to `flips` of the lowest `bits` bits, each once, none first; stops, and
-/// gives `false`, where it says no.
+/// Calls `look` with all ways to flip up to `flips` of the lowest `bits` bits, which are fewer than there are, each once, the
+/// ways to flip few before those to flip more; stops, and gives `false`, where it says no.
 #[inline]
 pub(crate) fn up_to(bits: u32, flips: u32, mut look: impl FnMut(usize) -> bool) -> bool {
-    from(bits, flips, 0, 0, &mut look)
+    look(0) && (1..=flips.min(bits)).all(|flips| exactly(bits, flips, &mut look))
 }
 
-fn from(
-    bits: u32,
-    flips: u32,
-    first: u32,
-    flipped: usize,
-    look: &mut impl FnMut(usize) -> bool,
-) -> bool {
-    look(flipped)
-        && (flips == 0
-            || (first..bits).all(|bit| from(bits, flips - 1, bit + 1, flipped | 1 << bit, look)))
+/// All ways to flip so many, at least one, as numbers in ascending order.
+#[inline(always)]
+fn exactly(bits: u32, flips: u32, look: &mut impl FnMut(usize) -> bool) -> bool {
+    let mut flipped = (1usize << flips) - 1;
+    let last = flipped << (bits - flips);
+    loop {
+        if !look(flipped) {
+            return false;
+        }
+        if flipped == last {
+            return true;
+        }
+        // The lowest run of ones gives its highest to the place above, and the others go down as far as they can.
+        let lowest = flipped & flipped.wrapping_neg();
+        let carried = flipped + lowest;
+        flipped = carried | ((flipped ^ carried) >> 2) >> lowest.trailing_zeros();
+    }
 }
 
 /// Number of ways to flip up to `flips` of so many bits, none among them.

@@ -1,9 +1,7 @@
 //! Reads part tables: which rows have a key in one part of their bits.
 
-use byteorder::{ByteOrder, LittleEndian as LE};
-
-use super::base::{BodyFile, Opened};
-use super::kernel::{Kernel, Run, Span};
+use super::base::{Base, BodyFile, Opened};
+use super::kernel::{Filled, Kernel, Pieces, Probe, Run, Span};
 use crate::chunked::Chunks;
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
@@ -58,71 +56,48 @@ impl PartTable {
         fingerprint.bits(self.header.start_bit.into(), self.header.key_bits.into())
     }
 
-    /// Asks for the start of a group.
+    /// The pieces of the table.
     #[inline(always)]
-    pub(super) fn prefetch_start(&self, group: usize) {
-        prefetch_lines(&self.file.bytes, self.at_start(group), 1);
-    }
-
-    /// Asks for the marks of a group.
-    #[inline(always)]
-    pub(super) fn prefetch_marks(&self, group: usize) {
-        prefetch_lines(&self.file.bytes, self.at_marks(group), 1);
-    }
-
-    /// Asks for the numbers of rows from a place on.
-    #[inline(always)]
-    pub(super) fn prefetch_rows(&self, place: usize) {
-        if self.geometry.row_bits > 0 {
-            prefetch_lines(&self.file.bytes, self.at_row(place), 1);
+    pub(super) fn pieces(&self) -> Pieces<'_> {
+        let (bytes, geometry) = (&*self.file.bytes, &self.geometry);
+        // [PRT-4]: all pieces lie in the file, in whole words.
+        let starts = geometry.starts.start..geometry.starts.start + (4 << self.group_bits());
+        Pieces {
+            starts: bytes[starts].as_chunks().0,
+            marks: bytes[geometry.marks.clone()].as_chunks().0,
+            rows: &bytes[geometry.rows.start..],
+            row_bits: geometry.row_bits,
+            count: self.header.count as usize,
         }
     }
 
     /// Where the start of a group stands, its marks, and the number of the row at a place.
-    #[inline(always)]
     pub(super) fn at_start(&self, group: usize) -> usize {
         self.geometry.starts.start + 4 * group
     }
 
-    #[inline(always)]
     pub(super) fn at_marks(&self, group: usize) -> usize {
-        let bit = self.start(group) + group * GROUP_KEYS as usize;
-        self.geometry.marks.start + bit / 8
+        self.geometry.marks.start + self.pieces().marks_of(group) * 8
     }
 
-    #[inline(always)]
     pub(super) fn at_row(&self, place: usize) -> usize {
         self.geometry.rows.start + place * self.geometry.row_bits as usize / 8
     }
 
-    /// Rows before a group, which there is.
-    #[inline(always)]
-    fn start(&self, group: usize) -> usize {
-        // [PRT-4]: all starts lie in the file.
-        LE::read_u32(&self.file.bytes[self.geometry.starts.start + 4 * group..]) as usize
-    }
-
     /// The marks of a group, checked.
-    #[inline]
     pub(super) fn span(&self, group: usize) -> Result<Span> {
-        let at = self.geometry.starts.start + 4 * group;
-        let is_last = group + 1 == 1 << self.group_bits();
-        let first = self.start(group);
-        let end = if is_last { self.header.count as usize } else { self.start(group + 1) };
+        let pieces = self.pieces();
         if !self.file.chunks.are_verified() {
-            self.file.check(at..at + if is_last { 4 } else { 8 })?;
+            let (at, end) =
+                (self.at_start(group), self.geometry.starts.start + 4 * pieces.starts.len());
+            self.file.check(at..end.min(at + 8))?;
         }
-        let is_first = group == 0;
-        if first > end || end > self.header.count as usize || is_first && first != 0 {
-            return Err(self.group_error(group));
-        }
-        let keys = group * GROUP_KEYS as usize;
-        let (from, to) = (first + keys, end + keys + GROUP_KEYS as usize);
+        let span = pieces.span(group).ok_or_else(|| self.group_error(group))?;
         if !self.file.chunks.are_verified() {
             let marks = self.geometry.marks.start;
-            self.file.check(marks + from / 8..marks + to.div_ceil(8))?;
+            self.file.check(marks + span.from / 8..marks + span.to.div_ceil(8))?;
         }
-        Ok(Span { first, from, to })
+        Ok(span)
     }
 
     /// The error for a group whose marks are not what its start says.
@@ -134,58 +109,85 @@ impl PartTable {
 
     /// Whether the marks of a group are those of its keys and rows: they have a zero for each key, and end with one.
     pub(super) fn is_sound(&self, span: Span) -> bool {
-        let words = span.from / 64..span.to.div_ceil(64);
+        let (marks, words) = (self.pieces().marks, span.from / 64..span.to.div_ceil(64));
         let zeros_of = |number: usize| {
             let behind = ((number + 1) * 64).saturating_sub(span.to);
             let before = span.from.saturating_sub(number * 64);
             // Neither is a whole word.
             let inside = (u64::MAX << before) & (u64::MAX >> behind);
-            !u64::from_le_bytes(self.marks()[number]) & inside
+            !u64::from_le_bytes(marks[number]) & inside
         };
         let zeros: u32 = words.clone().map(|number| zeros_of(number).count_ones()).sum();
         let last = (span.to - 1) % 64;
         zeros == GROUP_KEYS as u32 && zeros_of(words.end - 1) >> last & 1 == 1
     }
 
-    /// The marks, in words.
-    #[inline(always)]
-    pub(super) fn marks(&self) -> &[[u8; 8]] {
-        // [PRT-4]: whole words in the file.
-        self.file.bytes[self.geometry.marks.clone()].as_chunks().0
-    }
-
-    /// Adds the places of those keys of a group whose bit is set in `wanted`; `false` if its marks are not sound.
+    /// Adds the places of the keys of some groups that are wanted, and gives the number of rows of these groups. Asks for the
+    /// marks of those that come next.
     #[inline]
-    pub(super) fn find(&self, level: Level, span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
-        by_level!(level, kernel => kernel.find(self.marks(), span, wanted, runs))
+    pub(super) fn find(
+        &self,
+        level: Level,
+        (probes, ahead): (&[Probe], Option<(Pieces<'_>, &[Probe])>),
+        runs: &mut Filled<Run>,
+    ) -> Result<usize> {
+        if !self.file.chunks.are_verified() {
+            for probe in probes {
+                self.span(probe.group as usize)?;
+            }
+        }
+        let pieces = self.pieces();
+        let found = by_level!(level, kernel => kernel.find(pieces, probes, ahead, runs));
+        found.map_err(|at| self.group_error(probes[at].group as usize))
     }
 
-    /// Adds the numbers of the rows of a run.
-    #[inline(always)]
-    pub(super) fn rows(&self, run: Run, rows: &mut Vec<u32>) -> Result<()> {
-        let bits = self.geometry.row_bits as usize;
-        let places = run.first as usize..run.first as usize + run.length as usize;
-        if bits == 0 {
-            rows.extend(places.map(|place| if self.header.number == 0 { place as u32 } else { 0 }));
+    /// Adds the numbers of the rows of some runs, and asks for these in the base.
+    #[inline]
+    pub(super) fn rows<F: Fingerprint>(
+        &self,
+        level: Level,
+        (runs, base): (&[Run], &Base<F>),
+        rows: &mut Filled<u32>,
+    ) -> Result<()> {
+        if self.geometry.row_bits == 0 {
+            for run in runs {
+                let room = rows.room(run.length as usize);
+                // In the first part places are rows; in others there is one row at most.
+                for (row, place) in room.iter_mut().zip(run.first..) {
+                    *row = if self.header.number == 0 { place } else { 0 };
+                }
+                rows.keep(run.length as usize);
+                let length = run.length as usize * Base::<F>::ROW;
+                prefetch_lines(&base.file.bytes, base.place(run.first.into()), length);
+            }
             return Ok(());
         }
-        let start = self.geometry.rows.start;
+        let bits = self.geometry.row_bits as usize;
         if !self.file.chunks.are_verified() {
-            let (from, to) = (places.start * bits / 8, (places.end * bits).div_ceil(8));
-            self.file.check(start + from..start + to)?;
-        }
-        let (mask, count) = (u32::MAX >> (32 - bits), self.header.count);
-        for place in places {
-            let bit = place * bits;
-            // Behind the rows there are eight bytes of CRCs at least.
-            let word = LE::read_u64(&self.file.bytes[start + bit / 8..]);
-            let row = (word >> (bit % 8)) as u32 & mask;
-            if u64::from(row) >= count {
-                let corruption = Corruption::PartRow { row: row.into(), count };
-                return Err(self.file.error(start + bit / 8, corruption));
+            let start = self.geometry.rows.start;
+            for run in runs {
+                let places = run.first as usize..run.first as usize + run.length as usize;
+                let (from, to) = (places.start * bits / 8, (places.end * bits).div_ceil(8));
+                self.file.check(start + from..start + to)?;
             }
-            rows.push(row);
+        }
+        let (before, pieces) = (rows.len(), self.pieces());
+        by_level!(level, kernel => kernel.rows::<F>(pieces, runs, base.rows(), rows));
+        let most = rows[before..].iter().fold(0, |most, &row| most.max(row));
+        if u64::from(most) >= self.header.count {
+            return Err(self.row_error(runs, &rows[before..]));
         }
         Ok(())
+    }
+
+    /// The error for the first of the rows of some runs that is none.
+    #[cold]
+    fn row_error(&self, runs: &[Run], rows: &[u32]) -> Error {
+        let count = self.header.count;
+        let places = runs.iter().flat_map(|run| run.first..run.first + run.length);
+        let bad = places.zip(rows).find(|&(_, &row)| u64::from(row) >= count);
+        let (place, &row) = bad.unwrap_or((0, &u32::MAX));
+        let corruption = Corruption::PartRow { row: row.into(), count };
+        self.file.error(self.at_row(place as usize), corruption)
     }
 }

@@ -4,15 +4,15 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::MultiIndex;
-use super::kernel::{Kernel, Run};
+use super::kernel::{Filled, Kernel, Probe, Run};
 use super::part::PartTable;
 use super::thresholds::Step;
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::fingerprint::Fingerprint;
 use crate::flips;
-use crate::format::{GROUP_BITS, GROUP_KEYS};
-use crate::mapped::prefetch_lines;
+use crate::format::GROUP_BITS;
+use crate::mapped::prefetch_one;
 use crate::simd::{Level, by_level};
 
 /// Groups that are gathered, of one part or of several, before the first of them is looked at.
@@ -62,26 +62,17 @@ pub(crate) struct Near {
     pub(crate) distance: u32,
 }
 
-/// A group that may have keys that are near enough.
-#[derive(Clone, Copy)]
-struct Probe {
-    part: u32,
-    group: u32,
-    /// A bit for each key that is near enough.
-    keys: u64,
-}
-
 /// The buffers of a search, kept from one to the next.
 #[derive(Default)]
 pub(crate) struct Probing {
     probes: Vec<Probe>,
     /// The runs that were found, and for each part that they are of the number of runs up to its last.
-    runs: Vec<Run>,
+    runs: Filled<Run>,
     ends: VecDeque<(u32, usize)>,
     /// How many of them have given their rows.
     taken: usize,
     /// The rows that were not compared yet.
-    rows: Vec<u32>,
+    rows: Filled<u32>,
     /// Whether pages are probably on the disk: then all that are needed are asked for together. A search that finds this
     /// out turns to it.
     pub(crate) is_cold: bool,
@@ -154,6 +145,7 @@ impl Probing {
         let part = &index.parts[wanted.part];
         let key = part.key(query);
         let (own, end) = ((key >> GROUP_BITS) as usize, (key as usize) & 63);
+        let starts = part.pieces().starts;
         let mut result = Ok(true);
         flips::up_to(part.group_bits(), wanted.threshold, |flipped| {
             let left = wanted.threshold - flipped.count_ones();
@@ -166,7 +158,7 @@ impl Probing {
                 keys &= !left.checked_sub(1).map_or(0, ball);
             }
             let group = own ^ flipped;
-            part.prefetch_start(group);
+            prefetch_one(starts, group);
             self.probes.push(Probe { part: wanted.part as u32, group: group as u32, keys });
             let most = if self.is_cold { COLD_GROUPS } else { GROUPS };
             if self.probes.len() < most {
@@ -186,7 +178,8 @@ impl Probing {
     ///
     /// A line of memory takes as long as a hundred instructions, and each row asks for four that lie anywhere: the start of
     /// its group, the marks, its number, and itself. So each of them is asked for some steps before it is used, and between
-    /// the two others are looked at: 23% less time for 256 bits within 31 than one part after the other.
+    /// the two others are looked at: 23% less time for 256 bits within 31 than one part after the other. One line at a time
+    /// is asked for between two steps of other work, since the CPU waits where it is asked for many.
     fn look<F: Fingerprint>(
         &mut self,
         index: &MultiIndex<F>,
@@ -202,19 +195,19 @@ impl Probing {
         self.taken = 0;
         let count = self.probes.len();
         self.is_cold = self.is_cold || self.finds_absent(index);
-        // Pages of the disk are asked for all together.
-        let step = if self.is_cold { count.max(1) } else { STEP };
         if self.is_cold {
             self.ask_for(index, PartTable::at_start);
             self.ask_for(index, PartTable::at_marks);
         }
-        for start in (0..count + step).step_by(step) {
-            for probe in &self.probes[start.min(count)..(start + step).min(count)] {
-                index.parts[probe.part as usize].prefetch_marks(probe.group as usize);
-            }
-            self.find(index, start.saturating_sub(step)..start.min(count))?;
+        for start in (0..count + STEP).step_by(STEP) {
             let is_last = start >= count;
-            let waiting = if is_last || self.is_cold { 0 } else { RUNS_ON_THE_WAY };
+            let next = start.min(count)..(start + STEP).min(count);
+            self.find(index, start.saturating_sub(STEP)..next.start, next)?;
+            // Pages of the disk are asked for all together.
+            if self.is_cold && !is_last {
+                continue;
+            }
+            let waiting = if is_last { 0 } else { RUNS_ON_THE_WAY };
             if !self.take_rows(index, query, waiting, found)? {
                 return Ok(false);
             }
@@ -265,28 +258,40 @@ impl Probing {
         }
     }
 
-    /// Finds the places of the keys of some probes.
-    fn find<F: Fingerprint>(&mut self, index: &MultiIndex<F>, probes: Range<usize>) -> Result<()> {
-        for probe in &self.probes[probes] {
-            let part = &index.parts[probe.part as usize];
-            if self.of_part.0 != probe.part {
-                self.of_part = (probe.part, 0);
+    /// Finds the places of the keys of some probes, and asks for the marks of the next ones.
+    fn find<F: Fingerprint>(
+        &mut self,
+        index: &MultiIndex<F>,
+        probes: Range<usize>,
+        next: Range<usize>,
+    ) -> Result<()> {
+        let of_parts = |probes| <[Probe]>::chunk_by(probes, |one, other| one.part == other.part);
+        let part = |probes: &[Probe]| &index.parts[probes[0].part as usize];
+        let mut next = &self.probes[next];
+        for probes in of_parts(&self.probes[probes]) {
+            let ahead = of_parts(next).next().map(|ahead| {
+                let some = &ahead[..ahead.len().min(probes.len())];
+                next = &next[some.len()..];
+                (part(some).pieces(), some)
+            });
+            let (number, part) = (probes[0].part, part(probes));
+            if self.of_part.0 != number {
+                self.of_part = (number, 0);
             }
-            let span = part.span(probe.group as usize)?;
+            self.of_part.1 += part.find(index.level, (probes, ahead), &mut self.runs)?;
             // No group comes twice, and no row is in two: this bounds the time of a search, whatever the starts say.
-            self.of_part.1 += span.to - span.from - GROUP_KEYS as usize;
-            let before = self.runs.len();
-            if self.of_part.1 as u64 > index.base.count()
-                || !part.find(index.level, span, probe.keys, &mut self.runs)
-            {
-                return Err(part.group_error(probe.group as usize));
-            }
-            for run in &self.runs[before..] {
-                part.prefetch_rows(run.first as usize);
+            if self.of_part.1 as u64 > index.base.count() {
+                return Err(part.group_error(probes[probes.len() - 1].group as usize));
             }
             match self.ends.back_mut() {
-                Some((last, end)) if *last == probe.part => *end = self.runs.len(),
-                _ => self.ends.push_back((probe.part, self.runs.len())),
+                Some((last, end)) if *last == number => *end = self.runs.len(),
+                _ => self.ends.push_back((number, self.runs.len())),
+            }
+        }
+        for probes in of_parts(next) {
+            let pieces = part(probes).pieces();
+            for probe in probes {
+                pieces.prefetch_marks(probe.group as usize);
             }
         }
         Ok(())
@@ -308,19 +313,28 @@ impl Probing {
         while let Some(&(number, of_part)) = self.ends.front().filter(|_| self.taken < end) {
             let part = &index.parts[number as usize];
             while self.taken < of_part.min(end) {
-                let run = self.runs[self.taken];
-                self.taken += 1;
-                // A key that many rows have comes piece by piece.
-                for first in (run.first..run.first + run.length).step_by(ROWS) {
-                    let length = (run.first + run.length - first).min(ROWS as u32);
-                    let before = self.rows.len();
-                    part.rows(Run { first, length }, &mut self.rows)?;
-                    for &row in &self.rows[before..] {
-                        prefetch_lines(&index.base.file.bytes, index.base.place(row.into()), 1);
+                let runs = &mut self.runs[self.taken..of_part.min(end)];
+                let mut rows = 0;
+                let few = runs.iter().take_while(|run| {
+                    rows += run.length as usize;
+                    rows <= ROWS
+                });
+                match few.count() {
+                    // A key that many rows have comes piece by piece.
+                    0 => {
+                        let length = ROWS as u32;
+                        let piece = Run { first: runs[0].first, length };
+                        runs[0] =
+                            Run { first: piece.first + length, length: runs[0].length - length };
+                        part.rows(index.level, (&[piece], &index.base), &mut self.rows)?;
                     }
-                    if self.rows.len() >= most && !self.compare(index, query, 0, found)? {
-                        return Ok(false);
+                    few => {
+                        part.rows(index.level, (&runs[..few], &index.base), &mut self.rows)?;
+                        self.taken += few;
                     }
+                }
+                if self.rows.len() >= most && !self.compare(index, query, 0, found)? {
+                    return Ok(false);
                 }
             }
             if self.taken == of_part {
@@ -359,7 +373,7 @@ impl Probing {
             goes_on = goes_on && found(Near { row: rows[at], distance });
         }));
         let compared = rows.len();
-        self.rows.drain(..compared);
+        self.rows.drop_first(compared);
         Ok(goes_on)
     }
 

@@ -1,10 +1,11 @@
 //! Compares with brute force.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::kernel::{Kernel, Run, Span};
+use super::kernel::{Filled, Kernel, Pieces, Probe, Run};
 use super::writer::{BaseWriter, parts, write_part};
 use super::*;
 use crate::access::InMemory;
@@ -238,33 +239,142 @@ fn radii_up_to_the_width_are_exact() {
     check::<[u64; 4]>(7, 500, 8, 11, &[100, 255, 256]);
 }
 
-/// Bits that are mostly ones, mostly zeros, or neither.
-fn marks_of(seed: u64) -> Vec<[u8; 8]> {
-    let random = |at: u64| set_sum::term(seed << 16 | at) as u64;
-    let word = |at: u64| match (seed + at) % 3 {
-        0 => random(at) | random(at + 100) | random(at + 200),
-        1 => random(at) & random(at + 100),
-        _ => u64::MAX,
-    };
-    (0..8).map(|at| word(at).to_le_bytes()).collect()
+/// A part table of one group that has rows, its number, and how many rows each of its keys has.
+struct OneGroup {
+    starts: Vec<[u8; 4]>,
+    marks: Vec<[u8; 8]>,
+    group: usize,
+    /// The first row of the group, and the number of all.
+    first: usize,
+    count: usize,
+    lengths: Vec<usize>,
+}
+
+impl OneGroup {
+    /// `longest` bounds how many rows a key has. Around the marks of the group there are any bits.
+    fn new(seed: u64, longest: u64) -> Self {
+        let random = |at: u64| set_sum::term(seed << 16 | at) as u64;
+        let lengths = (0..64).map(|key| {
+            let (length, is_long) = (random(key) % 3, random(key + 64) % 16 == 0);
+            (if is_long { random(key) % longest } else { length }) as usize
+        });
+        let lengths: Vec<usize> = lengths.collect();
+        let (group, first) = (random(200) as usize % 3, random(201) as usize % 130);
+        let first = if group == 0 { 0 } else { first };
+        let rows: usize = lengths.iter().sum();
+        let from = first + 64 * group;
+        // Sometimes nothing stands behind it.
+        let words = (from + rows + 64).div_ceil(64) + random(202) as usize % 8;
+        let mut marks: Vec<u64> = (0..words as u64).map(|at| random(300 + at)).collect();
+        let ones = lengths.iter().flat_map(|&length| (0..=length).map(move |at| at < length));
+        for (bit, is_one) in (from..).zip(ones) {
+            marks[bit / 64] &= !(1 << (bit % 64));
+            marks[bit / 64] |= u64::from(is_one) << (bit % 64);
+        }
+        let behind = random(203) as usize % 2;
+        let starts = (0..=group + behind).map(|at| match at.cmp(&group) {
+            Ordering::Less => 0,
+            Ordering::Equal => first,
+            Ordering::Greater => first + rows,
+        });
+        let starts = starts.map(|start| (start as u32).to_le_bytes()).collect();
+        let marks = marks.into_iter().map(u64::to_le_bytes).collect();
+        let count = first + rows + behind * 10;
+        Self { starts, marks, group, first, count, lengths }
+    }
+
+    /// What each level finds of the keys.
+    fn find(&self, keys: u64) -> Vec<(Result<usize, usize>, Vec<Run>)> {
+        let (starts, marks, count) = (&self.starts[..], &self.marks[..], self.count);
+        let pieces = Pieces { starts, marks, rows: &[], row_bits: 1, count };
+        let probe = Probe { part: 0, group: self.group as u32, keys };
+        let found = Level::all().map(|level| {
+            let mut runs = Filled::default();
+            runs.room(3)[0] = Run { first: 1, length: 2 };
+            runs.keep(1);
+            let rows = by_level!(level, kernel => kernel.find(pieces, &[probe], Some((pieces, &[probe])), &mut runs));
+            assert_eq!(runs[0], Run { first: 1, length: 2 });
+            runs.drop_first(1);
+            (rows, runs.to_vec())
+        });
+        found.collect()
+    }
+}
+
+#[test]
+fn keys_have_the_rows_that_marks_say() {
+    for seed in 0..4_000u64 {
+        let group = OneGroup::new(seed, [3, 40, 90, 700][seed as usize % 4]);
+        let random = set_sum::term(!seed) as u64;
+        for keys in [u64::MAX, random, 1 << (random % 64), 1, 1 << 63, 0] {
+            let mut place = group.first;
+            let runs = (0..64).map(|key| {
+                let length = group.lengths[key];
+                place += length;
+                (key, Run { first: (place - length) as u32, length: length as u32 })
+            });
+            let runs = runs.filter(|&(key, run)| run.length > 0 && keys >> key & 1 == 1);
+            let expected: Vec<Run> = runs.map(|(_, run)| run).collect();
+            let rows = group.lengths.iter().sum();
+            for found in group.find(keys) {
+                assert_eq!(found, (Ok(rows), expected.clone()), "{seed} {keys:b}");
+            }
+        }
+    }
 }
 
 #[test]
 fn whatever_the_marks_say_rows_are_those_of_their_group() {
+    let mut refused = 0;
     for seed in 0..20_000u64 {
-        let random = set_sum::term(!seed) as u64;
-        let (marks, rows) = (marks_of(seed), random as usize % 300);
-        let from = (random >> 16) as usize % (512 - 64 - rows);
-        let span = Span { first: 7, from, to: from + rows + 64 };
-        let wanted = set_sum::term(random) as u64;
-        let found = Level::all().map(|level| {
-            let mut runs = Vec::new();
-            let sound = by_level!(level, kernel => kernel.find(&marks, span, wanted, &mut runs));
-            let end = |run: &Run| run.first as usize + run.length as usize;
-            assert!(runs.iter().all(|run| run.first >= 7 && end(run) <= 7 + rows), "{seed}");
-            (sound, runs)
-        });
-        let found: Vec<_> = found.collect();
+        let mut group = OneGroup::new(seed, [3, 40, 90, 700][seed as usize % 4]);
+        let (from, rows) = (group.first + 64 * group.group, group.lengths.iter().sum::<usize>());
+        for flip in 0..=seed % 5 {
+            let random = set_sum::term(!seed << 8 | flip) as u64;
+            let bit = from + random as usize % (rows + 64);
+            group.marks[bit / 64][bit / 8 % 8] ^= 1 << (bit % 8);
+        }
+        let found = group.find(set_sum::term(!seed) as u64);
         assert!(found.windows(2).all(|pair| pair[0] == pair[1]), "{seed}");
+        let (first, end) = (group.first as u32, (group.first + rows) as u32);
+        assert!(found[0].1.iter().all(|run| run.first >= first && run.first + run.length <= end));
+        refused += u32::from(found[0].0.is_err());
+        // Starts that are no places are no reason to look at marks.
+        let start = match seed % 3 {
+            0 if group.group == 0 && rows > 0 => 1,
+            1 => group.count as u32 + 1,
+            _ => u32::MAX,
+        };
+        group.starts[group.group] = start.to_le_bytes();
+        assert!(group.find(1).iter().all(|found| *found == (Err(0), Vec::new())));
+    }
+    assert!(refused > 1_000, "{refused}");
+}
+
+#[test]
+fn rows_of_every_width_are_read() {
+    for row_bits in 1..=32 {
+        let count = 200;
+        let mask = u32::MAX >> (32 - row_bits);
+        let row =
+            |place: usize| set_sum::term((place as u64) << 6 | u64::from(row_bits)) as u32 & mask;
+        let mut bytes = vec![0u8; (count * row_bits as usize).div_ceil(8) + 8];
+        for bit in 0..count * row_bits as usize {
+            let value = row(bit / row_bits as usize) >> (bit % row_bits as usize) & 1;
+            bytes[bit / 8] |= (value as u8) << (bit % 8);
+        }
+        let pieces = Pieces { starts: &[], marks: &[], rows: &bytes, row_bits, count };
+        let runs = [(0, 1), (3, 2), (5, 40), (60, 1), (197, 3), (198, 2), (199, 1), (0, 200)];
+        let runs = runs.map(|(first, length)| Run { first, length });
+        let places = runs.iter().flat_map(|run| run.first..run.first + run.length);
+        let expected: Vec<u32> =
+            [7].into_iter().chain(places.map(|place| row(place as usize))).collect();
+        for level in Level::all() {
+            let mut rows = Filled::default();
+            rows.room(1)[0] = 7;
+            rows.keep(1);
+            by_level!(level, kernel => kernel.rows::<u64>(pieces, &runs, &[], &mut rows));
+            assert_eq!(rows[..], expected, "{row_bits} {level:?}");
+        }
     }
 }

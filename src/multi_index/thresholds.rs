@@ -11,9 +11,9 @@ use crate::format::{BaseHeader, GROUP_BITS, PartHeader};
 
 /// To look at the marks of a group, at one row that is found there, and at a byte of the base in a scan, in nanoseconds.
 ///
-/// Fitted to searches with k = 31 of 10^7 uniform fingerprints of 256 bits in 10, 11 and 12 parts.
-const GROUP_NS: f64 = 45.0;
-const ROW_NS: f64 = 33.0;
+/// Fitted to searches of 10^7 uniform fingerprints of 256 bits with k = 31 and 40, and of 2^24 of 128 bits with k = 16.
+const GROUP_NS: f64 = 40.0;
+const ROW_NS: f64 = 25.0;
 const SCAN_BYTE_NS: f64 = 0.06;
 
 /// The part of the time of a scan that the search for the nearest spends in part tables before it knows how near they are.

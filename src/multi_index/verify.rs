@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::MultiIndex;
 use super::base::BodyFile;
-use super::kernel::Run;
+use super::kernel::{Filled, Probe, Run};
 use super::part::PartTable;
 use crate::error::{Corruption, Result};
 use crate::fingerprint::Fingerprint;
@@ -69,7 +69,7 @@ impl<F: Fingerprint> MultiIndex<F> {
         let groups = 1u64 << part.group_bits();
         let check = |task: u64| {
             let (start, end) = (task * TASK, groups.min((task + 1) * TASK));
-            let (mut runs, mut rows, mut pairs) = (Vec::new(), Vec::new(), 0u64);
+            let (mut runs, mut rows, mut pairs) = (Filled::default(), Filled::default(), 0u64);
             for group in start..end {
                 let span = part.span(group as usize)?;
                 pairs = pairs.saturating_add(self.verify_group(part, group, &mut runs, &mut rows)?);
@@ -92,8 +92,8 @@ impl<F: Fingerprint> MultiIndex<F> {
         &self,
         part: &PartTable,
         group: u64,
-        runs: &mut Vec<Run>,
-        rows: &mut Vec<u32>,
+        runs: &mut Filled<Run>,
+        rows: &mut Filled<u32>,
     ) -> Result<u64> {
         let span = part.span(group as usize)?;
         if !part.is_sound(span) {
@@ -103,11 +103,10 @@ impl<F: Fingerprint> MultiIndex<F> {
         for key in 0..GROUP_KEYS {
             runs.clear();
             rows.clear();
-            if !part.find(self.level, span, 1 << key, runs) {
-                return Err(part.group_error(group as usize));
-            }
+            let probe = Probe { part: 0, group: group as u32, keys: 1 << key };
+            part.find(self.level, (&[probe], None), runs)?;
             let Some(&run) = runs.first() else { continue };
-            part.rows(run, rows)?;
+            part.rows(self.level, (&[run], &self.base), rows)?;
             for (at, &row) in rows.iter().enumerate() {
                 let is_under = part.key(self.base.row(row.into())?) == group * GROUP_KEYS + key;
                 let ascends = at == 0 || rows[at - 1] < row;

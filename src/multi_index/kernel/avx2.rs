@@ -4,7 +4,7 @@
 
 use std::arch::x86_64::_pdep_u64;
 
-use super::{Kernel, Run, Select, Span};
+use super::{Filled, Kernel, Pieces, Probe, Run, Select};
 use crate::fingerprint::Fingerprint;
 use crate::simd::Avx2;
 
@@ -18,9 +18,27 @@ impl Select for Avx2 {
 
 impl Kernel for Avx2 {
     #[inline]
-    fn find(self, marks: &[[u8; 8]], span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
+    fn find(
+        self,
+        part: Pieces<'_>,
+        probes: &[Probe],
+        ahead: Option<(Pieces<'_>, &[Probe])>,
+        runs: &mut Filled<Run>,
+    ) -> Result<usize, usize> {
         // SAFETY: a value of `Avx2` exists only where the CPU has BMI1, BMI2, LZCNT and POPCNT.
-        unsafe { find(self, marks, span, wanted, runs) }
+        unsafe { find(self, part, probes, ahead, runs) }
+    }
+
+    #[inline]
+    fn rows<F: Fingerprint>(
+        self,
+        part: Pieces<'_>,
+        runs: &[Run],
+        base: &[u8],
+        out: &mut Filled<u32>,
+    ) {
+        // SAFETY: a value of `Avx2` exists only where the CPU has BMI1, BMI2, LZCNT and POPCNT.
+        unsafe { rows::<F>(part, runs, base, out) }
     }
 
     #[inline]
@@ -43,8 +61,19 @@ impl Kernel for Avx2 {
 }
 
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
-fn find(ones: Avx2, marks: &[[u8; 8]], span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
-    super::find(ones, marks, span, wanted, runs).is_some()
+fn find(
+    ones: Avx2,
+    part: Pieces<'_>,
+    probes: &[Probe],
+    ahead: Option<(Pieces<'_>, &[Probe])>,
+    runs: &mut Filled<Run>,
+) -> Result<usize, usize> {
+    super::find(ones, part, probes, ahead, runs)
+}
+
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+fn rows<F: Fingerprint>(part: Pieces<'_>, runs: &[Run], base: &[u8], out: &mut Filled<u32>) {
+    super::rows::<F>(part, runs, base, out);
 }
 
 #[target_feature(enable = "avx2,popcnt")]

@@ -2,14 +2,31 @@
 
 #![allow(unsafe_code)]
 
-use super::{Kernel, Run, Span};
+use super::{Filled, Kernel, Pieces, Probe, Run};
 use crate::fingerprint::Fingerprint;
 use crate::simd::Avx512;
 
 impl Kernel for Avx512 {
     #[inline]
-    fn find(self, marks: &[[u8; 8]], span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
-        self.avx2().find(marks, span, wanted, runs)
+    fn find(
+        self,
+        part: Pieces<'_>,
+        probes: &[Probe],
+        ahead: Option<(Pieces<'_>, &[Probe])>,
+        runs: &mut Filled<Run>,
+    ) -> Result<usize, usize> {
+        self.avx2().find(part, probes, ahead, runs)
+    }
+
+    #[inline]
+    fn rows<F: Fingerprint>(
+        self,
+        part: Pieces<'_>,
+        runs: &[Run],
+        base: &[u8],
+        rows: &mut Filled<u32>,
+    ) {
+        self.avx2().rows::<F>(part, runs, base, rows);
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! The loops without any instructions that not every CPU has: the oracle of the others.
 
-use super::{Kernel, Run, Select, Span};
+use super::{Filled, Kernel, Pieces, Probe, Run, Select};
 use crate::fingerprint::Fingerprint;
 use crate::simd::Scalar;
 
@@ -25,8 +25,24 @@ impl Select for Scalar {
 }
 
 impl Kernel for Scalar {
-    fn find(self, marks: &[[u8; 8]], span: Span, wanted: u64, runs: &mut Vec<Run>) -> bool {
-        super::find(self, marks, span, wanted, runs).is_some()
+    fn find(
+        self,
+        part: Pieces<'_>,
+        probes: &[Probe],
+        ahead: Option<(Pieces<'_>, &[Probe])>,
+        runs: &mut Filled<Run>,
+    ) -> Result<usize, usize> {
+        super::find(self, part, probes, ahead, runs)
+    }
+
+    fn rows<F: Fingerprint>(
+        self,
+        part: Pieces<'_>,
+        runs: &[Run],
+        base: &[u8],
+        rows: &mut Filled<u32>,
+    ) {
+        super::rows::<F>(part, runs, base, rows);
     }
 
     fn compare<F: Fingerprint>(
