@@ -289,7 +289,8 @@ fn find_few(
         runs[**used] = Run { first: place as u32, length };
         // Whether a key has rows no branch can know before.
         **used += usize::from(length > 0);
-        part.prefetch_row(if length > 0 { place } else { first });
+        // Of a key without rows the same line again and again.
+        part.prefetch_row(if length > 0 { place } else { 0 });
     }
     Some(wanted)
 }
