@@ -165,16 +165,10 @@ impl Descent {
         })
     }
 
-    /// Whether a table behind the one at `at` finds, too, a key of that one which is within the radius and differs in these bits from
-    /// the query: each is told by the last table that finds it. Where the bits of its top were not all seen, a table is taken not to
-    /// find it.
+    /// The tables behind the one at `at`.
     #[inline]
-    pub(super) fn is_found_behind(&self, segment: &Tables, at: usize, differs: Differs) -> bool {
-        let tops = segment.tops(self.tables[at].number);
-        self.tables[at + 1..].iter().any(|behind| {
-            let top = tops[behind.number];
-            top & !differs.seen == 0 && (top & differs.bits).count_ones() <= behind.threshold
-        })
+    pub(super) fn behind<'a>(&'a self, segment: &'a Tables, at: usize) -> Behind<'a> {
+        Behind { tables: &self.tables[at + 1..], tops: segment.tops(self.tables[at].number) }
     }
 
     /// Bytes of headers and columns that the candidates stand for, by the average number of keys in a block.
@@ -188,5 +182,26 @@ impl Descent {
             start = candidates_end;
         }
         bytes
+    }
+}
+
+/// The tables behind a table.
+#[derive(Clone, Copy)]
+pub(super) struct Behind<'a> {
+    tables: &'a [Descended],
+    /// Of all tables, as masks of keys of that one.
+    tops: &'a [u64],
+}
+
+impl Behind<'_> {
+    /// Whether one of them finds, too, a key of the table before them which is within the radius and differs in these bits from
+    /// the query: each is told by the last table that finds it. Where the bits of its top were not all seen, a table is taken not to
+    /// find it.
+    #[inline(always)]
+    pub(super) fn find(self, differs: Differs) -> bool {
+        self.tables.iter().any(|behind| {
+            let top = self.tops[behind.number];
+            top & !differs.seen == 0 && (top & differs.bits).count_ones() <= behind.threshold
+        })
     }
 }

@@ -259,11 +259,10 @@ impl TableSearch {
             let some = blocks.start..blocks.end.min(blocks.start + DECODED);
             let (end, _) = table.blocks_within(some, most_keys);
             table.decode_blocks(blocks.start..end, &mut self.scratch)?;
+            let behind = self.descent.behind(segment, at);
             for &key in &self.scratch {
                 let bits = key ^ query;
-                if bits.count_ones() <= ask.k
-                    && !self.descent.is_found_behind(segment, at, Differs { bits, seen: u64::MAX })
-                {
+                if bits.count_ones() <= ask.k && !behind.find(Differs { bits, seen: u64::MAX }) {
                     tell(&mut self.matches, ask, permutation.fingerprint(key), bits.count_ones());
                 }
             }
@@ -290,7 +289,8 @@ impl TableSearch {
             at = descent.table_of(at, candidate);
             let Descended { number, query, .. } = descent.tables[at];
             let candidate = descent.candidates[candidate as usize];
-            let wants = |differs| !descent.is_found_behind(segment, at, differs);
+            let behind = descent.behind(segment, at);
+            let wants = |differs| !behind.find(differs);
             segment.all()[number].refine(candidate, query, of_block, wants, kept)?;
         }
         survivors.clear();
@@ -301,9 +301,10 @@ impl TableSearch {
             let Descended { number, query, .. } = descent.tables[at];
             let table = &segment.all()[number];
             let permutation = table.permutation();
+            let behind = descent.behind(segment, at);
             let found = |key: u64| {
                 let bits = key ^ query;
-                if !descent.is_found_behind(segment, at, Differs { bits, seen: u64::MAX }) {
+                if !behind.find(Differs { bits, seen: u64::MAX }) {
                     tell(matches, ask, permutation.fingerprint(key), bits.count_ones());
                 }
             };
