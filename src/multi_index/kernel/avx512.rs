@@ -1,4 +1,5 @@
-//! The scan with AVX-512; all else is a matter of single rows, and done as with AVX2.
+//! Rows are compared with AVX-512, which counts the bits of a vector in one instruction; all else is a matter of single words,
+//! and done as with AVX2.
 
 #![allow(unsafe_code)]
 
@@ -37,7 +38,8 @@ impl Kernel for Avx512 {
         query: (F, u32),
         found: impl FnMut(usize, u32),
     ) {
-        self.avx2().compare(base, rows, query, found);
+        // SAFETY: as in `scan`.
+        unsafe { compare(base, rows, query, found) }
     }
 
     #[inline]
@@ -45,6 +47,16 @@ impl Kernel for Avx512 {
         // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 F, BW, VL and VPOPCNTDQ.
         unsafe { scan(base, query, found) }
     }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq,popcnt")]
+fn compare<F: Fingerprint>(
+    base: &[u8],
+    rows: &[u32],
+    query: (F, u32),
+    found: impl FnMut(usize, u32),
+) {
+    super::compare(base, rows, query, found);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq,popcnt")]
