@@ -15,8 +15,9 @@ use crate::format::GROUP_BITS;
 use crate::mapped::prefetch_one;
 use crate::simd::{Level, by_level};
 
-/// Groups that are gathered, of one part or of several, before the first of them is looked at.
-const GROUPS: usize = 1 << 10;
+/// Groups that are gathered, of one part or of several, before the first of them is looked at: those of most searches, so that what is
+/// asked for ahead runs dry once. The runs of as many take less than [`Probing::MOST_BYTES`].
+const GROUPS: usize = 1920;
 /// Groups that are looked at in one step, while what the next ones need is on its way.
 const STEP: usize = 16;
 /// Runs, and rows, that wait for the cache.
@@ -121,7 +122,7 @@ impl Probing {
                 }
             }
         }
-        self.look(index, (query, k), stop, found)?;
+        self.look_at_last(index, (query, k), stop, found)?;
         Ok(())
     }
 
@@ -174,6 +175,18 @@ impl Probing {
         result
     }
 
+    /// Looks at the probes that are left.
+    fn look_at_last<F: Fingerprint>(
+        &mut self,
+        index: &MultiIndex<F>,
+        query: (F, u32),
+        stop: &Stop,
+        found: &mut dyn FnMut(Near) -> bool,
+    ) -> Result<bool> {
+        self.is_cold = self.is_cold || self.finds_absent(index);
+        self.look(index, query, stop, found)
+    }
+
     /// Looks at the probes that were gathered, and forgets them; `false` if `found` said no.
     ///
     /// A line of memory takes as long as a hundred instructions, and each row asks for four that lie anywhere: the start of
@@ -194,7 +207,6 @@ impl Probing {
         self.rows.clear();
         self.taken = 0;
         let count = self.probes.len();
-        self.is_cold = self.is_cold || self.finds_absent(index);
         if self.is_cold {
             self.ask_for(index, PartTable::at_start);
             self.ask_for(index, PartTable::at_marks);
@@ -427,7 +439,7 @@ impl Probing {
             // The same part may come again.
             self.of_part = (u32::MAX, 0);
             self.gather(index, (query, bound), wanted, stop, &mut take)?;
-            self.look(index, (query, bound), stop, &mut take)?;
+            self.look_at_last(index, (query, bound), stop, &mut take)?;
             if taker.bound() <= radius {
                 break;
             }
