@@ -73,7 +73,7 @@ impl<F: Fingerprint> MultiIndex<F> {
             for group in start..end {
                 let span = part.span(group as usize)?;
                 pairs = pairs.saturating_add(self.verify_group(part, group, &mut runs, &mut rows)?);
-                done((span.to - span.from) as u64 - GROUP_KEYS)?;
+                done(span.rows() as u64)?;
             }
             Ok(pairs)
         };

@@ -94,6 +94,14 @@ pub(super) struct Span {
     pub(super) to: usize,
 }
 
+impl Span {
+    /// Number of rows.
+    #[inline(always)]
+    pub(super) fn rows(self) -> usize {
+        self.to - self.from - GROUP_KEYS as usize
+    }
+}
+
 /// The pieces of a part table.
 #[derive(Clone, Copy)]
 pub(super) struct Pieces<'a> {
@@ -204,9 +212,8 @@ fn find(
     ahead: Option<(Pieces<'_>, &[Probe])>,
     runs: &mut Filled<Run>,
 ) -> Result<usize, usize> {
-    let (mut used, mut rows) = (0, 0);
     let wanted: u32 = probes.iter().map(|probe| probe.keys.count_ones()).sum();
-    let room = runs.room(wanted as usize);
+    let (mut found, mut rows) = (Found { room: runs.room(wanted as usize), used: 0 }, 0);
     let (next, ahead) = ahead.unwrap_or((part, &[]));
     let mut result = Ok(());
     for (number, probe) in probes.iter().enumerate() {
@@ -217,16 +224,31 @@ fn find(
             result = Err(number);
             break;
         };
-        rows += span.to - span.from - GROUP_KEYS as usize;
-        let mut out = (&mut *room, &mut used);
-        let left = find_few(ones, part, span, probe.keys, &mut out);
-        if left.and_then(|left| find_many(ones, part, span, left, &mut out)).is_none() {
+        rows += span.rows();
+        let left = find_few(ones, part, span, probe.keys, &mut found);
+        if left.and_then(|left| find_many(ones, part, span, left, &mut found)).is_none() {
             result = Err(number);
             break;
         }
     }
+    let used = found.used;
     runs.keep(used);
     result.map(|()| rows)
+}
+
+/// Runs that were found, one for each key that was looked for at most.
+struct Found<'a> {
+    room: &'a mut [Run],
+    used: usize,
+}
+
+impl Found<'_> {
+    /// Adds the rows of a key, if it has any: which no branch can know before.
+    #[inline(always)]
+    fn add(&mut self, run: Run) {
+        self.room[self.used] = run;
+        self.used += usize::from(run.length > 0);
+    }
 }
 
 /// Marks of a group that are looked at together, but one: three words, less the zero in front of them.
@@ -244,7 +266,7 @@ fn find_few(
     part: Pieces<'_>,
     span: Span,
     mut wanted: u64,
-    (runs, used): &mut (&mut [Run], &mut usize),
+    found: &mut Found<'_>,
 ) -> Option<u64> {
     let Span { first, from, to } = span;
     // The bit before the group ends the last key of the group before it: all keys of this one then lie between two zeros.
@@ -286,9 +308,7 @@ fn find_few(
             return None;
         }
         let place = first + (start - from) - key as usize;
-        runs[**used] = Run { first: place as u32, length };
-        // Whether a key has rows no branch can know before.
-        **used += usize::from(length > 0);
+        found.add(Run { first: place as u32, length });
         // Of a key without rows the same line again and again.
         part.prefetch_row(if length > 0 { place } else { 0 });
     }
@@ -302,7 +322,7 @@ fn find_many(
     part: Pieces<'_>,
     span: Span,
     mut wanted: u64,
-    (runs, used): &mut (&mut [Run], &mut usize),
+    found: &mut Found<'_>,
 ) -> Option<()> {
     let (Span { first, from, to }, marks) = (span, part.marks);
     if wanted == 0 {
@@ -342,8 +362,7 @@ fn find_many(
             return None;
         }
         let place = first + (start - from) - key as usize;
-        runs[**used] = Run { first: place as u32, length: length as u32 };
-        **used += usize::from(length > 0);
+        found.add(Run { first: place as u32, length: length as u32 });
         part.prefetch_row(place);
     }
     Some(())
