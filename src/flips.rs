@@ -1,7 +1,7 @@
 //! Ways to flip some of several bits.
 
-/// Calls `look` with all ways to flip up to `flips` of the lowest `bits` bits, which are fewer than there are, each once, the
-/// ways to flip few before those to flip more; stops, and gives `false`, where it says no.
+/// Calls `look` with all ways to flip up to `flips` of the lowest `bits` bits, fewer than a word has, each once, the ways to
+/// flip few before those to flip more; stops, and gives `false`, where it says no.
 #[inline]
 pub(crate) fn up_to(bits: u32, flips: u32, mut look: impl FnMut(usize) -> bool) -> bool {
     look(0) && (1..=flips.min(bits)).all(|flips| exactly(bits, flips, &mut look))

@@ -122,7 +122,8 @@ impl Probing {
                 }
             }
         }
-        self.look_at_last(index, (query, k), stop, found)?;
+        self.is_cold = self.is_cold || self.finds_absent(index);
+        self.look(index, (query, k), stop, found)?;
         Ok(())
     }
 
@@ -173,18 +174,6 @@ impl Probing {
             matches!(result, Ok(true))
         });
         result
-    }
-
-    /// Looks at the probes that are left.
-    fn look_at_last<F: Fingerprint>(
-        &mut self,
-        index: &MultiIndex<F>,
-        query: (F, u32),
-        stop: &Stop,
-        found: &mut dyn FnMut(Near) -> bool,
-    ) -> Result<bool> {
-        self.is_cold = self.is_cold || self.finds_absent(index);
-        self.look(index, query, stop, found)
     }
 
     /// Looks at the probes that were gathered, and forgets them; `false` if `found` said no.
@@ -439,7 +428,8 @@ impl Probing {
             // The same part may come again.
             self.of_part = (u32::MAX, 0);
             self.gather(index, (query, bound), wanted, stop, &mut take)?;
-            self.look_at_last(index, (query, bound), stop, &mut take)?;
+            self.is_cold = self.is_cold || self.finds_absent(index);
+            self.look(index, (query, bound), stop, &mut take)?;
             if taker.bound() <= radius {
                 break;
             }
