@@ -159,15 +159,16 @@ impl BlockReader {
         self.decode_block(block, keys).map(drop).map_err(|(_, corruption)| corruption)
     }
 
-    /// Puts the middles of the keys up to number `last` of a block into `middles`, each at its number; false if a key is broken.
+    /// Puts the middles of the keys up to number `last` of a block, and perhaps of some behind it, into `middles`, each at its number; false if a key is broken.
     fn middles(&self, walk: &Walk<'_>, last: u32, middles: &mut Vec<u64>) -> bool {
-        let keys = last as usize + 1;
+        let keys = walk.keys as usize;
         if middles.len() < keys {
             middles.resize(keys, 0);
         }
         let streams = Streams { code: &self.code, bytes: walk.bytes, next: &[] };
         let mut lane = Lane { column: &[], keys: &mut middles[..keys], place: walk.place };
-        self.decoder.as_ref().is_some_and(|decoder| decoder.middles(&streams, &mut lane))
+        let last = last as usize;
+        self.decoder.as_ref().is_some_and(|decoder| decoder.middles(&streams, &mut lane, last))
     }
 
     /// Puts the keys of some blocks into `keys`, several blocks at a time. `bytes` holds the

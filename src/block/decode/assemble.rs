@@ -9,15 +9,6 @@ pub(super) trait Assemble: Copy {
     fn assemble(self, lane: &mut Lane<'_>, planes: usize);
 }
 
-/// Leaves the middles.
-#[derive(Clone, Copy)]
-pub(super) struct Middles;
-
-impl Assemble for Middles {
-    #[inline(always)]
-    fn assemble(self, _: &mut Lane<'_>, _: usize) {}
-}
-
 /// Joins plane by plane.
 #[derive(Clone, Copy)]
 pub(super) struct Bytewise;

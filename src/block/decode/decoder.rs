@@ -14,8 +14,8 @@ pub(in crate::block) trait Decode: fmt::Debug + Send + Sync {
     /// As [`Self::decode`], with one lane. Its place goes behind the last key.
     fn decode_one(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool;
 
-    /// As [`Self::decode_one`], up to the last key that there is room for; what it puts there are the middles of the keys.
-    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool;
+    /// As [`Self::decode_one`], up to key number `last` or some further one; what it puts in place of the keys are their middles.
+    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>, last: usize) -> bool;
 
     /// Moves `place` on by `keys` keys; false if the stream is broken there, and then the place means
     /// nothing.

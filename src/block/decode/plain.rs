@@ -1,6 +1,6 @@
 //! Decodes key by key, with any CPU.
 
-use super::assemble::{Bytewise, Middles};
+use super::assemble::Bytewise;
 use super::bits::{LOAD_BITS, LOADED_CODES, load_back, used, window};
 use super::decoder::Decode;
 use super::steps::{self, Step};
@@ -21,8 +21,8 @@ impl<const XOR: bool, const LONG: bool> Decode for Plain<XOR, LONG> {
         steps::decode_one(&PlainStep::<XOR, LONG>::new(streams), Bytewise, streams, lane)
     }
 
-    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
-        steps::decode_one(&PlainStep::<XOR, LONG>::new(streams), Middles, streams, lane)
+    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>, last: usize) -> bool {
+        steps::middles(&PlainStep::<XOR, LONG>::new(streams), streams, lane, last)
     }
 
     fn skip(&self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {

@@ -2,7 +2,6 @@
 
 #![allow(unsafe_code)]
 
-use super::assemble::Middles;
 use super::decoder::Decode;
 use super::plain::PlainStep;
 use super::steps;
@@ -25,9 +24,9 @@ impl<const XOR: bool, const LONG: bool> Decode for PlainAvx2<XOR, LONG> {
         unsafe { decode_one::<XOR, LONG>(self.0, streams, lane) }
     }
 
-    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
+    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>, last: usize) -> bool {
         // SAFETY: as above.
-        unsafe { middles::<XOR, LONG>(streams, lane) }
+        unsafe { middles::<XOR, LONG>(streams, lane, last) }
     }
 
     fn skip(&self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
@@ -55,8 +54,12 @@ fn decode_one<const XOR: bool, const LONG: bool>(
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
-fn middles<const XOR: bool, const LONG: bool>(streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
-    steps::decode_one(&PlainStep::<XOR, LONG>::new(streams), Middles, streams, lane)
+fn middles<const XOR: bool, const LONG: bool>(
+    streams: &Streams<'_>,
+    lane: &mut Lane<'_>,
+    last: usize,
+) -> bool {
+    steps::middles(&PlainStep::<XOR, LONG>::new(streams), streams, lane, last)
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]

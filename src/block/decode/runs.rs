@@ -9,17 +9,26 @@ pub(super) const RUN_KEYS: usize = 4;
 
 /// Finds all symbols, up to [`RUN_KEYS`], whose codes lie in 11 bits, by one look-up.
 #[derive(Clone, Debug)]
-pub(super) struct SymbolRuns(Box<[SymbolRun; ENTRIES]>);
+pub(super) struct SymbolRuns(Box<Tables>);
+
+#[derive(Clone, Debug)]
+struct Tables {
+    /// Bits of all codes: what the next look-up waits for, and so small that it stays in the first-level cache.
+    code_bits: [u8; ENTRIES],
+    runs: [SymbolRun; ENTRIES],
+}
 
 /// [`SymbolRuns`] in a loop.
 #[derive(Clone, Copy)]
-pub(super) struct RunTable<'a>(&'a [SymbolRun; ENTRIES]);
+pub(super) struct RunTable<'a>(&'a Tables);
 
 impl RunTable<'_> {
-    /// The run whose first code starts at the least significant bit of `window`.
+    /// The run whose first code starts at the least significant bit of `window`, and what is left of the window behind its
+    /// codes, which are inside it.
     #[inline(always)]
-    pub(super) fn find(self, window: u64) -> SymbolRun {
-        self.0[window as usize % ENTRIES]
+    pub(super) fn find(self, window: u64) -> (SymbolRun, u64) {
+        let at = window as usize % ENTRIES;
+        (self.0.runs[at], window.wrapping_shr(self.0.code_bits[at].into()))
     }
 }
 
@@ -43,16 +52,25 @@ impl SymbolRuns {
         if !symbols.is_complete() {
             return None;
         }
-        let mut runs = Box::new([SymbolRun::default(); ENTRIES]);
-        for (window, run) in runs.iter_mut().enumerate() {
-            *run = SymbolRun::new(symbols, window);
-        }
-        let keys: usize = runs.iter().map(|run| run.keys()).sum();
-        (keys >= 2 * ENTRIES).then_some(Self(runs))
+        let tables = Tables::new(symbols);
+        let keys: usize = tables.runs.iter().map(|run| run.keys()).sum();
+        (keys >= 2 * ENTRIES).then_some(Self(tables))
     }
 
     pub(super) fn table(&self) -> RunTable<'_> {
         RunTable(&self.0)
+    }
+}
+
+impl Tables {
+    fn new(symbols: &Symbols) -> Box<Self> {
+        let mut tables =
+            Box::new(Self { code_bits: [0; ENTRIES], runs: [SymbolRun::default(); ENTRIES] });
+        for window in 0..ENTRIES {
+            let run = SymbolRun::new(symbols, window);
+            (tables.code_bits[window], tables.runs[window]) = (run.code_bits(), run);
+        }
+        tables
     }
 }
 
@@ -104,16 +122,15 @@ impl SymbolRun {
         (self.0 >> 62) as usize + 1
     }
 
+    /// Bits of all codes.
+    fn code_bits(self) -> u8 {
+        self.0 as u8
+    }
+
     /// Raw bits of all keys.
     #[inline(always)]
     pub(super) fn raw_bits(self) -> usize {
         (self.0 >> 8) as usize & 0xFF
-    }
-
-    /// What is left of `window` behind the codes, which are inside it.
-    #[inline(always)]
-    pub(super) fn skip_codes(self, window: u64) -> u64 {
-        window.wrapping_shr(self.0 as u32)
     }
 }
 
@@ -138,7 +155,7 @@ mod tests {
         let coding = profile.choose(Some(crate::format::Codec::Gap), None).unwrap();
         let symbols = Symbols::new(&coding.code_lengths, 64 - coding.low_bits);
         let runs = SymbolRuns::new(&symbols).unwrap();
-        let keys: usize = runs.0.iter().map(|run| run.keys()).sum();
+        let keys: usize = runs.0.runs.iter().map(|run| run.keys()).sum();
         let mean = keys as f64 / ENTRIES as f64;
         println!("{mean:.2} keys per look-up");
         assert!((mean - 3.6).abs() < 0.05, "{mean}");
@@ -149,8 +166,9 @@ mod tests {
         for first in 0..65 {
             let symbols = Symbols::new(&code_lengths(first), 64);
             assert!(symbols.is_complete());
+            let tables = Tables::new(&symbols);
             for window in 0..ENTRIES {
-                let run = SymbolRun::new(&symbols, window);
+                let (run, behind) = RunTable(&tables).find(window as u64);
                 let (mut rest, mut raw_bits) = (window as u64, 0);
                 if run.is_none() {
                     assert!(symbols.find(rest).raw_bits() > LOAD_BITS);
@@ -174,7 +192,7 @@ mod tests {
                     rest = symbol.skip_code(rest);
                     raw_bits += symbol.raw_bits();
                 }
-                assert_eq!((run.raw_bits(), run.skip_codes(window as u64)), (raw_bits, rest));
+                assert_eq!((run.raw_bits(), behind), (raw_bits, rest));
                 assert!(raw_bits <= LOAD_BITS);
             }
         }

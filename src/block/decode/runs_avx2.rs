@@ -21,7 +21,6 @@
 
 use std::arch::x86_64::*;
 
-use super::assemble::Middles;
 use super::bits::{LOADED_CODES, load_back, used, window};
 use super::decoder::Decode;
 use super::plain::{PlainState, PlainStep};
@@ -61,9 +60,9 @@ impl<const XOR: bool, const LONG: bool> Decode for ByRuns<XOR, LONG> {
         unsafe { decode_one(self, streams, lane) }
     }
 
-    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
+    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>, last: usize) -> bool {
         // SAFETY: as above.
-        unsafe { middles(self, streams, lane) }
+        unsafe { middles(self, streams, lane, last) }
     }
 
     fn skip(&self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
@@ -95,8 +94,9 @@ fn middles<const XOR: bool, const LONG: bool>(
     by_runs: &ByRuns<XOR, LONG>,
     streams: &Streams<'_>,
     lane: &mut Lane<'_>,
+    last: usize,
 ) -> bool {
-    steps::decode_one(&by_runs.step(streams), Middles, streams, lane)
+    steps::middles(&by_runs.step(streams), streams, lane, last)
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
@@ -184,7 +184,7 @@ impl<const XOR: bool, const LONG: bool> Step for RunStep<'_, XOR, LONG> {
 
     #[inline(always)]
     fn look_up(&self, state: &mut State, out: &mut [u64], at: usize) -> usize {
-        let run = self.runs.find(state.window);
+        let (run, window) = self.runs.find(state.window);
         if LONG && run.is_none() {
             let middle = self.next(state);
             if let Some(out) = out.get_mut(at) {
@@ -192,7 +192,7 @@ impl<const XOR: bool, const LONG: bool> Step for RunStep<'_, XOR, LONG> {
             }
             return 1;
         }
-        state.window = run.skip_codes(state.window);
+        state.window = window;
         let raws = load_back(self.bytes, state.raws);
         state.raws = state.raws.wrapping_sub(run.raw_bits());
         // SAFETY: the value in `_avx2` exists only where the CPU has AVX2.

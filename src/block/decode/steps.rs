@@ -77,39 +77,52 @@ fn decode_pair<S: Step>(
 ) -> bool {
     let [a, b] = &*lanes;
     let mut states = [step.state(a.place), step.state(b.place)];
-    let lengths = [a.keys.len(), b.keys.len()];
     // The next key of each lane.
     let mut from = [1; PAIR];
+    // As long as both lanes have keys for all that a load serves, then for a single look-up.
+    go_on(step, S::LOOK_UPS, (&mut states, &mut from), lanes, next);
+    go_on(step, 1, (&mut states, &mut from), lanes, next);
+    let mut sound = true;
+    for (lane, from) in from.into_iter().enumerate() {
+        sound &= finish(step, assemble, streams, states[lane], &mut lanes[lane], from);
+    }
+    sound
+}
+
+/// Decodes two lanes as long as both have keys for so many look-ups, a constant.
+#[inline(always)]
+fn go_on<S: Step>(
+    step: &S,
+    look_ups: usize,
+    (states, from): (&mut [S::State; PAIR], &mut [usize; PAIR]),
+    lanes: &mut [Lane<'_>; PAIR],
+    next: &mut Chunks<'_, u8>,
+) {
     loop {
-        let left = lengths.iter().zip(&from).map(|(length, from)| length - from);
-        let refills = left.fold(usize::MAX, usize::min) / (S::KEYS * S::LOOK_UPS);
+        let left = lanes.iter().zip(&*from).map(|(lane, from)| lane.keys.len() - from);
+        let refills = left.fold(usize::MAX, usize::min) / (S::KEYS * look_ups);
         if refills == 0 {
-            break;
+            return;
         }
         // In variables of their own, the places of all lanes stay in registers.
-        let [mut a, mut b] = states;
-        let [mut na, mut nb] = from;
+        let [mut a, mut b] = *states;
+        let [mut na, mut nb] = *from;
         let [la, lb] = lanes;
         let (ka, kb) = (&mut *la.keys, &mut *lb.keys);
         for _ in 0..refills {
             mapped::prefetch(next.next().unwrap_or_default());
             step.refill(&mut a);
             step.refill(&mut b);
-            for _ in 0..S::LOOK_UPS {
+            for _ in 0..look_ups {
                 na += step.look_up(&mut a, ka, na);
                 nb += step.look_up(&mut b, kb, nb);
             }
             step.drain(&mut a);
             step.drain(&mut b);
         }
-        states = [a, b];
-        from = [na, nb];
+        *states = [a, b];
+        *from = [na, nb];
     }
-    let mut sound = true;
-    for (lane, from) in from.into_iter().enumerate() {
-        sound &= finish(step, assemble, streams, states[lane], &mut lanes[lane], from);
-    }
-    sound
 }
 
 /// [`Decode::decode_one`](super::decoder::Decode), by these steps.
@@ -121,6 +134,38 @@ pub(super) fn decode_one<S: Step>(
     lane: &mut Lane<'_>,
 ) -> bool {
     finish(step, assemble, streams, step.state(lane.place), lane, 1)
+}
+
+/// [`Decode::middles`](super::decoder::Decode), by these steps: some keys behind the last one too, since
+/// one by one they would take longer.
+#[inline(always)]
+pub(super) fn middles<S: Step>(
+    step: &S,
+    streams: &Streams<'_>,
+    lane: &mut Lane<'_>,
+    last: usize,
+) -> bool {
+    let mut state = step.state(lane.place);
+    let keys = &mut *lane.keys;
+    let mut from = 1;
+    while from <= last && from + S::KEYS * S::LOOK_UPS <= keys.len() {
+        step.refill(&mut state);
+        for _ in 0..S::LOOK_UPS {
+            from += step.look_up(&mut state, keys, from);
+        }
+        step.drain(&mut state);
+    }
+    while from <= last && from + S::KEYS <= keys.len() {
+        step.refill(&mut state);
+        from += step.look_up(&mut state, keys, from);
+        step.drain(&mut state);
+    }
+    while from <= last && from < keys.len() {
+        keys[from] = step.one(&mut state);
+        from += 1;
+    }
+    lane.place = step.place(&state);
+    !step.is_contradictory(&state) && lane.place.is_sound(streams.code)
 }
 
 /// Decodes the keys of a lane from number `from` on.

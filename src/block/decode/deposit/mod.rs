@@ -65,8 +65,8 @@ impl Decode for Deposit {
         self.one.decode_one(streams, lane)
     }
 
-    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>) -> bool {
-        self.one.middles(streams, lane)
+    fn middles(&self, streams: &Streams<'_>, lane: &mut Lane<'_>, last: usize) -> bool {
+        self.one.middles(streams, lane, last)
     }
 
     fn skip(&self, streams: &Streams<'_>, place: &mut Place, keys: usize) -> bool {
