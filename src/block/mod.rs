@@ -7,6 +7,8 @@
 mod candidate;
 mod decode;
 mod encode;
+mod key_place;
+mod near_keys;
 mod reader;
 mod refine;
 mod scan;
@@ -15,10 +17,16 @@ mod view;
 mod walk;
 
 pub(crate) use candidate::Candidate;
+pub(crate) use decode::LANES;
 pub(crate) use encode::BlockWriter;
+pub(crate) use key_place::KeyPlace;
+pub(crate) use near_keys::NearKeys;
 pub(crate) use reader::BlockReader;
 pub(crate) use refine::Differs;
-pub(crate) use scan::{Reading, Sieve, decodes_from, share_within, sift};
+pub(crate) use scan::{
+    MAX_PLANES, Reading, RunSieve, Sieve, bytes_of, decodes_from, share_within, sift, sift_runs,
+    within,
+};
 pub(crate) use survivor::Survivor;
 pub(crate) use view::{BlockView, Column, OVERHANG};
 

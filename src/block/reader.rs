@@ -3,9 +3,12 @@
 //! Memory-safe for any bytes: the CRC of a block is checked when it is first touched, but a page
 //! of a mapped file may be evicted and come back changed.
 
+use std::ops::Range;
+
 use super::candidate::Candidate;
 use super::decode::{Code, Decoder, LANES, Lane, Place, Streams, decoder};
-use super::scan::{Reading, Sieve};
+use super::key_place::KeyPlace;
+use super::scan::{MAX_PLANES, Reading, RunSieve, Sieve};
 use super::view::{BlockView, Column, OVERHANG};
 use super::walk::Walk;
 use crate::error::Corruption;
@@ -82,6 +85,19 @@ impl BlockReader {
     ) -> Sieve<'a> {
         let geometry = &self.geometry;
         Sieve { geometry, file, query, k, candidates, first, reading, keys_per_block }
+    }
+
+    /// A query within `k` for the keys of a run of a table, whose file is `file`.
+    #[inline(always)]
+    pub(crate) fn run_sieve<'a>(
+        &'a self,
+        file: &'a [u8],
+        (query, k): (u64, u32),
+        run: &Range<KeyPlace>,
+        (unless, keys_per_block): (&'a [[u8; MAX_PLANES]], usize),
+    ) -> RunSieve<'a> {
+        let (geometry, start, end) = (&self.geometry, run.start, run.end);
+        RunSieve { geometry, file, query, k, start, end, unless, keys_per_block }
     }
 
     /// Asks for the stream up to key `number`, as far as the average key tells.

@@ -194,6 +194,7 @@ impl Bench {
 
     fn round(&self, k: u32, kind: Kind, queries: Range<u64>) -> Result<Work> {
         let mut searcher = self.store.searcher();
+        searcher.by_descents(true);
         searcher.search(self.query(queries.start, kind), k)?;
         let mut blocks = 0;
         let number = (queries.end - queries.start) as f64;

@@ -103,7 +103,7 @@ impl<F: Fingerprint> Segment<F> {
     pub(crate) fn heap_bytes(&self) -> u64 {
         let ids = self.ids.as_ref().map_or(0, |ids| ids.heap_bytes());
         ids + match &self.index {
-            Index::Tables(tables) => tables.all().iter().map(Table::heap_bytes).sum::<u64>(),
+            Index::Tables(tables) => tables.heap_bytes(),
             Index::Parts(index) => index.heap_bytes(),
         }
     }

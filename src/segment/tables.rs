@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::runs::{self, RunTable, Runs};
 use crate::access::ReadFiles;
 use crate::costs::{Costs, SearchCosts};
 use crate::design::Design;
@@ -24,6 +25,9 @@ pub(crate) struct Tables {
     solved: Arc<Solved>,
     /// For each radius what a search touches on average, once it was asked for.
     touched: Vec<OnceLock<Touched>>,
+    runs: Runs,
+    /// For each radius how a search goes by runs, if it can, once it was asked for.
+    run_plans: Vec<OnceLock<Option<Vec<RunTable>>>>,
 }
 
 impl Tables {
@@ -45,10 +49,12 @@ impl Tables {
         Ok(Self {
             solved: Solved::of(&design, tables[0].block_count()),
             design,
+            runs: Runs::new(&tables, entry.count),
             tables,
             tops: in_keys,
             count: entry.count,
             touched: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
+            run_plans: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
         })
     }
 
@@ -72,6 +78,27 @@ impl Tables {
     #[inline]
     pub(crate) fn tops(&self, number: usize) -> &[u64] {
         &self.tops[number * self.tables.len()..][..self.tables.len()]
+    }
+
+    /// The runs of all tables.
+    #[inline]
+    pub(crate) fn runs(&self) -> &Runs {
+        &self.runs
+    }
+
+    /// The tables of a search by runs within `k`; `None` if it has to look at more than these.
+    #[inline]
+    pub(crate) fn run_plan(&self, k: u32) -> Option<&[RunTable]> {
+        let plan = || {
+            let thresholds = self.thresholds(k)?;
+            runs::plan(&self.tables, thresholds, |number| self.tops(number))
+        };
+        self.run_plans.get(k as usize)?.get_or_init(plan).as_deref()
+    }
+
+    /// Bytes of heap.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        self.runs.heap_bytes() + self.tables.iter().map(Table::heap_bytes).sum::<u64>()
     }
 
     /// Where the identity table holds a fingerprint: number of the block, and number in it.

@@ -148,8 +148,8 @@ impl<F: Fingerprint> Snapshot<F> {
         }
     }
 
-    /// Bytes of heap that the open files take (router directories and the bitmaps of checked
-    /// blocks), what stands in no segment yet, and deletions, besides the files themselves where they are in memory, and some 45 KiB per table for
+    /// Bytes of heap that the open files take (router directories, the bitmaps of checked
+    /// blocks, and where runs start, once searches have found it), what stands in no segment yet, and deletions, besides the files themselves where they are in memory, and some 45 KiB per table for
     /// its codes.
     pub fn heap_bytes(&self) -> u64 {
         let opened = self.segments().iter().map(|segment| segment.heap_bytes());

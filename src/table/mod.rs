@@ -1,8 +1,11 @@
 //! Tables: one file with the whole set in the order of one permutation.
 
+mod absent;
 mod described;
 mod reader;
+mod runs;
 mod salvage;
+mod starts;
 mod stats;
 mod verified;
 mod verify;
@@ -10,6 +13,7 @@ mod writer;
 
 pub(crate) use reader::Table;
 pub(crate) use salvage::SalvageTable;
+pub(crate) use starts::{Starts, starts_bytes};
 pub use stats::{TableStats, information_bound_bits};
 pub(crate) use verified::Verified;
 pub(crate) use writer::{TableOptions, TableWriter, WriteError, WriteTimes, Written};

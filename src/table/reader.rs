@@ -39,7 +39,7 @@ pub(crate) struct Table {
     blocks: BlockReader,
     router: Router,
     /// Keys of an average block.
-    keys_per_block: usize,
+    pub(super) keys_per_block: usize,
     decodes_from: u32,
     /// Blocks whose CRC was found right.
     verified: Verified,
@@ -136,7 +136,7 @@ impl Table {
     }
 
     /// The bytes of the file.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
@@ -158,14 +158,6 @@ impl Table {
     /// Bytes of the file.
     pub(crate) fn file_bytes(&self) -> u64 {
         self.bytes.len() as u64
-    }
-
-    /// The share of the file that the system would have to read first, by some pages all over it.
-    pub(crate) fn absent_share(&self) -> f64 {
-        const LOOKS: usize = 16;
-        let place = |look| (2 * look + 1) * self.bytes.len() / (2 * LOOKS);
-        let absent = (0..LOOKS).filter(|look| self.bytes.is_absent(place(*look))).count();
-        absent as f64 / LOOKS as f64
     }
 
     /// The last keys of all blocks.
@@ -207,7 +199,7 @@ impl Table {
 
     /// Block `number`, whose CRC is checked if no thread has done it since the table was opened.
     #[inline]
-    fn block(&self, number: u64) -> Result<BlockView<'_>> {
+    pub(super) fn block(&self, number: u64) -> Result<BlockView<'_>> {
         let view = if self.verified.contains(number as usize) {
             let at = self.geometry.block(number);
             self.blocks.view(number, &self.bytes[at.start..at.end + OVERHANG])
@@ -373,10 +365,22 @@ impl Table {
         query: (u64, u32),
         survivors: &[Survivor],
         scratch: &mut Vec<u64>,
+        found: impl FnMut(u64),
+    ) -> Result<()> {
+        let numbers = survivors.iter().map(|survivor| survivor.number);
+        self.matches_among(block, query, numbers, scratch, found)
+    }
+
+    /// As [`Self::matches`], of the keys of these numbers.
+    pub(crate) fn matches_among(
+        &self,
+        block: u32,
+        query: (u64, u32),
+        survivors: impl ExactSizeIterator<Item = u32> + Clone,
+        scratch: &mut Vec<u64>,
         mut found: impl FnMut(u64),
     ) -> Result<()> {
         let number = u64::from(block);
-        let survivors = survivors.iter().map(|survivor| survivor.number);
         self.blocks
             .matches(&self.block(number)?, query, survivors, scratch, |_, key| found(key))
             .map_err(|corruption| self.block_error(number, corruption))

@@ -31,6 +31,7 @@ fn count_in(set: &[u64], plan: &Plan, queries: &[u64], k: u32) -> Counted {
 /// Blocks scanned and decoded per query, and the number of scans.
 fn search(store: &Store, queries: &[u64], k: u32) -> (f64, f64, usize) {
     let mut searcher = store.searcher();
+    searcher.by_descents(true);
     let (mut blocks, mut decoded, mut scans) = (0, 0, 0);
     for &query in queries {
         searcher.search(query, k).unwrap();
@@ -146,6 +147,7 @@ fn the_bytes_that_a_search_touches_are_counted_where_asked_and_as_predicted() {
             packer.pack(&path, set.iter().copied()).unwrap();
             let store = Store::open(&path).unwrap();
             let mut searcher = store.searcher();
+            searcher.by_descents(true);
             searcher.search(queries[0], 3).unwrap();
             assert_eq!(searcher.work().bytes_touched, 0, "nobody asked");
             searcher.count_bytes(true);

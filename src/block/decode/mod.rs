@@ -32,5 +32,6 @@ pub(super) use choice::{Decoder, decoder};
 pub(super) use code::Code;
 pub(super) use decoder::Decode;
 pub(super) use plain::raw;
-pub(super) use stream::{LANES, Lane, Place, Streams};
+pub(crate) use stream::LANES;
+pub(super) use stream::{Lane, Place, Streams};
 pub(super) use symbols::Symbol;

@@ -11,7 +11,7 @@ use super::bits::LOAD_BITS;
 use super::code::Code;
 
 /// Blocks that are decoded together.
-pub(in crate::block) const LANES: usize = 4;
+pub(crate) const LANES: usize = 4;
 
 /// A block that is being decoded.
 pub(in crate::block) struct Lane<'a> {

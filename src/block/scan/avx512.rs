@@ -16,12 +16,14 @@
 
 use std::arch::x86_64::*;
 
+use super::super::near_keys::NearKeys;
 use super::super::survivor::Survivor;
 use super::compare::{Compare, MANY, MAX_PLANES, Planes, bytes_of};
+use super::run::{self, RunSieve, SiftRuns};
 use super::sieve::Sieve;
 use super::sift::{Sift, run};
 use crate::error::Corruption;
-use crate::simd::avx512::{Avx512, load, load_some};
+use crate::simd::avx512::{Avx512, load, load_some, load_some_words};
 use crate::simd::ones;
 
 impl Sift for Avx512 {
@@ -46,6 +48,26 @@ fn sift<'a>(
     run(kernel, sieves, ahead, survivors)
 }
 
+impl SiftRuns for Avx512 {
+    fn sift_runs<'a>(
+        self,
+        runs: impl Iterator<Item = RunSieve<'a>>,
+        near: &mut Vec<NearKeys>,
+    ) -> Result<(), (usize, Corruption)> {
+        // SAFETY: a value of `Avx512` exists only where the CPU has these.
+        unsafe { sift_runs(self, runs, near) }
+    }
+}
+
+#[target_feature(enable = "avx512bw,avx512bitalg,avx2,bmi1,bmi2,popcnt")]
+fn sift_runs<'a>(
+    kernel: Avx512,
+    runs: impl Iterator<Item = RunSieve<'a>>,
+    near: &mut Vec<NearKeys>,
+) -> Result<(), (usize, Corruption)> {
+    run::run(kernel, runs, near)
+}
+
 impl Compare for Avx512 {
     type Query = [__m512i; MAX_PLANES];
 
@@ -65,6 +87,25 @@ impl Compare for Avx512 {
     ) {
         // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 BW and BITALG.
         unsafe { compare(planes, query, budget, near) }
+    }
+
+    #[inline(always)]
+    fn compare_unless<const PLANES: usize>(
+        self,
+        planes: Planes<'_, PLANES>,
+        query: &Self::Query,
+        budget: u8,
+        unless: &[[u8; MAX_PLANES]],
+        near: impl FnMut(usize, u64),
+    ) {
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 BW and BITALG.
+        unsafe { compare_unless(planes, query, budget, unless, near) }
+    }
+
+    #[inline(always)]
+    fn words(self, of: &[u64], query: u64, k: u32, near: impl FnMut(usize)) {
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 VPOPCNTDQ.
+        unsafe { words(of, query, k, near) }
     }
 }
 
@@ -107,4 +148,60 @@ fn compare<const PLANES: usize>(
     }
     let within = _mm512_mask_cmple_epu8_mask(mask, distance, limit);
     ones(within).for_each(|lane| near(groups * LANES + lane));
+}
+
+#[inline]
+#[target_feature(enable = "avx512bw,avx512bitalg")]
+fn compare_unless<const PLANES: usize>(
+    planes: Planes<'_, PLANES>,
+    query: &[__m512i; MAX_PLANES],
+    budget: u8,
+    unless: &[[u8; MAX_PLANES]],
+    mut near: impl FnMut(usize, u64),
+) {
+    const LANES: usize = 64;
+    let limit = _mm512_set1_epi8(budget as i8);
+    for at in (0..planes.count).step_by(LANES) {
+        let mut there = 0;
+        let mut differs = [_mm512_setzero_si512(); MAX_PLANES];
+        let mut distance = _mm512_setzero_si512();
+        for plane in 0..PLANES {
+            let entries;
+            (there, entries) = load_some(&planes.plane(plane)[at..]);
+            differs[plane] = _mm512_xor_si512(entries, query[plane]);
+            distance = _mm512_add_epi8(distance, _mm512_popcnt_epi8(differs[plane]));
+        }
+        if _mm512_mask_cmple_epu8_mask(there, distance, limit) == 0 {
+            continue;
+        }
+        for plane in PLANES..planes.all.min(MAX_PLANES) {
+            let (_, entries) = load_some(&planes.plane(plane)[at..]);
+            differs[plane] = _mm512_xor_si512(entries, query[plane]);
+            distance = _mm512_add_epi8(distance, _mm512_popcnt_epi8(differs[plane]));
+        }
+        let mut within = _mm512_mask_cmple_epu8_mask(there, distance, limit);
+        for bits in unless {
+            let mut equal = u64::MAX;
+            for (differs, bits) in differs.into_iter().zip(bits) {
+                equal &= _mm512_testn_epi8_mask(differs, _mm512_set1_epi8(*bits as i8));
+            }
+            within &= !equal;
+        }
+        if within != 0 {
+            near(at, within);
+        }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512vpopcntdq")]
+fn words(words: &[u64], query: u64, k: u32, mut near: impl FnMut(usize)) {
+    const LANES: usize = 8;
+    let (query, limit) = (_mm512_set1_epi64(query as i64), _mm512_set1_epi64(k.into()));
+    for (chunk, words) in words.chunks(LANES).enumerate() {
+        let (there, words) = load_some_words(words);
+        let distance = _mm512_popcnt_epi64(_mm512_xor_si512(words, query));
+        let within = _mm512_mask_cmple_epu64_mask(there, distance, limit);
+        ones(within.into()).for_each(|lane| near(chunk * LANES + lane));
+    }
 }

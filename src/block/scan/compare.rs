@@ -1,9 +1,11 @@
 //! What a level of instructions does for the scan.
 
+use std::ops::Range;
+
 use super::super::view::OVERHANG;
 
 /// Planes of the widest column.
-pub(super) const MAX_PLANES: usize = 4;
+pub(crate) const MAX_PLANES: usize = 4;
 /// Of so many keys at least that the first planes of a vector let through, all planes are compared at once: in dense clusters
 /// low bits are alike, and to look into each takes several times as long.
 pub(super) const MANY: u32 = 5;
@@ -26,13 +28,33 @@ pub(super) trait Compare: Copy {
         budget: u8,
         near: impl FnMut(usize),
     );
+
+    /// Calls `near` with a mask of entries, and the number of its first bit, for those that differ from the low bits of the query in
+    /// at most `budget` bits of all planes; but for those that differ in no bit of one of `unless`, which has a byte for each
+    /// plane. Compares these planes of all entries, the others where they let one through.
+    fn compare_unless<const PLANES: usize>(
+        self,
+        planes: Planes<'_, PLANES>,
+        query: &Self::Query,
+        budget: u8,
+        unless: &[[u8; MAX_PLANES]],
+        near: impl FnMut(usize, u64),
+    );
+
+    /// Calls `near` with the number of each word that differs from `query` in at most `k` bits.
+    fn words(self, words: &[u64], query: u64, k: u32, near: impl FnMut(usize));
 }
 
-/// The first planes of a column, each of `count` bytes.
+/// Some adjacent entries of the first planes of a column.
 #[derive(Clone, Copy)]
 pub(super) struct Planes<'a, const PLANES: usize> {
     /// All planes, one after the other, and [`OVERHANG`] bytes behind them.
     pub(super) bytes: &'a [u8],
+    /// Bytes of a plane.
+    plane_bytes: usize,
+    /// The first entry.
+    from: usize,
+    /// Number of entries.
     pub(super) count: usize,
     /// Number of all planes.
     pub(super) all: usize,
@@ -43,18 +65,33 @@ impl<'a, const PLANES: usize> Planes<'a, PLANES> {
     #[inline(always)]
     pub(super) fn new(bytes: &'a [u8], (count, all): (usize, usize)) -> Self {
         assert!(PLANES <= all && all * count + OVERHANG <= bytes.len());
-        Self { bytes, count, all }
+        Self { bytes, plane_bytes: count, from: 0, count, all }
+    }
+
+    /// These entries of all planes; of those that there are.
+    #[inline(always)]
+    pub(super) fn some(mut self, entries: Range<usize>) -> Self {
+        let end = entries.end.min(self.count);
+        self.from = entries.start.min(end);
+        self.count = end - self.from;
+        self
+    }
+
+    /// Where entry `at` of a plane stands.
+    #[inline(always)]
+    pub(super) fn place(&self, plane: usize, at: usize) -> usize {
+        plane * self.plane_bytes + self.from + at
     }
 
     /// The bytes of a plane.
     #[inline(always)]
     pub(super) fn plane(&self, plane: usize) -> &'a [u8] {
-        &self.bytes[plane * self.count..][..self.count]
+        &self.bytes[self.place(plane, 0)..][..self.count]
     }
 }
 
 /// For each plane the byte of `query` that belongs to it.
 #[inline(always)]
-pub(super) fn bytes_of(query: u64) -> [u8; MAX_PLANES] {
+pub(crate) fn bytes_of(query: u64) -> [u8; MAX_PLANES] {
     std::array::from_fn(|plane| (query >> (8 * plane)) as u8)
 }

@@ -17,22 +17,27 @@ mod avx2;
 mod avx512;
 mod compare;
 mod reading;
+mod run;
 mod scalar;
 mod share;
 mod sieve;
 mod sift;
 
+pub(crate) use compare::{MAX_PLANES, bytes_of};
 pub(crate) use reading::Reading;
+pub(crate) use run::{RunSieve, sift_runs, within};
 pub(crate) use share::{decodes_from, share_within};
 pub(crate) use sieve::Sieve;
 pub(crate) use sift::sift;
 
 #[cfg(test)]
 mod tests {
+    use std::ops::Range;
+
     use proptest::prelude::*;
 
     use super::super::view::OVERHANG;
-    use super::compare::{Compare, Planes};
+    use super::compare::{Compare, MAX_PLANES, Planes};
     use crate::simd::{Level, by_level};
 
     /// The definition: an entry survives if its planes differ from the query in few enough bits.
@@ -107,6 +112,93 @@ mod tests {
         }
     }
 
+    fn near_unless<const PLANES: usize>(
+        kernel: impl Compare,
+        planes: Planes<'_, PLANES>,
+        (query, budget): (u64, u8),
+        unless: &[[u8; MAX_PLANES]],
+    ) -> Vec<usize> {
+        let mut found = Vec::new();
+        kernel.compare_unless(planes, &kernel.prepare(query), budget, unless, |first, mask| {
+            assert!(mask != 0, "an empty mask");
+            found.extend((0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| first + bit));
+        });
+        found
+    }
+
+    /// Compares with the definition on some entries, whatever planes are compared first.
+    fn check_unless(
+        planes: &[Vec<u8>],
+        offset: usize,
+        entries: Range<usize>,
+        (query, budget): (u64, u32),
+        unless: &[u32],
+    ) {
+        let count = planes[0].len();
+        let mut buffer = vec![0xA5; offset];
+        planes.iter().for_each(|plane| buffer.extend(plane));
+        let end = buffer.len();
+        buffer.extend([query as u8; 70]);
+        let column = &buffer[offset..end + OVERHANG];
+        // Of planes that there are not, no bits.
+        let all = u32::MAX >> (32 - 8 * planes.len());
+        let unless: Vec<u32> = unless.iter().map(|bits| bits & all).collect();
+        let low = |i: usize| {
+            let bytes = planes.iter().enumerate();
+            bytes.map(|(plane, bytes)| u32::from(bytes[i]) << (8 * plane)).sum::<u32>()
+        };
+        let differs = |i: &usize| (low(*i) ^ query as u32) & all;
+        let is_near = |i: &usize| {
+            differs(i).count_ones() <= budget && !unless.iter().any(|bits| differs(i) & bits == 0)
+        };
+        let some = entries.start.min(count)..entries.end.min(count);
+        let expected: Vec<usize> = some.filter(is_near).map(|i| i - entries.start).collect();
+        let unless: Vec<_> = unless.iter().map(|bits| bits.to_le_bytes()).collect();
+        for first in 1..=planes.len() {
+            for level in Level::all() {
+                macro_rules! near {
+                    ($planes:literal) => {{
+                        let planes = Planes::<$planes>::new(column, (count, planes.len()));
+                        let (planes, query) =
+                            (planes.some(entries.clone()), (query, budget as u8));
+                        by_level!(level, kernel => near_unless(kernel, planes, query, &unless))
+                    }};
+                }
+                let found = match first {
+                    1 => near!(1),
+                    2 => near!(2),
+                    3 => near!(3),
+                    _ => near!(4),
+                };
+                let place = format!("{level:?}, {entries:?} of {count}, {first} planes first");
+                assert_eq!(found, expected, "{place}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_near_as_they_are_counted() {
+        let mut seed = 1u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            seed ^ seed >> 29
+        };
+        for count in 0..40 {
+            let query = random();
+            let words: Vec<u64> =
+                (0..count).map(|_| query ^ (random() & random() & random() & random())).collect();
+            for k in [0, 3, 4, 64] {
+                let near = |i: &usize| (words[*i] ^ query).count_ones() <= k;
+                let expected: Vec<usize> = (0..count).filter(near).collect();
+                for level in Level::all() {
+                    let mut found = Vec::new();
+                    super::within(level, &words, (query, k), |i| found.push(i));
+                    assert_eq!(found, expected, "{level:?}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn every_tail_and_alignment_gives_what_the_definition_gives() {
         let mut seed = 1u64;
@@ -137,6 +229,26 @@ mod tests {
             let plane = |plane: usize| near.iter().map(|low| (low >> (8 * plane)) as u8).collect();
             let planes: Vec<Vec<u8>> = (0..planes).map(plane).collect();
             check(&planes, offset, query, budget);
+        }
+
+        /// Parts of a column: of entries near the query, but for those that are equal in some of its bits.
+        #[test]
+        fn near_entries_of_a_part_are_found_unless_they_are_equal_elsewhere(
+            entries in prop::collection::vec((any::<u32>(), any::<u32>(), any::<u32>()), 1..300),
+            planes in 1usize..=4, offset in 0usize..80, query in any::<u64>(), budget in 0u32..12,
+            (start, length) in (0usize..300, 0usize..300),
+            unless in prop::collection::vec((any::<u32>(), 0u32..32, 0u32..32), 0..4),
+        ) {
+            let near: Vec<u32> = entries.iter().map(|(a, b, c)| query as u32 ^ (a & b & c)).collect();
+            let plane = |plane: usize| near.iter().map(|low| (low >> (8 * plane)) as u8).collect();
+            let planes: Vec<Vec<u8>> = (0..planes).map(plane).collect();
+            // Adjacent bits, as those of a top mostly are, and others.
+            let bits = |&(any, up, down): &(u32, u32, u32)| match any % 4 {
+                0 => any,
+                _ => u32::MAX << up & u32::MAX >> down,
+            };
+            let unless: Vec<u32> = unless.iter().map(bits).collect();
+            check_unless(&planes, offset, start..start + length, (query, budget), &unless);
         }
     }
 }

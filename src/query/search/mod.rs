@@ -4,6 +4,7 @@ mod ask;
 mod descended;
 mod descent;
 mod nearest;
+mod runs;
 mod segment;
 mod tables;
 #[cfg(test)]
@@ -111,6 +112,12 @@ impl<F: Fingerprint> Searcher<F> {
     /// As [`Self::search`].
     pub fn search_by_scan(&mut self, fingerprint: F, k: u32) -> Result<&[Match<F>]> {
         self.ask(Ask { fingerprint, k: k.min(F::BITS), most: usize::MAX }, true)
+    }
+
+    /// Whether searches descend the routers even where the starts of runs are known, as all do before these have been found. The answers
+    /// are the same; it is there to measure and to check: what a [`Planner`](crate::Planner) predicts of a search are descents.
+    pub fn by_descents(&mut self, always: bool) {
+        self.search.tables.goes_by_runs = !always;
     }
 
     /// The time at which a search gives up, if there is one: it is looked at again after some dozens of

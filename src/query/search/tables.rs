@@ -6,6 +6,7 @@ use std::ops::Range;
 use super::ask::Ask;
 use super::descended::Descended;
 use super::descent::{BLOCKS_AHEAD, Descent, LANES, PAGES_AHEAD};
+use super::runs::{RunSearch, Running};
 use super::work::SearchWork;
 use crate::block::{Candidate, Differs, Reading, Survivor, sift};
 use crate::error::Result;
@@ -39,6 +40,7 @@ const MANY_FOUND: usize = 1 << 16;
 /// A search in the tables of one segment after the other, and its buffers.
 pub(super) struct TableSearch {
     descent: Descent,
+    runs: RunSearch,
     survivors: Vec<Survivor>,
     /// Survivors that are still near by all that is seen of them, and are told by no other table.
     kept: Vec<Survivor>,
@@ -47,18 +49,21 @@ pub(super) struct TableSearch {
     pub(super) matches: Vec<Match>,
     pub(super) work: SearchWork,
     pub(super) counts_bytes: bool,
+    pub(super) goes_by_runs: bool,
 }
 
 impl TableSearch {
     pub(super) fn new() -> Self {
         Self {
             descent: Descent::new(),
+            runs: RunSearch::default(),
             survivors: Vec::new(),
             kept: Vec::new(),
             scratch: Vec::new(),
             matches: Vec::new(),
             work: SearchWork::default(),
             counts_bytes: false,
+            goes_by_runs: true,
         }
     }
 
@@ -83,10 +88,47 @@ impl TableSearch {
         let level = segment.identity().level();
         // An error may have left these.
         self.survivors.clear();
+        if let Some(done) = self.search_runs(segment, ask, cold, stop) {
+            return done;
+        }
         match level.run(Descending { search: self, segment, ask, cold, stop }) {
             Some(done) => done,
             None => self.scan(segment, ask, stop),
         }
+    }
+
+    /// As [`Self::search`], by runs; `None` where these are too long, or cannot be told. Finds out more of them, unless the segment is `cold`:
+    /// then its blocks are asked for together.
+    #[inline(always)]
+    fn search_runs(
+        &mut self,
+        segment: &Tables,
+        ask: Ask,
+        cold: bool,
+        stop: &Stop,
+    ) -> Option<Result<()>> {
+        if cold || !self.goes_by_runs {
+            return None;
+        }
+        let tables = segment.run_plan(ask.k)?;
+        let Some(starts) = segment.runs().starts() else {
+            segment.runs().find_some(segment.all());
+            return None;
+        };
+        let Self { runs, scratch, matches, work, counts_bytes, .. } = self;
+        let (search, counts_bytes) = (runs, *counts_bytes);
+        segment.identity().level().run(Running {
+            search,
+            segment,
+            tables,
+            starts,
+            ask,
+            stop,
+            counts_bytes,
+            scratch,
+            matches,
+            work,
+        })
     }
 
     /// As [`Self::search`], in all blocks of the identity table.
@@ -263,7 +305,7 @@ impl TableSearch {
             for &key in &self.scratch {
                 let bits = key ^ query;
                 if bits.count_ones() <= ask.k && !behind.find(Differs { bits, seen: u64::MAX }) {
-                    tell(&mut self.matches, ask, permutation.fingerprint(key), bits.count_ones());
+                    ask.tell(&mut self.matches, permutation.fingerprint(key), bits.count_ones());
                 }
             }
             let count = end - blocks.start;
@@ -305,7 +347,7 @@ impl TableSearch {
             let found = |key: u64| {
                 let bits = key ^ query;
                 if !behind.find(Differs { bits, seen: u64::MAX }) {
-                    tell(matches, ask, permutation.fingerprint(key), bits.count_ones());
+                    ask.tell(matches, permutation.fingerprint(key), bits.count_ones());
                 }
             };
             let block = descent.candidates[candidate as usize].block;
@@ -371,14 +413,6 @@ impl Work for Scanning<'_> {
         }
         search.descent.whole = whole;
         search.search_candidates(segment, ask, stop)
-    }
-}
-
-/// Adds a match; one too many tells that there are.
-#[inline]
-fn tell(matches: &mut Vec<Match>, ask: Ask, fingerprint: u64, distance: u32) {
-    if matches.len() <= ask.most {
-        matches.push(Match { fingerprint, distance });
     }
 }
 

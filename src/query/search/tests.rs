@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::*;
 use crate::format::{MANIFEST_NAME, Manifest, ids_name, table_name};
+use crate::segment::Index;
 use crate::store::{OpenOptions, Packer, Store};
 
 /// A store whose segments are these sets.
@@ -152,4 +153,113 @@ fn matches_that_several_parts_find_count_once_against_a_limit() {
         });
         assert_eq!(found, (most >= count).then(|| expected.clone()), "{most}");
     }
+}
+
+/// Uniform fingerprints, clusters of near ones, and many that begin alike.
+fn crowded_set(next: &mut impl FnMut() -> u64) -> Vec<u64> {
+    let mut set: Vec<u64> = (0..20_000).map(|_| next()).collect();
+    for center in [next(), next()] {
+        set.extend((0..1500).map(|_| center ^ (next() & next() & next() & next())));
+    }
+    // More than a search by runs takes.
+    set.extend((0..90_000).map(|_| 0x5A5A << 48 | next() >> 16));
+    set.extend([0, u64::MAX]);
+    set.sort_unstable();
+    set.dedup();
+    set
+}
+
+#[test]
+fn searches_by_runs_find_what_others_find() {
+    let mut random = 5u64;
+    let mut next = || {
+        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        random ^ random >> 32
+    };
+    let set = crowded_set(&mut next);
+    let directory = tempfile::tempdir().unwrap();
+    let layouts = [
+        ("quarters", 3, 256, 32),
+        ("quarters", 2, 1024, 24),
+        ("2of5", 3, 512, 8),
+        ("thirds", 2, 256, 16),
+        ("halves", 1, 256, 32),
+        ("single", 0, 4096, 32),
+    ];
+    for (number, (design, k, block_bytes, low_bits)) in layouts.into_iter().enumerate() {
+        let path = directory.path().join(number.to_string());
+        let packer = Packer::new().design(design.parse().unwrap()).block_bytes(block_bytes);
+        packer.low_bits(Some(low_bits)).pack(&path, set.iter().copied()).unwrap();
+        let store = Store::open(&path).unwrap();
+        let snapshot = store.snapshot();
+        let Index::Tables(tables) = snapshot.segments()[0].index() else { panic!("no tables") };
+        assert!(tables.run_plan(k).is_some() && tables.run_plan(12).is_none(), "{design}");
+        let mut searcher = store.searcher();
+        // The first searches find out where runs start.
+        let mut searches = 0;
+        while tables.runs().starts().is_none() {
+            searcher.search(next(), k).unwrap();
+            searches += 1;
+            assert!(searches < set.len(), "{design}");
+        }
+        assert!(searches > 1 && searches < set.len() / 50, "{searches} searches");
+        assert!(store.heap_bytes() > 1 << 14, "{}", store.heap_bytes());
+        let queries = (0..400).map(|i| {
+            let stored = set[(next() % set.len() as u64) as usize];
+            match i % 4 {
+                0 => stored,
+                1 | 2 => (0..i / 4 % 4).fold(stored, |query, _| query ^ 1 << (next() % 64)),
+                _ => next(),
+            }
+        });
+        let ends = [0, 1, u64::MAX, u64::MAX >> 1, 0x5A5A << 48];
+        let mut found_some = 0;
+        for query in queries.chain(ends) {
+            let near = |one: &&u64| (**one ^ query).count_ones() <= k;
+            let of = |one: &u64| Match { fingerprint: *one, distance: (one ^ query).count_ones() };
+            let mut expected: Vec<Match> = set.iter().filter(near).map(of).collect();
+            expected.sort_unstable_by_key(Match::order);
+            let place = format!("{query:x}, {design}, k = {k}");
+            assert_eq!(searcher.search(query, k).unwrap(), expected, "{place}");
+            let work = searcher.work();
+            assert_eq!(work.full_scans, 0, "{place}");
+            assert!(work.blocks_decoded <= work.blocks_scanned, "{place}: {work:?}");
+            assert_eq!(searcher.any_within(query, k).unwrap(), !expected.is_empty(), "{place}");
+            searcher.count_bytes(true);
+            searcher.search(query, k).unwrap();
+            let bytes = searcher.work().bytes_touched;
+            let blocks = u64::from(block_bytes) * work.blocks_scanned;
+            assert!(bytes <= blocks + blocks / 4 && (bytes > 0 || blocks == 0), "{place}: {bytes}");
+            searcher.count_bytes(false);
+            found_some += usize::from(!expected.is_empty());
+        }
+        assert!(found_some > 150, "{design}: {found_some}");
+    }
+}
+
+#[test]
+fn damage_that_no_search_concerns_ends_the_search_for_runs_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let set: Vec<u64> = (0..50_000u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect();
+    let packer = Packer::new().design("quarters".parse().unwrap()).block_bytes(256);
+    packer.pack(&path, set.iter().copied()).unwrap();
+    let file = path.join(table_name(1, 0));
+    let mut bytes = fs::read(&file).unwrap();
+    let least = set.iter().copied().min().unwrap();
+    let store = Store::open(&path).unwrap();
+    let block = store.snapshot().segments()[0].tables()[0].geometry().block(0);
+    drop(store);
+    bytes[block.start + 100] ^= 1;
+    fs::write(&file, bytes).unwrap();
+    let store = OpenOptions::new().in_memory(true).open(&path).unwrap();
+    let snapshot = store.snapshot();
+    let Index::Tables(tables) = snapshot.segments()[0].index() else { panic!("no tables") };
+    let mut searcher = store.searcher();
+    for fingerprint in set.iter().copied().filter(|one| one >> 56 != least >> 56) {
+        let found = searcher.search(fingerprint, 3).unwrap();
+        assert_eq!(found[0], Match { fingerprint, distance: 0 });
+    }
+    assert!(tables.runs().starts().is_none());
+    assert!(matches!(searcher.search(least, 3), Err(crate::Error::Corrupt { .. })));
 }

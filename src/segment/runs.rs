@@ -1,0 +1,145 @@
+//! Searches by runs: where the top of every table must be equal, what can match in a table is a run of adjacent keys.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, TryLockError};
+
+use crate::block::{MAX_PLANES, bytes_of};
+use crate::table::{Starts, Table, starts_bytes};
+use crate::thresholds::solver::Thresholds;
+
+/// Keys of an average run where its prefix is the whole top. With twice as many a search takes 0.94 to 1.0 of the time of a descent, and
+/// it takes long to find where runs start.
+const MOST_KEYS: u64 = 128;
+/// Keys of an average run where its prefix is a part of the top: with more, the router tells fewer blocks.
+const MOST_KEYS_IN_TOP: u64 = 16;
+/// A table has at least so many keys, as a power of two, for each run, and so a byte for the start of its run at most.
+const LEAST_KEYS_BITS: u32 = 2;
+/// Bytes of all starts of a segment at most.
+const MOST_BYTES: u64 = 32 << 20;
+
+/// The starts of the runs of all tables of a segment, once searches have found them. Any number of threads may use them.
+pub(crate) struct Runs {
+    starts: OnceLock<Vec<Starts>>,
+    /// Those that are not yet complete.
+    finding: Mutex<Finding>,
+    /// Whether nothing is left to find.
+    is_over: AtomicBool,
+}
+
+struct Finding {
+    starts: Vec<Starts>,
+    /// Keys of some blocks.
+    keys: Vec<u64>,
+}
+
+/// A table of a search by runs.
+pub(crate) struct RunTable {
+    /// Its number in the segment.
+    pub(crate) number: usize,
+    /// The tops of the tables of the search that come behind, as masks of keys of this one.
+    pub(crate) behind: Vec<u64>,
+    /// Of these tops those that are inside the column of this table, as bits of its planes.
+    pub(crate) behind_in_column: Vec<[u8; MAX_PLANES]>,
+}
+
+impl Runs {
+    /// Of the tables of a segment with so many distinct fingerprints.
+    pub(super) fn new(tables: &[Table], count: u64) -> Self {
+        let none_of = |prefix_bits| {
+            let none = |table: &Table| Starts::none_of(table, prefix_bits);
+            tables.iter().map(none).collect::<Option<Vec<_>>>()
+        };
+        let starts = prefix_bits(tables, count).and_then(none_of);
+        Self {
+            starts: OnceLock::new(),
+            is_over: AtomicBool::new(starts.is_none()),
+            finding: Mutex::new(Finding { starts: starts.unwrap_or_default(), keys: Vec::new() }),
+        }
+    }
+
+    /// The starts of all tables, once they are complete: then all blocks have been checked.
+    #[inline(always)]
+    pub(crate) fn starts(&self) -> Option<&[Starts]> {
+        self.starts.get().map(Vec::as_slice)
+    }
+
+    /// Looks at some more blocks, unless another thread does, or the system would have to read them first. Takes some
+    /// microseconds: as a search hardly takes longer, to find what makes the next ones faster never takes much longer than the
+    /// searches themselves.
+    #[inline]
+    pub(crate) fn find_some(&self, tables: &[Table]) {
+        if !self.is_over.load(Relaxed) {
+            self.find_more(tables);
+        }
+    }
+
+    #[cold]
+    fn find_more(&self, tables: &[Table]) {
+        let mut finding = match self.finding.try_lock() {
+            Ok(finding) => finding,
+            // What a panic has left may lack something.
+            Err(TryLockError::Poisoned(_)) => return self.is_over.store(true, Relaxed),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        let Finding { starts, keys } = &mut *finding;
+        let mut of_tables = starts.iter_mut().zip(tables);
+        if let Some((starts, table)) = of_tables.find(|(starts, _)| !starts.are_complete()) {
+            if starts.find_some(table, keys).is_err() {
+                // Of damage those searches tell that it concerns.
+                self.is_over.store(true, Relaxed);
+                *finding = Finding { starts: Vec::new(), keys: Vec::new() };
+            }
+            return;
+        }
+        *keys = Vec::new();
+        let _ = self.starts.set(std::mem::take(starts));
+        self.is_over.store(true, Relaxed);
+    }
+
+    /// Bytes of heap.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        let bytes = |starts: &[Starts]| starts.iter().map(Starts::heap_bytes).sum::<u64>();
+        match self.starts() {
+            Some(starts) => bytes(starts),
+            None => self.finding.lock().map_or(0, |finding| bytes(&finding.starts)),
+        }
+    }
+}
+
+/// The bits of the prefix that the keys of a run have in common; `None` if runs would gain nothing.
+fn prefix_bits(tables: &[Table], count: u64) -> Option<u32> {
+    let top_bits = tables.iter().map(|table| table.permutation().top_bits()).min()?;
+    let most = count.checked_ilog2()?.checked_sub(LEAST_KEYS_BITS)?.min(top_bits);
+    let fits = |bits: &u32| starts_bytes(*bits) * tables.len() as u64 <= MOST_BYTES;
+    let bits = (1..=most).rev().find(fits)?;
+    let most_keys = if bits == top_bits { MOST_KEYS } else { MOST_KEYS_IN_TOP };
+    (count >> bits <= most_keys).then_some(bits)
+}
+
+/// The tables of a search with these thresholds, of all `tables`; `None` if bits of a top may differ. `tops` gives the tops of all
+/// tables as masks of keys of one of them.
+pub(super) fn plan<'a>(
+    tables: &[Table],
+    thresholds: &Thresholds,
+    tops: impl Fn(usize) -> &'a [u64],
+) -> Option<Vec<RunTable>> {
+    let is_equal = |threshold: &u32| *threshold == 0;
+    if !thresholds.iter().flatten().all(is_equal) {
+        return None;
+    }
+    let used = || (0..tables.len()).filter(|number| thresholds[*number].is_some());
+    let of_table = |number: usize| {
+        let geometry = tables[number].geometry();
+        let pad = geometry.pad_bits();
+        let column = !(u64::MAX << geometry.low_bits) << pad;
+        let behind = used().filter(|other| *other > number).map(|other| tops(number)[other]);
+        let behind: Vec<u64> = behind.collect();
+        let in_column = behind.iter().filter(|top| *top & !column == 0);
+        RunTable {
+            number,
+            behind_in_column: in_column.map(|top| bytes_of(top >> pad)).collect(),
+            behind,
+        }
+    };
+    Some(used().map(of_table).collect())
+}
