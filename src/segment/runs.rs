@@ -26,10 +26,22 @@ pub(crate) struct Runs {
     is_over: AtomicBool,
 }
 
+#[derive(Default)]
 struct Finding {
     starts: Vec<Starts>,
     /// Keys of some blocks.
     keys: Vec<u64>,
+    patience: Patience,
+}
+
+/// After how many searches to look again whether blocks are in memory: to ask takes as long as half a search, and those that
+/// no search touches may never be.
+#[derive(Default)]
+struct Patience {
+    /// Searches until then.
+    left: u32,
+    /// Searches of the last wait.
+    last: u32,
 }
 
 /// A table of a search by runs.
@@ -53,7 +65,10 @@ impl Runs {
         Self {
             starts: OnceLock::new(),
             is_over: AtomicBool::new(starts.is_none()),
-            finding: Mutex::new(Finding { starts: starts.unwrap_or_default(), keys: Vec::new() }),
+            finding: Mutex::new(Finding {
+                starts: starts.unwrap_or_default(),
+                ..Finding::default()
+            }),
         }
     }
 
@@ -81,19 +96,26 @@ impl Runs {
             Err(TryLockError::Poisoned(_)) => return self.is_over.store(true, Relaxed),
             Err(TryLockError::WouldBlock) => return,
         };
-        let Finding { starts, keys } = &mut *finding;
+        let Finding { starts, keys, patience } = &mut *finding;
+        if !patience.ends() {
+            return;
+        }
         let mut of_tables = starts.iter_mut().zip(tables);
         if let Some((starts, table)) = of_tables.find(|(starts, _)| !starts.are_complete()) {
-            if starts.find_some(table, keys).is_err() {
-                // Of damage those searches tell that it concerns.
-                self.is_over.store(true, Relaxed);
-                *finding = Finding { starts: Vec::new(), keys: Vec::new() };
+            match starts.find_some(table, keys) {
+                Ok(0) => patience.grow(),
+                Ok(_) => *patience = Patience::default(),
+                Err(_) => {
+                    // Of damage those searches tell that it concerns.
+                    self.is_over.store(true, Relaxed);
+                    *finding = Finding::default();
+                }
             }
             return;
         }
-        *keys = Vec::new();
         let _ = self.starts.set(std::mem::take(starts));
         self.is_over.store(true, Relaxed);
+        *finding = Finding::default();
     }
 
     /// Bytes of heap.
@@ -103,6 +125,24 @@ impl Runs {
             Some(starts) => bytes(starts),
             None => self.finding.lock().map_or(0, |finding| bytes(&finding.starts)),
         }
+    }
+}
+
+impl Patience {
+    const LEAST: u32 = 16;
+    const MOST: u32 = 1 << 16;
+
+    /// Whether no search is left to wait for; counts this one.
+    fn ends(&mut self) -> bool {
+        let ended = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        ended
+    }
+
+    /// Waits twice as long as the last time.
+    fn grow(&mut self) {
+        self.last = (2 * self.last).clamp(Self::LEAST, Self::MOST);
+        self.left = self.last;
     }
 }
 
@@ -142,4 +182,28 @@ pub(super) fn plan<'a>(
         }
     };
     Some(used().map(of_table).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Patience;
+
+    #[test]
+    fn where_blocks_stay_away_it_is_looked_for_them_less_and_less() {
+        let mut patience = Patience::default();
+        let mut waits = Vec::new();
+        for _ in 0..16 {
+            assert!(patience.ends());
+            patience.grow();
+            let mut wait = 0;
+            while !patience.ends() {
+                wait += 1;
+            }
+            waits.push(wait);
+            // That look counted, too.
+            patience.left = 0;
+        }
+        let expected: Vec<u32> = (0..16).map(|i| (16 << i).min(1 << 16)).collect();
+        assert_eq!(waits, expected);
+    }
 }

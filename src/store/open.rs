@@ -29,7 +29,9 @@ const OPEN_ATTEMPTS: usize = 10;
 /// A store is `Send + Sync`: any number of threads may search it at once. Opening reads the
 /// manifest and of each table the header, the code lengths and the router (8 bytes per block, that
 /// is 0.04 byte per fingerprint with blocks of 1024 bytes), and the directory of the ids, if there
-/// are some (a thousandth of them); blocks and ids are read when they are needed, and their checksums are verified at the first touch. It needs no write permission, and
+/// are some (a thousandth of them); blocks and ids are read when they are needed, and their checksums are verified at the first touch. Where searches ask for equal
+/// tops, the first thousands of them find out where the keys of each prefix start, and later ones go right there: at most a byte per fingerprint
+/// and table of memory more. Opening needs no write permission, and
 /// takes no lock: a store that is replaced meanwhile stays readable, as it was, for those who
 /// opened it.
 ///

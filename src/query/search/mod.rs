@@ -61,6 +61,12 @@ impl<F: Fingerprint> Searcher<F> {
         Self { stop, ..self }
     }
 
+    /// Leaves it to others to find where runs start, which takes memory that stays.
+    pub(crate) fn finding_no_runs(mut self) -> Self {
+        self.search.tables.finds_runs = false;
+        self
+    }
+
     /// All stored fingerprints within `k` of `fingerprint`, by distance, then by value. `k` over the
     /// width is the width.
     ///

@@ -49,7 +49,9 @@ pub(super) struct TableSearch {
     pub(super) matches: Vec<Match>,
     pub(super) work: SearchWork,
     pub(super) counts_bytes: bool,
+    /// Whether to go by runs where they are known, and to find them.
     pub(super) goes_by_runs: bool,
+    pub(super) finds_runs: bool,
 }
 
 impl TableSearch {
@@ -64,6 +66,7 @@ impl TableSearch {
             work: SearchWork::default(),
             counts_bytes: false,
             goes_by_runs: true,
+            finds_runs: true,
         }
     }
 
@@ -112,7 +115,9 @@ impl TableSearch {
         }
         let tables = segment.run_plan(ask.k)?;
         let Some(starts) = segment.runs().starts() else {
-            segment.runs().find_some(segment.all());
+            if self.finds_runs {
+                segment.runs().find_some(segment.all());
+            }
             return None;
         };
         let Self { runs, scratch, matches, work, counts_bytes, .. } = self;
