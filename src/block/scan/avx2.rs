@@ -105,12 +105,6 @@ impl Compare for Avx2 {
         // SAFETY: a value of `Avx2` exists only where the CPU has AVX2 and BMI2.
         unsafe { compare_unless(planes, query, budget, unless, near) }
     }
-
-    #[inline(always)]
-    fn words(self, of: &[u64], query: u64, k: u32, near: impl FnMut(usize)) {
-        // SAFETY: a value of `Avx2` exists only where the CPU has POPCNT.
-        unsafe { words(of, query, k, near) }
-    }
 }
 
 #[inline]
@@ -180,16 +174,6 @@ fn compare_unless<const PLANES: usize>(
         }
         if within != 0 {
             near(at, within.into());
-        }
-    }
-}
-
-#[inline]
-#[target_feature(enable = "popcnt")]
-fn words(words: &[u64], query: u64, k: u32, mut near: impl FnMut(usize)) {
-    for (number, word) in words.iter().enumerate() {
-        if (word ^ query).count_ones() <= k {
-            near(number);
         }
     }
 }

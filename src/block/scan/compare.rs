@@ -42,7 +42,14 @@ pub(super) trait Compare: Copy {
     );
 
     /// Calls `near` with the number of each word that differs from `query` in at most `k` bits.
-    fn words(self, words: &[u64], query: u64, k: u32, near: impl FnMut(usize));
+    #[inline(always)]
+    fn words(self, words: &[u64], query: u64, k: u32, mut near: impl FnMut(usize)) {
+        for (number, word) in words.iter().enumerate() {
+            if (word ^ query).count_ones() <= k {
+                near(number);
+            }
+        }
+    }
 }
 
 /// Some adjacent entries of the first planes of a column.

@@ -80,15 +80,6 @@ impl Compare for Scalar {
             near(start, within);
         }
     }
-
-    #[inline(always)]
-    fn words(self, words: &[u64], query: u64, k: u32, mut near: impl FnMut(usize)) {
-        for (number, word) in words.iter().enumerate() {
-            if (word ^ query).count_ones() <= k {
-                near(number);
-            }
-        }
-    }
 }
 
 impl Sift for Scalar {
