@@ -164,7 +164,7 @@ fn crowded_set(next: &mut impl FnMut() -> u64) -> Vec<u64> {
     // More than a search by runs takes.
     set.extend((0..90_000).map(|_| 0x5A5A << 48 | next() >> 16));
     // Blocks of which all keys begin alike up into the column.
-    set.extend((0..20_000).map(|i| ALIKE | 3 * i));
+    set.extend((0..20_000).map(|i| ALIKE | (3 * i)));
     set.extend([0, u64::MAX]);
     set.sort_unstable();
     set.dedup();
@@ -218,7 +218,7 @@ fn searches_by_runs_find_what_others_find() {
         });
         let ends = [0, 1, u64::MAX, u64::MAX >> 1, 0x5A5A << 48];
         // No other quarter is equal than the first, and one that differs is inside the column, where all keys of a block agree.
-        let alike = (0..20).map(|i| (ALIKE | 3000 * i) ^ 1 << 40 ^ 1 << 24 ^ 1 << 3);
+        let alike = (0..20).map(|i| (ALIKE | (3000 * i)) ^ (1 << 40 | 1 << 24 | 1 << 3));
         let mut found_some = 0;
         for query in queries.chain(ends).chain(alike) {
             let near = |one: &&u64| (**one ^ query).count_ones() <= k;
