@@ -233,7 +233,8 @@ fn searches_by_runs_find_what_others_find() {
             assert_eq!(searcher.any_within(query, k).unwrap(), !expected.is_empty(), "{place}");
             searcher.count_bytes(true);
             searcher.search(query, k).unwrap();
-            let bytes = searcher.work().bytes_touched;
+            let work = searcher.work();
+            let bytes = work.bytes_touched;
             let blocks = u64::from(block_bytes) * work.blocks_scanned;
             assert!(bytes <= blocks + blocks / 4 && (bytes > 0 || blocks == 0), "{place}: {bytes}");
             searcher.count_bytes(false);
