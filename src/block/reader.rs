@@ -9,7 +9,7 @@ use super::candidate::Candidate;
 use super::decode::{Code, Decoder, LANES, Lane, Place, Streams, decoder};
 use super::key_place::KeyPlace;
 use super::scan::{MAX_PLANES, Reading, RunSieve, Sieve};
-use super::view::{BlockView, Column, OVERHANG};
+use super::view::{BlockView, Column, OVERHANG, low};
 use super::walk::Walk;
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry};
@@ -311,6 +311,18 @@ impl BlockReader {
         let first = start / 8;
         let bytes = block.bytes.get(first..end.div_ceil(8)).unwrap_or_default();
         bytes.iter().zip(first..).all(|(&bits, byte)| u32::from(bits) & bit_range(byte) == 0)
+    }
+
+    /// Key `number` of a block, where it has the middle of `query`, by its column.
+    #[inline(always)]
+    pub(crate) fn shown(&self, block: &BlockView<'_>, number: u32, query: u64) -> u64 {
+        if number == 0 {
+            return block.first;
+        }
+        let geometry = &self.geometry;
+        let (pad, below) = (geometry.pad_bits(), geometry.below_middle());
+        let low = low(self.column(block), geometry.planes(), block.keys, number);
+        query >> below << below | low << pad
     }
 
     /// The low parts of a block.

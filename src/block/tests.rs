@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::decode::LANES;
 use super::*;
-use crate::codec::profile::{Coding, Profile};
+use crate::codec::profile::{Coding, Profile, Searched};
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry, low_widths};
 use crate::simd::Level;
@@ -82,7 +82,8 @@ fn reader_with(coding: &Coding, block_bytes: u32, level: Level) -> BlockReader {
 
 fn codings(bits: u32, keys: &[u64]) -> Vec<Coding> {
     let profile = Profile::new(bits, keys);
-    let choose = |codec, low_bits| profile.choose(Some(codec), Some(low_bits)).unwrap();
+    let choose =
+        |codec, low_bits| profile.choose(Some(codec), Some(low_bits), Searched::ByRouter).unwrap();
     let codings = |codec| low_widths(bits).map(move |low_bits| (codec, low_bits));
     let all = Codec::ALL.into_iter().flat_map(codings);
     all.map(|(codec, low_bits)| choose(codec, low_bits)).collect()
@@ -304,15 +305,15 @@ proptest! {
 /// The property tests above go through every decoder, since each level has those for its CPUs.
 #[test]
 fn a_table_gets_the_decoder_for_its_codes_and_the_cpu() {
-    // Gaps of some 36 bits, of which a column takes away what it has.
-    let keys: Vec<u64> = (0..3000u64).map(|i| (i * i) << 24).collect();
+    // Gaps of some 52 bits, of which a column takes away what it has.
+    let keys: Vec<u64> = (0..3000u64).map(|i| (i * i) << 40).collect();
     for coding in codings(64, &keys) {
-        let (has_runs, is_gap) = (coding.low_bits >= 16, coding.codec == Codec::Gap);
+        let (has_runs, is_gap) = (coding.low_bits >= 32, coding.codec == Codec::Gap);
         for level in Level::all() {
             let expected = match level {
                 Level::Scalar(_) => "Plain",
                 #[cfg(target_arch = "x86_64")]
-                Level::Avx512(_) if is_gap && coding.low_bits >= 24 => "Deposit",
+                Level::Avx512(_) if is_gap && coding.low_bits >= 40 => "Deposit",
                 #[cfg(target_arch = "x86_64")]
                 _ if has_runs => "ByRuns",
                 #[cfg(target_arch = "x86_64")]
@@ -341,7 +342,8 @@ fn blocks_of_every_length_are_decoded_beside_a_short_one() {
             Some(*sum << 32 | i)
         };
         let keys: Vec<u64> = (0..300).scan(seed, sum).collect();
-        let coding = Profile::new(64, &keys).choose(Some(Codec::Gap), Some(32)).unwrap();
+        let coding =
+            Profile::new(64, &keys).choose(Some(Codec::Gap), Some(32), Searched::ByRouter).unwrap();
         let block = |count: usize| encode(&keys[..count], &coding, BLOCK_BYTES as u32).remove(0);
         let (short, _) = block(2);
         for level in Level::all() {
@@ -375,7 +377,8 @@ fn blocks_of_every_length_are_decoded_beside_a_short_one() {
 #[test]
 fn the_largest_block_holds_more_than_half_a_million_consecutive_keys() {
     let keys: Vec<u64> = (0..600_000).collect();
-    let coding = Profile::new(64, &keys).choose(Some(Codec::Gap), Some(0)).unwrap();
+    let coding =
+        Profile::new(64, &keys).choose(Some(Codec::Gap), Some(0), Searched::ByRouter).unwrap();
     let blocks = encode(&keys, &coding, 65536);
     // A header of 16 bytes, the first key in it, one bit for each further one.
     assert_eq!(blocks[0].1, 8 * (65536 - 16) + 1);
@@ -391,7 +394,9 @@ fn the_largest_block_holds_more_than_half_a_million_consecutive_keys() {
 fn gaps_that_leave_32_bits_are_refused() {
     let keys: Vec<u64> = (0..60).map(|i| i << 32).collect();
     for low_bits in low_widths(32) {
-        let coding = Profile::new(32, &keys).choose(Some(Codec::Gap), Some(low_bits)).unwrap();
+        let coding = Profile::new(32, &keys)
+            .choose(Some(Codec::Gap), Some(low_bits), Searched::ByRouter)
+            .unwrap();
         for level in Level::all() {
             let reader = reader_with(&coding, 1024, level);
             let (mut bytes, count) = encode(&keys, &coding, 1024).remove(0);
@@ -423,7 +428,9 @@ fn gaps_that_leave_their_bits_are_refused() {
         (&narrow, 32, u64::MAX, 1),
         (&narrow, 32, u64::MAX - (9 << 32), 3),
     ] {
-        let coding = Profile::new(64, keys).choose(Some(Codec::Gap), Some(low_bits)).unwrap();
+        let coding = Profile::new(64, keys)
+            .choose(Some(Codec::Gap), Some(low_bits), Searched::ByRouter)
+            .unwrap();
         for level in Level::all() {
             let reader = reader_with(&coding, 1024, level);
             let (mut bytes, count) = encode(keys, &coding, 1024).remove(0);
@@ -446,7 +453,8 @@ fn gaps_that_leave_their_bits_are_refused() {
 #[test]
 fn impossible_key_counts_are_refused() {
     let keys: Vec<u64> = (0..50).map(|i| i << 40).collect();
-    let coding = Profile::new(64, &keys).choose(Some(Codec::Xor), Some(8)).unwrap();
+    let coding =
+        Profile::new(64, &keys).choose(Some(Codec::Xor), Some(8), Searched::ByRouter).unwrap();
     let (mut bytes, _) = encode(&keys, &coding, 256).remove(0);
     for count in [0u16, 256 - 14 + 2, u16::MAX] {
         bytes[4..6].copy_from_slice(&count.to_le_bytes());

@@ -1,7 +1,7 @@
 //! What a block shows without being decoded.
 
-/// Bytes behind a block that a [`BlockReader`](super::BlockReader) may load (and ignore): a vector. The code lengths that stand behind the last
-/// block are longer.
+/// Bytes behind a block that a [`BlockReader`](super::BlockReader) may load (and ignore): a vector. Router, code lengths and histogram, which
+/// stand behind the last block, have more.
 pub(crate) const OVERHANG: usize = 32;
 
 /// A block whose key count has been checked.

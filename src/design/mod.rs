@@ -11,8 +11,9 @@ mod named;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::codec::profile::Searched;
 use crate::error::{Error, Result};
-use crate::format::{BitRange, is_identity, is_top};
+use crate::format::{BitRange, is_identity, is_top, low_widths};
 
 /// A list of tables, each with the bit ranges that it puts in front of its keys.
 ///
@@ -92,6 +93,23 @@ impl Design {
             });
         }
         Self::from_tops_for(bits, named::parts(widths).into_iter().map(|part| vec![part]).collect())
+    }
+
+    /// How a search finds its way in the tables: by their tops, if within some radius none of a top may differ, and each
+    /// has the bits that the widest column leaves. By longer ones a descent tells more blocks apart than it could above such a column.
+    pub(crate) fn searched(&self) -> Searched {
+        let left = self.bits - low_widths(self.bits).last().unwrap_or(0);
+        let bits = |top: &Vec<BitRange>| top.iter().map(|range| u32::from(range.bits)).sum::<u32>();
+        let mask = |top: &Vec<BitRange>| {
+            top.iter().fold(0, |mask, range| mask | range.mask().unwrap_or(0))
+        };
+        // A bit that is in all tops may differ within any radius but 0.
+        let common = self.tops.iter().map(mask).fold(u64::MAX, |all, mask| all & mask);
+        if common == 0 && self.tops.iter().all(|top| bits(top) == left) {
+            Searched::ByTop
+        } else {
+            Searched::ByRouter
+        }
     }
 
     /// A design from the tops of its tables.

@@ -63,7 +63,7 @@ pub(crate) const MAX_BLOCKS: u64 = u32::MAX as u64;
 /// Longest Huffman code, in bits [COD-2].
 pub(crate) const MAX_CODE_BITS: u32 = 11;
 /// The widths of the low column that the format knows [TAB-7].
-pub(crate) const LOW_BITS: [u32; 5] = [0, 8, 16, 24, 32];
+pub(crate) const LOW_BITS: [u32; 7] = [0, 8, 16, 24, 32, 40, 48];
 
 /// The widths that a column of keys of so many bits can have.
 pub(crate) fn low_widths(bits: u32) -> impl Iterator<Item = u32> + Clone {

@@ -2,7 +2,7 @@
 
 use super::objective::Objective;
 use super::planner::Planner;
-use crate::codec::profile::Profile;
+use crate::codec::profile::{Profile, Searched};
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec, GROUP_BITS};
@@ -88,7 +88,8 @@ impl LayoutOptions {
         if let Some(bytes) = self.block_bytes.filter(|&bytes| !format::is_block_bytes(bytes)) {
             return invalid("block bytes", bytes, "they are a power of two from 256 to 65536");
         }
-        Profile::empty(bits.min(u64::BITS)).choose(self.codec, self.low_bits).map(|_| ())
+        let none = Profile::empty(bits.min(u64::BITS));
+        none.choose(self.codec, self.low_bits, Searched::ByRouter).map(|_| ())
     }
 
     /// A planner of what is open, for fingerprints of so many bits.

@@ -5,7 +5,7 @@ use super::predict::{Plan, Prediction};
 use super::sample::Sample;
 use super::size::Coded;
 use super::uneven;
-use crate::codec::profile::Profile;
+use crate::codec::profile::{Profile, Searched};
 use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::{Error, Result};
@@ -209,26 +209,11 @@ impl Planner {
     /// matches below 0, and sizes of blocks or columns that the format does not know.
     pub fn plans(&self) -> Result<Vec<Plan>> {
         self.check()?;
-        let coded = match &self.runs {
-            Some(runs) => Coded::of_runs(runs, self.codec, self.low_bits)?,
-            None => {
-                let set = (self.bits, self.count);
-                Coded::new(set, self.codec, self.low_bits, self.sample.as_ref())?
-            }
-        };
-        let sizes: Vec<_> = self
-            .block_sizes
-            .iter()
-            .map(|&block_bytes| (block_bytes, coded.table(self.count, block_bytes)))
-            .filter(|(_, size)| size.blocks <= MAX_BLOCKS)
-            .map(|(block_bytes, size)| {
-                Prediction::new(self.count, self.radius, coded, block_bytes, size)
-                    .with_matches(self.matches)
-            })
-            .collect();
+        let by_router = self.predictions(Searched::ByRouter)?;
+        let by_top = self.predictions(Searched::ByTop)?;
         let mut designs = self.designs.clone();
         if self.uneven {
-            for prediction in &sizes {
+            for prediction in &by_router {
                 let found = uneven::designs(self.bits, self.radius, prediction.model());
                 designs.extend(
                     found.into_iter().filter(|found| !designs.contains(found)).collect::<Vec<_>>(),
@@ -238,7 +223,11 @@ impl Planner {
         let mut plans = Vec::new();
         for design in &designs {
             let sampled = self.sample.as_ref().map(|sample| sample.tables(design));
-            for prediction in &sizes {
+            let predictions = match design.searched() {
+                Searched::ByRouter => &by_router,
+                Searched::ByTop => &by_top,
+            };
+            for prediction in predictions {
                 let mut plan = prediction.plan(design, sampled.as_ref(), &self.costs);
                 plan.within_budget =
                     self.budget.is_none_or(|budget| plan.bytes_per_fingerprint <= budget);
@@ -251,6 +240,26 @@ impl Planner {
         let order = |plan: &Plan| (!plan.within_budget, self.exceeds_raw(plan));
         plans.sort_by(|a, b| order(a).cmp(&order(b)).then(self.rank(a).total_cmp(&self.rank(b))));
         Ok(plans)
+    }
+
+    /// What is predicted for each size of blocks that is possible.
+    fn predictions(&self, searched: Searched) -> Result<Vec<Prediction>> {
+        let given = (self.codec, self.low_bits);
+        let coded = match &self.runs {
+            Some(runs) => Coded::of_runs(runs, given, searched)?,
+            None => {
+                let set = (self.bits, self.count);
+                Coded::new(set, given, searched, self.sample.as_ref())?
+            }
+        };
+        let sizes = self.block_sizes.iter();
+        let sizes = sizes.map(|bytes| (*bytes, coded.table(self.count, *bytes)));
+        let possible = sizes.filter(|(_, size)| size.blocks <= MAX_BLOCKS);
+        let predictions = possible.map(|(block_bytes, size)| {
+            Prediction::new(self.count, self.radius, coded, block_bytes, size)
+                .with_matches(self.matches)
+        });
+        Ok(predictions.collect())
     }
 
     /// The recommended plan; `None` if every one is over the budget.

@@ -1,7 +1,7 @@
 //! How large a table will be.
 
 use super::sample::Sample;
-use crate::codec::profile::Profile;
+use crate::codec::profile::{Profile, Searched};
 use crate::error::Result;
 use crate::format::{Codec, Geometry};
 
@@ -39,11 +39,11 @@ impl Coded {
     /// sample adds what it costs less than as many uniform keys.
     pub(super) fn new(
         (bits, count): (u32, u64),
-        codec: Option<Codec>,
-        low_bits: Option<u32>,
+        (codec, low_bits): (Option<Codec>, Option<u32>),
+        searched: Searched,
         sample: Option<&Sample>,
     ) -> Result<Self> {
-        let uniform = Profile::uniform(bits, count).choose(codec, low_bits)?;
+        let uniform = Profile::uniform(bits, count).choose(codec, low_bits, searched)?;
         let mut coded = Self {
             bits,
             codec: uniform.codec,
@@ -51,12 +51,18 @@ impl Coded {
             bits_per_key: uniform.bits_per_key(),
         };
         if let Some(sample) = sample {
-            let real = sample.profile.choose(codec, low_bits)?;
-            let as_uniform = Profile::uniform(bits, sample.count)
-                .choose(Some(real.codec), Some(real.low_bits))?;
+            let real = sample.profile.choose(codec, low_bits, searched)?;
+            let as_uniform = Profile::uniform(bits, sample.count).choose(
+                Some(real.codec),
+                Some(real.low_bits),
+                searched,
+            )?;
             let saved = as_uniform.bits_per_key() - real.bits_per_key();
-            let uniform =
-                Profile::uniform(bits, count).choose(Some(real.codec), Some(real.low_bits))?;
+            let uniform = Profile::uniform(bits, count).choose(
+                Some(real.codec),
+                Some(real.low_bits),
+                searched,
+            )?;
             coded = Self {
                 bits,
                 codec: real.codec,
@@ -70,10 +76,10 @@ impl Coded {
     /// Chooses codec and column from runs of the set.
     pub(super) fn of_runs(
         runs: &Profile,
-        codec: Option<Codec>,
-        low_bits: Option<u32>,
+        (codec, low_bits): (Option<Codec>, Option<u32>),
+        searched: Searched,
     ) -> Result<Self> {
-        let real = runs.choose(codec, low_bits)?;
+        let real = runs.choose(codec, low_bits, searched)?;
         let bits_per_key = real.bits_per_key().max(1.0);
         Ok(Self { bits: real.bits, codec: real.codec, low_bits: real.low_bits, bits_per_key })
     }

@@ -88,7 +88,7 @@ impl<S: Storage> SegmentWriter<'_, S> {
             let profile = source.profile()?;
             self.times.count += start.elapsed();
             let options = TableOptions {
-                coding: profile.choose(layout.codec, layout.low_bits)?,
+                coding: profile.choose(layout.codec, layout.low_bits, layout.design.searched())?,
                 block_bytes: layout.block_bytes,
                 count,
                 set_sum,

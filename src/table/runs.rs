@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Table;
-use crate::block::{BlockView, KeyPlace, LANES, MAX_PLANES, OVERHANG, RunSieve};
+use crate::block::{BlockView, KeyPlace, LANES, MAX_PLANES, NearKeys, OVERHANG, RunSieve};
 use crate::error::Result;
 
 impl Table {
@@ -27,6 +27,20 @@ impl Table {
         let keys = keys.saturating_sub(run.start.number.into());
         let headers = u64::from(blocks + u32::from(run.end.number > 0));
         headers * self.geometry().column_at() as u64 + keys * self.geometry().planes() as u64
+    }
+
+    /// Calls `found` with keys of a block of the run of `query`, where the prefix is all that the column does not show.
+    #[inline(always)]
+    pub(crate) fn shown_keys(
+        &self,
+        near: NearKeys,
+        query: u64,
+        mut found: impl FnMut(u64),
+    ) -> Result<()> {
+        let block = self.block(near.block.into())?;
+        let reader = self.block_reader();
+        near.numbers().for_each(|number| found(reader.shown(&block, number, query)));
+        Ok(())
     }
 
     /// Decodes some blocks that need not be adjacent into `keys`, and gives the number of keys of each.

@@ -107,6 +107,12 @@ impl Starts {
         place(self.places[prefix])..place(self.places[prefix + 1])
     }
 
+    /// Bits of the prefixes.
+    #[inline(always)]
+    pub(crate) fn prefix_bits(&self) -> u32 {
+        self.prefix_bits
+    }
+
     /// Bytes of heap.
     pub(crate) fn heap_bytes(&self) -> u64 {
         (self.places.capacity() * size_of::<u32>()) as u64

@@ -56,7 +56,7 @@ proptest! {
     fn searches_are_exact(
         set in sets(), seed in any::<u64>(), design in designs(),
         codec in prop::option::of(prop::sample::select(&Codec::ALL[..])),
-        low_bits in prop::option::of(prop::sample::select(vec![0u32, 8, 16, 24, 32])),
+        low_bits in prop::option::of(prop::sample::select(vec![0u32, 8, 16, 24, 32, 40, 48])),
         size in 8u32..=16, k in prop_oneof![4 => 0u32..12, 1 => 12u32..=70],
     ) {
         let temporary = tempfile::tempdir().unwrap();

@@ -137,6 +137,8 @@ impl SymbolRun {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::profile::{Profile, Searched};
+    use crate::format::Codec;
 
     /// Code lengths of a complete code whose short codes are those of the classes from `first` on.
     fn code_lengths(first: usize) -> Vec<u8> {
@@ -151,8 +153,8 @@ mod tests {
     /// As section 15 of the specification says.
     #[test]
     fn a_look_up_finds_more_than_three_keys_of_a_large_uniform_set() {
-        let profile = crate::codec::profile::Profile::uniform(64, 1 << 24);
-        let coding = profile.choose(Some(crate::format::Codec::Gap), None).unwrap();
+        let profile = Profile::uniform(64, 1 << 24);
+        let coding = profile.choose(Some(Codec::Gap), None, Searched::ByRouter).unwrap();
         let symbols = Symbols::new(&coding.code_lengths, 64 - coding.low_bits);
         let runs = SymbolRuns::new(&symbols).unwrap();
         let keys: usize = runs.0.runs.iter().map(|run| run.keys()).sum();

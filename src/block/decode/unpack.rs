@@ -19,7 +19,7 @@ use super::stream::Lane;
 use crate::simd::avx2::{Avx2, load_half, load_words, store_words};
 
 /// Planes of the widest column.
-const MAX_PLANES: usize = 4;
+pub(super) const MAX_PLANES: usize = 6;
 /// Keys that are joined at a time.
 const JOINED: usize = 16;
 
@@ -39,6 +39,10 @@ impl Assemble for Unpack {
             2 => unsafe { unpack::<2>(column, keys) },
             // SAFETY: as above.
             3 => unsafe { unpack::<3>(column, keys) },
+            // SAFETY: as above.
+            4 => unsafe { unpack::<4>(column, keys) },
+            // SAFETY: as above.
+            5 => unsafe { unpack::<5>(column, keys) },
             // SAFETY: as above.
             _ => unsafe { unpack::<MAX_PLANES>(column, keys) },
         }
@@ -61,7 +65,7 @@ fn unpack<const PLANES: usize>(column: &[u8], keys: &mut [u64]) {
             *bytes = load_half(&plane.as_chunks().0[number]);
         }
         // The bytes of planes 0 and 1, and of 2 and 3, side by side; then all four.
-        let [a, b, c, d] = bytes;
+        let [a, b, c, d, e, f] = bytes;
         let (ab, cd) = (_mm_unpacklo_epi8(a, b), _mm_unpacklo_epi8(c, d));
         let (ab_high, cd_high) = (_mm_unpackhi_epi8(a, b), _mm_unpackhi_epi8(c, d));
         let lows = [
@@ -70,10 +74,18 @@ fn unpack<const PLANES: usize>(column: &[u8], keys: &mut [u64]) {
             _mm_unpacklo_epi16(ab_high, cd_high),
             _mm_unpackhi_epi16(ab_high, cd_high),
         ];
+        // The bytes of planes 4 and 5, above those.
+        let (ef, ef_high) = (_mm_unpacklo_epi8(e, f), _mm_unpackhi_epi8(e, f));
+        let highs = [ef, _mm_srli_si128::<8>(ef), ef_high, _mm_srli_si128::<8>(ef_high)];
         let shift = _mm_cvtsi32_si128(8 * PLANES as i32);
-        for (keys, low) in keys.as_chunks_mut().0.iter_mut().zip(lows) {
+        for ((keys, low), high) in keys.as_chunks_mut().0.iter_mut().zip(lows).zip(highs) {
+            let mut low = _mm256_cvtepu32_epi64(low);
+            if PLANES > 4 {
+                let high = _mm256_slli_epi64::<32>(_mm256_cvtepu16_epi64(high));
+                low = _mm256_or_si256(low, high);
+            }
             let middles = _mm256_sll_epi64(load_words(keys), shift);
-            store_words(keys, _mm256_or_si256(middles, _mm256_cvtepu32_epi64(low)));
+            store_words(keys, _mm256_or_si256(middles, low));
         }
     }
     for (i, key) in rest.iter_mut().enumerate() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::super::view::OVERHANG;
 
 /// Planes of the widest column.
-pub(crate) const MAX_PLANES: usize = 4;
+pub(crate) const MAX_PLANES: usize = 6;
 /// Of so many keys at least that the first planes of a vector let through, all planes are compared at once: in dense clusters
 /// low bits are alike, and to look into each takes several times as long.
 pub(super) const MANY: u32 = 5;

@@ -37,7 +37,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::view::OVERHANG;
-    use super::compare::{Compare, MAX_PLANES, Planes};
+    use super::compare::{Compare, MAX_PLANES, Planes, bytes_of};
     use crate::simd::{Level, by_level};
 
     /// The definition: an entry survives if its planes differ from the query in few enough bits.
@@ -89,7 +89,9 @@ mod tests {
                     1 => near_by_level::<1>(level, column, count, query, budget),
                     2 => near_by_level::<2>(level, column, count, query, budget),
                     3 => near_by_level::<3>(level, column, count, query, budget),
-                    _ => near_by_level::<4>(level, column, count, query, budget),
+                    4 => near_by_level::<4>(level, column, count, query, budget),
+                    5 => near_by_level::<5>(level, column, count, query, budget),
+                    _ => near_by_level::<MAX_PLANES>(level, column, count, query, budget),
                 };
                 let place = format!("{level:?}, {count} entries, {first} planes");
                 // Where many in a vector are near by the first planes, those may be left out that all planes reject.
@@ -132,7 +134,7 @@ mod tests {
         offset: usize,
         entries: Range<usize>,
         (query, budget): (u64, u32),
-        unless: &[u32],
+        unless: &[u64],
     ) {
         let count = planes[0].len();
         let mut buffer = vec![0xA5; offset];
@@ -141,19 +143,19 @@ mod tests {
         buffer.extend([query as u8; 70]);
         let column = &buffer[offset..end + OVERHANG];
         // Of planes that there are not, no bits.
-        let all = u32::MAX >> (32 - 8 * planes.len());
-        let unless: Vec<u32> = unless.iter().map(|bits| bits & all).collect();
+        let all = u64::MAX >> (64 - 8 * planes.len());
+        let unless: Vec<u64> = unless.iter().map(|bits| bits & all).collect();
         let low = |i: usize| {
             let bytes = planes.iter().enumerate();
-            bytes.map(|(plane, bytes)| u32::from(bytes[i]) << (8 * plane)).sum::<u32>()
+            bytes.map(|(plane, bytes)| u64::from(bytes[i]) << (8 * plane)).sum::<u64>()
         };
-        let differs = |i: &usize| (low(*i) ^ query as u32) & all;
+        let differs = |i: &usize| (low(*i) ^ query) & all;
         let is_near = |i: &usize| {
             differs(i).count_ones() <= budget && !unless.iter().any(|bits| differs(i) & bits == 0)
         };
         let some = entries.start.min(count)..entries.end.min(count);
         let expected: Vec<usize> = some.filter(is_near).map(|i| i - entries.start).collect();
-        let unless: Vec<_> = unless.iter().map(|bits| bits.to_le_bytes()).collect();
+        let unless: Vec<_> = unless.iter().map(|bits| bytes_of(*bits)).collect();
         for first in 1..=planes.len() {
             for level in Level::all() {
                 macro_rules! near {
@@ -168,7 +170,9 @@ mod tests {
                     1 => near!(1),
                     2 => near!(2),
                     3 => near!(3),
-                    _ => near!(4),
+                    4 => near!(4),
+                    5 => near!(5),
+                    _ => near!(6),
                 };
                 let place = format!("{level:?}, {entries:?} of {count}, {first} planes first");
                 assert_eq!(found, expected, "{place}");
@@ -206,7 +210,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 33) as u8
         };
-        for planes in 1..=4 {
+        for planes in 1..=MAX_PLANES {
             for count in (0..=200).chain([255, 256, 257, 1000]) {
                 let bytes: Vec<Vec<u8>> =
                     (0..planes).map(|_| (0..count).map(|_| random()).collect()).collect();
@@ -222,10 +226,10 @@ mod tests {
         /// Entries near the query, which random ones hardly ever are.
         #[test]
         fn near_entries_are_found(
-            entries in prop::collection::vec((any::<u32>(), any::<u32>(), any::<u32>()), 1..300),
-            planes in 1usize..=4, offset in 0usize..80, query in any::<u64>(), budget in 0u32..12,
+            entries in prop::collection::vec(any::<[u64; 4]>(), 1..300),
+            planes in 1..=MAX_PLANES, offset in 0usize..80, query in any::<u64>(), budget in 0u32..12,
         ) {
-            let near: Vec<u32> = entries.iter().map(|(a, b, c)| query as u32 ^ (a & b & c)).collect();
+            let near: Vec<u64> = entries.iter().map(|[a, b, c, d]| query ^ (a & b & c & d)).collect();
             let plane = |plane: usize| near.iter().map(|low| (low >> (8 * plane)) as u8).collect();
             let planes: Vec<Vec<u8>> = (0..planes).map(plane).collect();
             check(&planes, offset, query, budget);
@@ -234,20 +238,20 @@ mod tests {
         /// Parts of a column: of entries near the query, but for those that are equal in some of its bits.
         #[test]
         fn near_entries_of_a_part_are_found_unless_they_are_equal_elsewhere(
-            entries in prop::collection::vec((any::<u32>(), any::<u32>(), any::<u32>()), 1..300),
-            planes in 1usize..=4, offset in 0usize..80, query in any::<u64>(), budget in 0u32..12,
+            entries in prop::collection::vec(any::<[u64; 4]>(), 1..300),
+            planes in 1..=MAX_PLANES, offset in 0usize..80, query in any::<u64>(), budget in 0u32..12,
             (start, length) in (0usize..300, 0usize..300),
-            unless in prop::collection::vec((any::<u32>(), 0u32..32, 0u32..32), 0..4),
+            unless in prop::collection::vec((any::<u64>(), 0u32..48, 16u32..64), 0..4),
         ) {
-            let near: Vec<u32> = entries.iter().map(|(a, b, c)| query as u32 ^ (a & b & c)).collect();
+            let near: Vec<u64> = entries.iter().map(|[a, b, c, d]| query ^ (a & b & c & d)).collect();
             let plane = |plane: usize| near.iter().map(|low| (low >> (8 * plane)) as u8).collect();
             let planes: Vec<Vec<u8>> = (0..planes).map(plane).collect();
             // Adjacent bits, as those of a top mostly are, and others.
-            let bits = |&(any, up, down): &(u32, u32, u32)| match any % 4 {
+            let bits = |&(any, up, down): &(u64, u32, u32)| match any % 4 {
                 0 => any,
-                _ => u32::MAX << up & u32::MAX >> down,
+                _ => u64::MAX << up & u64::MAX >> down,
             };
-            let unless: Vec<u32> = unless.iter().map(bits).collect();
+            let unless: Vec<u64> = unless.iter().map(bits).collect();
             check_unless(&planes, offset, start..start + length, (query, budget), &unless);
         }
     }

@@ -1,7 +1,5 @@
 //! How much of a column is compared first.
 
-use super::compare::MAX_PLANES;
-
 /// The number of planes that lets at most 1 in 300 random keys through at this budget, or all of
 /// them.
 #[inline]
@@ -9,7 +7,7 @@ fn first_planes(budget: u32) -> usize {
     match budget {
         0..=2 => 2,
         3..=5 => 3,
-        _ => MAX_PLANES,
+        _ => 4,
     }
 }
 
@@ -43,7 +41,7 @@ impl Reading {
     pub(crate) fn first_planes(self, budget: u32, block_bytes: u32) -> usize {
         match (self, block_bytes) {
             (Self::Parts, _) => first_planes(budget),
-            (Self::Whole, 2048) => MAX_PLANES,
+            (Self::Whole, 2048) => 4,
             (Self::Whole, _) => first_planes(budget).max(3),
         }
     }

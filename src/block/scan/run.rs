@@ -183,6 +183,14 @@ fn run_one<C: Compare>(
                 let planes = Planes::<3>::new(column, whole).some(entries);
                 compare.compare_unless(planes, &prepared, budget, unless, &mut found);
             }
+            4 => {
+                let planes = Planes::<4>::new(column, whole).some(entries);
+                compare.compare_unless(planes, &prepared, budget, unless, &mut found);
+            }
+            5 => {
+                let planes = Planes::<5>::new(column, whole).some(entries);
+                compare.compare_unless(planes, &prepared, budget, unless, &mut found);
+            }
             _ => {
                 let planes = Planes::<MAX_PLANES>::new(column, whole).some(entries);
                 compare.compare_unless(planes, &prepared, budget, unless, &mut found);

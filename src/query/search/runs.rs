@@ -116,6 +116,10 @@ impl Running<'_> {
             if self.matches.len() > self.ask.most {
                 break;
             }
+            if self.shows_middle(run as usize) {
+                rest = self.look_at_shown(run, rest)?;
+                continue;
+            }
             // The next blocks of the same table, and where the near keys of each end.
             let mut blocks = [(0, 0); LANES];
             let (mut count, mut end) = (0, 0);
@@ -138,6 +142,22 @@ impl Running<'_> {
         }
         self.search.near = near;
         Ok(())
+    }
+
+    /// Adds the matches of a run whose prefix is all that columns do not show: all near keys. Gives those of other runs.
+    #[inline(always)]
+    fn look_at_shown<'n>(&mut self, run: u32, near: &'n [NearKeys]) -> Result<&'n [NearKeys]> {
+        let of_run = near.iter().take_while(|keys| keys.run == run).count();
+        let (near, rest) = near.split_at(of_run);
+        let run = run as usize;
+        let (table, query) = (self.table(run), self.search.runs[run].query);
+        let Self { ask, matches, tables, .. } = &mut *self;
+        for keys in near {
+            table.shown_keys(*keys, query, |key| {
+                tell_unless_behind(matches, *ask, (table, &tables[run]), key, query);
+            })?;
+        }
+        Ok(rest)
     }
 
     /// Finds the matches in some blocks of a run: each with the end of its keys among the near ones.
@@ -197,6 +217,12 @@ impl<'a> Running<'a> {
     #[inline(always)]
     fn table(&self, run: usize) -> &'a Table {
         &self.segment.all()[self.tables[run].number]
+    }
+
+    #[inline(always)]
+    fn shows_middle(&self, run: usize) -> bool {
+        let number = self.tables[run].number;
+        self.starts[number].prefix_bits() >= self.table(run).geometry().middle_bits()
     }
 
     #[inline(always)]

@@ -225,6 +225,7 @@ fn wide_key_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
     vec![
         good!("empty", "single", "xor", 256, 0, vec![], "The empty set"),
         good!("empty", "halves", "gap", 16384, 32, vec![], "The empty set"),
+        good!("empty", "single", "gap", 256, 48, vec![], "The empty set: no table of 64 bits has fewer bytes"),
         good!("one", "halves", "xor", 1024, 24, vec![0xDEAD_BEEF], "One fingerprint"),
         good!("one", "single", "gap", 256, 0, vec![u64::MAX], "One fingerprint"),
         good!("ends", "halves", "xor", 256, 0, vec![0, u64::MAX], "0 and the greatest fingerprint"),
@@ -244,6 +245,14 @@ fn wide_key_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
         good!("clustered", "halves", "xor", 256, 16, clustered(30), "Clusters of near-duplicates"),
         good!("clustered", "halves", "xor", 256, 24, clustered(30), "Clusters of near-duplicates"),
         good!("clustered", "halves", "xor", 256, 32, clustered(30), "Clusters of near-duplicates"),
+        good!("clustered", "quarters", "xor", 256, 40, clustered(30), "Clusters of near-duplicates"),
+        good!("clustered", "quarters", "xor", 256, 48, clustered(30), "Clusters of near-duplicates"),
+        good!("clustered", "quarters", "gap", 256, 40, clustered(30), "Clusters of near-duplicates"),
+        good!("next", "single", "gap", 256, 48, steps(9, 1 << 48, 60), "Two blocks of keys whose middles are consecutive"),
+        good!("clustered", "single", "xor", 1024, 40, clustered(30), "Clusters of near-duplicates"),
+        good!("clustered", "single", "xor", 1024, 48, clustered(30), "Clusters of near-duplicates"),
+        good!("clustered", "single", "gap", 1024, 40, clustered(30), "Clusters of near-duplicates"),
+        good!("clustered", "single", "gap", 1024, 48, clustered(30), "Clusters of near-duplicates"),
         good!("clustered", "single", "xor", 1024, 8, clustered(30), "Clusters of near-duplicates"),
         good!("clustered", "single", "xor", 1024, 16, clustered(30), "Clusters of near-duplicates"),
         good!("clustered", "single", "xor", 1024, 32, clustered(30), "Clusters of near-duplicates"),
@@ -254,6 +263,10 @@ fn wide_key_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
         good!("scattered", "single", "xor", 16384, 16, scattered(100), "Scattered fingerprints, all in one block"),
         good!("scattered", "single", "xor", 16384, 24, scattered(100), "Scattered fingerprints, all in one block"),
         good!("scattered", "single", "xor", 16384, 32, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "xor", 16384, 40, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "xor", 16384, 48, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "gap", 16384, 40, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "gap", 16384, 48, scattered(100), "Scattered fingerprints, all in one block"),
         good!("scattered", "single", "gap", 16384, 8, scattered(100), "Scattered fingerprints, all in one block"),
         good!("scattered", "single", "gap", 16384, 16, scattered(100), "Scattered fingerprints, all in one block"),
         good!("scattered", "single", "gap", 16384, 24, scattered(100), "Scattered fingerprints, all in one block"),
@@ -273,7 +286,7 @@ fn wide_key_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
 #[test]
 fn good_specs_have_every_codec_with_every_low_part_and_block_size() {
     for codec in ["xor", "gap"] {
-        for low_bits in [0, 8, 16, 24, 32] {
+        for low_bits in [0, 8, 16, 24, 32, 40, 48] {
             for block_bytes in [256, 1024, 16384] {
                 let wanted = (codec, low_bits, block_bytes);
                 let all = good_specs();

@@ -126,7 +126,7 @@ fn file_and_header() -> Vec<Case> {
         case("unsupported-tab-06-codec-0", "TAB-6", One, "codec is 0.", |f| set_header(f, "codec", 0)),
         case("unsupported-tab-06-codec-3", "TAB-6", One, "codec is 3.", |f| set_header(f, "codec", 3)),
         case("unsupported-tab-07-low-bits-12", "TAB-7", One, "low_bits is 12.", |f| set_header(f, "low_bits", 12)),
-        case("unsupported-tab-07-low-bits-40", "TAB-7", One, "low_bits is 40.", |f| set_header(f, "low_bits", 40)),
+        case("unsupported-tab-07-low-bits-56", "TAB-7", One, "low_bits is 56.", |f| set_header(f, "low_bits", 56)),
         case("unsupported-tab-07-low-bits-255", "TAB-7", One, "low_bits is 255.", |f| set_header(f, "low_bits", 255)),
         case("bad-tab-08-block-bytes-0", "TAB-8", One, "block_bytes is 0.", |f| set_header(f, "block_bytes", 0)),
         case("bad-tab-08-block-bytes-128", "TAB-8", One, "block_bytes is 128.", |f| set_header(f, "block_bytes", 128)),

@@ -94,7 +94,7 @@ wrong! {
     ClassesOf64: "there are 65 - L classes, whatever W is",
     RouterOf8: "entries of the router have 8 bytes, whatever W is",
     LargestOf64: "a block has no more keys than one with W = 64",
-    TablesFrom4424: "a table has at least 4424 bytes, whatever W is",
+    TablesFrom4280: "a table has at least 4280 bytes, whatever W is",
     ColumnsOf32: "with W = 32 a column may have 32 bits",
     TopsIn64Bits: "ranges lie in 64 bits, whatever W is",
     // Section 5.

@@ -159,7 +159,7 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     require_equal("TAB-1", "length of the file", file.len() as u64, entry.file_bytes)?;
     let (header, header_crc) = read_header(file, b'T', 64)?;
     let header_bytes = header.len();
-    let least = or(if segment.bits == 32 { 4208 } else { 4424 }, Wrong::TablesFrom4424, 4424);
+    let least = or(if segment.bits == 32 { 4208 } else { 4280 }, Wrong::TablesFrom4280, 4280);
     require(header_bytes <= 4096 && file.len() >= least, "TAB-2", || {
         format!("a header of {header_bytes} bytes, a file of {}", file.len())
     })?;
@@ -175,7 +175,7 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     let bits = fingerprint_bits as u8;
     support(codec == 1 || codec == 2, "TAB-6", || format!("codec is {codec}"))?;
     let is_less = low_bits < bits || is(Wrong::ColumnsOf32);
-    let low_bits_fit = [0, 8, 16, 24, 32].contains(&low_bits) && is_less;
+    let low_bits_fit = [0, 8, 16, 24, 32, 40, 48].contains(&low_bits) && is_less;
     support(low_bits_fit, "TAB-7", || format!("low_bits is {low_bits}"))?;
     let block_bytes_fit = block_bytes.is_power_of_two() && (256..=65536).contains(&block_bytes);
     require(block_bytes_fit, "TAB-8", || format!("block_bytes is {block_bytes}"))?;

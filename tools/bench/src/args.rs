@@ -150,7 +150,7 @@ pub struct MeasureArgs {
     #[arg(long, default_value = "gap,xor", value_delimiter = ',', value_name = "CODEC,...")]
     pub codecs: Vec<CodecWish>,
 
-    /// Widths of the low column: auto, 0, 8, 16, 24, 32
+    /// Widths of the low column: auto, 0, 8, 16, 24, 32, 40, 48
     #[arg(long, default_value = "auto,16", value_delimiter = ',', value_name = "L,...")]
     pub low_bits: Vec<LowBits>,
 

@@ -55,8 +55,8 @@ impl FromStr for LowBits {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "auto" => Ok(Self(None)),
-            "0" | "8" | "16" | "24" | "32" => Ok(Self(text.parse().ok())),
-            _ => Err("low bits are auto, 0, 8, 16, 24 or 32".to_string()),
+            "0" | "8" | "16" | "24" | "32" | "40" | "48" => Ok(Self(text.parse().ok())),
+            _ => Err("low bits are auto, 0, 8, 16, 24, 32, 40 or 48".to_string()),
         }
     }
 }

@@ -157,7 +157,7 @@ pub struct LayoutArgs {
     #[arg(value_name = "auto|xor|gap")]
     pub codec: CodecArg,
 
-    /// Low bits kept apart in a column: 0, 8, 16, 24 or 32 [auto: the most that cost at most 1%]
+    /// Low bits kept apart in a column: 0, 8, 16, 24, 32, 40 or 48 [auto: as many as cost little]
     #[arg(long, default_value = "auto", value_name = "auto|N")]
     pub low_bits: Auto<u32>,
 }

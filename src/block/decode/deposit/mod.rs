@@ -18,6 +18,7 @@ use super::narrow::NarrowRuns;
 use super::runs::RUN_KEYS;
 use super::runs_avx2::ByRuns;
 use super::stream::{LANES, Lane, Place, Streams};
+use super::unpack::MAX_PLANES;
 use crate::mapped;
 use crate::simd::Avx512;
 
@@ -56,7 +57,9 @@ impl Decode for Deposit {
                 1 => decode::<1>(self.avx512, finder, streams, lanes),
                 2 => decode::<2>(self.avx512, finder, streams, lanes),
                 3 => decode::<3>(self.avx512, finder, streams, lanes),
-                _ => decode::<4>(self.avx512, finder, streams, lanes),
+                4 => decode::<4>(self.avx512, finder, streams, lanes),
+                5 => decode::<5>(self.avx512, finder, streams, lanes),
+                _ => decode::<MAX_PLANES>(self.avx512, finder, streams, lanes),
             }
         }
     }

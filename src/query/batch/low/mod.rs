@@ -69,7 +69,7 @@ impl<'a> LowWindow<'a> {
             table,
             level,
             shape,
-            low_mask: low_mask(table, table.geometry().planes()),
+            low_mask: low_mask(table, planes_of(table)),
             start: 0,
             blocks: Vec::new(),
             entries: 0,
@@ -105,9 +105,7 @@ impl<'a> LowWindow<'a> {
         // Room for a copy in whole chunks.
         let room = (at + 1 + others.next_multiple_of(CHUNK)).next_multiple_of(CHUNK);
         let first = low_of(self.table, column.first).to_le_bytes();
-        for (plane, bytes) in
-            self.planes.iter_mut().enumerate().take(self.table.geometry().planes())
-        {
+        for (plane, bytes) in self.planes.iter_mut().enumerate().take(planes_of(self.table)) {
             if bytes.len() < room {
                 bytes.resize(room, 0);
             }
@@ -153,7 +151,7 @@ impl<'a> LowWindow<'a> {
             let block = &loaded[number];
             let visible =
                 if entry == block.start { u64::MAX } else { block.shared | self.low_mask };
-            let low = (0..self.table.geometry().planes()).fold(0, |low, plane| {
+            let low = (0..planes_of(self.table)).fold(0, |low, plane| {
                 low | u64::from(self.planes[plane][entry as usize]) << (8 * plane)
             });
             let low = low << self.table.geometry().pad_bits();
@@ -167,6 +165,16 @@ impl<'a> LowWindow<'a> {
         }
         true
     }
+}
+
+/// The low bits of a key that are compared.
+pub(super) fn bits(table: &Table) -> u32 {
+    8 * planes_of(table) as u32
+}
+
+/// The planes of a table that are compared: of a wider column hardly anything passes the first.
+fn planes_of(table: &Table) -> usize {
+    table.geometry().planes().min(MAX_PLANES)
 }
 
 /// The low bits of a key that stand in the first planes.
@@ -190,12 +198,12 @@ pub(super) fn shape(
     differs: impl Fn(u64) -> bool,
 ) -> Shape {
     let most_in = |planes| most(low_mask(table, planes));
-    Shape::new(table.geometry().planes(), most_in, differs(low_mask(table, FIRST)))
+    Shape::new(planes_of(table), most_in, differs(low_mask(table, FIRST)))
 }
 
 /// Nanoseconds per pair that is compared in a table with L > 0.
 pub(super) fn pair_ns(table: &Table, level: Level, k: u32, costs: &BatchCosts) -> f64 {
-    Shape::new(table.geometry().planes(), |_| k, false).pair_ns(level, costs)
+    Shape::new(planes_of(table), |_| k, false).pair_ns(level, costs)
 }
 
 /// Queries of a comparison that is timed.

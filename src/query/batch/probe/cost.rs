@@ -107,8 +107,7 @@ impl ProbeWork {
         let pairs = self.visits * (self.per_visit + self.block_keys);
         // What the keys of a block have in common beyond the prefix is visible as well.
         let shared = self.blocks.log2() as u32;
-        let low_bits = probed.table.geometry().low_bits;
-        let visible = low_bits + shared.saturating_sub(probed.prefix_bits);
+        let visible = low::bits(probed.table) + shared.saturating_sub(probed.prefix_bits);
         let touched = self.touched().max(1.0);
         let seen = self.matches + pairs * within(visible, k);
         let decoded = touched * (1.0 - (-seen / touched).exp());
