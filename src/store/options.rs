@@ -115,7 +115,7 @@ impl<F: Fingerprint> Packer<F> {
     }
 
     /// Width of the low column in bits: 0, 8, 16, 24, 32, 40 or 48, less than that of a fingerprint. `None` takes, for each table, the
-    /// largest whose payload is at most 1% larger than that of 0; or the widest of all at up to 8%, if the tops of the design have 16 bits
+    /// largest whose payload is at most 1% larger than that of 0; or the widest of all at up to an eighth, if the tops of the design have 16 bits
     /// each and none in common (of 32 bits, 8), as those of `quarters`: there a search need not decode what the column shows.
     /// `Some(32)` makes such stores smaller, by 7% with 2^20 uniform fingerprints, and searches slower.
     pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
