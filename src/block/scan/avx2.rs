@@ -97,7 +97,7 @@ impl Compare for Avx2 {
     fn compare_unless<const PLANES: usize>(
         self,
         planes: Planes<'_, PLANES>,
-        query: &Self::Query,
+        query: u64,
         budget: u8,
         unless: &[[u8; MAX_PLANES]],
         near: impl FnMut(usize, u64),
@@ -141,11 +141,12 @@ fn compare<const PLANES: usize>(
 #[target_feature(enable = "avx2,bmi2")]
 fn compare_unless<const PLANES: usize>(
     planes: Planes<'_, PLANES>,
-    query: &[__m256i; MAX_PLANES],
+    query: u64,
     budget: u8,
     unless: &[[u8; MAX_PLANES]],
     mut near: impl FnMut(usize, u64),
 ) {
+    let query = bytes_of(query).map(|byte| _mm256_set1_epi8(byte as i8));
     let limit = _mm256_set1_epi8(budget as i8);
     for at in (0..planes.count).step_by(LANES) {
         let mut differs = [_mm256_setzero_si256(); MAX_PLANES];

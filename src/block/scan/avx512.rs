@@ -93,7 +93,7 @@ impl Compare for Avx512 {
     fn compare_unless<const PLANES: usize>(
         self,
         planes: Planes<'_, PLANES>,
-        query: &Self::Query,
+        query: u64,
         budget: u8,
         unless: &[[u8; MAX_PLANES]],
         near: impl FnMut(usize, u64),
@@ -154,12 +154,13 @@ fn compare<const PLANES: usize>(
 #[target_feature(enable = "avx512bw,avx512bitalg")]
 fn compare_unless<const PLANES: usize>(
     planes: Planes<'_, PLANES>,
-    query: &[__m512i; MAX_PLANES],
+    query: u64,
     budget: u8,
     unless: &[[u8; MAX_PLANES]],
     mut near: impl FnMut(usize, u64),
 ) {
     const LANES: usize = 64;
+    let query = bytes_of(query).map(|byte| _mm512_set1_epi8(byte as i8));
     let limit = _mm512_set1_epi8(budget as i8);
     for at in (0..planes.count).step_by(LANES) {
         let mut there = 0;

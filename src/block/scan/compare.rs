@@ -35,7 +35,7 @@ pub(super) trait Compare: Copy {
     fn compare_unless<const PLANES: usize>(
         self,
         planes: Planes<'_, PLANES>,
-        query: &Self::Query,
+        query: u64,
         budget: u8,
         unless: &[[u8; MAX_PLANES]],
         near: impl FnMut(usize, u64),

@@ -121,7 +121,7 @@ mod tests {
         unless: &[[u8; MAX_PLANES]],
     ) -> Vec<usize> {
         let mut found = Vec::new();
-        kernel.compare_unless(planes, &kernel.prepare(query), budget, unless, |first, mask| {
+        kernel.compare_unless(planes, query, budget, unless, |first, mask| {
             assert!(mask != 0, "an empty mask");
             found.extend((0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| first + bit));
         });

@@ -140,7 +140,7 @@ fn run_one<C: Compare>(
     near: &mut Vec<NearKeys>,
 ) -> Result<(), Corruption> {
     let RunSieve { geometry, file, query, k, start, end, unless, .. } = run;
-    let prepared = compare.prepare(query >> geometry.pad_bits());
+    let low = query >> geometry.pad_bits();
     let planes = geometry.planes();
     let first_planes = run.first_planes();
     let is_crowded = end.block - start.block >= CROWDED;
@@ -173,27 +173,27 @@ fn run_one<C: Compare>(
         match first_planes {
             1 => {
                 let planes = Planes::<1>::new(column, whole).some(entries);
-                compare.compare_unless(planes, &prepared, budget, unless, &mut found);
+                compare.compare_unless(planes, low, budget, unless, &mut found);
             }
             2 => {
                 let planes = Planes::<2>::new(column, whole).some(entries);
-                compare.compare_unless(planes, &prepared, budget, unless, &mut found);
+                compare.compare_unless(planes, low, budget, unless, &mut found);
             }
             3 => {
                 let planes = Planes::<3>::new(column, whole).some(entries);
-                compare.compare_unless(planes, &prepared, budget, unless, &mut found);
+                compare.compare_unless(planes, low, budget, unless, &mut found);
             }
             4 => {
                 let planes = Planes::<4>::new(column, whole).some(entries);
-                compare.compare_unless(planes, &prepared, budget, unless, &mut found);
+                compare.compare_unless(planes, low, budget, unless, &mut found);
             }
             5 => {
                 let planes = Planes::<5>::new(column, whole).some(entries);
-                compare.compare_unless(planes, &prepared, budget, unless, &mut found);
+                compare.compare_unless(planes, low, budget, unless, &mut found);
             }
             _ => {
                 let planes = Planes::<MAX_PLANES>::new(column, whole).some(entries);
-                compare.compare_unless(planes, &prepared, budget, unless, &mut found);
+                compare.compare_unless(planes, low, budget, unless, &mut found);
             }
         }
     }

@@ -50,13 +50,14 @@ impl Compare for Scalar {
     fn compare_unless<const PLANES: usize>(
         self,
         planes: Planes<'_, PLANES>,
-        query: &Self::Query,
+        query: u64,
         budget: u8,
         unless: &[[u8; MAX_PLANES]],
         mut near: impl FnMut(usize, u64),
     ) {
+        let query = bytes_of(query);
         let (mut start, mut within) = (0, 0);
-        self.compare(planes, query, budget, |entry| {
+        self.compare(planes, &query, budget, |entry| {
             let mut differs = [0; MAX_PLANES];
             for (plane, differs) in differs.iter_mut().enumerate().take(planes.all) {
                 *differs = planes.plane(plane)[entry] ^ query[plane];
