@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::candidate::Candidate;
 use super::decode::{Code, Decoder, LANES, Lane, Place, Streams, decoder};
 use super::key_place::KeyPlace;
+use super::near_keys::NearKeys;
 use super::scan::{MAX_PLANES, Reading, RunSieve, Sieve};
 use super::view::{BlockView, Column, OVERHANG, low};
 use super::walk::Walk;
@@ -313,16 +314,35 @@ impl BlockReader {
         bytes.iter().zip(first..).all(|(&bits, byte)| u32::from(bits) & bit_range(byte) == 0)
     }
 
-    /// Key `number` of a block, where it has the middle of `query`, by its column.
+    /// Calls `found` with some keys of a block of a table, whose file is `file` and whose blocks have all been checked: keys that have the middle of
+    /// `query`, so that the column shows the rest.
+    ///
+    /// # Errors
+    ///
+    /// [BLK-2].
     #[inline(always)]
-    pub(crate) fn shown(&self, block: &BlockView<'_>, number: u32, query: u64) -> u64 {
-        if number == 0 {
-            return block.first;
-        }
+    pub(crate) fn shown(
+        &self,
+        file: &[u8],
+        near: NearKeys,
+        query: u64,
+        mut found: impl FnMut(u64),
+    ) -> Result<(), Corruption> {
         let geometry = &self.geometry;
+        let bytes = &file[geometry.block(near.block.into())];
+        let (keys, first) = geometry.block_header(bytes);
+        let Some(column) = geometry.column(keys) else {
+            return Err(Corruption::KeyCount { block: near.block.into(), found: keys });
+        };
+        let (column, planes) = (&bytes[column], geometry.planes());
         let (pad, below) = (geometry.pad_bits(), geometry.below_middle());
-        let low = low(self.column(block), geometry.planes(), block.keys, number);
-        query >> below << below | low << pad
+        for number in near.numbers() {
+            found(match number {
+                0 => first,
+                _ => query >> below << below | low(column, planes, keys, number) << pad,
+            });
+        }
+        Ok(())
     }
 
     /// The low parts of a block.

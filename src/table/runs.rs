@@ -35,12 +35,10 @@ impl Table {
         &self,
         near: NearKeys,
         query: u64,
-        mut found: impl FnMut(u64),
+        found: impl FnMut(u64),
     ) -> Result<()> {
-        let block = self.block(near.block.into())?;
-        let reader = self.block_reader();
-        near.numbers().for_each(|number| found(reader.shown(&block, number, query)));
-        Ok(())
+        let shown = self.block_reader().shown(self.bytes(), near, query, found);
+        shown.map_err(|corruption| self.block_error(near.block.into(), corruption))
     }
 
     /// Decodes some blocks that need not be adjacent into `keys`, and gives the number of keys of each.
