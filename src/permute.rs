@@ -6,11 +6,16 @@
 
 use crate::format::BitRange;
 
+/// Moves of a table whose top is one range, at most: a loop over as many as there are takes 1% to 3% more of a search of `quarters`.
+const FIRST: usize = 3;
+
 /// A bijection on 64-bit words that moves bits. Costs one rotation and one mask per group of bits
 /// that move by the same distance.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Permutation {
-    moves: Vec<Move>,
+    /// The first moves, and others that move nothing.
+    first: [Move; FIRST],
+    others: Vec<Move>,
     top_bits: u32,
 }
 
@@ -44,7 +49,9 @@ impl Permutation {
         }
         (0..64).filter(|&bit| !is_top(bit)).for_each(&mut push);
         let top_bits = top.iter().map(|range| u32::from(range.bits)).sum();
-        Self { moves, top_bits }
+        let nothing = Move { rotation: 0, mask: 0 };
+        let first = std::array::from_fn(|i| moves.get(i).copied().unwrap_or(nothing));
+        Self { first, others: moves.split_off(moves.len().min(FIRST)), top_bits }
     }
 
     /// Number of bits of the top, p.
@@ -55,18 +62,20 @@ impl Permutation {
     /// The key of a fingerprint.
     #[inline]
     pub(crate) fn key(&self, fingerprint: u64) -> u64 {
-        self.moves.iter().fold(0, |key, m| key | fingerprint.rotate_left(m.rotation) & m.mask)
+        let moves = |key, m: &Move| key | fingerprint.rotate_left(m.rotation) & m.mask;
+        self.others.iter().fold(self.first.iter().fold(0, moves), moves)
     }
 
     /// The fingerprint of a key.
     #[inline]
     pub(crate) fn fingerprint(&self, key: u64) -> u64 {
-        self.moves.iter().fold(0, |fp, m| fp | (key & m.mask).rotate_right(m.rotation))
+        let moves = |fp, m: &Move| fp | (key & m.mask).rotate_right(m.rotation);
+        self.others.iter().fold(self.first.iter().fold(0, moves), moves)
     }
 
     /// Whether keys are fingerprints.
     pub(crate) fn is_identity(&self) -> bool {
-        self.moves.iter().all(|m| m.rotation == 0)
+        self.first.iter().chain(&self.others).all(|m| m.rotation == 0)
     }
 }
 
