@@ -246,8 +246,8 @@ fn searches_by_runs_find_what_others_find() {
             found_some += usize::from(!expected.is_empty());
         }
         assert!(found_some > 150, "{design}: {found_some}");
-        // The first key of a block needs no decoding anywhere.
-        let share = if low_bits == 48 { 0.4..=1.0 } else { 0.0..=0.2 };
+        // The first key of a block needs no decoding anywhere; the keys of long runs, and where the disk was slow, are found by descents.
+        let share = if low_bits == 48 { 0.2..=1.0 } else { 0.0..=0.1 };
         let undecoded = found_undecoded as f64 / found_some as f64;
         assert!(share.contains(&undecoded), "{design}, {low_bits}: {undecoded}");
     }
