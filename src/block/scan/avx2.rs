@@ -5,7 +5,7 @@
 //! plane 0      | a0 | b0 | c0 | ... |    |     one load; the next group starts 32 bytes on
 //!     ^ byte 0 of the query, in all lanes: bits that are set are counted and added up
 //! plane 1      | a1 | b1 | c1 | ... |    |     the same with byte 1, and so on
-//! distances    | d  | d  | d  | ... |    |     at most 32, in a byte each
+//! distances    | d  | d  | d  | ... |    |     at most 48, in a byte each
 //! mask           a bit for each distance within the budget: nearly always 0
 //! ```
 //!

@@ -3,7 +3,7 @@
 //!
 //! The number of differing bits is a sum of byte population counts over the planes, so that one
 //! vector instruction serves as many keys as a register has bytes. Only as many planes are compared
-//! as are needed to reject all but a few in a thousand random keys; what is left is compared with
+//! as are needed to reject all but a few in a thousand random keys, at most four; what is left is compared with
 //! the other planes key by key. Most of the time of a search goes into bringing cache lines from
 //! memory, and at small budgets this spares half of them.
 //!
