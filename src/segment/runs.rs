@@ -155,9 +155,9 @@ fn prefix_bits(tables: &[Table], count: u64) -> Option<u32> {
     let count_bits = count.checked_ilog2()?;
     let most = count_bits.checked_sub(LEAST_KEYS_BITS)?.min(top_bits);
     // Where a prefix is all that a column does not show, nothing is decoded.
-    let middle_bits = tables.iter().map(|table| table.geometry().middle_bits()).max()?;
-    let shows_all = middle_bits <= top_bits.min(count_bits + SHOWN_KEYS_BITS);
-    let most = if shows_all { most.max(middle_bits) } else { most };
+    let not_shown = tables.iter().map(|table| table.geometry().middle_bits());
+    let not_shown = not_shown.filter(|bits| *bits <= top_bits.min(count_bits + SHOWN_KEYS_BITS));
+    let most = not_shown.fold(most, u32::max);
     let fits = |bits: &u32| starts_bytes(*bits) * tables.len() as u64 <= MOST_BYTES;
     let bits = (1..=most).rev().find(fits)?;
     let most_keys = if bits == top_bits { MOST_KEYS } else { MOST_KEYS_IN_TOP };
@@ -194,7 +194,33 @@ pub(super) fn plan<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::Patience;
+    use super::{Patience, prefix_bits};
+    use crate::set_sum::term;
+    use crate::store::{Packer, Store};
+
+    #[test]
+    fn a_prefix_has_all_bits_that_a_column_does_not_show_where_there_are_keys_for_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store");
+        for (design, low_bits, count, expected) in [
+            ("quarters", 32, 40_000, Some(13)),
+            ("quarters", 48, 40_000, Some(16)),
+            ("quarters", 48, 30_000, Some(12)),
+            ("quarters", 48, 150_000, Some(16)),
+            // The column begins behind the shortest top.
+            ("8,24,24,8", 48, 40_000, None),
+            ("thirds", 48, 40_000, Some(16)),
+            ("thirds", 40, 40_000, Some(13)),
+        ] {
+            let packer = Packer::new().design(design.parse().unwrap()).block_bytes(256);
+            let packer = packer.low_bits(Some(low_bits)).replace(true);
+            packer.pack(&path, (0..count).map(|i| term(i) as u64)).unwrap();
+            let store = Store::open(&path).unwrap();
+            let snapshot = store.snapshot();
+            let found = prefix_bits(snapshot.segments()[0].tables(), count);
+            assert_eq!(found, expected, "{design}, {low_bits}, {count}");
+        }
+    }
 
     #[test]
     fn where_blocks_stay_away_it_is_looked_for_them_less_and_less() {
