@@ -251,6 +251,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn tables_are_searched_by_tops_that_begin_where_the_widest_column_ends_and_have_no_bit_in_common()
+     {
+        let by_top = ["quarters", "16,16,16,16", "16,16", "16,16,16"];
+        let by_router = ["single", "halves", "thirds", "2of5", "3of6", "16", "16,16,17", "16,15"];
+        let narrow = [("quarters", true), ("8,8", true), ("halves", false), ("16,16", false)];
+        let of = |bits, design| Design::read(bits, design).unwrap().searched() == Searched::ByTop;
+        assert!(by_top.iter().all(|design| of(64, design)));
+        assert!(!by_router.iter().any(|design| of(64, design)));
+        assert!(narrow.iter().all(|(design, expected)| of(32, design) == *expected));
+    }
+
+    #[test]
     fn named_designs_are_valid_and_have_the_tables_that_they_promise() {
         let tables: Vec<usize> = Design::NAMES
             .iter()
