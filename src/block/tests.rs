@@ -326,6 +326,38 @@ fn a_table_gets_the_decoder_for_its_codes_and_the_cpu() {
     }
 }
 
+/// Where the sums of gaps leave the bits of a middle, which are hardly more than those of a gap, every decoder says so.
+#[test]
+fn middles_that_leave_their_bits_are_broken_in_the_widest_columns() {
+    const BLOCK_BYTES: u32 = 2048;
+    const STEP: u64 = 200;
+    for low_bits in [32, 40, 48] {
+        let key = |i: u64| {
+            let random = crate::set_sum::term(i) as u64;
+            (STEP * i + random % STEP) << low_bits | random >> (64 - low_bits)
+        };
+        let keys: Vec<u64> = (0..200).map(key).collect();
+        let profile = Profile::new(64, &keys);
+        let coding = profile.choose(Some(Codec::Gap), Some(low_bits), Searched::ByRouter).unwrap();
+        let (mut bytes, count) = encode(&keys, &coding, BLOCK_BYTES).remove(0);
+        let place = geometry(BLOCK_BYTES, &coding);
+        for (first, is_sound) in [(keys[0], true), (u64::MAX - (STEP << (low_bits + 4)), false)] {
+            place.write_block_header(&mut bytes, count as u32, first);
+            for level in Level::all() {
+                let reader = reader_with(&coding, BLOCK_BYTES, level);
+                let block = reader.view(0, &bytes).unwrap();
+                let mut decoded = Vec::new();
+                // So many that none is decoded by itself, which would tell.
+                let whole = reader.decode(&bytes, &[(0, block); LANES], &mut decoded);
+                assert_eq!(whole.is_ok(), is_sound, "{low_bits}, {level:?}: {whole:?}");
+                let all = 0..count as u32;
+                let by_key = reader.matches(&block, (0, 64), all, &mut Vec::new(), |_, _| ());
+                assert_eq!(whole, by_key, "{low_bits}, {level:?}");
+            }
+        }
+    }
+}
+
 /// Where one of the blocks that are decoded side by side is short, the others go on alone; and each
 /// key is gone on to from the first.
 #[test]
