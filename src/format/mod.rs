@@ -65,6 +65,9 @@ pub(crate) const MAX_CODE_BITS: u32 = 11;
 /// The widths of the low column that the format knows [TAB-7].
 pub(crate) const LOW_BITS: [u32; 7] = [0, 8, 16, 24, 32, 40, 48];
 
+/// Planes of the widest column.
+pub(crate) const MAX_PLANES: usize = LOW_BITS[LOW_BITS.len() - 1] as usize / 8;
+
 /// The widths that a column of keys of so many bits can have.
 pub(crate) fn low_widths(bits: u32) -> impl Iterator<Item = u32> + Clone {
     LOW_BITS.into_iter().filter(move |&width| width < bits)

@@ -17,10 +17,9 @@ use std::arch::x86_64::*;
 
 use super::assemble::Assemble;
 use super::stream::Lane;
+use crate::format::MAX_PLANES;
 use crate::simd::avx2::{Avx2, load_half, load_words, store_words};
 
-/// Planes of the widest column.
-pub(super) const MAX_PLANES: usize = 6;
 /// Keys that are joined at a time.
 const JOINED: usize = 16;
 

@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use super::super::view::OVERHANG;
+pub(crate) use crate::format::MAX_PLANES;
 
-/// Planes of the widest column.
-pub(crate) const MAX_PLANES: usize = 6;
 /// Of so many keys at least that the first planes of a vector let through, all planes are compared at once: in dense clusters
 /// low bits are alike, and to look into each takes several times as long.
 pub(super) const MANY: u32 = 5;

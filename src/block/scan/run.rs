@@ -170,31 +170,19 @@ fn run_one<C: Compare>(
         };
         let (column, whole) = (&bytes[column.start..], (keys as usize - 1, planes));
         let budget = budget.min(64) as u8;
+        macro_rules! compare_first {
+            ($planes:expr) => {{
+                let planes = Planes::<{ $planes }>::new(column, whole).some(entries);
+                compare.compare_unless(planes, low, budget, unless, &mut found);
+            }};
+        }
         match first_planes {
-            1 => {
-                let planes = Planes::<1>::new(column, whole).some(entries);
-                compare.compare_unless(planes, low, budget, unless, &mut found);
-            }
-            2 => {
-                let planes = Planes::<2>::new(column, whole).some(entries);
-                compare.compare_unless(planes, low, budget, unless, &mut found);
-            }
-            3 => {
-                let planes = Planes::<3>::new(column, whole).some(entries);
-                compare.compare_unless(planes, low, budget, unless, &mut found);
-            }
-            4 => {
-                let planes = Planes::<4>::new(column, whole).some(entries);
-                compare.compare_unless(planes, low, budget, unless, &mut found);
-            }
-            5 => {
-                let planes = Planes::<5>::new(column, whole).some(entries);
-                compare.compare_unless(planes, low, budget, unless, &mut found);
-            }
-            _ => {
-                let planes = Planes::<MAX_PLANES>::new(column, whole).some(entries);
-                compare.compare_unless(planes, low, budget, unless, &mut found);
-            }
+            1 => compare_first!(1),
+            2 => compare_first!(2),
+            3 => compare_first!(3),
+            4 => compare_first!(4),
+            5 => compare_first!(5),
+            _ => compare_first!(MAX_PLANES),
         }
     }
     Ok(())

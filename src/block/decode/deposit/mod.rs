@@ -18,7 +18,7 @@ use super::narrow::NarrowRuns;
 use super::runs::RUN_KEYS;
 use super::runs_avx2::ByRuns;
 use super::stream::{LANES, Lane, Place, Streams};
-use super::unpack::MAX_PLANES;
+use crate::format::MAX_PLANES;
 use crate::mapped;
 use crate::simd::Avx512;
 

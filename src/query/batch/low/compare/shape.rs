@@ -3,7 +3,7 @@
 use crate::costs::BatchCosts;
 use crate::simd::Level;
 
-/// Planes of the widest column.
+/// Planes that are compared at most.
 pub(in crate::query::batch::low) const MAX_PLANES: usize = 4;
 /// Planes in which pairs may have to differ.
 pub(in crate::query::batch::low) const FIRST: usize = 2;
