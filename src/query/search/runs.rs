@@ -111,13 +111,15 @@ impl Running<'_> {
     fn look_into_near(&mut self) -> Result<()> {
         let near = std::mem::take(&mut self.search.near);
         let mut rest = &near[..];
-        while let Some(&NearKeys { run, .. }) = rest.first() {
+        while let Some((&keys, others)) = rest.split_first() {
+            let run = keys.run;
             self.stop.check()?;
             if self.matches.len() > self.ask.most {
                 break;
             }
             if self.shows_middle(run as usize) {
-                rest = self.look_at_shown(run, rest)?;
+                self.look_at_shown(run as usize, keys)?;
+                rest = others;
                 continue;
             }
             // The next blocks of the same table, and where the near keys of each end.
@@ -144,20 +146,13 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Adds the matches of a run whose prefix is all that columns do not show: all near keys. Gives those of other runs.
+    /// Finds the matches among near keys of a run whose prefix is all that columns do not show: all of them are.
     #[inline(always)]
-    fn look_at_shown<'n>(&mut self, run: u32, near: &'n [NearKeys]) -> Result<&'n [NearKeys]> {
-        let of_run = near.iter().take_while(|keys| keys.run == run).count();
-        let (near, rest) = near.split_at(of_run);
-        let run = run as usize;
+    fn look_at_shown(&mut self, run: usize, near: NearKeys) -> Result<()> {
         let (table, query) = (self.table(run), self.search.runs[run].query);
         let Self { ask, matches, tables, .. } = &mut *self;
-        for keys in near {
-            table.shown_keys(*keys, query, |key| {
-                tell_unless_behind(matches, *ask, (table, &tables[run]), key, query);
-            })?;
-        }
-        Ok(rest)
+        let found = |key| tell_unless_behind(matches, *ask, (table, &tables[run]), key, query);
+        table.shown_keys(near, query, found)
     }
 
     /// Finds the matches in some blocks of a run: each with the end of its keys among the near ones.
