@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::decode::LANES;
 use super::*;
-use crate::codec::profile::{Coding, Profile, Searched};
+use crate::codec::profile::{Coding, Profile};
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry, low_widths};
 use crate::simd::Level;
@@ -82,11 +82,9 @@ fn reader_with(coding: &Coding, block_bytes: u32, level: Level) -> BlockReader {
 
 fn codings(bits: u32, keys: &[u64]) -> Vec<Coding> {
     let profile = Profile::new(bits, keys);
-    let choose =
-        |codec, low_bits| profile.choose(Some(codec), Some(low_bits), Searched::ByRouter).unwrap();
     let codings = |codec| low_widths(bits).map(move |low_bits| (codec, low_bits));
     let all = Codec::ALL.into_iter().flat_map(codings);
-    all.map(|(codec, low_bits)| choose(codec, low_bits)).collect()
+    all.map(|(codec, low_bits)| profile.coding(codec, low_bits)).collect()
 }
 
 /// A width, and keys of that: of 32 bits with the upper or the lower half of each.
@@ -338,7 +336,7 @@ fn middles_that_leave_their_bits_are_broken_in_the_widest_columns() {
         };
         let keys: Vec<u64> = (0..200).map(key).collect();
         let profile = Profile::new(64, &keys);
-        let coding = profile.choose(Some(Codec::Gap), Some(low_bits), Searched::ByRouter).unwrap();
+        let coding = profile.coding(Codec::Gap, low_bits);
         let (mut bytes, count) = encode(&keys, &coding, BLOCK_BYTES).remove(0);
         let place = geometry(BLOCK_BYTES, &coding);
         for (first, is_sound) in [(keys[0], true), (u64::MAX - (STEP << (low_bits + 4)), false)] {
@@ -374,8 +372,7 @@ fn blocks_of_every_length_are_decoded_beside_a_short_one() {
             Some(*sum << 32 | i)
         };
         let keys: Vec<u64> = (0..300).scan(seed, sum).collect();
-        let coding =
-            Profile::new(64, &keys).choose(Some(Codec::Gap), Some(32), Searched::ByRouter).unwrap();
+        let coding = Profile::new(64, &keys).coding(Codec::Gap, 32);
         let block = |count: usize| encode(&keys[..count], &coding, BLOCK_BYTES as u32).remove(0);
         let (short, _) = block(2);
         for level in Level::all() {
@@ -409,8 +406,7 @@ fn blocks_of_every_length_are_decoded_beside_a_short_one() {
 #[test]
 fn the_largest_block_holds_more_than_half_a_million_consecutive_keys() {
     let keys: Vec<u64> = (0..600_000).collect();
-    let coding =
-        Profile::new(64, &keys).choose(Some(Codec::Gap), Some(0), Searched::ByRouter).unwrap();
+    let coding = Profile::new(64, &keys).coding(Codec::Gap, 0);
     let blocks = encode(&keys, &coding, 65536);
     // A header of 16 bytes, the first key in it, one bit for each further one.
     assert_eq!(blocks[0].1, 8 * (65536 - 16) + 1);
@@ -426,9 +422,7 @@ fn the_largest_block_holds_more_than_half_a_million_consecutive_keys() {
 fn gaps_that_leave_32_bits_are_refused() {
     let keys: Vec<u64> = (0..60).map(|i| i << 32).collect();
     for low_bits in low_widths(32) {
-        let coding = Profile::new(32, &keys)
-            .choose(Some(Codec::Gap), Some(low_bits), Searched::ByRouter)
-            .unwrap();
+        let coding = Profile::new(32, &keys).coding(Codec::Gap, low_bits);
         for level in Level::all() {
             let reader = reader_with(&coding, 1024, level);
             let (mut bytes, count) = encode(&keys, &coding, 1024).remove(0);
@@ -460,9 +454,7 @@ fn gaps_that_leave_their_bits_are_refused() {
         (&narrow, 32, u64::MAX, 1),
         (&narrow, 32, u64::MAX - (9 << 32), 3),
     ] {
-        let coding = Profile::new(64, keys)
-            .choose(Some(Codec::Gap), Some(low_bits), Searched::ByRouter)
-            .unwrap();
+        let coding = Profile::new(64, keys).coding(Codec::Gap, low_bits);
         for level in Level::all() {
             let reader = reader_with(&coding, 1024, level);
             let (mut bytes, count) = encode(keys, &coding, 1024).remove(0);
@@ -485,8 +477,7 @@ fn gaps_that_leave_their_bits_are_refused() {
 #[test]
 fn impossible_key_counts_are_refused() {
     let keys: Vec<u64> = (0..50).map(|i| i << 40).collect();
-    let coding =
-        Profile::new(64, &keys).choose(Some(Codec::Xor), Some(8), Searched::ByRouter).unwrap();
+    let coding = Profile::new(64, &keys).coding(Codec::Xor, 8);
     let (mut bytes, _) = encode(&keys, &coding, 256).remove(0);
     for count in [0u16, 256 - 14 + 2, u16::MAX] {
         bytes[4..6].copy_from_slice(&count.to_le_bytes());

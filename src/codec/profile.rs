@@ -176,8 +176,8 @@ impl Profile {
         self
     }
 
-    /// The coding with this codec and column.
-    fn coding(&self, codec: Codec, low_bits: u32) -> Coding {
+    /// The coding with this codec and column, which is one of [`LOW_BITS`] and narrower than a key.
+    pub(crate) fn coding(&self, codec: Codec, low_bits: u32) -> Coding {
         let bits = self.bits;
         let middle_bits = (bits - low_bits) as usize;
         let histogram = match codec {
@@ -238,12 +238,12 @@ impl Profile {
                     Searched::ByTop if width == widest => WIDEST,
                     _ => WIDER,
                 };
+                let payload = u128::from(plain.payload_bits);
                 let fits = |coding: &Coding| {
-                    let most = u128::from(plain.payload_bits) * most(coding.low_bits);
-                    u128::from(coding.payload_bits) * 1000 <= most
+                    u128::from(coding.payload_bits) * 1000 <= payload * most(coding.low_bits)
                 };
                 let wider = widths.clone().skip(1).map(|width| self.coding(codec, width));
-                wider.filter(fits).last().unwrap_or(plain.clone())
+                wider.filter(fits).last().unwrap_or(plain)
             }
         };
         Ok(match codec {

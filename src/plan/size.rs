@@ -52,17 +52,10 @@ impl Coded {
         };
         if let Some(sample) = sample {
             let real = sample.profile.choose(codec, low_bits, searched)?;
-            let as_uniform = Profile::uniform(bits, sample.count).choose(
-                Some(real.codec),
-                Some(real.low_bits),
-                searched,
-            )?;
+            let coding = |count| Profile::uniform(bits, count).coding(real.codec, real.low_bits);
+            let as_uniform = coding(sample.count);
             let saved = as_uniform.bits_per_key() - real.bits_per_key();
-            let uniform = Profile::uniform(bits, count).choose(
-                Some(real.codec),
-                Some(real.low_bits),
-                searched,
-            )?;
+            let uniform = coding(count);
             coded = Self {
                 bits,
                 codec: real.codec,

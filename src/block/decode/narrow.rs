@@ -125,14 +125,12 @@ impl NarrowRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::profile::{Profile, Searched};
+    use crate::codec::profile::Profile;
     use crate::format::Codec;
 
     /// Symbols of a uniform set of 2^`bits` keys with codec `gap` and the widest column.
     fn uniform(bits: u32) -> Symbols {
-        let coding = Profile::uniform(64, 1 << bits)
-            .choose(Some(Codec::Gap), Some(32), Searched::ByRouter)
-            .unwrap();
+        let coding = Profile::uniform(64, 1 << bits).coding(Codec::Gap, 32);
         Symbols::new(&coding.code_lengths, 32)
     }
 
