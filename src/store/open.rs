@@ -31,7 +31,7 @@ const OPEN_ATTEMPTS: usize = 10;
 /// is 0.04 byte per fingerprint with blocks of 1024 bytes), and the directory of the ids, if there
 /// are some (a thousandth of them); blocks and ids are read when they are needed, and their checksums are verified at the first touch. Where searches ask for equal
 /// tops, the first thousands of them find out where the keys of each prefix start, and later ones go right there: at most a byte per fingerprint
-/// and table of memory more, or 8 and 256 KiB per table where they then decode nothing. Opening needs no write permission, and
+/// and table of memory more; of small sets up to 8, but no more than 256 KiB per table, where they then decode nothing. Opening needs no write permission, and
 /// takes no lock: a store that is replaced meanwhile stays readable, as it was, for those who
 /// opened it.
 ///
