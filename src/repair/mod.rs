@@ -76,8 +76,12 @@ impl Repair {
     /// [`Error::NotAStore`](crate::Error::NotAStore) where there are neither a manifest nor segments; those of
     /// [`Packer::pack`] for the output.
     pub fn run(&self, store: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<RepairReport> {
-        let (report, directory) = Directory::look(store.as_ref())?;
-        by_width!(directory.bits(), F => self.save::<F>(directory, report, to.as_ref()))
+        self.run_at(store.as_ref(), to.as_ref())
+    }
+
+    fn run_at(&self, store: &Path, to: &Path) -> Result<RepairReport> {
+        let (report, directory) = Directory::look(store)?;
+        by_width!(directory.bits(), F => self.save::<F>(directory, report, to))
     }
 
     fn save<F: Fingerprint>(
