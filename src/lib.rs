@@ -122,6 +122,9 @@ mod flips;
 mod format;
 mod id_map;
 mod ids;
+#[cfg(all(feature = "internals", not(test)))]
+#[doc(hidden)]
+pub mod instances;
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals;

@@ -1,0 +1,49 @@
+//! What is generic in the width of fingerprints, compiled for all widths once: builds at low levels of optimization, those of tests, share what a crate
+//! has compiled with the crates that use it. Without this the tests in `tests/it` take three minutes to build, with it one.
+//!
+//! There only with the feature `internals`, which tests and benchmarks of this package switch on.
+
+use std::path::Path;
+
+use crate::{
+    Durability, Execution, Fingerprint, OpenOptions, Packer, Result, Snapshot, StoreOptions,
+    WriterOptions,
+};
+
+/// Nobody calls it.
+pub fn all(path: &Path) -> Result<()> {
+    of::<u32>(path)?;
+    of::<u64>(path)?;
+    of::<u128>(path)?;
+    of::<[u64; 4]>(path)
+}
+
+fn of<F: Fingerprint>(path: &Path) -> Result<()> {
+    let mut session = Packer::new().width::<F>().start(path)?;
+    session.extend(&[])?;
+    session.extend_with_ids(&[])?;
+    session.finish()?;
+    let store = OpenOptions::new().width::<F>().open(path)?;
+    store.refresh()?;
+    queries(&store.snapshot())?;
+    let writer = StoreOptions::new().width::<F>().create(path)?;
+    writer.insert_batch(&[])?;
+    writer.delete_batch(&[])?;
+    writer.commit(Durability::Group)?;
+    writer.merge_all()?;
+    writer.close()?;
+    WriterOptions::new().width::<F>().open(path)?.close()
+}
+
+fn queries<F: Fingerprint>(snapshot: &Snapshot<F>) -> Result<()> {
+    snapshot.verify_with(&Execution::new())?;
+    snapshot.stats()?;
+    snapshot.nearest(F::default(), 1, 1)?;
+    snapshot.any_within(F::default(), 1)?;
+    snapshot.search(F::default(), 1)?;
+    snapshot.iter().count();
+    snapshot.iter_with_ids().count();
+    snapshot.batch(1).run(&[], |_| ())?;
+    snapshot.self_join(1).run(|_| ())?;
+    snapshot.clusters(1).run().map(drop)
+}
