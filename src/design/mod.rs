@@ -23,6 +23,7 @@ use crate::format::{BitRange, is_identity, is_top, low_widths};
 /// | `halves` | 2 | 32 | one flip per table |
 /// | `thirds` | 3 | 22, 21, 21 | one flip in one table |
 /// | `quarters` | 4 | 16 | no flips (the paper's 4-table design) |
+/// | `2of3+1of2` | 5 | 18, 19 | no flips: two of three parts of the first 27 bits, or one of two of the others |
 /// | `2of5` | 10 | 25, 26 | no flips (the paper) |
 /// | `sqs8` | 14 | 32 | no flips: a Steiner quadruple system, any 3 of 8 parts miss a block |
 /// | `4x4` | 16 | 28 | no flips (the paper) |
@@ -51,7 +52,7 @@ pub struct Design {
 impl Design {
     /// The names that [`Design::from_str`] knows, by number of tables.
     pub const NAMES: &'static [&'static str] =
-        &["single", "halves", "thirds", "quarters", "2of5", "sqs8", "4x4", "3of6"];
+        &["single", "halves", "thirds", "quarters", "2of3+1of2", "2of5", "sqs8", "4x4", "3of6"];
 
     /// The design of a name in [`Design::NAMES`], for fingerprints of 64 bits.
     pub fn named(name: &str) -> Option<Self> {
@@ -274,7 +275,7 @@ mod tests {
                 design.table_count()
             })
             .collect();
-        assert_eq!(tables, [1, 2, 3, 4, 10, 14, 16, 20]);
+        assert_eq!(tables, [1, 2, 3, 4, 5, 10, 14, 16, 20]);
     }
 
     #[test]
@@ -284,6 +285,7 @@ mod tests {
             design.tops().iter().map(|top| top.iter().map(|r| u32::from(r.bits)).sum()).collect()
         };
         assert!(widths("quarters").iter().all(|&p| p == 16));
+        assert_eq!(widths("2of3+1of2"), [18, 18, 18, 19, 18]);
         assert!(widths("2of5").iter().all(|&p| (25..=26).contains(&p)));
         assert!(widths("4x4").iter().all(|&p| p == 28));
         assert!(widths("3of6").iter().all(|&p| (31..=33).contains(&p)));

@@ -19,6 +19,7 @@ pub(super) fn tops(bits: u32, name: &str) -> Option<Vec<Vec<BitRange>>> {
         "halves" => choose(2, 1),
         "thirds" => choose(3, 1),
         "quarters" => choose(4, 1),
+        "2of3+1of2" => two_of_three_and_one_of_two(bits),
         "2of5" => choose(5, 2),
         "sqs8" => {
             let parts = parts(&even(bits, 8));
@@ -46,6 +47,16 @@ pub(super) fn parts(widths: &[u32]) -> Vec<BitRange> {
             part
         })
         .collect()
+}
+
+/// Of the first bits every two of three parts, of the others each of two. Of three errors, one side has at most one, which leaves
+/// two of its three parts, or one of its two; the sides are as wide as makes these tops alike.
+fn two_of_three_and_one_of_two(bits: u32) -> Vec<Vec<BitRange>> {
+    let first = (3 * bits + 3) / 7;
+    let widths: Vec<u32> = [even(first, 3), even(bits - first, 2)].concat();
+    let parts = parts(&widths);
+    let chosen = subsets(3, 2).chain([vec![3], vec![4]]);
+    chosen.map(|chosen| join(&parts, &chosen)).collect()
 }
 
 /// A quarter of the bits, then each quarter of the remaining ones.

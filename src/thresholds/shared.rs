@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn thresholds_of_a_class_touch_hardly_more_blocks_than_those_of_the_exact_number() {
         let (mut ratios, mut worst) = (Vec::new(), (1.0, String::new()));
-        let sizes = [40, 40, 40, 40, 15, 9, 7, 7];
+        let sizes = [40, 40, 40, 40, 25, 15, 9, 7, 7];
         assert_eq!(sizes.len(), Design::NAMES.len());
         for (name, sizes) in Design::NAMES.iter().zip(sizes) {
             let design = Design::named(name).unwrap();

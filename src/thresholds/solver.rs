@@ -265,6 +265,7 @@ mod tests {
             "halves" => vec![32; 2],
             "thirds" => vec![22, 21, 21],
             "quarters" => vec![16; 4],
+            "2of3+1of2" => vec![9, 9, 9, 19, 18],
             "2of5" => vec![13, 13, 13, 13, 12],
             "sqs8" => vec![8; 8],
             "4x4" => vec![4; 16],
@@ -343,7 +344,7 @@ mod tests {
 
     #[test]
     fn the_designs_of_the_paper_need_no_flips_at_k_3() {
-        for name in ["quarters", "2of5", "sqs8", "4x4", "3of6"] {
+        for name in ["quarters", "2of3+1of2", "2of5", "sqs8", "4x4", "3of6"] {
             let design = Design::named(name).unwrap();
             let taus = design.thresholds(3, 1 << 26).unwrap();
             assert_eq!(taus, vec![Some(0); design.table_count()], "{name}");

@@ -87,7 +87,7 @@ bits do as well. Memory and disk grow with the width.
 
 Designs: every table of a store is the whole set in another order. More tables
 make queries at small distances faster, and the store larger. NAME is one of
-  single halves thirds quarters 2of5 sqs8 4x4 3of6
+  single halves thirds quarters 2of3+1of2 2of5 sqs8 4x4 3of6
 W1,W2,... cuts a fingerprint into parts of so many bits, all of them at most,
 and makes a table for each. Where design or size of blocks are left open, they
 are chosen for the distance K, and for this set in particular, from one to four
