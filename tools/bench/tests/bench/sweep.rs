@@ -9,8 +9,6 @@ use crate::{Scratch, raw};
 
 /// Options of a sweep that takes no time.
 pub const SHORT: &str = "--query-count 120 --turn 1 --threads 1,2";
-/// As many queries are searched at least, however slow the machine is.
-const LEAST_QUERIES: f64 = 16.0;
 /// A grid of 16 configurations.
 pub const GRID: &str =
     "--designs single,24,20,20 --block-bytes 256,1024 --codecs gap,xor --low-bits auto,0";
@@ -90,7 +88,7 @@ fn every_combination_is_measured_once_and_its_parts_add_up() {
         assert_eq!(row[0], *m["id"].as_str().unwrap());
         assert_eq!(row[7], m["size"]["bytes"].to_string());
     }
-    assert!(float(&results["verified"]["comparisons"]) >= 16.0 * LEAST_QUERIES);
+    assert!(float(&results["verified"]["comparisons"]) > 1000.0);
     assert_eq!(fs::read_dir(scratch.path("")).unwrap().count(), 2, "the stores are gone");
 }
 
@@ -292,10 +290,12 @@ fn a_signal_ends_a_sweep_and_removes_its_stores() {
 #[test]
 fn designs_of_32_bits_are_measured() {
     let scratch = Scratch::new();
+    // A turn in which even a busy machine gets through all queries.
+    let all = SHORT.replace("--turn 1", "--turn 50");
     let grid = "--designs single,11,11,10/quarters --block-bytes 256 --codecs gap --low-bits auto";
     scratch
         .run(&format!(
-            "--clustered 20000 --bits 32 -k 3,0 {grid} --output out {SHORT} --rounds 2 --ids"
+            "--clustered 20000 --bits 32 -k 3,0 {grid} --output out {all} --rounds 2 --ids"
         ))
         .succeeds();
     let results = results(&scratch, "out");
@@ -315,7 +315,7 @@ fn designs_of_32_bits_are_measured() {
     // Each of them gave the answers of brute force, and the others those of the first.
     let verified = &results["verified"];
     assert_eq!(verified["by_brute_force"], 100);
-    assert!(float(&verified["comparisons"]) >= 3.0 * 2.0 * LEAST_QUERIES, "{verified}");
+    assert!(float(&verified["comparisons"]) >= 3.0 * 100.0 + 2.0 * 20.0, "{verified}");
     let quick = scratch.run("--uniform 2e5 --bits 32 -k 2 --quick").succeeds().stdout;
     assert!(quick.contains("--bits 32 -k 2 --design "), "{quick}");
     scratch.run("--uniform 50 --bits 32 --designs 30,34").fails_naming(&["30,34"]);
