@@ -419,7 +419,7 @@ mod tests {
                 .collect();
             expected.push(("end".to_string(), (end, None)));
             expected.sort();
-            let document: Vec<_> = spec::offsets(name).into_iter().collect();
+            let document: Vec<_> = spec::offsets(name).clone().into_iter().collect();
             assert_eq!(document, expected, "table {name} of the document");
         }
     }

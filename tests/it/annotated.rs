@@ -46,7 +46,7 @@ impl Dump<'_> {
 
     /// Shows the fields of a structure of the document.
     fn fields(&mut self, table: &str) {
-        let mut fields: Vec<_> = spec::offsets(table).into_iter().collect();
+        let mut fields: Vec<_> = spec::offsets(table).clone().into_iter().collect();
         fields.sort_by_key(|(_, (offset, _))| *offset);
         for (name, (_, bytes)) in fields {
             let Some(bytes) = bytes else { continue };

@@ -6,9 +6,13 @@
 //! greater than 8192" stay with the reader.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 const DOCUMENT: &str = include_str!("../../format-spec/FORMAT.md");
 const ID_MAP_DOCUMENT: &str = include_str!("../../format-spec/ID-MAP.md");
+
+/// Offset and number of bytes of each field of a structure.
+pub type Fields = BTreeMap<String, (usize, Option<usize>)>;
 
 /// What the document says of one rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +32,14 @@ pub struct RuleInfo {
 /// # Panics
 ///
 /// If the document has no such table, or a row that does not start with a number.
-pub fn offsets(table: &str) -> BTreeMap<String, (usize, Option<usize>)> {
+pub fn offsets(table: &str) -> &'static Fields {
+    // Tests of damage ask for fields more often than for all else.
+    static TABLES: LazyLock<BTreeMap<&str, Fields>> =
+        LazyLock::new(|| table_names().into_iter().map(|table| (table, fields(table))).collect());
+    TABLES.get(table).unwrap_or_else(|| panic!("no table after <!-- offsets: {table} -->"))
+}
+
+fn fields(table: &str) -> Fields {
     let marker = format!("<!-- offsets: {table} -->");
     let rows = DOCUMENT
         .lines()
@@ -37,7 +48,7 @@ pub fn offsets(table: &str) -> BTreeMap<String, (usize, Option<usize>)> {
         .skip(1)
         .take_while(|line| line.starts_with('|'))
         .skip(2);
-    let fields: BTreeMap<_, _> = rows.map(parse_row).collect();
+    let fields: Fields = rows.map(parse_row).collect();
     assert!(!fields.is_empty(), "no table after {marker}");
     fields
 }
