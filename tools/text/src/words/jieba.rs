@@ -56,3 +56,22 @@ impl<S: Sink> Sink for Runs<'_, S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_cut_by_the_dictionary_and_the_rest_is_not() {
+        let mut found = Vec::new();
+        words_by_dictionary(
+            "我们在北京大学 study 自然语言处理。かな",
+            &mut |word: &[u8], start: usize| {
+                found.push((start, String::from_utf8(word.to_vec()).unwrap()));
+            },
+        );
+        let words: Vec<&str> = found.iter().map(|(_, word)| word.as_str()).collect();
+        assert_eq!(words, ["我们", "在", "北京大学", "study", "自然语言", "处理", "か", "な"]);
+        assert_eq!(found[2].0, 9);
+    }
+}

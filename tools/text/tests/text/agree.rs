@@ -159,25 +159,3 @@ fn words_of_the_dictionary_agree_with_the_oracle() {
         }
     }
 }
-
-#[cfg(feature = "jieba")]
-#[test]
-fn runs_are_cut_by_the_dictionary_and_the_rest_is_not() {
-    let of = |text: &str, cut: &str| {
-        let line = format!("simhash-256 cut={cut} n=1");
-        given(&mut pair(&line).fingerprinter, text.as_bytes())
-    };
-    let dictionary = "uax29+jieba-rs-0.8.1";
-    let run = of("我们在北京大学 study 自然语言处理。かな", dictionary);
-    assert_eq!(run, of("我们 在 北京大学 study 自然语言 处理。か な", dictionary));
-    for other in [
-        "我 们 在 北京大学 study 自然语言 处理。か な",
-        "我们 在 北京 大学 study 自然语言 处理。か な",
-        "我们 在 北京大学 study 自然 语言 处理。か な",
-        "我们 在 北京大学 stu dy 自然语言 处理。か な",
-        "我们 在 北京大学 study 自然语言 处理。かか な",
-    ] {
-        assert_ne!(run, of(other, dictionary), "{other}");
-    }
-    assert_ne!(run, of("我们在北京大学 study 自然语言处理。かな", "uax29"));
-}
