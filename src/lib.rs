@@ -149,6 +149,7 @@ mod storage;
 mod store;
 mod table;
 mod tail;
+mod tasks;
 mod thresholds;
 mod writer;
 

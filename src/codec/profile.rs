@@ -3,11 +3,10 @@
 //! The classes of all keys are counted once, for both codecs and every width L; the size of every
 //! choice follows exactly (section 5.2 of the specification gives the classes).
 
-use rayon::prelude::*;
-
 use crate::codec::huffman;
 use crate::error::{Error, Result};
 use crate::format::{Codec, LOW_BITS, low_widths};
+use crate::tasks;
 
 /// The first widths, at which few steps differ in their classes: those are counted once for all of these.
 const ALIKE: usize = 5;
@@ -17,7 +16,9 @@ const WIDER: u128 = 1010;
 /// `quarters` takes 0.55 to 0.8 of the time in three sets of real fingerprints, 0.35 to 0.5 at its 99th percentile, for 5% to 8%; with 2^20
 /// uniform ones, for 7.5%, it takes 0.85, with 2^21 and 2^22, for 10% and 12%, 0.95 (0.9 at the percentile), and more with 2^23.
 const WIDEST: u128 = 1125;
-/// Keys that one task counts.
+/// Tasks per thread, which are no more than this if they count more keys each than the next.
+const CHUNKS: usize = 16;
+/// Keys that one task counts, at least.
 const CHUNK_KEYS: usize = 1 << 16;
 
 /// The class of the step from the middle `u` to `v`, of `64 - below` bits each.
@@ -73,16 +74,14 @@ impl Profile {
     /// Counts the classes of `keys` of so many bits, which ascend. Takes one pass, shared by the threads of the
     /// current pool.
     pub(crate) fn new(bits: u32, keys: &[u64]) -> Self {
-        let empty = || Self::empty(bits);
-        let starts: Vec<usize> = (0..keys.len().saturating_sub(1)).step_by(CHUNK_KEYS).collect();
-        starts
-            .into_par_iter()
-            .fold(empty, |mut profile, start| {
-                let end = (start + CHUNK_KEYS + 1).min(keys.len());
-                profile.count(&keys[start..end]);
-                profile
-            })
-            .reduce(empty, Self::merge)
+        let steps = keys.len().saturating_sub(1);
+        let chunk = steps.div_ceil(CHUNKS * rayon::current_num_threads()).max(CHUNK_KEYS);
+        let profiles = tasks::map((0..steps).step_by(chunk), |start| {
+            let mut profile = Self::empty(bits);
+            profile.count(&keys[start..keys.len().min(start + chunk + 1)]);
+            profile
+        });
+        profiles.into_iter().fold(Self::empty(bits), Self::merge)
     }
 
     /// Counts the classes of the next piece of a table. Takes one pass, shared by the threads of the

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
-use rayon::prelude::*;
 
 use super::reader::IdColumn;
 use crate::error::{Corruption, Result};
 use crate::format::GROUP_MARKS;
 use crate::table::Table;
+use crate::tasks;
 
 impl IdColumn {
     /// Checks all that opening the file did not: every chunk, that the ranks are those of the blocks
@@ -17,9 +17,8 @@ impl IdColumn {
     /// of so many strings.
     pub(crate) fn verify(&self, table: Option<&Table>, strings: Option<u64>) -> Result<()> {
         // The first of the errors by the order of chunks, not of time.
-        let chunks = (0..self.chunks.count()).into_par_iter();
         let check = |chunk| self.chunks.check_chunk(&self.bytes, chunk);
-        let checked: Vec<_> = chunks.map(check).collect();
+        let checked = tasks::map(0..self.chunks.count(), check);
         let checked: std::result::Result<(), _> = checked.into_iter().collect();
         checked.map_err(|bad| self.chunk_error(bad))?;
         table.map_or(Ok(()), |table| self.verify_ranks(table))?;
@@ -82,8 +81,7 @@ impl IdColumn {
             }
             Ok(())
         };
-        let verified: Vec<_> = (0..self.groups()).into_par_iter().map(verify_group).collect();
-        verified.into_iter().collect()
+        tasks::map(0..self.groups(), verify_group).into_iter().collect()
     }
 
     fn verify_numbers(&self, strings: u64) -> Result<()> {

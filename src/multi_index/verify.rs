@@ -1,7 +1,5 @@
 //! Checks every byte of an index.
 
-use rayon::prelude::*;
-
 use super::MultiIndex;
 use super::base::BodyFile;
 use super::kernel::{Filled, Probe, Run};
@@ -10,6 +8,7 @@ use crate::error::{Corruption, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::GROUP_KEYS;
 use crate::set_sum;
+use crate::tasks;
 
 /// Rows, or groups of keys, that one task checks.
 const TASK: u64 = 1 << 14;
@@ -17,9 +16,8 @@ const TASK: u64 = 1 << 14;
 impl BodyFile {
     /// Checks the CRCs of all chunks; the first of the errors is that of the first chunk.
     fn verify_chunks(&self) -> Result<()> {
-        let chunks = (0..self.chunks.count()).into_par_iter();
         let check = |chunk| self.chunks.check_chunk(&self.bytes, chunk);
-        let checked: Vec<_> = chunks.map(check).collect();
+        let checked = tasks::map(0..self.chunks.count(), check);
         let checked: std::result::Result<(), _> = checked.into_iter().collect();
         checked.map_err(|bad| self.chunk_error(bad))
     }
@@ -52,8 +50,8 @@ impl<F: Fingerprint> MultiIndex<F> {
             done(end - start)?;
             Ok(sum)
         };
-        let tasks = (0..count.div_ceil(TASK)).into_par_iter().map(check);
-        let sums = tasks.collect::<Vec<_>>().into_iter().collect::<Result<Vec<u128>>>()?;
+        let sums = tasks::map(0..count.div_ceil(TASK), check);
+        let sums = sums.into_iter().collect::<Result<Vec<u128>>>()?;
         if sums.into_iter().fold(0, u128::wrapping_add) != base.header().set_sum {
             return Err(base.file.error(0, Corruption::BaseSetSum));
         }
@@ -77,8 +75,8 @@ impl<F: Fingerprint> MultiIndex<F> {
             }
             Ok(pairs)
         };
-        let tasks = (0..groups.div_ceil(TASK)).into_par_iter().map(check);
-        let pairs = tasks.collect::<Vec<_>>().into_iter().collect::<Result<Vec<u64>>>()?;
+        let pairs = tasks::map(0..groups.div_ceil(TASK), check);
+        let pairs = pairs.into_iter().collect::<Result<Vec<u64>>>()?;
         let computed = pairs.into_iter().fold(0, u64::saturating_add);
         let found = part.header.coincidences;
         if found != computed {

@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use rayon::prelude::*;
-
 use crate::codec::profile::Profile;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
@@ -17,6 +15,10 @@ use crate::segment::entries::PartEntries;
 use crate::segment::source::{KeySource, RowSource};
 use crate::set_sum;
 use crate::sort::{self, Buffers, Counts, Create, Extent, Spill, TableParts};
+use crate::tasks;
+
+/// Fingerprints of one task.
+const TASK: usize = 1 << 12;
 
 /// A sorted set without repeats.
 pub(crate) enum Set<F, T> {
@@ -90,9 +92,13 @@ impl<F: Fingerprint, T: Spill> Set<F, T> {
                     *spare = Vec::new();
                     spare.reserve_exact(set.len());
                 }
-                let rows = set.par_iter().enumerate();
-                let entries: Vec<u64> =
-                    rows.map(|(row, &fingerprint)| part.entry(row as u32, fingerprint)).collect();
+                let mut entries = vec![0; set.len()];
+                let chunks = set.chunks(TASK).zip(entries.chunks_mut(TASK)).enumerate();
+                tasks::map(chunks, |(number, (set, entries))| {
+                    for ((row, &one), entry) in (number * TASK..).zip(set).zip(entries) {
+                        *entry = part.entry(row as u32, one);
+                    }
+                });
                 meter.check()?;
                 spare.resize(entries.len(), 0);
                 sort::sort_tops(&entries, part.row_bits(), spare);
@@ -475,6 +481,6 @@ impl<'a, F: Fingerprint, T: Spill> Merged<'a, F, T> {
 
 /// The set sum of fingerprints.
 pub(crate) fn sum_of<F: Fingerprint>(set: &[F]) -> u128 {
-    let terms = set.par_iter().with_min_len(1 << 12).map(|&one| set_sum::term_of(one));
-    terms.reduce(|| 0, u128::wrapping_add)
+    let sum = |set: &[F]| set.iter().map(|&one| set_sum::term_of(one)).fold(0, u128::wrapping_add);
+    tasks::map(set.chunks(TASK), sum).into_iter().fold(0, u128::wrapping_add)
 }

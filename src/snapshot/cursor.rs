@@ -7,8 +7,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::contents::Snapshot;
 use super::union;
 use crate::error::Result;
@@ -16,6 +14,7 @@ use crate::fingerprint::{Fingerprint, bytes_of};
 use crate::ids::{IdCursor, Ids};
 use crate::memory;
 use crate::segment::{Rows, Segment};
+use crate::tasks;
 
 /// Blocks that are decoded at a time on the thread of the caller, and fingerprints, unless a single
 /// block holds more.
@@ -330,14 +329,12 @@ impl<F: Fingerprint> SegmentCursor<F> {
         let tasks = self.tasks();
         self.spare.resize_with(tasks.len().max(self.spare.len()), Vec::new);
         let rooms = self.spare.drain(..tasks.len());
-        let tasks: Vec<(Range<u64>, Vec<F>)> = tasks.into_iter().zip(rooms).collect();
         let rows = self.segment.rows();
         let decode = |(numbers, mut keys): (Range<u64>, Vec<F>)| {
             rows.read(numbers, &mut keys)?;
             Ok(keys)
         };
-        let chunks: Vec<Result<Vec<F>>> = tasks.into_par_iter().map(decode).collect();
-        for keys in chunks {
+        for keys in tasks::map(tasks.into_iter().zip(rooms), decode) {
             let mut keys = keys?;
             self.count(keys.len())?;
             self.hide(&mut keys)?;

@@ -7,14 +7,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::parts::Parts;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, of_key};
 use crate::ids::{IdColumn, Ids};
 use crate::sort;
 use crate::tail::Hidden;
+use crate::tasks;
+
+/// Pairs of one task, or all of one query.
+const TASK_PAIRS: usize = 1 << 12;
 
 /// A stored fingerprint near a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -145,15 +147,31 @@ pub(crate) fn of_pairs<F: Fingerprint>(
     let distinct = sort::sort_lists(&[pairs], &mut all);
     all.truncate(distinct);
     if parts.hides() {
-        let visible =
-            |pair: [u64; 2]| is_visible(parts, of_key(pair[1])).map(|visible| (pair, visible));
-        let all_visible: Result<Vec<_>> = all.into_par_iter().map(visible).collect();
-        let kept = all_visible?.into_iter().filter(|(_, visible)| *visible);
-        all = kept.map(|(pair, _)| pair).collect();
+        let visible = |pairs: &[[u64; 2]]| {
+            let visible = pairs.iter().map(|&[_, found]| is_visible(parts, of_key(found)));
+            visible.collect::<Result<Vec<bool>>>()
+        };
+        let visible: Result<Vec<_>> =
+            tasks::map(all.chunks(TASK_PAIRS), visible).into_iter().collect();
+        let mut visible = visible?.into_iter().flatten();
+        all.retain(|_| visible.next().unwrap_or_default());
     }
-    let of_queries = all.par_chunk_by_mut(|one, other| one[0] == other[0]);
-    of_queries.for_each(|pairs| {
-        pairs.sort_unstable_by_key(|&[query, found]| ((query ^ found).count_ones(), found));
+    tasks::map(of_tasks(&mut all), |pairs| {
+        for pairs in pairs.chunk_by_mut(|one, other| one[0] == other[0]) {
+            pairs.sort_unstable_by_key(|&[query, found]| ((query ^ found).count_ones(), found));
+        }
     });
     Ok(all)
+}
+
+/// Cuts pairs that ascend between queries, into what one task sorts.
+fn of_tasks(mut pairs: &mut [[u64; 2]]) -> Vec<&mut [[u64; 2]]> {
+    let mut tasks = Vec::new();
+    while let Some(&[query, _]) = pairs.get(TASK_PAIRS.min(pairs.len()).saturating_sub(1)) {
+        let end = pairs.partition_point(|pair| pair[0] <= query);
+        let (task, rest) = std::mem::take(&mut pairs).split_at_mut(end);
+        tasks.push(task);
+        pairs = rest;
+    }
+    tasks
 }

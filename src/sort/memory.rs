@@ -4,12 +4,13 @@
 //! A bucket that is far too long, as only very skewed sets have, is sorted by comparisons, so that
 //! no set takes more memory, or more than O(n log n) time.
 
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 use super::partition::{MAX_BUCKETS, Sources, partition};
 use crate::fingerprint::{Fingerprint, key_of};
 use crate::permute::Permutation;
 use crate::record::Record;
+use crate::tasks;
 
 /// Sets that are sorted by comparisons.
 const SMALL: usize = 1 << 12;
@@ -144,7 +145,7 @@ fn sort_buckets<R: Record, T: Send>(
         }
         then(bucket)
     };
-    buckets.into_par_iter().map_init(Vec::new, sort).collect()
+    tasks::map_with(buckets, Vec::new, sort)
 }
 
 /// Sorts `bucket` by as many leading bits as tell uniform records apart, from the least significant

@@ -1,8 +1,7 @@
 //! Distributes records over buckets, stably, with all threads of the current pool.
 
-use rayon::prelude::*;
-
 use crate::record::Record;
+use crate::tasks;
 
 /// Records that are collected for a bucket before they are written to it, so that one write fills
 /// a cache line or two.
@@ -65,16 +64,13 @@ pub(super) fn partition<I: Record, R: Record>(
     out: &mut [R],
 ) -> Vec<usize> {
     let shares = rayon::current_num_threads().max(1);
-    let counts: Vec<Vec<usize>> = (0..shares)
-        .into_par_iter()
-        .map(|number| {
-            let mut counts = vec![0; buckets];
-            for record in sources.share(number, shares).flatten() {
-                counts[bucket(&map(*record))] += 1;
-            }
-            counts
-        })
-        .collect();
+    let counts = tasks::map(0..shares, |number| {
+        let mut counts = vec![0; buckets];
+        for record in sources.share(number, shares).flatten() {
+            counts[bucket(&map(*record))] += 1;
+        }
+        counts
+    });
     let mut places: Vec<Vec<&mut [R]>> = (0..shares).map(|_| Vec::with_capacity(buckets)).collect();
     let mut rest = out;
     let mut lengths = vec![0; buckets];
@@ -86,7 +82,7 @@ pub(super) fn partition<I: Record, R: Record>(
             *length += counts[number];
         }
     }
-    places.into_par_iter().enumerate().for_each(|(number, mut places)| {
+    tasks::map(places.into_iter().enumerate(), |(number, mut places)| {
         if buckets <= FEW_BUCKETS {
             let mut filled = [0; FEW_BUCKETS];
             for record in sources.share(number, shares).flatten() {

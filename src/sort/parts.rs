@@ -9,6 +9,7 @@ use super::memory::{partition_keys, sort_tops};
 use super::spill::{self, Create, Extent, Spill};
 use crate::error::Result;
 use crate::permute::Permutation;
+use crate::tasks;
 
 /// Bits by which keys are counted.
 const DIGIT_BITS: u32 = 12;
@@ -58,10 +59,8 @@ impl Counts {
             records.iter().for_each(|&fp| counts[((key(fp) - base) >> shift) as usize] += 1);
             counts
         };
-        use rayon::prelude::*;
         let share = records.len().div_ceil(rayon::current_num_threads()).max(1 << 14);
-        let counted: Vec<Vec<u64>> = records.par_chunks(share).map(count).collect();
-        for counted in counted {
+        for counted in tasks::map(records.chunks(share), count) {
             self.counts.iter_mut().zip(counted).for_each(|(sum, n)| *sum += n);
         }
     }

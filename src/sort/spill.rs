@@ -1,9 +1,8 @@
 //! Temporary files, as the sort sees them.
 
-use rayon::prelude::*;
-
 use crate::error::Result;
 use crate::record::Record;
+use crate::tasks;
 
 /// Bytes that one thread reads at once.
 const READ_BYTES: usize = 1 << 20;
@@ -34,10 +33,12 @@ pub(crate) fn write<R: Record>(file: &impl Spill, records: &[R], at: u64) -> Res
 /// Fills `records` from record `at` of the file on, with all threads of the current pool.
 pub(crate) fn read<R: Record>(file: &impl Spill, records: &mut [R], at: u64) -> Result<()> {
     let piece = READ_BYTES / R::BYTES;
-    records.par_chunks_mut(piece).enumerate().try_for_each(|(number, records)| {
+    let read = |number: usize, records: &mut [R]| {
         let at = at + (number * piece) as u64;
         file.read_at(bytemuck::cast_slice_mut(records), at * R::BYTES as u64)
-    })
+    };
+    let pieces = records.chunks_mut(piece).enumerate();
+    tasks::try_each(pieces, |(number, records)| read(number, records))
 }
 
 /// The pieces of `extent` of at most `most` records.

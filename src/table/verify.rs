@@ -1,12 +1,11 @@
 //! Checks every byte of a table.
 
-use rayon::prelude::*;
-
 use super::reader::Table;
 use crate::codec::profile;
 use crate::error::{Corruption, Error, Result};
 use crate::format::{Defect, check_padding};
 use crate::set_sum;
+use crate::tasks;
 
 /// Blocks that one task checks.
 const CHUNK_BLOCKS: u64 = 1024;
@@ -38,9 +37,8 @@ impl Table {
             done(tally.keys)?;
             Ok(tally)
         };
-        let tallies: Vec<Result<Tally>> = (0..chunks).into_par_iter().map(verify).collect();
         let mut total = empty();
-        for tally in tallies {
+        for tally in tasks::map(0..chunks, verify) {
             let tally = tally?;
             total.keys += tally.keys;
             total.sum = total.sum.wrapping_add(tally.sum);

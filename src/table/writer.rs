@@ -4,15 +4,16 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
-
 use crate::block::BlockWriter;
 use crate::codec::profile::Coding;
 use crate::error::Error;
 use crate::format::{BitRange, Footer, Geometry, MAX_BLOCKS, TableEntry, TableHeader};
+use crate::tasks;
 
 /// Keys whose blocks are cut, encoded and written together; more where they do not fill a block.
 const BATCH_KEYS: usize = 1 << 18;
+/// Blocks that one task encodes.
+const TASK_BLOCKS: usize = 64;
 
 /// What a table is, besides its keys.
 pub(crate) struct TableOptions {
@@ -184,12 +185,13 @@ impl<'a, W: Write + Send> TableWriter<'a, W> {
         };
         let encode = || {
             let start = Instant::now();
-            spare.par_chunks_exact_mut(block_bytes).enumerate().with_min_len(64).for_each(
-                |(i, out)| {
+            let pieces = spare.chunks_mut(TASK_BLOCKS * block_bytes).enumerate();
+            tasks::map(pieces, |(task, out)| {
+                for (i, out) in (task * TASK_BLOCKS..).zip(out.chunks_exact_mut(block_bytes)) {
                     out.fill(0);
                     writer.encode(first + i as u64, &keys[starts[i]..starts[i + 1]], out);
-                },
-            );
+                }
+            });
             start.elapsed()
         };
         let (written, encoded) = rayon::join(write, encode);

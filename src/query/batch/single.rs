@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
-use rayon::prelude::*;
 
 use super::options::Batch;
 use super::pieces::Query;
@@ -15,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::query::search::Searcher;
 use crate::snapshot::union::Match;
+use crate::tasks;
 
 /// Most queries that one task searches.
 const TASK: usize = 64;
@@ -79,7 +79,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         let threads = pool.current_num_threads();
         // Where these are fewer than threads, some threads wait.
         let searchers = (0..self.searchers(threads)).map(|_| Mutex::new(batch.searcher()));
-        let tasks = Tasks {
+        let shared = Tasks {
             batch,
             searchers: searchers.collect(),
             found: AtomicUsize::new(0),
@@ -92,11 +92,11 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         let mut length = threads * expected as usize;
         while !queries.is_empty() {
             let start = Instant::now();
-            tasks.found.store(0, Ordering::Relaxed);
+            shared.found.store(0, Ordering::Relaxed);
             let round = &queries[..queries.len().min(length)];
             let task = length.div_ceil(threads * TASKS).min(TASK);
-            let search = |queries: &[Query<F>]| tasks.search(queries);
-            let answers = pool.install(|| round.par_chunks(task).map(search).collect());
+            let search = |queries: &[Query<F>]| shared.search(queries);
+            let answers = pool.install(|| tasks::map(round.chunks(task), search));
             let time = start.elapsed();
             let ControlFlow::Continue(mut answered) = self.hand_on_round(round, task, answers)?
             else {

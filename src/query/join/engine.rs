@@ -8,8 +8,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rayon::prelude::*;
-
 use super::compare;
 use super::digit::Digit;
 use super::mask::Mask;
@@ -18,6 +16,7 @@ use super::plan::{JoinStep, Prices, Scope, Size, SplitPart, flips, plan};
 use crate::fingerprint::Fingerprint;
 use crate::simd::Level;
 use crate::sort;
+use crate::tasks;
 
 /// Fingerprints from which a group is split with all threads.
 const PARALLEL_KEYS: usize = 1 << 16;
@@ -208,18 +207,17 @@ impl<F: Fingerprint> Engine<'_, F> {
             let lengths = std::array::from_fn(|side| lengths[side][number]);
             JoinGroup { data: take(&mut to, lengths), room: take(&mut from, lengths) }
         });
-        let groups: Vec<_> = groups.collect();
         let inner = Scope { weight: 0.0, ..scope.clone() };
         let written = AtomicBool::new(false);
-        let join = |found: &mut Found<'_, F>, mut group: JoinGroup<'_, F, SIDES>| {
+        let join = |mut group: JoinGroup<'_, F, SIDES>| {
+            let found = &mut Found::new(self.output);
             let lengths = group.lengths();
             if has_pairs(lengths) && self.visit(&inner, pending, &mut group, found) {
                 written.store(true, Ordering::Relaxed);
             }
             self.done(scope, lengths.iter().sum());
         };
-        let groups = groups.into_par_iter().with_max_len(1);
-        groups.for_each_init(|| Found::new(self.output), join);
+        tasks::map(groups, join);
         written.into_inner()
     }
 
@@ -241,7 +239,8 @@ impl<F: Fingerprint> Engine<'_, F> {
             sides[side].get(starts[side][value]..starts[side][value + 1]).unwrap_or_default()
         };
         let flips = flips(digit.bits(), part.most);
-        let visit = |found: &mut Found<'_, F>, values: std::ops::Range<usize>| {
+        let visit = |values: std::ops::Range<usize>| {
+            let found = &mut Found::new(self.output);
             for value in values {
                 let left = of_value(0, value);
                 if left.is_empty() || self.output.stopped() {
@@ -263,8 +262,7 @@ impl<F: Fingerprint> Engine<'_, F> {
         };
         let values = 1usize << digit.bits();
         let pieces = (0..values).step_by(VISITED).map(|start| start..values.min(start + VISITED));
-        let pieces: Vec<_> = pieces.collect();
-        pieces.into_par_iter().for_each_init(|| Found::new(self.output), visit);
+        tasks::map(pieces, visit);
         self.done(scope, keys);
     }
 
@@ -280,7 +278,8 @@ impl<F: Fingerprint> Engine<'_, F> {
             return self.compare_sides(scope, sides, found);
         }
         let left = sides[0];
-        let rows = |found: &mut Found<'_, F>, start: usize| {
+        let rows = |start: usize| {
+            let found = &mut Found::new(self.output);
             let (end, mut rest) = (left.len().min(start + ROWS), sides[SIDES - 1]);
             let rows = &left[start..end];
             if SIDES == 1 {
@@ -291,8 +290,7 @@ impl<F: Fingerprint> Engine<'_, F> {
                 self.compare_sides(scope, [rows, rest], found);
             }
         };
-        let starts: Vec<usize> = (0..left.len()).step_by(ROWS).collect();
-        starts.into_par_iter().for_each_init(|| Found::new(self.output), rows);
+        tasks::map((0..left.len()).step_by(ROWS), rows);
     }
 
     /// Compares all of one list, or of two with each other.
@@ -418,7 +416,7 @@ fn sort_by_digit<F: Fingerprint>(data: &mut [F], room: &mut [F], digit: &Digit<F
         parts.push((take(&mut room, [length]), take(&mut data, [length])));
     }
     let mask = (1 << low) - 1;
-    let counts = parts.into_par_iter().map(|([from], [to])| {
+    let counts = tasks::map(parts, |([from], [to])| {
         let mut ends = vec![0usize; 1 << low];
         from.iter().for_each(|fp| ends[digit.get(*fp) & mask] += 1);
         let counts = ends.clone();
@@ -433,7 +431,6 @@ fn sort_by_digit<F: Fingerprint>(data: &mut [F], room: &mut [F], digit: &Digit<F
         }
         counts
     });
-    let counts: Vec<Vec<usize>> = counts.collect();
     let mut starts = Vec::with_capacity(values + 1);
     let mut sum = 0;
     for count in counts.into_iter().flatten() {

@@ -18,8 +18,6 @@ mod whole;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::costs::Costs;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, of_key};
@@ -29,6 +27,7 @@ use crate::simd::Level;
 use crate::snapshot::Snapshot;
 use crate::sort;
 use crate::table::Table;
+use crate::tasks;
 
 use super::low::{self as batch_low, Shape};
 
@@ -180,25 +179,24 @@ impl<F: Fingerprint> Sweep<'_, F> {
     /// Compares the keys of queries with those that begin like what they visit. The visits ascend.
     fn visit(&self, visits: &[impl Visit]) -> Result<()> {
         // Tasks end where prefixes do.
-        let mut tasks = Vec::new();
+        let mut ranges = Vec::new();
         let mut start = 0;
         while start < visits.len() {
             let near = visits.len().min(start + TASK);
             let last = self.prefix(visits[near - 1].visited());
             let same = |visit: &_| self.prefix(Visit::visited(visit)) == last;
             let end = near + visits[near..].partition_point(same);
-            tasks.push(start..end);
+            ranges.push(start..end);
             start = end;
         }
-        let visit_all = |found: &mut Found<'_, F>, task: Range<usize>| {
-            let visits = &visits[task];
+        let visit_all = |range: Range<usize>| {
+            let (visits, found) = (&visits[range], &mut Found::new(self.output));
             match self.low_shape {
                 Some(shape) => low::visit(self, shape, visits, found),
                 None => whole::visit(self, visits, found),
             }
         };
-        let tasks = tasks.into_par_iter().with_max_len(1);
-        tasks.map_init(|| Found::new(self.output), visit_all).collect()
+        tasks::try_each(ranges, visit_all)
     }
 
     /// The visits of each prefix.

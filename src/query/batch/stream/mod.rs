@@ -23,13 +23,12 @@ mod walk;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
-
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::query::join::{Found, Output};
 use crate::simd::{Level, by_level};
 use crate::snapshot::Snapshot;
+use crate::tasks;
 
 use kernel::Kernel;
 pub(crate) use kernel::vector_ns;
@@ -42,8 +41,6 @@ use walk::{WALK_BYTES, Walk};
 /// How many times as alike as uniform queries those may be that are streamed by several parts. Fingerprints of 34 bits took five times as long
 /// by halves as by the engine of joins.
 const MOST_SKEW: f64 = 8.0;
-/// Values of a further part that one thread takes at a time, at least.
-const VALUES_TOGETHER: usize = 16;
 
 /// Hands on the pairs of `queries`, given by their keys, which ascend strictly, and the fingerprints of each segment; or gives false
 /// before it has read any, if the queries are such as the plan is not made for. Runs in the current pool.
@@ -101,9 +98,9 @@ impl<'a, K: Kernel + Send + Sync, F: Fingerprint> Stream<'a, K, F> {
         while !self.tasks.are_done() && !self.output.stopped() {
             let room =
                 AtomicU64::new(if others.is_empty() { u64::MAX } else { self.plan.together });
-            let threads = (0..rayon::current_num_threads()).into_par_iter().with_max_len(1);
-            let read: Vec<_> =
-                threads.map(|_| self.read(first, others, &room)).collect::<Result<_>>()?;
+            let threads = 0..rayon::current_num_threads();
+            let read = tasks::map(threads, |_| self.read(first, others, &room));
+            let read: Vec<_> = read.into_iter().collect::<Result<_>>()?;
             let mut kept: Vec<Vec<Turned>> = others.iter().map(|_| Vec::new()).collect();
             for of_thread in read {
                 kept.iter_mut().zip(of_thread).for_each(|(all, some)| all.extend(some));
@@ -150,9 +147,8 @@ impl<'a, K: Kernel + Send + Sync, F: Fingerprint> Stream<'a, K, F> {
     /// Joins keys under a further part.
     fn join_turned(&self, queries: &'a Queries, number: usize, kept: &[Turned]) {
         let cut_bits = queries.part.cut_bits;
-        // Some values at a time, so that the room of a task is used again.
-        let values = (0..turn::VALUES).into_par_iter().with_min_len(VALUES_TOGETHER);
-        values.for_each_init(
+        tasks::map_with(
+            0..turn::VALUES,
             || (self.walk(queries, number), Collector::default()),
             |(walk, collector), value| {
                 if !self.output.stopped() {

@@ -1,6 +1,6 @@
 //! A part of the bits, and the queries in its order.
 
-use rayon::prelude::*;
+use rayon::slice::ParallelSliceMut;
 
 use super::kernel::Entries;
 use crate::fingerprint::Fingerprint;
