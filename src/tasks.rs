@@ -74,6 +74,8 @@ pub(crate) fn try_each<I: Send, E: Send>(
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     fn with_threads<T: Send>(threads: usize, run: impl FnOnce() -> T + Send) -> T {
@@ -104,6 +106,20 @@ mod tests {
             map_with(1..=4, || 0, next)
         });
         assert_eq!(made, [1, 3, 6, 10]);
+    }
+
+    #[test]
+    fn two_threads_work_side_by_side() {
+        let begun = AtomicUsize::new(0);
+        let task = |_| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            let start = Instant::now();
+            while begun.load(Ordering::Relaxed) < 2 && start.elapsed() < Duration::from_secs(60) {
+                std::thread::yield_now();
+            }
+            begun.load(Ordering::Relaxed)
+        };
+        assert_eq!(with_threads(2, || map(0..2, task)), [2, 2]);
     }
 
     #[test]
