@@ -9,6 +9,7 @@ use byteorder::{ByteOrder, LittleEndian as LE};
 use crate::error::{Error, Result};
 use crate::format::{CHUNK_BYTES, chunk_crc};
 use crate::table::{Verified, WriteError};
+use crate::tasks;
 
 /// Bytes that are written together.
 const PIECE_BYTES: usize = 256 * CHUNK_BYTES;
@@ -178,6 +179,11 @@ impl Chunks {
         chunks.try_for_each(|chunk| {
             if self.verified.contains(chunk) { Ok(()) } else { self.check_chunk(file, chunk) }
         })
+    }
+
+    /// Checks all chunks, with the threads of the current pool. The error is that of the first damaged one.
+    pub(crate) fn check_all(&self, file: &[u8]) -> Result<(), BadChunk> {
+        tasks::try_map(0..self.count(), |chunk| self.check_chunk(file, chunk)).map(drop)
     }
 
     /// Checks the CRC of a chunk.

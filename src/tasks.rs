@@ -57,19 +57,27 @@ pub(crate) fn map<I: Send, T: Send>(
     map_with(items, || (), |(), item| task(item))
 }
 
+/// As [`map`], where tasks may fail: the error is the first by the order of the items, not of time. All tasks are done.
+pub(crate) fn try_map<I: Send, T: Send, E: Send>(
+    items: impl IntoIterator<Item = I>,
+    task: impl Fn(I) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    map(items, task).into_iter().collect()
+}
+
 /// Calls `task` with each of `items`, until it fails: what has not begun by then is left out. Gives one of the errors.
 pub(crate) fn try_each<I: Send, E: Send>(
     items: impl IntoIterator<Item = I>,
     task: impl Fn(I) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
     let failed = AtomicBool::new(false);
-    let done = map(items, |item| {
+    let done = try_map(items, |item| {
         if failed.load(Ordering::Relaxed) {
             return Ok(());
         }
         task(item).inspect_err(|_| failed.store(true, Ordering::Relaxed))
     });
-    done.into_iter().collect()
+    done.map(drop)
 }
 
 #[cfg(test)]

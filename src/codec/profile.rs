@@ -16,9 +16,9 @@ const WIDER: u128 = 1010;
 /// `quarters` takes 0.55 to 0.8 of the time in three sets of real fingerprints, 0.35 to 0.5 at its 99th percentile, for 5% to 8%; with 2^20
 /// uniform ones, for 7.5%, it takes 0.85, with 2^21 and 2^22, for 10% and 12%, 0.95 (0.9 at the percentile), and more with 2^23.
 const WIDEST: u128 = 1125;
-/// Tasks per thread, which are no more than this if they count more keys each than the next.
+/// Tasks per thread at most, unless these are so few keys that each task counts the least number of them.
 const CHUNKS: usize = 16;
-/// Keys that one task counts, at least.
+/// The least number of keys that a task counts, but for the last one.
 const CHUNK_KEYS: usize = 1 << 16;
 
 /// The class of the step from the middle `u` to `v`, of `64 - below` bits each.

@@ -16,11 +16,7 @@ impl IdColumn {
     /// fingerprint ascend, padding, and that all ids are less than `strings`, where they are numbers
     /// of so many strings.
     pub(crate) fn verify(&self, table: Option<&Table>, strings: Option<u64>) -> Result<()> {
-        // The first of the errors by the order of chunks, not of time.
-        let check = |chunk| self.chunks.check_chunk(&self.bytes, chunk);
-        let checked = tasks::map(0..self.chunks.count(), check);
-        let checked: std::result::Result<(), _> = checked.into_iter().collect();
-        checked.map_err(|bad| self.chunk_error(bad))?;
+        self.chunks.check_all(&self.bytes).map_err(|bad| self.chunk_error(bad))?;
         table.map_or(Ok(()), |table| self.verify_ranks(table))?;
         self.verify_marks()?;
         self.verify_order()?;
@@ -81,7 +77,7 @@ impl IdColumn {
             }
             Ok(())
         };
-        tasks::map(0..self.groups(), verify_group).into_iter().collect()
+        tasks::try_map(0..self.groups(), verify_group).map(drop)
     }
 
     fn verify_numbers(&self, strings: u64) -> Result<()> {

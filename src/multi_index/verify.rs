@@ -16,10 +16,7 @@ const TASK: u64 = 1 << 14;
 impl BodyFile {
     /// Checks the CRCs of all chunks; the first of the errors is that of the first chunk.
     fn verify_chunks(&self) -> Result<()> {
-        let check = |chunk| self.chunks.check_chunk(&self.bytes, chunk);
-        let checked = tasks::map(0..self.chunks.count(), check);
-        let checked: std::result::Result<(), _> = checked.into_iter().collect();
-        checked.map_err(|bad| self.chunk_error(bad))
+        self.chunks.check_all(&self.bytes).map_err(|bad| self.chunk_error(bad))
     }
 }
 
@@ -50,8 +47,7 @@ impl<F: Fingerprint> MultiIndex<F> {
             done(end - start)?;
             Ok(sum)
         };
-        let sums = tasks::map(0..count.div_ceil(TASK), check);
-        let sums = sums.into_iter().collect::<Result<Vec<u128>>>()?;
+        let sums = tasks::try_map(0..count.div_ceil(TASK), check)?;
         if sums.into_iter().fold(0, u128::wrapping_add) != base.header().set_sum {
             return Err(base.file.error(0, Corruption::BaseSetSum));
         }
@@ -75,8 +71,7 @@ impl<F: Fingerprint> MultiIndex<F> {
             }
             Ok(pairs)
         };
-        let pairs = tasks::map(0..groups.div_ceil(TASK), check);
-        let pairs = pairs.into_iter().collect::<Result<Vec<u64>>>()?;
+        let pairs = tasks::try_map(0..groups.div_ceil(TASK), check)?;
         let computed = pairs.into_iter().fold(0, u64::saturating_add);
         let found = part.header.coincidences;
         if found != computed {

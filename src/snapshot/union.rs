@@ -151,9 +151,8 @@ pub(crate) fn of_pairs<F: Fingerprint>(
             let visible = pairs.iter().map(|&[_, found]| is_visible(parts, of_key(found)));
             visible.collect::<Result<Vec<bool>>>()
         };
-        let visible: Result<Vec<_>> =
-            tasks::map(all.chunks(TASK_PAIRS), visible).into_iter().collect();
-        let mut visible = visible?.into_iter().flatten();
+        let visible = tasks::try_map(all.chunks(TASK_PAIRS), visible)?;
+        let mut visible = visible.into_iter().flatten();
         all.retain(|_| visible.next().unwrap_or_default());
     }
     tasks::map(of_tasks(&mut all), |pairs| {

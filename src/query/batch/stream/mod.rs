@@ -99,8 +99,7 @@ impl<'a, K: Kernel + Send + Sync, F: Fingerprint> Stream<'a, K, F> {
             let room =
                 AtomicU64::new(if others.is_empty() { u64::MAX } else { self.plan.together });
             let threads = 0..rayon::current_num_threads();
-            let read = tasks::map(threads, |_| self.read(first, others, &room));
-            let read: Vec<_> = read.into_iter().collect::<Result<_>>()?;
+            let read = tasks::try_map(threads, |_| self.read(first, others, &room))?;
             let mut kept: Vec<Vec<Turned>> = others.iter().map(|_| Vec::new()).collect();
             for of_thread in read {
                 kept.iter_mut().zip(of_thread).for_each(|(all, some)| all.extend(some));
