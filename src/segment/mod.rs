@@ -3,6 +3,7 @@
 
 mod entries;
 mod files;
+mod kept;
 mod packed_ids;
 mod reader;
 mod rows;
@@ -15,10 +16,11 @@ pub(crate) mod writer;
 
 pub(crate) use entries::PartEntries;
 pub(crate) use files::NewFiles;
+pub(crate) use kept::{CACHE_BYTES, keep_keys_of_smallest};
 pub(crate) use packed_ids::PackedIds;
 pub(crate) use reader::{Index, Segment};
 pub(crate) use rows::Rows;
-pub(crate) use runs::RunTable;
+pub(crate) use runs::{Found, RunTable};
 pub(crate) use set::{Merged, Set, SetSource, sum_of};
 pub(crate) use tables::Tables;
 pub use times::PackTimes;

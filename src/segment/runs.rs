@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, TryLockError};
 
 use crate::block::{MAX_PLANES, bytes_of};
-use crate::table::{Starts, Table, starts_bytes};
+use crate::error::Result;
+use crate::table::{Finding, KeptKeys, Starts, Table, starts_bytes};
 use crate::thresholds::solver::Thresholds;
 
 /// Keys of an average run where its prefix is the whole top. With twice as many a search takes 0.94 to 1.0 of the time of a descent, and
@@ -20,18 +21,28 @@ const SHOWN_KEYS_BITS: u32 = 1;
 /// Bytes of all starts of a segment at most.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// The starts of the runs of all tables of a segment, once searches have found them. Any number of threads may use them.
+/// What searches by runs go by, once searches have found it. Any number of threads may use it.
 pub(crate) struct Runs {
-    starts: OnceLock<Vec<Starts>>,
-    /// Those that are not yet complete.
-    finding: Mutex<Finding>,
+    found: OnceLock<Found>,
+    /// What is not yet complete.
+    search: Mutex<Search>,
     /// Whether nothing is left to find.
     is_over: AtomicBool,
+    /// Whether it is keys that are found.
+    keeps_keys: AtomicBool,
+}
+
+/// What is known of the tables of a segment. All of their blocks have been checked.
+pub(crate) enum Found {
+    /// Where each run starts in the blocks.
+    Starts(Vec<Starts>),
+    /// All keys.
+    Keys(Vec<KeptKeys>),
 }
 
 #[derive(Default)]
-struct Finding {
-    starts: Vec<Starts>,
+struct Search {
+    found: Option<Found>,
     /// Keys of some blocks.
     keys: Vec<u64>,
     patience: Patience,
@@ -60,25 +71,44 @@ pub(crate) struct RunTable {
 impl Runs {
     /// Of the tables of a segment with so many distinct fingerprints.
     pub(super) fn new(tables: &[Table], count: u64) -> Self {
-        let none_of = |prefix_bits| {
-            let none = |table: &Table| Starts::none_of(table, prefix_bits);
-            tables.iter().map(none).collect::<Option<Vec<_>>>()
-        };
-        let starts = prefix_bits(tables, count).and_then(none_of);
+        let found = starts_of(tables, count);
         Self {
-            starts: OnceLock::new(),
-            is_over: AtomicBool::new(starts.is_none()),
-            finding: Mutex::new(Finding {
-                starts: starts.unwrap_or_default(),
-                ..Finding::default()
-            }),
+            found: OnceLock::new(),
+            is_over: AtomicBool::new(found.is_none()),
+            keeps_keys: AtomicBool::new(false),
+            search: Mutex::new(Search { found, ..Search::default() }),
         }
     }
 
-    /// The starts of all tables, once they are complete: then all blocks have been checked.
+    /// What searches go by, once it is complete.
     #[inline(always)]
-    pub(crate) fn starts(&self) -> Option<&[Starts]> {
-        self.starts.get().map(Vec::as_slice)
+    pub(crate) fn found(&self) -> Option<&Found> {
+        self.found.get()
+    }
+
+    /// Finds all keys instead of starts, unless something has been found.
+    pub(super) fn keep_keys(&self, tables: &[Table]) {
+        self.start_over(Some(Found::Keys(tables.iter().map(KeptKeys::none_of).collect())));
+    }
+
+    /// Finds starts, also where there is room for all keys.
+    #[cfg(test)]
+    pub(super) fn keep_no_keys(&self, tables: &[Table], count: u64) {
+        self.start_over(starts_of(tables, count));
+    }
+
+    fn start_over(&self, found: Option<Found>) {
+        let Ok(mut search) = self.search.lock() else { return };
+        if self.found.get().is_none() {
+            self.keeps_keys.store(matches!(found, Some(Found::Keys(_))), Relaxed);
+            self.is_over.store(found.is_none(), Relaxed);
+            *search = Search { found, ..Search::default() };
+        }
+    }
+
+    /// Whether keys are kept, or will be.
+    pub(super) fn keeps_keys(&self) -> bool {
+        self.keeps_keys.load(Relaxed)
     }
 
     /// Looks at some more blocks, unless another thread does, or the system would have to read them first. Takes some
@@ -93,40 +123,62 @@ impl Runs {
 
     #[cold]
     fn find_more(&self, tables: &[Table]) {
-        let mut finding = match self.finding.try_lock() {
-            Ok(finding) => finding,
+        let mut search = match self.search.try_lock() {
+            Ok(search) => search,
             // What a panic has left may lack something.
             Err(TryLockError::Poisoned(_)) => return self.is_over.store(true, Relaxed),
             Err(TryLockError::WouldBlock) => return,
         };
-        let Finding { starts, keys, patience } = &mut *finding;
+        let Search { found, keys, patience } = &mut *search;
         if !patience.ends() {
             return;
         }
-        let mut of_tables = starts.iter_mut().zip(tables);
-        if let Some((starts, table)) = of_tables.find(|(starts, _)| !starts.are_complete()) {
-            match starts.find_some(table, keys) {
-                Ok(0) => patience.grow(),
-                Ok(_) => *patience = Patience::default(),
-                Err(_) => {
-                    // Of damage those searches tell that it concerns.
-                    self.is_over.store(true, Relaxed);
-                    *finding = Finding::default();
-                }
-            }
-            return;
+        match found.as_mut().and_then(|found| found.find_some(tables, keys)) {
+            Some(Ok(0)) => return patience.grow(),
+            Some(Ok(_)) => return *patience = Patience::default(),
+            // Of damage those searches tell that it concerns.
+            Some(Err(_)) => *found = None,
+            None => {}
         }
-        let _ = self.starts.set(std::mem::take(starts));
+        if let Some(found) = found.take() {
+            let _ = self.found.set(found);
+        }
         self.is_over.store(true, Relaxed);
-        *finding = Finding::default();
+        *search = Search::default();
     }
 
     /// Bytes of heap.
     pub(super) fn heap_bytes(&self) -> u64 {
-        let bytes = |starts: &[Starts]| starts.iter().map(Starts::heap_bytes).sum::<u64>();
-        match self.starts() {
-            Some(starts) => bytes(starts),
-            None => self.finding.lock().map_or(0, |finding| bytes(&finding.starts)),
+        let unfinished = |search: &Search| search.found.as_ref().map_or(0, Found::heap_bytes);
+        match self.found() {
+            Some(found) => found.heap_bytes(),
+            None => self.search.lock().map_or(0, |search| unfinished(&search)),
+        }
+    }
+}
+
+impl Found {
+    /// Looks at more blocks of the first table of which not all is known; `None` if there is none.
+    fn find_some(&mut self, tables: &[Table], keys: &mut Vec<u64>) -> Option<Result<u64>> {
+        fn of<T: Finding>(
+            all: &mut [T],
+            tables: &[Table],
+            keys: &mut Vec<u64>,
+        ) -> Option<Result<u64>> {
+            let mut of_tables = all.iter_mut().zip(tables);
+            let (finding, table) = of_tables.find(|(finding, _)| !finding.is_complete())?;
+            Some(finding.find_some(table, keys))
+        }
+        match self {
+            Self::Starts(starts) => of(starts, tables, keys),
+            Self::Keys(kept) => of(kept, tables, keys),
+        }
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        match self {
+            Self::Starts(starts) => starts.iter().map(Finding::heap_bytes).sum(),
+            Self::Keys(kept) => kept.iter().map(Finding::heap_bytes).sum(),
         }
     }
 }
@@ -147,6 +199,13 @@ impl Patience {
         self.last = (2 * self.last).clamp(Self::LEAST, Self::MOST);
         self.left = self.last;
     }
+}
+
+/// No starts yet; `None` if runs would gain nothing, or cannot be told.
+fn starts_of(tables: &[Table], count: u64) -> Option<Found> {
+    let prefix_bits = prefix_bits(tables, count)?;
+    let none_of = |table: &Table| Starts::none_of(table, prefix_bits);
+    tables.iter().map(none_of).collect::<Option<_>>().map(Found::Starts)
 }
 
 /// The bits of the prefix that the keys of a run have in common; `None` if runs would gain nothing.

@@ -10,9 +10,12 @@ use crate::error::Result;
 use crate::fingerprint::{Fingerprint, key_of};
 use crate::format::SegmentEntry;
 use crate::plan::{self, Touched};
-use crate::table::Table;
+use crate::table::{Table, kept_bytes};
 use crate::thresholds::shared::Solved;
 use crate::thresholds::solver::Thresholds;
+
+/// Blocks of tables that no search within the radius of their design scans.
+const MANY_BLOCKS: u64 = 1 << 20;
 
 /// The open tables of a segment. Any number of threads may use them.
 pub(crate) struct Tables {
@@ -80,18 +83,43 @@ impl Tables {
         &self.tops[number * self.tables.len()..][..self.tables.len()]
     }
 
-    /// The runs of all tables.
+    /// What searches by runs go by.
     #[inline]
     pub(crate) fn runs(&self) -> &Runs {
         &self.runs
     }
 
+    /// The bytes that all keys take, decoded; `None` if there are too many, or runs cannot be told.
+    pub(super) fn kept_bytes(&self) -> Option<u64> {
+        self.tables.iter().map(kept_bytes).sum()
+    }
+
+    /// Has searches keep all keys; `false` if they go by something else already.
+    pub(super) fn keep_keys(&self) -> bool {
+        self.runs.keep_keys(&self.tables);
+        self.runs.keeps_keys()
+    }
+
+    /// Has searches keep no keys, also where there is room for them.
+    #[cfg(test)]
+    pub(crate) fn keep_no_keys(&self) {
+        self.runs.keep_no_keys(&self.tables, self.count);
+    }
+
     /// The tables of a search by runs within `k`; `None` if it has to look at more than these.
     #[inline]
     pub(crate) fn run_plan(&self, k: u32) -> Option<&[RunTable]> {
-        let plan = || {
-            let thresholds = self.thresholds(k)?;
+        let plan_of = |thresholds: &Thresholds| {
             runs::plan(&self.tables, thresholds, |number| self.tops(number))
+        };
+        let plan = || {
+            let own = self.thresholds(k).and_then(plan_of);
+            // In few blocks a scan takes less time than a descent, but more than to look keys up.
+            own.or_else(|| {
+                let solved =
+                    self.runs.keeps_keys().then(|| Solved::of(&self.design, MANY_BLOCKS))?;
+                solved.thresholds(k).and_then(plan_of)
+            })
         };
         self.run_plans.get(k as usize)?.get_or_init(plan).as_deref()
     }

@@ -9,7 +9,7 @@ use crate::fingerprint::Fingerprint;
 use crate::format::{
     Defect, Deletion, DeletionsEntry, MANIFEST_NAME, Manifest, decode_deletions, deletions_name,
 };
-use crate::segment::Segment;
+use crate::segment::{self, Segment};
 use crate::tail::{Hidden, TailRecord, TailView};
 
 /// The deletions that belong to a segment, shared by all who read them.
@@ -27,11 +27,13 @@ pub(crate) struct Base<F: Fingerprint = u64> {
 }
 
 impl<F: Fingerprint> Base<F> {
-    /// Opens what a manifest names. What is open already is taken from the `earlier` one, if it has it.
+    /// Opens what a manifest names. What is open already is taken from the `earlier` one, if it has it. Searches keep the keys of small segments in up to
+    /// `cache_bytes`.
     pub(crate) fn open(
         files: &dyn ReadFiles,
         bytes: &[u8],
         earlier: Option<&Self>,
+        cache_bytes: u64,
     ) -> Result<Self> {
         let manifest = Manifest::decode(bytes);
         let manifest = manifest.map_err(|defect| defect.in_file(&files.path(MANIFEST_NAME)))?;
@@ -63,6 +65,7 @@ impl<F: Fingerprint> Base<F> {
                 deletions.push(open_deletions(entry)?);
             }
         }
+        segment::keep_keys_of_smallest(&segments, cache_bytes);
         let hiding = Hiding::new(sequences(&manifest), deletions.clone());
         Ok(Self { bytes: bytes.to_vec(), manifest, segments, hiding, deletions })
     }

@@ -2,6 +2,8 @@
 
 mod absent;
 mod described;
+mod finding;
+mod kept_keys;
 mod reader;
 mod runs;
 mod salvage;
@@ -11,6 +13,8 @@ mod verified;
 mod verify;
 mod writer;
 
+pub(crate) use finding::Finding;
+pub(crate) use kept_keys::{KeptKeys, kept_bytes};
 pub(crate) use reader::Table;
 pub(crate) use salvage::SalvageTable;
 pub(crate) use starts::{Starts, starts_bytes};

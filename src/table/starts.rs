@@ -2,19 +2,15 @@
 //! prefix in the paper's table.
 //!
 //! The router tells blocks, and a block holds keys of many prefixes. These places tell keys, 4 bytes for each prefix: the block,
-//! and the number in it. The numbers of keys in blocks are known only once these are decoded, which takes a nanosecond or so per
-//! key, so places are found while a store is searched, some at a time.
+//! and the number in it.
 
 use std::ops::Range;
 
 use super::Table;
+use super::finding::{Finding, decode_next};
 use crate::block::KeyPlace;
 use crate::error::Result;
 use crate::mapped;
-
-/// Blocks that are decoded together at most, and their keys, unless a single block has more.
-const DECODED: u64 = 32;
-const DECODED_KEYS: u64 = 2048;
 
 /// For each prefix of some bits the place of the first key that does not come before it, and behind the last one the end of the
 /// table. Once these are complete, all blocks of the table have been checked.
@@ -45,36 +41,6 @@ impl Starts {
         })
     }
 
-    /// Looks at more blocks of the table, a thousand keys or so, or one block. Gives the number of keys; 0 once all
-    /// places are known, or if the system would have to read the blocks first.
-    ///
-    /// # Errors
-    ///
-    /// As [`Table::decode_blocks`].
-    pub(crate) fn find_some(&mut self, table: &Table, keys: &mut Vec<u64>) -> Result<u64> {
-        let blocks = table.block_count();
-        let end = blocks.min(self.next_block + DECODED);
-        if self.next_block == end || table.is_absent(self.next_block) {
-            return Ok(0);
-        }
-        if self.places.is_empty() {
-            self.places.reserve_exact((1 << self.prefix_bits) + 1);
-        }
-        let (end, count) = table.blocks_within(self.next_block..end, DECODED_KEYS);
-        table.decode_blocks(self.next_block..end, keys)?;
-        let mut rest = &keys[..];
-        for block in self.next_block..end {
-            let of_block;
-            (of_block, rest) = rest.split_at(rest.len().min(table.key_count(block)? as usize));
-            self.add(block as u32, of_block);
-        }
-        self.next_block = end;
-        if end == blocks {
-            self.places.resize((1 << self.prefix_bits) + 1, self.place(blocks as u32, 0));
-        }
-        Ok(count)
-    }
-
     /// Adds the places of the prefixes up to that of the last of the `keys` of a block.
     fn add(&mut self, block: u32, keys: &[u64]) {
         for (number, &key) in (0..).zip(keys) {
@@ -83,11 +49,6 @@ impl Starts {
                 self.places.resize(known, self.place(block, number));
             }
         }
-    }
-
-    /// Whether all places are known.
-    pub(crate) fn are_complete(&self) -> bool {
-        self.places.len() > 1 << self.prefix_bits
     }
 
     /// Asks for the places of a run.
@@ -113,11 +74,6 @@ impl Starts {
         self.prefix_bits
     }
 
-    /// Bytes of heap.
-    pub(crate) fn heap_bytes(&self) -> u64 {
-        (self.places.capacity() * size_of::<u32>()) as u64
-    }
-
     #[inline(always)]
     fn prefix(&self, key: u64) -> usize {
         (key >> (u64::BITS - self.prefix_bits)) as usize
@@ -128,6 +84,38 @@ impl Starts {
     }
 }
 
+impl Finding for Starts {
+    fn find_some(&mut self, table: &Table, keys: &mut Vec<u64>) -> Result<u64> {
+        let next = decode_next(table, self.next_block, keys)?;
+        if next.is_empty() {
+            return Ok(0);
+        }
+        let prefixes = 1 << self.prefix_bits;
+        if self.places.is_empty() {
+            self.places.reserve_exact(prefixes + 1);
+        }
+        let mut rest = &keys[..];
+        for block in next.clone() {
+            let of_block;
+            (of_block, rest) = rest.split_at(rest.len().min(table.key_count(block)? as usize));
+            self.add(block as u32, of_block);
+        }
+        self.next_block = next.end;
+        if self.next_block == table.block_count() {
+            self.places.resize(prefixes + 1, self.place(self.next_block as u32, 0));
+        }
+        Ok(keys.len() as u64)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.places.len() > 1 << self.prefix_bits
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        (self.places.capacity() * size_of::<u32>()) as u64
+    }
+}
+
 /// Bytes of the places of prefixes of so many bits.
 pub(crate) fn starts_bytes(prefix_bits: u32) -> u64 {
     size_of::<u32>() as u64 * ((1 << prefix_bits) + 1)
@@ -135,6 +123,7 @@ pub(crate) fn starts_bytes(prefix_bits: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::finding::DECODED_KEYS;
     use super::*;
     use crate::store::{Packer, Store};
 
@@ -168,7 +157,7 @@ mod tests {
             for prefix_bits in [1, 5, 13, 20] {
                 let mut starts = Starts::none_of(table, prefix_bits).unwrap();
                 let (mut keys, mut found) = (Vec::new(), 0);
-                while !starts.are_complete() {
+                while !starts.is_complete() {
                     let some = starts.find_some(table, &mut keys).unwrap();
                     let is_one_block = some <= table.geometry().most_keys();
                     assert!(some > 0 && (some <= DECODED_KEYS || is_one_block), "{some}");

@@ -8,7 +8,7 @@ use super::core::{Back, Core};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::{MANIFEST_TEMPORARY, Manifest};
-use crate::segment::{NewFiles, PackTimes};
+use crate::segment::{CACHE_BYTES, NewFiles, PackTimes};
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
 use crate::store::commit::Commit;
@@ -46,7 +46,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let times = &mut PackTimes::default();
         let mut prepared = Commit::prepare(files, back.in_use.clone(), &manifest, times)?;
         // Before it is visible: else the next commit would build on what is not there any more.
-        let base = Base::open(&*self.storage, &bytes, Some(&before))?;
+        let base = Base::open(&*self.storage, &bytes, Some(&before), CACHE_BYTES)?;
         prepared.show()?;
         // It is visible, whether or not that is durable.
         self.forget_bytes(counted, back);

@@ -16,7 +16,7 @@ use crate::fingerprint::Fingerprint;
 use crate::format::{Change, LogTag, MANIFEST_NAME, Operation, RecordShape};
 use crate::log::{FollowedLog, Follower, LogWriter, keep_log};
 use crate::query::search::Searcher;
-use crate::segment::NewFiles;
+use crate::segment::{CACHE_BYTES, NewFiles};
 use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
@@ -99,7 +99,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let storage = Arc::new(storage);
         let bytes = storage.read(MANIFEST_NAME);
         let bytes = bytes.map_err(Error::io(path.join(MANIFEST_NAME), "read the manifest"))?;
-        let base = Arc::new(Base::open(&*storage, &bytes, None)?);
+        let base = Arc::new(Base::open(&*storage, &bytes, None, CACHE_BYTES)?);
         let mut unknown = base.manifest.unknown.iter().map(|section| section.skipped());
         if let Some(section) = unknown.find(|section| section.writers_must_know) {
             let feature = Unsupported::WritersSection { kind: section.kind };

@@ -47,7 +47,7 @@ pub(super) fn create<S: Storage>(
 pub(super) fn enliven<F: Fingerprint, S: Storage>(path: &Path, storage: &Arc<S>) -> Result<()> {
     let bytes = storage.read(MANIFEST_NAME);
     let bytes = bytes.map_err(Error::io(path.join(MANIFEST_NAME), "read the manifest"))?;
-    let base = Base::<F>::open(&**storage, &bytes, None)?;
+    let base = Base::<F>::open(&**storage, &bytes, None, 0)?;
     if base.manifest.log.is_some() {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 mod ask;
 mod descended;
 mod descent;
+mod kept;
 mod nearest;
 mod runs;
 mod segment;
@@ -120,7 +121,7 @@ impl<F: Fingerprint> Searcher<F> {
         self.ask(Ask { fingerprint, k: k.min(F::BITS), most: usize::MAX }, true)
     }
 
-    /// Whether searches descend the routers even where the starts of runs are known, as all do before these have been found. The answers
+    /// Whether searches descend the routers even where the starts of runs, or all keys, are known, as all do before these have been found. The answers
     /// are the same; it is there to measure and to check: what a [`Planner`](crate::Planner) predicts of a search are descents.
     pub fn by_descents(&mut self, always: bool) {
         self.search.tables.goes_by_runs = !always;

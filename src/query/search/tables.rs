@@ -6,12 +6,13 @@ use std::ops::Range;
 use super::ask::Ask;
 use super::descended::Descended;
 use super::descent::{BLOCKS_AHEAD, Descent, LANES, PAGES_AHEAD};
+use super::kept::{KeptRun, SearchingKept};
 use super::runs::{RunSearch, Running};
 use super::work::SearchWork;
 use crate::block::{Candidate, Differs, Reading, Survivor, sift};
 use crate::error::Result;
 use crate::execution::Stop;
-use crate::segment::Tables;
+use crate::segment::{Found, Tables};
 use crate::simd::Work;
 use crate::snapshot::union::Match;
 use crate::table::Table;
@@ -41,6 +42,7 @@ const MANY_FOUND: usize = 1 << 16;
 pub(super) struct TableSearch {
     descent: Descent,
     runs: RunSearch,
+    kept_runs: Vec<KeptRun>,
     survivors: Vec<Survivor>,
     /// Survivors that are still near by all that is seen of them, and are told by no other table.
     kept: Vec<Survivor>,
@@ -59,6 +61,7 @@ impl TableSearch {
         Self {
             descent: Descent::new(),
             runs: RunSearch::default(),
+            kept_runs: Vec::new(),
             survivors: Vec::new(),
             kept: Vec::new(),
             scratch: Vec::new(),
@@ -114,26 +117,35 @@ impl TableSearch {
             return None;
         }
         let tables = segment.run_plan(ask.k)?;
-        let Some(starts) = segment.runs().starts() else {
+        let Some(found) = segment.runs().found() else {
             if self.finds_runs {
                 segment.runs().find_some(segment.all());
             }
             return None;
         };
-        let Self { runs, scratch, matches, work, counts_bytes, .. } = self;
-        let (search, counts_bytes) = (runs, *counts_bytes);
-        segment.identity().level().run(Running {
-            search,
-            segment,
-            tables,
-            starts,
-            ask,
-            stop,
-            counts_bytes,
-            scratch,
-            matches,
-            work,
-        })
+        let Self { runs, kept_runs, scratch, matches, work, counts_bytes, .. } = self;
+        let (level, counts_bytes) = (segment.identity().level(), *counts_bytes);
+        match found {
+            Found::Keys(keys) => {
+                let runs = kept_runs;
+                level.run(SearchingKept { runs, segment, tables, keys, ask, stop, matches, work })
+            }
+            Found::Starts(starts) => {
+                let search = runs;
+                level.run(Running {
+                    search,
+                    segment,
+                    tables,
+                    starts,
+                    ask,
+                    stop,
+                    counts_bytes,
+                    scratch,
+                    matches,
+                    work,
+                })
+            }
+        }
     }
 
     /// As [`Self::search`], in all blocks of the identity table.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::*;
 use crate::format::{MANIFEST_NAME, Manifest, ids_name, table_name};
-use crate::segment::Index;
+use crate::segment::{Found, Index};
 use crate::store::{OpenOptions, Packer, Store};
 
 /// A store whose segments are these sets.
@@ -193,7 +193,8 @@ fn searches_by_runs_find_what_others_find() {
         ("halves", 1, 256, 32),
         ("single", 0, 4096, 32),
     ];
-    for (number, (design, k, block_bytes, low_bits)) in layouts.into_iter().enumerate() {
+    let layouts = layouts.into_iter().flat_map(|layout| [(layout, false), (layout, true)]);
+    for (number, ((design, k, block_bytes, low_bits), keeps_keys)) in layouts.enumerate() {
         let path = directory.path().join(number.to_string());
         let packer = Packer::new().design(design.parse().unwrap()).block_bytes(block_bytes);
         packer.low_bits(Some(low_bits)).pack(&path, set.iter().copied()).unwrap();
@@ -201,16 +202,21 @@ fn searches_by_runs_find_what_others_find() {
         let snapshot = store.snapshot();
         let Index::Tables(tables) = snapshot.segments()[0].index() else { panic!("no tables") };
         assert!(tables.run_plan(k).is_some() && tables.run_plan(12).is_none(), "{design}");
+        if !keeps_keys {
+            tables.keep_no_keys();
+        }
         let mut searcher = store.searcher();
-        // The first searches find out where runs start.
+        // The first searches find out where runs start, or all keys.
         let mut searches = 0;
-        while tables.runs().starts().is_none() {
+        while tables.runs().found().is_none() {
             searcher.search(next(), k).unwrap();
             searches += 1;
             assert!(searches < set.len(), "{design}");
         }
         assert!(searches > 1 && searches < set.len() / 50, "{searches} searches");
-        assert!(store.heap_bytes() > 1 << 14, "{}", store.heap_bytes());
+        assert_eq!(matches!(tables.runs().found(), Some(Found::Keys(_))), keeps_keys);
+        let least_heap = if keeps_keys { set.len() * tables.all().len() * 8 } else { 1 << 14 };
+        assert!(store.heap_bytes() > least_heap as u64, "{}", store.heap_bytes());
         let queries = (0..400).map(|i| {
             let stored = set[(next() % set.len() as u64) as usize];
             match i % 4 {
@@ -222,17 +228,19 @@ fn searches_by_runs_find_what_others_find() {
         let ends = [0, 1, u64::MAX, u64::MAX >> 1, 0x5A5A << 48];
         // No other quarter is equal than the first, and one that differs is inside the column, where all keys of a block agree.
         let alike = (0..20).map(|i| (ALIKE | (3000 * i)) ^ (1 << 40 | 1 << 24 | 1 << 3));
-        let (mut found_some, mut found_undecoded) = (0, 0);
+        let (mut found_some, mut found_undecoded, mut kept) = (0, 0, 0);
         for query in queries.chain(ends).chain(alike) {
             let near = |one: &&u64| (**one ^ query).count_ones() <= k;
             let of = |one: &u64| Match { fingerprint: *one, distance: (one ^ query).count_ones() };
             let mut expected: Vec<Match> = set.iter().filter(near).map(of).collect();
             expected.sort_unstable_by_key(Match::order);
-            let place = format!("{query:x}, {design}, k = {k}");
+            let place = format!("{query:x}, {design}, k = {k}, keeps keys: {keeps_keys}");
             assert_eq!(searcher.search(query, k).unwrap(), expected, "{place}");
             let work = searcher.work();
             assert_eq!(work.full_scans, 0, "{place}");
             assert!(work.blocks_decoded <= work.blocks_scanned, "{place}: {work:?}");
+            assert!(work.keys_compared == 0 || keeps_keys && work.blocks_scanned == 0, "{place}");
+            kept += usize::from(work.blocks_scanned == 0);
             let is_undecoded = !expected.is_empty() && work.blocks_decoded == 0;
             found_undecoded += usize::from(is_undecoded);
             assert_eq!(searcher.any_within(query, k).unwrap(), !expected.is_empty(), "{place}");
@@ -246,6 +254,11 @@ fn searches_by_runs_find_what_others_find() {
             found_some += usize::from(!expected.is_empty());
         }
         assert!(found_some > 150, "{design}: {found_some}");
+        // All but those of long runs are found among the kept keys.
+        if keeps_keys {
+            assert!(kept > 150, "{design}: {kept}");
+            continue;
+        }
         // The first key of a block needs no decoding anywhere; the keys of long runs, and where the disk was slow, are found by descents.
         let share = if low_bits == 48 { 0.2..=1.0 } else { 0.0..=0.1 };
         let undecoded = found_undecoded as f64 / found_some as f64;
@@ -268,14 +281,19 @@ fn damage_that_no_search_concerns_ends_the_search_for_runs_and_nothing_else() {
     drop(store);
     bytes[block.start + 100] ^= 1;
     fs::write(&file, bytes).unwrap();
-    let store = OpenOptions::new().in_memory(true).open(&path).unwrap();
-    let snapshot = store.snapshot();
-    let Index::Tables(tables) = snapshot.segments()[0].index() else { panic!("no tables") };
-    let mut searcher = store.searcher();
-    for fingerprint in set.iter().copied().filter(|one| one >> 56 != least >> 56) {
-        let found = searcher.search(fingerprint, 3).unwrap();
-        assert_eq!(found[0], Match { fingerprint, distance: 0 });
+    // Neither where runs start is found, nor all keys.
+    for cache_bytes in [0, u64::MAX] {
+        let options = OpenOptions::new().in_memory(true).cache_bytes(cache_bytes);
+        let store = options.open(&path).unwrap();
+        let snapshot = store.snapshot();
+        let Index::Tables(tables) = snapshot.segments()[0].index() else { panic!("no tables") };
+        let (mut searcher, heap_bytes) = (store.searcher(), store.heap_bytes());
+        for fingerprint in set.iter().copied().filter(|one| one >> 56 != least >> 56) {
+            let found = searcher.search(fingerprint, 3).unwrap();
+            assert_eq!(found[0], Match { fingerprint, distance: 0 });
+        }
+        assert!(tables.runs().found().is_none());
+        assert_eq!(store.heap_bytes(), heap_bytes);
+        assert!(matches!(searcher.search(least, 3), Err(crate::Error::Corrupt { .. })));
     }
-    assert!(tables.runs().starts().is_none());
-    assert!(matches!(searcher.search(least, 3), Err(crate::Error::Corrupt { .. })));
 }

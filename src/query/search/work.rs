@@ -13,6 +13,8 @@ pub struct SearchWork {
     pub full_scans: u64,
     /// Groups of 64 keys of part tables that were looked at.
     pub groups_probed: u64,
+    /// Keys that were compared of those that are kept decoded in memory, as those of small segments are once searches have read them.
+    pub keys_compared: u64,
     /// Rows of a base that were compared.
     pub rows_compared: u64,
     /// Bytes of blocks that were read: headers, the columns as far as they were compared, and of

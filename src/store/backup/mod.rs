@@ -180,7 +180,7 @@ impl Backup {
             files.sync(&mut log, &name, "sync the log")?;
         }
         // Before it is visible: what has come must be what the manifest says.
-        by_width!(manifest.bits, F => drop(Base::<F>::open(&*storage, bytes, None)?));
+        by_width!(manifest.bits, F => drop(Base::<F>::open(&*storage, bytes, None, 0)?));
         let times = &mut PackTimes::default();
         let commit = Commit::prepare(files, standing.in_use, &manifest, times)?;
         Ok(Staged { commit, logs, to: to.to_path_buf(), summary })

@@ -93,6 +93,11 @@ fn blocks_of_too_many() {
     let found = within(LIMIT + 16 * MIB, "search", || searcher.search(near, 0).unwrap().len());
     assert_eq!(found, 1);
     within(LIMIT + 16 * MIB, "count", || store.any_within(near, 64).unwrap());
+    // By its claim the table is so small that searches would keep its keys.
+    let heap_bytes = store.heap_bytes();
+    let again = || (0..20).map(|_| searcher.search(near, 0).unwrap().len()).sum::<usize>();
+    assert_eq!(within(LIMIT + 16 * MIB, "searches", again), 20);
+    assert!(store.heap_bytes() <= heap_bytes, "{} {heap_bytes}", store.heap_bytes());
 }
 
 /// A file with a hole of 16 GiB, whose header claims as many keys as could stand in it: over a

@@ -148,6 +148,9 @@ pub struct Round {
 pub struct Steps {
     pub blocks_scanned: f64,
     pub blocks_decoded: f64,
+    /// Keys that were compared of those that searches keep of small segments.
+    #[serde(default)]
+    pub keys_compared: f64,
     /// Groups of 64 keys of part tables that were looked at.
     #[serde(default)]
     pub groups_probed: f64,
@@ -286,8 +289,12 @@ impl std::fmt::Display for Steps {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (looked_at, taken) = (number(self.looked_at()), number(self.taken()));
         match self.groups_probed + self.rows_compared > 0.0 {
-            true => write!(f, "{looked_at} groups of keys probed, {taken} rows compared"),
-            false => write!(f, "{looked_at} blocks scanned, {taken} decoded"),
+            true => write!(f, "{looked_at} groups of keys probed, {taken} rows compared")?,
+            false => write!(f, "{looked_at} blocks scanned, {taken} decoded")?,
+        }
+        match self.keys_compared > 0.0 {
+            true => write!(f, ", {} kept keys compared", number(self.keys_compared)),
+            false => Ok(()),
         }
     }
 }
@@ -335,6 +342,7 @@ pub fn write_csv(results: &Results, to: impl std::io::Write) -> Result<(), csv::
         "p999_ns",
         "blocks_scanned",
         "blocks_decoded",
+        "keys_compared",
         "groups_probed",
         "rows_compared",
         "bytes_touched",
@@ -377,6 +385,7 @@ pub fn write_csv(results: &Results, to: impl std::io::Write) -> Result<(), csv::
             optional(m.warm.p999_ns),
             m.work.steps.blocks_scanned.to_string(),
             m.work.steps.blocks_decoded.to_string(),
+            m.work.steps.keys_compared.to_string(),
             m.work.steps.groups_probed.to_string(),
             m.work.steps.rows_compared.to_string(),
             m.work.bytes_touched.to_string(),

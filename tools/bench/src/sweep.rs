@@ -352,6 +352,7 @@ impl<F: Fingerprint> Sweep<'_, F> {
             let work = searcher.work();
             sum.steps.blocks_scanned += work.blocks_scanned as f64;
             sum.steps.blocks_decoded += work.blocks_decoded as f64;
+            sum.steps.keys_compared += work.keys_compared as f64;
             sum.steps.groups_probed += work.groups_probed as f64;
             sum.steps.rows_compared += work.rows_compared as f64;
             sum.bytes_touched += work.bytes_touched as f64;
@@ -366,6 +367,7 @@ impl<F: Fingerprint> Sweep<'_, F> {
             steps: Steps {
                 blocks_scanned: mean(sum.steps.blocks_scanned),
                 blocks_decoded: mean(sum.steps.blocks_decoded),
+                keys_compared: mean(sum.steps.keys_compared),
                 groups_probed: mean(sum.steps.groups_probed),
                 rows_compared: mean(sum.steps.rows_compared),
             },

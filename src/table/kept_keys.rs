@@ -1,0 +1,190 @@
+//! All keys of a table, decoded. A search of a small table spends more on the headers of blocks and on the planes of their columns than on
+//! comparisons, and that needs none of it: what begins as the query stands in a row, eight bytes each.
+
+use std::ops::Range;
+
+use super::Table;
+use super::finding::{Finding, decode_next};
+use crate::error::Result;
+use crate::mapped;
+use crate::memory;
+
+/// Keys of a run from which on those with another top are left out, by halving: to compare fewer takes less time.
+const LONG: usize = 256;
+
+/// The keys of a table in their order, and for each prefix of some bits the number of the first key that does not come before it; behind
+/// the last one, the number of keys.
+#[derive(Debug)]
+pub(crate) struct KeptKeys {
+    prefix_bits: u32,
+    top_bits: u32,
+    keys: Vec<u64>,
+    /// In the order of prefixes, as far as they are known.
+    starts: Vec<u32>,
+    /// The blocks before this one have been looked at.
+    next_block: u64,
+}
+
+impl KeptKeys {
+    /// None yet, of a table that [`kept_bytes`] has a number for.
+    pub(crate) fn none_of(table: &Table) -> Self {
+        let top_bits = table.permutation().top_bits();
+        let prefix_bits = prefix_bits(top_bits, table.header().count);
+        Self { prefix_bits, top_bits, keys: Vec::new(), starts: Vec::new(), next_block: 0 }
+    }
+
+    /// Asks for the start of a run.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, query: u64) {
+        mapped::prefetch_one(&self.starts, self.prefix(query));
+    }
+
+    /// The numbers of the keys that begin as `query` does: of all with the same top at least. Asks for the first of them.
+    #[inline(always)]
+    pub(crate) fn run(&self, query: u64) -> Range<usize> {
+        let prefix = self.prefix(query);
+        let run = self.starts[prefix] as usize..self.starts[prefix + 1] as usize;
+        mapped::prefetch_one(&self.keys, run.start);
+        if run.len() < LONG { run } else { self.with_top(run, query) }
+    }
+
+    /// Those of a run that have the whole top of `query`.
+    #[cold]
+    fn with_top(&self, run: Range<usize>, query: u64) -> Range<usize> {
+        let top = |key: u64| key >> (u64::BITS - self.top_bits);
+        let keys = &self.keys[run.clone()];
+        let before = keys.partition_point(|key| top(*key) < top(query));
+        let up_to = keys.partition_point(|key| top(*key) <= top(query));
+        run.start + before..run.start + up_to
+    }
+
+    /// The keys with some numbers.
+    #[inline(always)]
+    pub(crate) fn keys(&self, numbers: Range<usize>) -> &[u64] {
+        &self.keys[numbers]
+    }
+
+    #[inline(always)]
+    fn prefix(&self, key: u64) -> usize {
+        (key >> (u64::BITS - self.prefix_bits)) as usize
+    }
+}
+
+impl Finding for KeptKeys {
+    fn find_some(&mut self, table: &Table, keys: &mut Vec<u64>) -> Result<u64> {
+        let next = decode_next(table, self.next_block, keys)?;
+        if next.is_empty() {
+            return Ok(0);
+        }
+        let (prefixes, count) = (1 << self.prefix_bits, table.header().count);
+        if self.starts.is_empty() {
+            memory::reserve(&mut self.starts, prefixes + 1)?;
+            memory::reserve(&mut self.keys, count as usize)?;
+        }
+        let found = (self.keys.len() + keys.len()) as u64;
+        if found > count {
+            return Err(table.surplus_error(found));
+        }
+        for (number, &key) in (self.keys.len() as u32..).zip(&*keys) {
+            let known = self.prefix(key) + 1;
+            if self.starts.len() < known {
+                self.starts.resize(known, number);
+            }
+        }
+        self.keys.extend_from_slice(keys);
+        self.next_block = next.end;
+        if self.next_block == table.block_count() {
+            self.starts.resize(prefixes + 1, self.keys.len() as u32);
+        }
+        Ok(keys.len() as u64)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.starts.len() > 1 << self.prefix_bits
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        (self.keys.capacity() * size_of::<u64>() + self.starts.capacity() * size_of::<u32>()) as u64
+    }
+}
+
+/// The bytes that all keys of a table take; `None` if runs cannot be told, or there are too many keys.
+pub(crate) fn kept_bytes(table: &Table) -> Option<u64> {
+    let top_bits = table.permutation().top_bits();
+    let count = u64::from(u32::try_from(table.header().count).ok().filter(|_| top_bits > 0)?);
+    let starts = (1 << prefix_bits(top_bits, count)) + 1;
+    Some(count * size_of::<u64>() as u64 + starts * size_of::<u32>() as u64)
+}
+
+/// The bits of the prefixes of so many keys. One to two prefixes for each key: real keys begin alike, and half as many take a tenth longer
+/// (imagehash).
+fn prefix_bits(top_bits: u32, count: u64) -> u32 {
+    top_bits.min(count.max(1).ilog2() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::DECODED_KEYS;
+    use super::*;
+    use crate::set_sum::term;
+    use crate::store::{Packer, Store};
+
+    #[test]
+    fn a_run_is_what_begins_as_a_query_and_of_a_long_one_what_has_its_top() {
+        let mut set: Vec<u64> = (0..20_000).map(|i| term(i) as u64).collect();
+        // One prefix, several tops: more than are compared, and few.
+        set.extend((0..3000).map(|i| 0x1234 << 48 | term(i) as u64 >> 16));
+        set.extend((0..100).map(|i| 0x1235 << 48 | term(i) as u64 >> 16));
+        set.extend([0, u64::MAX]);
+        set.sort_unstable();
+        set.dedup();
+        let directory = tempfile::tempdir().unwrap();
+        for (number, (design, block_bytes, low_bits, prefix_bits)) in
+            [("quarters", 256, 48, 15), ("single", 1024, 24, 15), ("8,28,28", 65536, 0, 8)]
+                .into_iter()
+                .enumerate()
+        {
+            let path = directory.path().join(format!("{number}"));
+            let packer = Packer::new().block_bytes(block_bytes).low_bits(Some(low_bits));
+            packer.design(design.parse().unwrap()).pack(&path, set.iter().copied()).unwrap();
+            let store = Store::open(&path).unwrap();
+            let snapshot = store.snapshot();
+            let table = &snapshot.segments()[0].tables()[0];
+            let mut kept = KeptKeys::none_of(table);
+            assert_eq!(kept.prefix_bits, prefix_bits);
+            let mut keys = Vec::new();
+            while !kept.is_complete() {
+                let before = kept.keys.len();
+                let some = kept.find_some(table, &mut keys).unwrap();
+                assert_eq!(kept.keys.len(), before + some as usize);
+                let is_one_block = some <= table.geometry().most_keys();
+                assert!(some > 0 && (some <= DECODED_KEYS || is_one_block), "{some}");
+            }
+            assert_eq!(kept.find_some(table, &mut keys).unwrap(), 0);
+            assert_eq!(kept.keys, set, "the first table has the order of the fingerprints");
+            assert_eq!(Some(kept.heap_bytes()), kept_bytes(table));
+            let top_bits = table.permutation().top_bits();
+            let mut long = 0;
+            for query in (0..1000).map(|i| term(7 * i) as u64).chain([
+                0x1234 << 48,
+                0x1235 << 48,
+                0,
+                u64::MAX,
+                1 << 63,
+            ]) {
+                let begins = |bits: u32| {
+                    let of = |key: u64| key >> (64 - bits);
+                    let start = set.partition_point(|key| of(*key) < of(query));
+                    start..set.partition_point(|key| of(*key) <= of(query))
+                };
+                let whole = begins(prefix_bits);
+                let is_long = whole.len() >= LONG;
+                let expected = if is_long { begins(top_bits) } else { whole };
+                assert_eq!(kept.run(query), expected, "{query:x}, {design}");
+                assert_eq!(kept.keys(kept.run(query)), &set[expected]);
+                long += usize::from(is_long);
+            }
+            assert!(long > 1, "{design}");
+        }
+    }
+}
