@@ -116,8 +116,8 @@ impl Tables {
             let own = self.thresholds(k).and_then(plan_of);
             // In few blocks a scan takes less time than a descent, but more than to look keys up.
             own.or_else(|| {
-                let solved =
-                    self.runs.keeps_keys().then(|| Solved::of(&self.design, MANY_BLOCKS))?;
+                let may_be = self.runs.keeps_keys() && k < runs::errors_in_all(self.tops(0));
+                let solved = may_be.then(|| Solved::of(&self.design, MANY_BLOCKS))?;
                 solved.thresholds(k).and_then(plan_of)
             })
         };

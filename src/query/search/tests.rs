@@ -240,6 +240,8 @@ fn searches_by_runs_find_what_others_find() {
             assert_eq!(work.full_scans, 0, "{place}");
             assert!(work.blocks_decoded <= work.blocks_scanned, "{place}: {work:?}");
             assert!(work.keys_compared == 0 || keeps_keys && work.blocks_scanned == 0, "{place}");
+            // Of the fingerprints that begin alike there are more than are compared.
+            assert!(work.keys_compared < 90_000, "{place}: {work:?}");
             kept += usize::from(work.blocks_scanned == 0);
             let is_undecoded = !expected.is_empty() && work.blocks_decoded == 0;
             found_undecoded += usize::from(is_undecoded);
