@@ -25,6 +25,8 @@ const SHARED_ROUTER_BYTES: usize = 1 << 20;
 
 /// Blocks behind those that are decoded that the decoder may ask for.
 const READ_AHEAD: u64 = 4;
+/// Bytes between blocks to ask for with them, as disks count reads: 2^26 on a cold `single` take 0.89 of the time, `halves` 0.89; with 64 KiB 1.27 and 1.16.
+const BETWEEN: usize = 16 << 10;
 
 /// An open table. Any number of threads may use it.
 pub(crate) struct Table {
@@ -275,7 +277,7 @@ impl Table {
 
     /// Asks the system for those candidate blocks that may not be in memory, all at once: with
     /// `all` for all of them, else for those that were not touched since the table was opened.
-    /// One system call for each run of blocks.
+    /// One system call for each run of blocks, and what is [not far between](BETWEEN) them.
     pub(crate) fn will_need(&self, candidates: &[Candidate], all: bool) {
         let absent =
             |candidate: &&Candidate| all || !self.verified.contains(candidate.block as usize);
@@ -283,8 +285,9 @@ impl Table {
         let Some(first) = blocks.next() else { return };
         let mut run = first..first + 1;
         let ask = |run: &Range<u32>| self.will_need_blocks(run.start.into()..run.end.into());
+        let between = (BETWEEN / self.geometry.block_bytes as usize) as u32;
         for block in blocks {
-            if block != run.end {
+            if block < run.end || block - run.end > between {
                 ask(&run);
                 run.start = block;
             }
