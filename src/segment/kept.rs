@@ -103,4 +103,23 @@ mod tests {
         }
         assert_eq!(kept(), [0, small, large, 4 * (80 + 4 * 17), 0]);
     }
+    #[test]
+    fn what_goes_by_starts_already_takes_no_room() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store");
+        let packer = Packer::new().design("quarters".parse().unwrap());
+        packer.pack(&path, (0..40_000).map(|i| term(i) as u64)).unwrap();
+        let store = OpenOptions::new().cache_bytes(0).open(&path).unwrap();
+        let snapshot = store.snapshot();
+        let Index::Tables(tables) = snapshot.segments()[0].index() else { panic!("no tables") };
+        let mut searcher = snapshot.searcher();
+        let mut searches = 0;
+        while tables.runs().found().is_none() {
+            searcher.search(term(searches) as u64, 3).unwrap();
+            searches += 1;
+            assert!(searches < 10_000);
+        }
+        assert!(!tables.keep_keys() && !tables.runs().keeps_keys());
+        assert!(matches!(tables.runs().found(), Some(Found::Starts(_))));
+    }
 }
