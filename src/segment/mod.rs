@@ -4,6 +4,7 @@
 mod entries;
 mod files;
 mod kept;
+mod kept_plan;
 mod packed_ids;
 mod reader;
 mod rows;
@@ -17,6 +18,7 @@ pub(crate) mod writer;
 pub(crate) use entries::PartEntries;
 pub(crate) use files::NewFiles;
 pub(crate) use kept::{CACHE_BYTES, keep_keys_of_smallest};
+pub(crate) use kept_plan::KeptTable;
 pub(crate) use packed_ids::PackedIds;
 pub(crate) use reader::{Index, Segment};
 pub(crate) use rows::Rows;

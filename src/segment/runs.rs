@@ -107,7 +107,7 @@ impl Runs {
     }
 
     /// Whether keys are kept, or will be.
-    pub(super) fn keeps_keys(&self) -> bool {
+    pub(crate) fn keeps_keys(&self) -> bool {
         self.keeps_keys.load(Relaxed)
     }
 
@@ -223,20 +223,6 @@ fn prefix_bits(tables: &[Table], count: u64) -> Option<u32> {
     (count >> bits <= most_keys).then_some(bits)
 }
 
-/// A number of errors that can be in all of these tops together: as many as there are picks of a bit that most of those without a picked one have.
-pub(super) fn errors_in_all(tops: &[u64]) -> u32 {
-    let (mut left, mut picks) = (tops.to_vec(), 0);
-    while !left.is_empty() {
-        let having = |bit: &u32| left.iter().filter(|top| *top >> bit & 1 == 1).count();
-        let Some(bit) = (0..u64::BITS).max_by_key(having).filter(|bit| having(bit) > 0) else {
-            return u32::MAX;
-        };
-        left.retain(|top| top >> bit & 1 == 0);
-        picks += 1;
-    }
-    picks
-}
-
 /// The tables of a search with these thresholds, of all `tables`; `None` if bits of a top may differ. `tops` gives the tops of all
 /// tables as masks of keys of one of them.
 pub(super) fn plan<'a>(
@@ -267,9 +253,7 @@ pub(super) fn plan<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Patience, errors_in_all, prefix_bits};
-    use crate::design::Design;
-    use crate::format::BitRange;
+    use super::{Patience, prefix_bits};
     use crate::set_sum::term;
     use crate::store::{Packer, Store};
 
@@ -295,31 +279,6 @@ mod tests {
             let found = prefix_bits(snapshot.segments()[0].tables(), count);
             assert_eq!(found, expected, "{design}, {low_bits}, {count}");
         }
-    }
-
-    #[test]
-    fn so_many_errors_can_be_in_all_tops() {
-        // Of the designs of the paper and their like, all but the widest leave one top equal at exactly one error less.
-        for (design, errors) in [
-            ("single", 1),
-            ("halves", 2),
-            ("thirds", 3),
-            ("quarters", 4),
-            ("2of3+1of2", 4),
-            ("2of5", 4),
-            ("4x4", 4),
-            ("3of6", 4),
-        ] {
-            let design = Design::named(design).unwrap();
-            let mask = |ranges: &Vec<BitRange>| {
-                let bits = ranges.iter().flat_map(|of| of.start..of.start + of.bits);
-                bits.fold(0, |mask, bit| mask | 1 << bit)
-            };
-            let tops: Vec<u64> = design.tops().iter().map(mask).collect();
-            assert_eq!(errors_in_all(&tops), errors, "{}", design.name().unwrap());
-        }
-        assert_eq!(errors_in_all(&[]), 0);
-        assert_eq!(errors_in_all(&[1, 0]), u32::MAX);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::kept_plan::{self, KeptTable};
 use super::runs::{self, RunTable, Runs};
 use crate::access::ReadFiles;
 use crate::costs::{Costs, SearchCosts};
@@ -10,12 +11,9 @@ use crate::error::Result;
 use crate::fingerprint::{Fingerprint, key_of};
 use crate::format::SegmentEntry;
 use crate::plan::{self, Touched};
-use crate::table::{Table, kept_bytes};
+use crate::table::{KeptKeys, Table, kept_bytes};
 use crate::thresholds::shared::Solved;
 use crate::thresholds::solver::Thresholds;
-
-/// Blocks of tables that no search within the radius of their design scans.
-const MANY_BLOCKS: u64 = 1 << 20;
 
 /// The open tables of a segment. Any number of threads may use them.
 pub(crate) struct Tables {
@@ -31,6 +29,8 @@ pub(crate) struct Tables {
     runs: Runs,
     /// For each radius how a search goes by runs, if it can, once it was asked for.
     run_plans: Vec<OnceLock<Option<Vec<RunTable>>>>,
+    /// For each radius how a search goes by kept keys, once it was asked for.
+    kept_plans: Vec<OnceLock<Option<Vec<KeptTable>>>>,
 }
 
 impl Tables {
@@ -58,6 +58,7 @@ impl Tables {
             count: entry.count,
             touched: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
             run_plans: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
+            kept_plans: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
         })
     }
 
@@ -109,19 +110,24 @@ impl Tables {
     /// The tables of a search by runs within `k`; `None` if it has to look at more than these.
     #[inline]
     pub(crate) fn run_plan(&self, k: u32) -> Option<&[RunTable]> {
-        let plan_of = |thresholds: &Thresholds| {
+        let plan = || {
+            let thresholds = self.thresholds(k)?;
             runs::plan(&self.tables, thresholds, |number| self.tops(number))
         };
+        self.run_plans.get(k as usize)?.get_or_init(plan).as_deref()
+    }
+
+    /// The tables of a search within `k`, up to 64, among the keys of all tables; `None` if those of the identity table are compared one and all.
+    #[inline]
+    pub(crate) fn kept_plan(&self, k: u32, keys: &[KeptKeys]) -> Option<&[KeptTable]> {
         let plan = || {
-            let own = self.thresholds(k).and_then(plan_of);
-            // In few blocks a scan takes less time than a descent, but more than to look keys up.
-            own.or_else(|| {
-                let may_be = self.runs.keeps_keys() && k < runs::errors_in_all(self.tops(0));
-                let solved = may_be.then(|| Solved::of(&self.design, MANY_BLOCKS))?;
-                solved.thresholds(k).and_then(plan_of)
+            let prefixes = keys.iter().map(|keys| 1 << keys.prefix_bits()).max()?;
+            let solved = Solved::of(&self.design, prefixes);
+            kept_plan::plan((keys, self.identity().level()), solved.thresholds(k)?, |number| {
+                self.tops(number)
             })
         };
-        self.run_plans.get(k as usize)?.get_or_init(plan).as_deref()
+        self.kept_plans.get(k as usize)?.get_or_init(plan).as_deref()
     }
 
     /// Bytes of heap.

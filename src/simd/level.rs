@@ -49,6 +49,14 @@ impl Level {
         }
     }
 
+    /// Whether it is AVX-512.
+    pub(crate) fn is_avx512(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return matches!(self, Self::Avx512(_));
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
     /// The best level that the CPU has.
     pub(crate) fn best() -> Self {
         Self::all().last().unwrap_or(Self::Scalar(Scalar))

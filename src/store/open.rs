@@ -32,8 +32,8 @@ const OPEN_ATTEMPTS: usize = 10;
 /// is 0.04 byte per fingerprint with blocks of 1024 bytes), and the directory of the ids, if there
 /// are some (a thousandth of them); blocks and ids are read when they are needed, and their checksums are verified at the first touch. Where searches ask for equal
 /// tops, the first thousands of them find out where the keys of each prefix start, and later ones go right there: at most a byte per fingerprint
-/// and table of memory more; of small sets up to 8, but no more than 256 KiB per table, where they then decode nothing. Of the smallest segments they keep
-/// the fingerprints instead, in up to 24 MiB ([`OpenOptions::cache_bytes`]). Opening needs no write permission, and
+/// and table of memory more; of small sets up to 8, but no more than 256 KiB per table, where they then decode nothing. Of the smallest segments searches
+/// keep the fingerprints, in up to 24 MiB ([`OpenOptions::cache_bytes`]). Opening needs no write permission, and
 /// takes no lock: a store that is replaced meanwhile stays readable, as it was, for those who
 /// opened it.
 ///
@@ -122,9 +122,10 @@ impl<F: Fingerprint> OpenOptions<F> {
         self
     }
 
-    /// Bytes of memory in which searches keep the fingerprints of the smallest segments decoded, once they have read them, as they do where they
-    /// ask for equal tops: 8 to 16 for each fingerprint and table, so for up to 750,000 in `quarters` with the 24 MiB that it is where nothing is said. 0 keeps none.
-    /// A segment is kept whole or not at all. Searches take 0.4 to 0.7 of the time there; what the caches of the CPU do not hold gains nothing.
+    /// Bytes of memory in which searches keep the fingerprints of the smallest segments decoded, once they have read them: 8 to 16 for each
+    /// fingerprint and table, so for up to 750,000 in `quarters` with the 24 MiB that it is where nothing is said. 0 keeps none. A segment
+    /// of tables is kept whole or not at all. Searches within 3 take 0.4 to 0.7 of the time there, within 6 to 10 a third and less; what the caches of
+    /// the CPU do not hold gains little.
     pub fn cache_bytes(mut self, cache_bytes: u64) -> Self {
         self.cache_bytes = cache_bytes;
         self

@@ -33,40 +33,56 @@ impl KeptKeys {
         Self { prefix_bits, top_bits, keys: Vec::new(), starts: Vec::new(), next_block: 0 }
     }
 
+    /// Bits of the prefixes.
+    #[inline(always)]
+    pub(crate) fn prefix_bits(&self) -> u32 {
+        self.prefix_bits
+    }
+
+    /// The prefix of a key.
+    #[inline(always)]
+    pub(crate) fn prefix(&self, key: u64) -> usize {
+        (key >> (u64::BITS - self.prefix_bits)) as usize
+    }
+
     /// Asks for the start of a run.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, query: u64) {
-        mapped::prefetch_one(&self.starts, self.prefix(query));
+    pub(crate) fn prefetch(&self, prefix: usize) {
+        mapped::prefetch_one(&self.starts, prefix);
     }
 
-    /// The numbers of the keys that begin as `query` does: of all with the same top at least. Asks for the first of them.
+    /// The numbers of the keys with a prefix. Asks for the first of them.
     #[inline(always)]
-    pub(crate) fn run(&self, query: u64) -> Range<usize> {
-        let prefix = self.prefix(query);
-        let run = self.starts[prefix] as usize..self.starts[prefix + 1] as usize;
-        mapped::prefetch_one(&self.keys, run.start);
-        if run.len() < LONG { run } else { self.with_top(run, query) }
+    pub(crate) fn run(&self, prefix: usize) -> Range<u32> {
+        let run = self.starts[prefix]..self.starts[prefix + 1];
+        mapped::prefetch_one(&self.keys, run.start as usize);
+        run
     }
 
-    /// Those of a run that have the whole top of `query`.
+    /// Of a long run those that have the whole top of `query`, of a short one all.
+    #[inline(always)]
+    pub(crate) fn with_top(&self, run: Range<u32>, query: u64) -> Range<u32> {
+        if run.len() < LONG { run } else { self.with_top_of_many(run, query) }
+    }
+
     #[cold]
-    fn with_top(&self, run: Range<usize>, query: u64) -> Range<usize> {
+    fn with_top_of_many(&self, run: Range<u32>, query: u64) -> Range<u32> {
         let top = |key: u64| key >> (u64::BITS - self.top_bits);
-        let keys = &self.keys[run.clone()];
+        let keys = self.keys(&run);
         let before = keys.partition_point(|key| top(*key) < top(query));
         let up_to = keys.partition_point(|key| top(*key) <= top(query));
-        run.start + before..run.start + up_to
+        run.start + before as u32..run.start + up_to as u32
     }
 
     /// The keys with some numbers.
     #[inline(always)]
-    pub(crate) fn keys(&self, numbers: Range<usize>) -> &[u64] {
-        &self.keys[numbers]
+    pub(crate) fn keys(&self, numbers: &Range<u32>) -> &[u64] {
+        &self.keys[numbers.start as usize..numbers.end as usize]
     }
 
-    #[inline(always)]
-    fn prefix(&self, key: u64) -> usize {
-        (key >> (u64::BITS - self.prefix_bits)) as usize
+    /// All keys.
+    pub(crate) fn all(&self) -> &[u64] {
+        &self.keys
     }
 }
 
@@ -179,9 +195,12 @@ mod tests {
                 };
                 let whole = begins(prefix_bits);
                 let is_long = whole.len() >= LONG;
+                let run = kept.run(kept.prefix(query));
+                assert_eq!(run.start as usize..run.end as usize, whole, "{query:x}, {design}");
                 let expected = if is_long { begins(top_bits) } else { whole };
-                assert_eq!(kept.run(query), expected, "{query:x}, {design}");
-                assert_eq!(kept.keys(kept.run(query)), &set[expected]);
+                let run = kept.with_top(run, query);
+                assert_eq!(run.start as usize..run.end as usize, expected, "{query:x}, {design}");
+                assert_eq!(kept.keys(&run), &set[expected]);
                 long += usize::from(is_long);
             }
             assert!(long > 1, "{design}");

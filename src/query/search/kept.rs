@@ -1,27 +1,31 @@
-//! Searches by runs in segments whose keys are kept decoded.
+//! Searches in segments whose keys are kept decoded: a table takes some prefixes, those of the query with up to so many bits flipped, whose runs are compared as
+//! they stand.
 
 use std::ops::Range;
 
 use super::ask::Ask;
-use super::runs::tell_unless_behind;
 use super::work::SearchWork;
 use crate::block::within;
 use crate::error::Result;
 use crate::execution::Stop;
-use crate::segment::{RunTable, Tables};
+use crate::flips;
+use crate::segment::{KeptTable, Tables};
 use crate::simd::Work;
 use crate::snapshot::union::Match;
 use crate::table::KeptKeys;
 
-/// Keys of a run at most: of longer ones, a descent compares fewer.
-const MOST_KEYS: usize = 1 << 14;
+/// Keys that are compared before it is looked whether to stop.
+const COMPARED: usize = 1 << 12;
 
 /// A run of a table.
 pub(super) struct KeptRun {
+    /// The place of the table in the plan.
+    table: usize,
     /// The query in the order of the table.
     query: u64,
+    prefix: usize,
     /// Numbers of keys.
-    keys: Range<usize>,
+    keys: Range<u32>,
 }
 
 /// A search in the kept keys of a segment.
@@ -29,7 +33,8 @@ pub(super) struct SearchingKept<'a> {
     /// A buffer.
     pub(super) runs: &'a mut Vec<KeptRun>,
     pub(super) segment: &'a Tables,
-    pub(super) tables: &'a [RunTable],
+    /// `None` to compare all keys.
+    pub(super) plan: Option<&'a [KeptTable]>,
     pub(super) keys: &'a [KeptKeys],
     pub(super) ask: Ask,
     pub(super) stop: &'a Stop,
@@ -38,36 +43,94 @@ pub(super) struct SearchingKept<'a> {
 }
 
 impl Work for SearchingKept<'_> {
-    /// `None` where runs are too long.
-    type Output = Option<Result<()>>;
+    type Output = Result<()>;
 
     #[inline(always)]
-    fn work(self) -> Self::Output {
-        let Self { runs, segment, tables, keys, ask, stop, matches, work } = self;
+    fn work(mut self) -> Self::Output {
+        let (plan, all) = (self.plan, self.keys.first().map_or(0, |keys| keys.all().len()));
+        match plan {
+            // Of crowded sets the runs may hold more than there are in a table.
+            Some(plan) if self.look_up(plan) <= all => self.compare_runs(plan)?,
+            _ => self.compare_all()?,
+        }
+        self.stop.check()
+    }
+}
+
+impl SearchingKept<'_> {
+    /// Finds the runs, and gives the number of their keys.
+    #[inline(always)]
+    fn look_up(&mut self, plan: &[KeptTable]) -> usize {
+        let Self { runs, segment, keys, ask, .. } = self;
         runs.clear();
-        for of_table in tables {
+        for (table, of_table) in plan.iter().enumerate() {
+            let keys = &keys[of_table.number];
             let query = segment.all()[of_table.number].permutation().key(ask.fingerprint);
-            keys[of_table.number].prefetch(query);
-            runs.push(KeptRun { query, keys: 0..0 });
+            let prefix = keys.prefix(query);
+            flips::up_to(keys.prefix_bits(), of_table.flips, |flipped| {
+                keys.prefetch(prefix ^ flipped);
+                runs.push(KeptRun { table, query, prefix: prefix ^ flipped, keys: 0..0 });
+                true
+            });
         }
-        for (of_table, run) in tables.iter().zip(&mut *runs) {
-            run.keys = keys[of_table.number].run(run.query);
+        let mut all = 0;
+        for run in &mut **runs {
+            let of_table = &plan[run.table];
+            let keys = &keys[of_table.number];
+            run.keys = keys.run(run.prefix);
+            if of_table.flips == 0 {
+                run.keys = keys.with_top(run.keys.clone(), run.query);
+            }
+            all += run.keys.len();
         }
-        if runs.iter().any(|run| run.keys.len() > MOST_KEYS) {
-            return None;
-        }
-        for (of_table, run) in tables.iter().zip(&*runs) {
-            let KeptRun { query, keys: numbers } = run;
+        all
+    }
+
+    /// Finds the matches in the runs, each in the last table that finds it.
+    #[inline(always)]
+    fn compare_runs(&mut self, plan: &[KeptTable]) -> Result<()> {
+        let Self { runs, segment, keys, ask, stop, matches, work, .. } = self;
+        let level = segment.identity().level();
+        for run in runs.iter().filter(|run| !run.keys.is_empty()) {
+            let of_table = &plan[run.table];
             let table = &segment.all()[of_table.number];
-            let keys = keys[of_table.number].keys(numbers.clone());
-            within(table.level(), keys, (*query, ask.k), |number| {
-                tell_unless_behind(matches, ask, (table, of_table), keys[number], *query);
+            for keys in keys[of_table.number].keys(&run.keys).chunks(COMPARED) {
+                within(level, keys, (run.query, ask.k), |number| {
+                    let bits = keys[number] ^ run.query;
+                    if of_table.tells(bits) {
+                        let fingerprint = table.permutation().fingerprint(keys[number]);
+                        ask.tell(matches, fingerprint, bits.count_ones());
+                    }
+                });
+                work.keys_compared += keys.len() as u64;
+                if matches.len() > ask.most {
+                    return Ok(());
+                }
+                if keys.len() == COMPARED {
+                    stop.check()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the matches among all keys of the identity table.
+    #[inline(always)]
+    fn compare_all(&mut self) -> Result<()> {
+        let Self { segment, keys, ask, stop, matches, work, .. } = self;
+        work.full_scans += 1;
+        let (level, query) = (segment.identity().level(), ask.fingerprint);
+        let keys = keys.first().map_or(&[][..], KeptKeys::all);
+        for keys in keys.chunks(COMPARED) {
+            within(level, keys, (query, ask.k), |number| {
+                ask.tell(matches, keys[number], (keys[number] ^ query).count_ones());
             });
             work.keys_compared += keys.len() as u64;
             if matches.len() > ask.most {
                 break;
             }
+            stop.check()?;
         }
-        Some(stop.check())
+        Ok(())
     }
 }

@@ -231,7 +231,7 @@ impl<'a> Running<'a> {
 
 /// Adds a match of a table, unless a table behind it finds it, too.
 #[inline(always)]
-pub(super) fn tell_unless_behind(
+fn tell_unless_behind(
     matches: &mut Vec<Match>,
     ask: Ask,
     (table, of): (&Table, &RunTable),

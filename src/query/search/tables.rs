@@ -116,10 +116,11 @@ impl TableSearch {
         if cold || !self.goes_by_runs {
             return None;
         }
-        let tables = segment.run_plan(ask.k)?;
-        let Some(found) = segment.runs().found() else {
-            if self.finds_runs {
-                segment.runs().find_some(segment.all());
+        let known = segment.runs();
+        let Some(found) = known.found() else {
+            // Where runs start serves only searches by these.
+            if self.finds_runs && (known.keeps_keys() || segment.run_plan(ask.k).is_some()) {
+                known.find_some(segment.all());
             }
             return None;
         };
@@ -127,11 +128,13 @@ impl TableSearch {
         let (level, counts_bytes) = (segment.identity().level(), *counts_bytes);
         match found {
             Found::Keys(keys) => {
-                let runs = kept_runs;
-                level.run(SearchingKept { runs, segment, tables, keys, ask, stop, matches, work })
+                let (runs, plan) = (kept_runs, segment.kept_plan(ask.k, keys));
+                let searching =
+                    SearchingKept { runs, segment, plan, keys, ask, stop, matches, work };
+                Some(level.run(searching))
             }
             Found::Starts(starts) => {
-                let search = runs;
+                let (search, tables) = (runs, segment.run_plan(ask.k)?);
                 level.run(Running {
                     search,
                     segment,

@@ -311,8 +311,8 @@ fn designs_of_32_bits_are_measured() {
         assert!((predicted / (own - ids) - 1.0).abs() < 0.15, "{predicted}: {m}");
         assert!(float(&m["warm"]["p50_ns"]) > 0.0, "{m}");
         assert!(float(&m["work"]["blocks_scanned"]) > 0.0, "{m}");
-        // Of the three only the searches of quarters within 3 ask for equal tops.
-        assert_eq!(float(&m["work"]["keys_compared"]) > 0.0, tables == 4, "{m}");
+        // So small a set is kept once the first searches have read it.
+        assert!(float(&m["work"]["keys_compared"]) > 0.0, "{m}");
     }
     // Each of them gave the answers of brute force, and the others those of the first.
     let verified = &results["verified"];
