@@ -1,5 +1,6 @@
 //! Stores of several segments.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -305,15 +306,20 @@ fn kept_keys_are_searched_within_every_radius() {
         random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
         random ^ random >> 32
     };
-    let mut set: Vec<u64> = (0..5000).map(|_| next()).collect();
-    for center in [next(), 0x5A5A << 48] {
-        set.extend((0..500).map(|_| center ^ (next() & next() & next())));
-    }
-    set.sort_unstable();
-    set.dedup();
+    let mut scattered: Vec<u64> = (0..5000).map(|_| next()).collect();
+    let center = next();
+    scattered.extend((0..500).map(|_| center ^ (next() & next() & next())));
+    // One prefix and several tops, more than are left together.
+    scattered.extend((0..600).map(|_| 0x5A58 << 48 | next() >> 13));
+    // In the runs of several tables there are more than there are.
+    let crowded = (0..6000).map(|_| center ^ (next() & next() & next() & next())).collect();
     let directory = tempfile::tempdir().unwrap();
-    let (mut equal, mut flipped, mut whole) = (0, 0, 0);
-    for (number, name) in crate::Design::NAMES.iter().enumerate() {
+    let (mut equal, mut flipped, mut whole, mut crowds) = (0, 0, 0, 0);
+    let sets: [Vec<u64>; 2] = [scattered, crowded];
+    let sets = sets.map(|set| set.into_iter().collect::<BTreeSet<_>>().into_iter().collect());
+    let with_names = |set| crate::Design::NAMES.iter().map(move |name| (set, name));
+    let cases = sets.iter().flat_map(|set: &Vec<u64>| with_names(set));
+    for (number, (set, name)) in cases.enumerate() {
         let path = directory.path().join(number.to_string());
         let packer = Packer::new().design(name.parse().unwrap()).block_bytes(256);
         packer.pack(&path, set.iter().copied()).unwrap();
@@ -331,7 +337,8 @@ fn kept_keys_are_searched_within_every_radius() {
             assert!(searches < 10_000, "{name}");
         };
         for k in [0, 1, 2, 3, 4, 5, 6, 8, 10, 14, 20, 33, 64] {
-            match tables.kept_plan(k, keys) {
+            let plan = tables.kept_plan(k, keys);
+            match plan {
                 Some(plan) if plan.iter().all(|of| of.flips == 0) => equal += 1,
                 Some(_) => flipped += 1,
                 None => whole += 1,
@@ -351,6 +358,10 @@ fn kept_keys_are_searched_within_every_radius() {
                 let work = searcher.work();
                 assert_eq!((work.blocks_scanned, work.blocks_decoded), (0, 0), "{place}");
                 assert!(work.keys_compared <= set.len() as u64, "{place}: {work:?}");
+                let is_whole = work.keys_compared == set.len() as u64;
+                assert_eq!(work.full_scans, u64::from(is_whole), "{place}: {work:?}");
+                assert!(is_whole || plan.is_some(), "{place}");
+                crowds += usize::from(is_whole && plan.is_some());
                 // No table tells of what another one does.
                 searcher.search.clear();
                 let ask = Ask { fingerprint: query, k, most: usize::MAX };
@@ -359,5 +370,6 @@ fn kept_keys_are_searched_within_every_radius() {
             }
         }
     }
-    assert!(equal > 20 && flipped > 10 && whole > 40, "{equal} {flipped} {whole}");
+    assert!(equal > 40 && flipped > 20 && whole > 80, "{equal} {flipped} {whole}");
+    assert!(crowds > 30, "{crowds}");
 }
