@@ -103,8 +103,8 @@ impl TableSearch {
         }
     }
 
-    /// As [`Self::search`], by runs; `None` where these are too long, or cannot be told. Finds out more of them, unless the segment is `cold`:
-    /// then its blocks are asked for together.
+    /// As [`Self::search`], among kept keys, or by runs; `None` where these are too long, or cannot be told. Finds out more of either, unless the segment
+    /// is `cold`: then its blocks are asked for together, and kept keys alone need none.
     #[inline(always)]
     fn search_runs(
         &mut self,
@@ -113,13 +113,14 @@ impl TableSearch {
         cold: bool,
         stop: &Stop,
     ) -> Option<Result<()>> {
-        if cold || !self.goes_by_runs {
+        if !self.goes_by_runs {
             return None;
         }
         let known = segment.runs();
         let Some(found) = known.found() else {
             // Where runs start serves only searches by these.
-            if self.finds_runs && (known.keeps_keys() || segment.run_plan(ask.k).is_some()) {
+            if !cold && self.finds_runs && (known.keeps_keys() || segment.run_plan(ask.k).is_some())
+            {
                 known.find_some(segment.all());
             }
             return None;
@@ -133,6 +134,7 @@ impl TableSearch {
                     SearchingKept { runs, segment, plan, keys, ask, stop, matches, work };
                 Some(level.run(searching))
             }
+            Found::Starts(_) if cold => None,
             Found::Starts(starts) => {
                 let (search, tables) = (runs, segment.run_plan(ask.k)?);
                 level.run(Running {
