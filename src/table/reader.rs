@@ -25,7 +25,7 @@ const SHARED_ROUTER_BYTES: usize = 1 << 20;
 
 /// Blocks behind those that are decoded that the decoder may ask for.
 const READ_AHEAD: u64 = 4;
-/// Bytes between blocks to ask for with them, as disks count reads: 2^26 on a cold `single` take 0.89 of the time, `halves` 0.89; with 64 KiB 1.27 and 1.16.
+/// Bytes between blocks to ask for with them, as disks count reads: 2^26 on a cold `single` take 0.89 of the time, `halves` 0.88; with 64 KiB 1.27 and 1.15.
 const BETWEEN: usize = 16 << 10;
 
 /// An open table. Any number of threads may use it.
