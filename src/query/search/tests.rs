@@ -9,6 +9,14 @@ use crate::format::{MANIFEST_NAME, Manifest, ids_name, table_name};
 use crate::segment::{Found, Index};
 use crate::store::{OpenOptions, Packer, Store};
 
+/// Numbers without order, the same for the same seed.
+fn numbers(mut random: u64) -> impl FnMut() -> u64 {
+    move || {
+        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+        random ^ random >> 32
+    }
+}
+
 /// A store whose segments are these sets.
 pub(crate) fn store_of_segments(path: &Path, sets: &[&[u64]]) -> Store {
     store_of_packed(path, sets.len(), |set, part| {
@@ -119,11 +127,7 @@ fn work_in_bases_is_counted_for_each_search_by_itself() {
 fn matches_that_several_parts_find_count_once_against_a_limit() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
-    let mut random = 1u64;
-    let mut next = || {
-        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
-        random ^ random >> 32
-    };
+    let mut next = numbers(1);
     let center = next();
     // Three parts of four find these,
     let mut set: Vec<u64> = (0..1000).map(|low| center ^ low).collect();
@@ -176,11 +180,7 @@ const ALIKE: u64 = 0xABCD_1234_5678 << 16;
 
 #[test]
 fn searches_by_runs_find_what_others_find() {
-    let mut random = 5u64;
-    let mut next = || {
-        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
-        random ^ random >> 32
-    };
+    let mut next = numbers(5);
     let set = crowded_set(&mut next);
     let directory = tempfile::tempdir().unwrap();
     let layouts = [
@@ -303,11 +303,7 @@ fn damage_that_no_search_concerns_ends_the_search_for_runs_and_nothing_else() {
 
 #[test]
 fn kept_keys_are_searched_within_every_radius() {
-    let mut random = 9u64;
-    let mut next = || {
-        random = random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
-        random ^ random >> 32
-    };
+    let mut next = numbers(9);
     let mut scattered: Vec<u64> = (0..5000).map(|_| next()).collect();
     let center = next();
     scattered.extend((0..500).map(|_| center ^ (next() & next() & next())));
