@@ -63,6 +63,8 @@ impl Target {
     /// process that was stopped, with what it wrote. It stays until it is whole.
     pub fn claim_part(path: &Path, force: bool) -> Result<Self, Failure> {
         check(path, force)?;
+        // Such as the note that a process was writing when it was killed.
+        files::remove_dead(files::parent(path));
         Self::lock_part(path, force)
     }
 

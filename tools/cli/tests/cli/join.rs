@@ -299,6 +299,16 @@ fn a_join_that_is_stopped_again_and_again_is_the_whole_one_in_the_end() {
 }
 
 #[test]
+fn what_a_join_left_that_was_killed_while_it_wrote_a_note_goes_with_the_next() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &fingerprints(211, 500), "");
+    scratch.write(".tmp-fpstore-dead01", "half a note");
+    scratch.run("join store --to pairs --resume --quiet").succeeds();
+    let names = scratch.listing("").into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    assert_eq!(names, ["pairs", "store"]);
+}
+
+#[test]
 fn a_join_that_was_killed_once_its_output_was_there_is_done() {
     let scratch = Scratch::new();
     scratch.pack("store", &fingerprints(210, 500), "");
