@@ -103,6 +103,15 @@ mod tests {
         }
         assert_eq!(kept(), [0, small, large, 4 * (16 + 4 * 5), 0]);
     }
+
+    #[test]
+    fn a_segment_without_keys_keeps_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store");
+        Packer::new().pack(&path, [0u64; 0]).unwrap();
+        assert_eq!(segments(&Store::open(&path).unwrap()), [(0, false)]);
+    }
+
     #[test]
     fn what_goes_by_starts_already_takes_no_room() {
         let directory = tempfile::tempdir().unwrap();

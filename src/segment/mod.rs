@@ -18,7 +18,7 @@ pub(crate) mod writer;
 pub(crate) use entries::PartEntries;
 pub(crate) use files::NewFiles;
 pub(crate) use kept::{CACHE_BYTES, keep_keys_of_smallest};
-pub(crate) use kept_plan::KeptTable;
+pub(crate) use kept_plan::{KeptTable, MOST_KEPT_RUNS};
 pub(crate) use packed_ids::PackedIds;
 pub(crate) use reader::{Index, Segment};
 pub(crate) use rows::Rows;

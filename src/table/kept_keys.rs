@@ -124,10 +124,11 @@ impl Finding for KeptKeys {
     }
 }
 
-/// The bytes that all keys of a table take; `None` if runs cannot be told, or there are too many keys.
+/// The bytes that all keys of a table take; `None` if there are none or too many, or runs cannot be told.
 pub(crate) fn kept_bytes(table: &Table) -> Option<u64> {
     let top_bits = table.permutation().top_bits();
-    let count = u64::from(u32::try_from(table.header().count).ok().filter(|_| top_bits > 0)?);
+    let count = u32::try_from(table.header().count).ok();
+    let count = u64::from(count.filter(|count| *count > 0 && top_bits > 0)?);
     let starts = (1 << prefix_bits(top_bits, count)) + 1;
     Some(count * size_of::<u64>() as u64 + starts * size_of::<u32>() as u64)
 }

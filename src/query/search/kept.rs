@@ -9,7 +9,7 @@ use crate::block::within;
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::flips;
-use crate::segment::{KeptTable, Tables};
+use crate::segment::{KeptTable, MOST_KEPT_RUNS, Tables};
 use crate::simd::Work;
 use crate::snapshot::union::Match;
 use crate::table::KeptKeys;
@@ -26,6 +26,11 @@ pub(super) struct KeptRun {
     prefix: usize,
     /// Numbers of keys.
     keys: Range<u32>,
+}
+
+impl KeptRun {
+    /// Bytes of the runs of a search at most.
+    pub(super) const MOST_BYTES: u64 = MOST_KEPT_RUNS as u64 * size_of::<Self>() as u64;
 }
 
 /// A search in the kept keys of a segment.
@@ -83,6 +88,7 @@ impl SearchingKept<'_> {
             }
             all += run.keys.len();
         }
+        self.work.runs_looked_up += runs.len() as u64;
         all
     }
 
@@ -91,6 +97,8 @@ impl SearchingKept<'_> {
     fn compare_runs(&mut self, plan: &[KeptTable]) -> Result<()> {
         let Self { runs, segment, keys, ask, stop, matches, work, .. } = self;
         let level = segment.identity().level();
+        stop.check()?;
+        let mut unchecked = 0;
         for run in runs.iter().filter(|run| !run.keys.is_empty()) {
             let of_table = &plan[run.table];
             let table = &segment.all()[of_table.number];
@@ -106,8 +114,10 @@ impl SearchingKept<'_> {
                 if matches.len() > ask.most {
                     return Ok(());
                 }
-                if keys.len() == COMPARED {
+                unchecked += keys.len();
+                if unchecked >= COMPARED {
                     stop.check()?;
+                    unchecked = 0;
                 }
             }
         }

@@ -181,7 +181,11 @@ impl<F: Fingerprint> Searcher<F> {
         if let Some(start) = start {
             let work = search.work();
             let keys = work.keys_compared / KEYS_OF_A_LOOK;
-            let looks = work.blocks_scanned + work.groups_probed + work.rows_compared + keys;
+            let looks = work.blocks_scanned
+                + work.groups_probed
+                + work.rows_compared
+                + work.runs_looked_up
+                + keys;
             let warm_ns = costs.waited_ns + costs.waited_block_ns * looks as f64;
             *cold = start.elapsed().as_nanos() as f64 > warm_ns;
         }

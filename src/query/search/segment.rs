@@ -4,6 +4,7 @@ use std::any::Any;
 use std::mem;
 
 use super::ask::Ask;
+use super::kept::KeptRun;
 use super::tables::TableSearch;
 use super::work::SearchWork;
 use crate::error::Result;
@@ -157,7 +158,11 @@ impl<F: Fingerprint> SegmentSearch<F> {
 pub(super) fn most_bytes<F: Fingerprint>(segment: &Segment<F>) -> u64 {
     let of_tables = |tables: &Tables| tables.all().iter().map(super::tables::most_bytes).max();
     match segment.index() {
-        Index::Tables(tables) => of_tables(tables).unwrap_or(0),
+        // As long as not all keys are known, blocks are searched.
+        Index::Tables(tables) => {
+            let runs = if tables.runs().keeps_keys() { KeptRun::MOST_BYTES } else { 0 };
+            of_tables(tables).unwrap_or(0) + runs
+        }
         Index::Parts(_) => Probing::MOST_BYTES,
     }
 }

@@ -302,6 +302,34 @@ fn damage_that_no_search_concerns_ends_the_search_for_runs_and_nothing_else() {
 }
 
 #[test]
+fn a_search_among_kept_keys_stops_before_it_compares_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let mut next = numbers(11);
+    let set: BTreeSet<u64> = (0..5000).map(|_| next()).collect();
+    let packer = Packer::new().design("quarters".parse().unwrap());
+    packer.pack(&path, set.iter().copied()).unwrap();
+    let store = Store::open(&path).unwrap();
+    let snapshot = store.snapshot();
+    let mut searcher = store.searcher();
+    // Within 3 by runs, within 20 all keys.
+    for (k, runs) in [(3, true), (20, false)] {
+        let ask = Ask { fingerprint: next(), k, most: usize::MAX };
+        while searcher.work().keys_compared == 0 {
+            searcher.search(next(), 20).unwrap();
+        }
+        let due = Stop::at(Some(Instant::now()));
+        searcher.search.clear();
+        let search = &mut searcher.search;
+        let stopped = search.search(&snapshot.segments()[0], ask, false, &due);
+        assert!(matches!(stopped, Err(crate::Error::DeadlineExceeded)), "{k}");
+        let work = searcher.work();
+        assert_eq!((work.runs_looked_up > 0, work.full_scans), (runs, u64::from(!runs)));
+        assert!(work.keys_compared <= if runs { 0 } else { 4096 }, "{work:?}");
+    }
+}
+
+#[test]
 fn kept_keys_are_searched_within_every_radius() {
     let mut next = numbers(9);
     let mut scattered: Vec<u64> = (0..5000).map(|_| next()).collect();
@@ -359,6 +387,7 @@ fn kept_keys_are_searched_within_every_radius() {
                 let is_whole = work.keys_compared == set.len() as u64;
                 assert_eq!(work.full_scans, u64::from(is_whole), "{place}: {work:?}");
                 assert!(is_whole || plan.is_some(), "{place}");
+                assert_eq!(work.runs_looked_up > 0, plan.is_some(), "{place}");
                 crowds += usize::from(is_whole && plan.is_some());
                 // No table tells of what another one does.
                 searcher.search.clear();

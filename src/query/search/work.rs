@@ -13,6 +13,8 @@ pub struct SearchWork {
     pub full_scans: u64,
     /// Groups of 64 keys of part tables that were looked at.
     pub groups_probed: u64,
+    /// Runs of keys, with a prefix in common, that were looked up among those that are kept decoded in memory.
+    pub runs_looked_up: u64,
     /// Keys that were compared of those that are kept decoded in memory, as those of small segments are once searches have read them.
     pub keys_compared: u64,
     /// Rows of a base that were compared.
