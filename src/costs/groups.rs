@@ -43,9 +43,22 @@ group! {
         column_byte_dram_ns = 0.11, "What that takes on top where it is not in the cache.";
         decode_block_ns = 76.0, "A decoded block, before its first key.";
         decode_key_ns = 3.1, "A decoded key.";
+        run_ns = 30.0, "A run of keys that is looked up by its start, and compared. Not measured.";
+        run_dram_ns = 100.0, "What that takes on top where it is not in the cache. Not measured.";
+        run_key_ns = 0.5, "A key of such a run. Not measured.";
+        kept_table_ns = 20.0, "A table whose keys are kept decoded. Not measured.";
+        kept_run_ns = 12.0,
+            "A run of kept keys that is looked up, or as many keys as are compared meanwhile. Not measured.";
         crc_byte_ns = 0.041, "A byte of a block that is checked, at its first touch.";
         cache_bytes = 4_194_304.0,
             "Bytes of the caches that one search finds again in the next. Not measured.";
+    }
+}
+
+impl SearchCosts {
+    /// The share of so many bytes, to which searches come back, that is not in the caches.
+    pub(crate) fn missing(&self, bytes: f64) -> f64 {
+        1.0 - (self.cache_bytes / bytes.max(1.0)).min(1.0)
     }
 }
 

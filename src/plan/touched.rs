@@ -26,7 +26,7 @@ pub(crate) struct Touched {
 impl Touched {
     /// Nanoseconds of one thread where all is in memory.
     pub(crate) fn warm_ns(&self, c: &SearchCosts) -> f64 {
-        let missing = 1.0 - (c.cache_bytes / self.hot_bytes.max(1.0)).min(1.0);
+        let missing = c.missing(self.hot_bytes);
         let paths = if self.scans { 0.0 } else { (self.blocks - self.tables).max(0.0) };
         let descents =
             if self.scans { 0.0 } else { self.tables * (c.table_ns + missing * c.table_dram_ns) };

@@ -1,5 +1,6 @@
 //! How a search goes among the kept keys of a segment.
 
+use crate::costs::SearchCosts;
 use crate::flips;
 use crate::simd::Level;
 use crate::table::KeptKeys;
@@ -12,6 +13,16 @@ fn keys_of_a_run(level: Level) -> f64 {
 
 /// Runs of a search at most: all are found before the first is compared, which takes 32 bytes and some 10 ns for each.
 pub(crate) const MOST_KEPT_RUNS: u32 = 1 << 14;
+
+/// How a search within a radius goes among all keys.
+pub(crate) struct KeptPlan {
+    /// The tables whose runs it looks up; `None` if to compare all keys of one table takes less time.
+    pub(crate) tables: Option<Vec<KeptTable>>,
+    /// Tables that it looks into.
+    looked_into: f64,
+    /// As many runs looked up would take the time that all of its runs and keys take, if keys are spread evenly.
+    runs: f64,
+}
 
 /// A table of a search among kept keys.
 pub(crate) struct KeptTable {
@@ -33,23 +44,57 @@ impl KeptTable {
     }
 }
 
-/// The tables of a search with these thresholds among all keys; `None` if to compare all keys of a table takes less time. `tops` gives the tops of all tables as
-/// masks of keys of one of them.
-pub(super) fn plan<'a>(
-    (keys, level): (&[KeptKeys], Level),
-    thresholds: &Thresholds,
-    tops: impl Fn(usize) -> &'a [u64],
-) -> Option<Vec<KeptTable>> {
-    let used = || (0..).zip(thresholds).filter_map(|(at, flips)| flips.map(|flips| (at, flips)));
-    let of_table = |(number, flips): (usize, u32)| {
-        let tops = tops(number);
-        let behind = used().filter(|(other, _)| *other > number);
-        let behind = behind.map(|(other, flips)| (tops[other], flips)).collect();
-        KeptTable { number, flips, own: tops[number], behind }
-    };
-    let runs = |(at, flips): (usize, u32)| flips::ways(keys[at].prefix_bits(), flips);
-    let runs = used().map(runs).sum::<f64>();
-    let takes_less = runs * keys_of_a_run(level) < keys.first()?.all().len() as f64;
-    ((takes_less && runs <= f64::from(MOST_KEPT_RUNS)) || !used().any(|(_, flips)| flips > 0))
-        .then(|| used().map(of_table).collect())
+impl KeptPlan {
+    /// Of a search with these thresholds, if it has some. `tops` gives the tops of all tables as masks of keys of one of them.
+    pub(super) fn new<'a>(
+        (keys, level): (&[KeptKeys], Level),
+        thresholds: Option<&Thresholds>,
+        tops: impl Fn(usize) -> &'a [u64],
+    ) -> Self {
+        let count = keys.first().map_or(0, |keys| keys.all().len()) as f64;
+        let keys_of_a_run = keys_of_a_run(level);
+        let whole = Self { tables: None, looked_into: 1.0, runs: count / keys_of_a_run };
+        let Some(thresholds) = thresholds else { return whole };
+        let used =
+            || (0..).zip(thresholds).filter_map(|(at, flips)| flips.map(|flips| (at, flips)));
+        let of_table = |(number, flips): (usize, u32)| {
+            let tops = tops(number);
+            let behind = used().filter(|(other, _)| *other > number);
+            let behind = behind.map(|(other, flips)| (tops[other], flips)).collect();
+            KeptTable { number, flips, own: tops[number], behind }
+        };
+        let ways = |(at, flips): (usize, u32)| flips::ways(keys[at].prefix_bits(), flips);
+        let runs = used().map(ways).sum::<f64>();
+        let is_short = is_short(runs, count, keys_of_a_run);
+        if !is_short && used().any(|(_, flips)| flips > 0) {
+            return whole;
+        }
+        let of_run = |at: usize| count / f64::from(keys[at].prefix_bits()).exp2();
+        let compared = used().map(|(at, flips)| ways((at, flips)) * of_run(at)).sum::<f64>();
+        let tables: Vec<KeptTable> = used().map(of_table).collect();
+        let looked_into = tables.len() as f64;
+        Self { tables: Some(tables), looked_into, runs: runs + compared / keys_of_a_run }
+    }
+
+    /// The predicted time, with a match.
+    pub(super) fn search_ns(&self, c: &SearchCosts) -> f64 {
+        c.query_ns + self.looked_into * c.kept_table_ns + self.runs * c.kept_run_ns
+    }
+}
+
+/// Whether so many runs are few enough, and take less time than to compare all keys of a table.
+fn is_short(runs: f64, count: f64, keys_of_a_run: f64) -> bool {
+    runs <= f64::from(MOST_KEPT_RUNS) && runs * keys_of_a_run < count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_KEPT_RUNS, is_short};
+
+    #[test]
+    fn runs_are_looked_up_where_they_are_few_and_all_keys_many() {
+        assert!(is_short(100.0, 2401.0, 24.0) && !is_short(100.0, 2400.0, 24.0));
+        let most = f64::from(MOST_KEPT_RUNS);
+        assert!(is_short(most, 1e12, 24.0) && !is_short(most + 1.0, 1e12, 24.0));
+    }
 }

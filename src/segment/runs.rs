@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, TryLockError};
 
 use crate::block::{MAX_PLANES, bytes_of};
+use crate::costs::SearchCosts;
 use crate::error::Result;
 use crate::table::{Finding, KeptKeys, Starts, Table, starts_bytes};
 use crate::thresholds::solver::Thresholds;
@@ -249,6 +250,24 @@ pub(super) fn plan<'a>(
         }
     };
     Some(used().map(of_table).collect())
+}
+
+/// The predicted time of a search in these tables of a segment with so many keys, with a match.
+pub(super) fn search_ns(
+    used: &[RunTable],
+    (tables, starts): (&[Table], &[Starts]),
+    count: u64,
+    c: &SearchCosts,
+) -> f64 {
+    let (mut hot_bytes, mut run_keys) = (0.0, 0.0);
+    for table in used {
+        let starts = &starts[table.number];
+        hot_bytes += (starts.heap_bytes() + tables[table.number].file_bytes()) as f64;
+        run_keys += count as f64 / f64::from(starts.prefix_bits()).exp2();
+    }
+    let missing = c.missing(hot_bytes);
+    let look_up_ns = c.run_ns + missing * c.run_dram_ns;
+    c.query_ns + used.len() as f64 * look_up_ns + run_keys * c.run_key_ns + c.decode_block_ns
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::kept_plan::{self, KeptTable};
-use super::runs::{self, RunTable, Runs};
+use super::kept_plan::KeptPlan;
+use super::runs::{self, Found, RunTable, Runs};
 use crate::access::ReadFiles;
 use crate::costs::{Costs, SearchCosts};
 use crate::design::Design;
@@ -30,7 +30,7 @@ pub(crate) struct Tables {
     /// For each radius how a search goes by runs, if it can, once it was asked for.
     run_plans: Vec<OnceLock<Option<Vec<RunTable>>>>,
     /// For each radius how a search goes by kept keys, once it was asked for.
-    kept_plans: Vec<OnceLock<Option<Vec<KeptTable>>>>,
+    kept_plans: Vec<OnceLock<KeptPlan>>,
 }
 
 impl Tables {
@@ -117,17 +117,16 @@ impl Tables {
         self.run_plans.get(k as usize)?.get_or_init(plan).as_deref()
     }
 
-    /// The tables of a search within `k`, up to 64, among the keys of all tables; `None` if those of the identity table are compared one and all.
+    /// How a search within `k` goes among the keys of all tables; `None` for a radius over 64.
     #[inline]
-    pub(crate) fn kept_plan(&self, k: u32, keys: &[KeptKeys]) -> Option<&[KeptTable]> {
+    pub(crate) fn kept_plan(&self, k: u32, keys: &[KeptKeys]) -> Option<&KeptPlan> {
         let plan = || {
-            let prefixes = keys.iter().map(|keys| 1 << keys.prefix_bits()).max()?;
+            let prefixes = keys.iter().map(|keys| 1 << keys.prefix_bits()).max().unwrap_or(1);
             let solved = Solved::of(&self.design, prefixes);
-            kept_plan::plan((keys, self.identity().level()), solved.thresholds(k)?, |number| {
-                self.tops(number)
-            })
+            let level = self.identity().level();
+            KeptPlan::new((keys, level), solved.thresholds(k), |number| self.tops(number))
         };
-        self.kept_plans.get(k as usize)?.get_or_init(plan).as_deref()
+        Some(self.kept_plans.get(k as usize)?.get_or_init(plan))
     }
 
     /// Bytes of heap.
@@ -147,18 +146,34 @@ impl Tables {
     }
 
     /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of
-    /// one thread.
+    /// one thread: of one by what searches have found, where it goes by that.
     pub(crate) fn search_ns(&self, k: u32, costs: &SearchCosts) -> f64 {
-        self.touched(k).map_or(f64::INFINITY, |touched| touched.warm_ns(costs))
+        let by_found = match self.runs.found() {
+            Some(Found::Keys(keys)) => self.kept_plan(k, keys).map(|plan| plan.search_ns(costs)),
+            Some(Found::Starts(starts)) => self
+                .run_plan(k)
+                .map(|tables| runs::search_ns(tables, (&self.tables, starts), self.count, costs)),
+            None => None,
+        };
+        let by_descent = || self.touched(k).map(|touched| touched.warm_ns(costs));
+        by_found.or_else(by_descent).unwrap_or(f64::INFINITY)
     }
 
     /// Whether such a search is predicted to look at the identity table from its start to its end.
     pub(crate) fn scans(&self, k: u32) -> bool {
-        self.touched(k).is_none_or(|touched| touched.scans)
+        match self.runs.found() {
+            Some(Found::Keys(keys)) => {
+                self.kept_plan(k, keys).is_none_or(|plan| plan.tables.is_none())
+            }
+            _ => self.touched(k).is_none_or(|touched| touched.scans),
+        }
     }
 
     /// What such a search takes on top if nothing is in memory.
     pub(crate) fn disk_ns(&self, k: u32, costs: &Costs) -> f64 {
+        if let Some(Found::Keys(_)) = self.runs.found() {
+            return 0.0;
+        }
         let on_top = |touched: &Touched| touched.cold_ns(costs) - touched.warm_ns(&costs.search);
         self.touched(k).map_or(0.0, on_top)
     }

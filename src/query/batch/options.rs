@@ -89,7 +89,7 @@ impl<F: Fingerprint> Batch<F> {
     }
 
     /// The predicted time of a plan for so many queries at once, in nanoseconds of one thread;
-    /// `None` if the store cannot follow it.
+    /// `None` if the store cannot follow it. Searches one by one take less once others have found where to look, and are predicted to.
     pub fn predicted(&self, plan: BatchPlan, queries: u64) -> Option<f64> {
         match plan {
             BatchPlan::Search => Some(queries as f64 * self.search_ns()),

@@ -16,8 +16,8 @@ use crate::fingerprint::{Fingerprint, key_of, of_key};
 use crate::format::{Codec, table_name};
 use crate::query::join::{Message, Output};
 use crate::query::search::tests::store_of_packed;
-use crate::segment::Segment;
-use crate::store::{Packer, Store};
+use crate::segment::{Index, Segment};
+use crate::store::{OpenOptions, Packer, Store};
 
 pub(super) fn random(i: u64) -> u64 {
     crate::set_sum::term(i) as u64
@@ -189,4 +189,46 @@ fn many_queries_of_a_large_set_compare_low_parts() {
     let found = pairs(segment, &queries, 3, true, 2).unwrap();
     assert_eq!(found, pairs(segment, &queries, 3, false, 2).unwrap());
     assert!(found.len() > 20_000);
+}
+
+#[test]
+fn what_searches_have_found_makes_searches_the_plan_of_more_batches() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let set: Vec<u64> = (0..20_000).map(random).collect();
+    Packer::new().design("quarters".parse().unwrap()).pack(&path, set.iter().copied()).unwrap();
+    let queries: Vec<u64> = (0..5000).map(|i| near(set[i as usize], 3, i)).collect();
+    let mut predicted = Vec::new();
+    // Without kept keys it is starts of runs that are found.
+    for cache_bytes in [0, u64::MAX] {
+        let store = OpenOptions::new().cache_bytes(cache_bytes).open(&path).unwrap();
+        let plan = |store: &Store| {
+            let batch = store.batch(3).execution(Execution::new().threads(1));
+            let summary = batch.run(&queries, |_| ()).unwrap();
+            (summary.plan.unwrap(), batch.predicted(BatchPlan::Search, 1).unwrap())
+        };
+        let (before, descent_ns) = plan(&store);
+        assert_ne!(before, BatchPlan::Search);
+        let mut searcher = store.searcher();
+        let segments = segments(&store);
+        let Index::Tables(tables) = segments[0].index() else { panic!("no tables") };
+        for query in 0.. {
+            if tables.runs().found().is_some() {
+                break;
+            }
+            searcher.search(random(query), 3).unwrap();
+            assert!(query < 10_000);
+        }
+        let (after, search_ns) = plan(&store);
+        assert_eq!(after, BatchPlan::Search);
+        predicted.push([descent_ns, search_ns]);
+        // Starts say nothing of radii whose thresholds are over zero.
+        let wider = store.batch(8).predicted(BatchPlan::Search, 1).unwrap();
+        let fresh = Store::open(&path).unwrap().batch(8).predicted(BatchPlan::Search, 1).unwrap();
+        assert_eq!(wider < fresh / 2.0, cache_bytes > 0, "{wider} {fresh}");
+        assert!(wider <= fresh, "{wider} {fresh}");
+    }
+    let [[descent_ns, by_starts], [same, by_keys]] = predicted[..] else { panic!() };
+    assert_eq!(descent_ns, same);
+    assert!(by_keys < by_starts && by_starts < descent_ns / 2.0, "{by_keys} {by_starts}");
 }

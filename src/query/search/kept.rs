@@ -19,7 +19,7 @@ const COMPARED: usize = 1 << 12;
 
 /// A run of a table.
 pub(super) struct KeptRun {
-    /// The place of the table in the plan.
+    /// The place of the table among those of the search.
     table: usize,
     /// The query in the order of the table.
     query: u64,
@@ -39,7 +39,7 @@ pub(super) struct SearchingKept<'a> {
     pub(super) runs: &'a mut Vec<KeptRun>,
     pub(super) segment: &'a Tables,
     /// `None` to compare all keys.
-    pub(super) plan: Option<&'a [KeptTable]>,
+    pub(super) tables: Option<&'a [KeptTable]>,
     pub(super) keys: &'a [KeptKeys],
     pub(super) ask: Ask,
     pub(super) stop: &'a Stop,
@@ -52,10 +52,10 @@ impl Work for SearchingKept<'_> {
 
     #[inline(always)]
     fn work(mut self) -> Self::Output {
-        let (plan, all) = (self.plan, self.keys.first().map_or(0, |keys| keys.all().len()));
-        match plan {
+        let (tables, all) = (self.tables, self.keys.first().map_or(0, |keys| keys.all().len()));
+        match tables {
             // Of crowded sets the runs may hold more than there are in a table.
-            Some(plan) if self.look_up(plan) <= all => self.compare_runs(plan)?,
+            Some(tables) if self.look_up(tables) <= all => self.compare_runs(tables)?,
             _ => self.compare_all()?,
         }
         self.stop.check()
@@ -65,10 +65,10 @@ impl Work for SearchingKept<'_> {
 impl SearchingKept<'_> {
     /// Finds the runs, and gives the number of their keys.
     #[inline(always)]
-    fn look_up(&mut self, plan: &[KeptTable]) -> usize {
+    fn look_up(&mut self, tables: &[KeptTable]) -> usize {
         let Self { runs, segment, keys, ask, .. } = self;
         runs.clear();
-        for (table, of_table) in plan.iter().enumerate() {
+        for (table, of_table) in tables.iter().enumerate() {
             let keys = &keys[of_table.number];
             let query = segment.all()[of_table.number].permutation().key(ask.fingerprint);
             let prefix = keys.prefix(query);
@@ -80,7 +80,7 @@ impl SearchingKept<'_> {
         }
         let mut all = 0;
         for run in &mut **runs {
-            let of_table = &plan[run.table];
+            let of_table = &tables[run.table];
             let keys = &keys[of_table.number];
             run.keys = keys.run(run.prefix);
             if of_table.flips == 0 {
@@ -94,13 +94,13 @@ impl SearchingKept<'_> {
 
     /// Finds the matches in the runs, each in the last table that finds it.
     #[inline(always)]
-    fn compare_runs(&mut self, plan: &[KeptTable]) -> Result<()> {
+    fn compare_runs(&mut self, tables: &[KeptTable]) -> Result<()> {
         let Self { runs, segment, keys, ask, stop, matches, work, .. } = self;
         let level = segment.identity().level();
         stop.check()?;
         let mut unchecked = 0;
         for run in runs.iter().filter(|run| !run.keys.is_empty()) {
-            let of_table = &plan[run.table];
+            let of_table = &tables[run.table];
             let table = &segment.all()[of_table.number];
             for keys in keys[of_table.number].keys(&run.keys).chunks(COMPARED) {
                 within(level, keys, (run.query, ask.k), |number| {

@@ -129,9 +129,10 @@ impl TableSearch {
         let (level, counts_bytes) = (segment.identity().level(), *counts_bytes);
         match found {
             Found::Keys(keys) => {
-                let (runs, plan) = (kept_runs, segment.kept_plan(ask.k, keys));
+                let plan = segment.kept_plan(ask.k, keys);
+                let (runs, tables) = (kept_runs, plan.and_then(|plan| plan.tables.as_deref()));
                 let searching =
-                    SearchingKept { runs, segment, plan, keys, ask, stop, matches, work };
+                    SearchingKept { runs, segment, tables, keys, ask, stop, matches, work };
                 Some(level.run(searching))
             }
             Found::Starts(_) if cold => None,
