@@ -22,6 +22,8 @@ pub(crate) struct KeptPlan {
     looked_into: f64,
     /// As many runs looked up would take the time that all of its runs and keys take, if keys are spread evenly.
     runs: f64,
+    /// The same of a comparison of all keys of one table.
+    whole_runs: f64,
 }
 
 /// A table of a search among kept keys.
@@ -53,7 +55,8 @@ impl KeptPlan {
     ) -> Self {
         let count = keys.first().map_or(0, |keys| keys.all().len()) as f64;
         let keys_of_a_run = keys_of_a_run(level);
-        let whole = Self { tables: None, looked_into: 1.0, runs: count / keys_of_a_run };
+        let whole_runs = count / keys_of_a_run;
+        let whole = Self { tables: None, looked_into: 1.0, runs: whole_runs, whole_runs };
         let Some(thresholds) = thresholds else { return whole };
         let used =
             || (0..).zip(thresholds).filter_map(|(at, flips)| flips.map(|flips| (at, flips)));
@@ -72,8 +75,13 @@ impl KeptPlan {
         let of_run = |at: usize| count / f64::from(keys[at].prefix_bits()).exp2();
         let compared = used().map(|(at, flips)| ways((at, flips)) * of_run(at)).sum::<f64>();
         let tables: Vec<KeptTable> = used().map(of_table).collect();
-        let looked_into = tables.len() as f64;
-        Self { tables: Some(tables), looked_into, runs: runs + compared / keys_of_a_run }
+        let (looked_into, runs) = (tables.len() as f64, runs + compared / keys_of_a_run);
+        Self { tables: Some(tables), looked_into, runs, whole_runs }
+    }
+
+    /// Whether it takes more than half of the time that it takes to compare all keys of one table.
+    pub(super) fn is_long(&self) -> bool {
+        2.0 * self.runs > self.whole_runs
     }
 
     /// The predicted time, with a match.

@@ -159,12 +159,11 @@ impl Tables {
         by_found.or_else(by_descent).unwrap_or(f64::INFINITY)
     }
 
-    /// Whether such a search is predicted to look at the identity table from its start to its end.
-    pub(crate) fn scans(&self, k: u32) -> bool {
+    /// Whether such a search is predicted to take as long as a look at the identity table from its start to its end, or among kept keys half as long, which
+    /// is better spent on a radius that narrows.
+    pub(crate) fn takes_a_scan(&self, k: u32) -> bool {
         match self.runs.found() {
-            Some(Found::Keys(keys)) => {
-                self.kept_plan(k, keys).is_none_or(|plan| plan.tables.is_none())
-            }
+            Some(Found::Keys(keys)) => self.kept_plan(k, keys).is_none_or(KeptPlan::is_long),
             _ => self.touched(k).is_none_or(|touched| touched.scans),
         }
     }

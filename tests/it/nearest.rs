@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, UNIX_EPOCH};
 
-use fpstore::{Fingerprint, Packer, Store, StoreOptions, WriterOptions};
+use fpstore::{Fingerprint, OpenOptions, Packer, Store, StoreOptions, WriterOptions};
 
 use crate::widths::{Random, matches, pairs};
 
@@ -86,17 +86,26 @@ fn what_is_far_takes_one_scan_of_tables_whose_radius_narrows() {
     let directory = tempfile::tempdir().unwrap();
     let mut random = Random(6);
     let set: BTreeSet<u64> = (0..200_000).map(|_| random.fingerprint()).collect();
-    for design in ["single", "quarters"] {
+    for (design, keeps_keys) in
+        [("single", false), ("single", true), ("quarters", false), ("quarters", true)]
+    {
         let path = directory.path().join(design);
-        Packer::new().design(design.parse().unwrap()).pack(&path, set.iter().copied()).unwrap();
-        let store: Store = Store::open(&path).unwrap();
+        let packer = Packer::new().design(design.parse().unwrap()).replace(true);
+        packer.pack(&path, set.iter().copied()).unwrap();
+        let options = OpenOptions::new().cache_bytes(if keeps_keys { u64::MAX } else { 0 });
+        let store: Store = options.open(&path).unwrap();
         let mut searcher = store.snapshot().searcher();
+        if keeps_keys {
+            // These find all keys.
+            (0..2000).for_each(|_| assert!(searcher.search(random.fingerprint(), 3).is_ok()));
+        }
         for _ in 0..4 {
             let query: u64 = random.fingerprint();
             let found = searcher.nearest(query, 10, 64).unwrap();
             assert_eq!(pairs(&found), matches(&set, query, 64)[..10]);
             let work = searcher.work();
-            assert_eq!(work.full_scans, 1, "{work:?}");
+            assert_eq!((work.full_scans, work.blocks_scanned == 0), (1, keeps_keys), "{work:?}");
+            assert!(!keeps_keys || work.keys_compared >= set.len() as u64, "{work:?}");
         }
         // Near ones need none.
         let stored = *set.iter().nth(1234).unwrap();

@@ -10,12 +10,15 @@ use crate::error::Result;
 use crate::execution::Stop;
 use crate::flips;
 use crate::segment::{KeptTable, MOST_KEPT_RUNS, Tables};
-use crate::simd::Work;
+use crate::simd::{Level, Work};
 use crate::snapshot::union::Match;
 use crate::table::KeptKeys;
 
 /// Keys that are compared before it is looked whether to stop.
 const COMPARED: usize = 1 << 12;
+
+/// The first ones of a look whose radius narrows: all of them may be within it.
+const FIRST_NARROWED: usize = 64;
 
 /// A run of a table.
 pub(super) struct KeptRun {
@@ -141,6 +144,45 @@ impl SearchingKept<'_> {
             }
             stop.check()?;
         }
+        Ok(())
+    }
+}
+
+/// A look at all kept keys of the identity table, within a radius that narrows.
+pub(super) struct NarrowingKept<'a> {
+    pub(super) keys: &'a [u64],
+    pub(super) level: Level,
+    pub(super) query: u64,
+    pub(super) k: u32,
+    pub(super) stop: &'a Stop,
+    /// A buffer.
+    pub(super) matches: &'a mut Vec<Match>,
+    pub(super) work: &'a mut SearchWork,
+    /// Takes what was found, and says how far the next may be.
+    pub(super) take: &'a mut dyn FnMut(&[Match]) -> Result<u32>,
+}
+
+impl Work for NarrowingKept<'_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn work(self) -> Self::Output {
+        let Self { keys: mut rest, level, query, mut k, stop, matches, work, take } = self;
+        let mut count = FIRST_NARROWED;
+        while !rest.is_empty() {
+            stop.check()?;
+            let (keys, behind) = rest.split_at(count.min(rest.len()));
+            matches.clear();
+            within(level, keys, (query, k), |number| {
+                let distance = (keys[number] ^ query).count_ones();
+                matches.push(Match { fingerprint: keys[number], distance });
+            });
+            work.keys_compared += keys.len() as u64;
+            k = take(matches)?;
+            rest = behind;
+            count = (2 * count).min(COMPARED);
+        }
+        matches.clear();
         Ok(())
     }
 }

@@ -150,7 +150,7 @@ impl<F: Fingerprint> Searcher<F> {
     ) -> Result<()> {
         let costs = &Costs::shipped().search;
         let mut radius = 0;
-        while !tables.scans(radius) {
+        while !tables.takes_a_scan(radius) {
             self.search.matches.clear();
             let ask = Ask { fingerprint: best.fingerprint, k: radius, most: usize::MAX };
             self.search.search(segment, ask, self.cold, &self.stop)?;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::ask::Ask;
 use super::descended::Descended;
 use super::descent::{BLOCKS_AHEAD, Descent, LANES, PAGES_AHEAD};
-use super::kept::{KeptRun, SearchingKept};
+use super::kept::{KeptRun, NarrowingKept, SearchingKept};
 use super::runs::{RunSearch, Running};
 use super::work::SearchWork;
 use crate::block::{Candidate, Differs, Reading, Survivor, sift};
@@ -15,7 +15,7 @@ use crate::execution::Stop;
 use crate::segment::{Found, Tables};
 use crate::simd::Work;
 use crate::snapshot::union::Match;
-use crate::table::Table;
+use crate::table::{KeptKeys, Table};
 
 /// Survivors of the first planes that are gathered before they are looked into. The bytes that this
 /// takes are on their way meanwhile.
@@ -181,6 +181,12 @@ impl TableSearch {
         self.work.full_scans += 1;
         self.survivors.clear();
         let (level, blocks) = (segment.identity().level(), segment.identity().block_count() as u32);
+        if let Some(Found::Keys(keys)) = segment.runs().found().filter(|_| self.goes_by_runs) {
+            let keys = keys.first().map_or(&[][..], KeptKeys::all);
+            let Self { matches, work, .. } = self;
+            let query = fingerprint;
+            return level.run(NarrowingKept { keys, level, query, k, stop, matches, work, take });
+        }
         let (mut start, mut count) = (0, FIRST_SCANNED);
         while start < blocks {
             let end = blocks.min(start.saturating_add(count));
