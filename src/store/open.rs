@@ -102,6 +102,9 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
+    /// The [`cache_bytes`](OpenOptions::cache_bytes) where nothing else is said.
+    pub const CACHE_BYTES: u64 = CACHE_BYTES;
+
     /// Maps the files.
     pub fn new() -> Self {
         Self { in_memory: false, cache_bytes: CACHE_BYTES, width: PhantomData }

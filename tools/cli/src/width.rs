@@ -6,6 +6,9 @@ use fpstore::{Fingerprint, OpenOptions, Store};
 
 use crate::failure::Failure;
 
+/// The share of memory in which searches keep fingerprints.
+const CACHE_SHARE: u64 = 8;
+
 /// Calls a function for fingerprints of so many bits: `for_width!(bits, run(&args))` calls `run::<F>(&args)`.
 #[macro_export]
 macro_rules! for_width {
@@ -33,6 +36,12 @@ pub fn open<F: Fingerprint>(path: &Path) -> Result<Store<F>, Failure> {
     Ok(OpenOptions::new().width::<F>().open(path)?)
 }
 
+/// As [`open`], for searches that may take so many bytes of memory: what they keep decoded takes an eighth of it at most.
+pub fn open_within<F: Fingerprint>(path: &Path, memory: u64) -> Result<Store<F>, Failure> {
+    let cache_bytes = OpenOptions::CACHE_BYTES.min(memory / CACHE_SHARE);
+    Ok(OpenOptions::new().cache_bytes(cache_bytes).width::<F>().open(path)?)
+}
+
 /// Refuses raw integers, if an output has that name, which are no words of fingerprints of so many bits.
 pub fn check_raw(command: &str, output: Option<&str>, bits: u32) -> Result<(), Failure> {
     let right = if bits < u64::BITS { "u32le" } else { "u64le" };
@@ -52,5 +61,30 @@ pub fn check_radius(command: &str, radius: Option<u32>, bits: u32) -> Result<(),
              {bits}; see `fpstore {command} --help`"
         ))),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fpstore::Packer;
+
+    use super::*;
+
+    #[test]
+    fn what_searches_keep_is_within_the_memory() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store");
+        let number = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        // 3 MiB of keys, and starts of some hundred KiB.
+        let set = (0..60_000).map(number);
+        Packer::new().design("quarters".parse().unwrap()).pack(&path, set).unwrap();
+        let heap_bytes = |memory| {
+            let store = open_within::<u64>(&path, memory).unwrap();
+            let mut searcher = store.searcher();
+            (0..1000).for_each(|i| assert!(!searcher.search(number(i), 3).unwrap().is_empty()));
+            store.heap_bytes()
+        };
+        assert!(heap_bytes(16 << 20) < 2 << 20);
+        assert!(heap_bytes(1 << 30) > 3 << 19);
     }
 }

@@ -11,24 +11,30 @@ use super::width::{ByWidth, Width};
 
 /// Opens a store, of whatever width.
 ///
-/// Takes the time to read some KiB, and checks them; with `in_memory` the files are read whole.
+/// Takes the time to read some KiB, and checks them; with `in_memory` the files are read whole. Once searches have read the
+/// smallest segments, they keep their fingerprints decoded, in up to `cache_bytes` of memory: 24 MiB where nothing is said, 0 for none.
 ///
 /// Raises NotFoundError, CorruptError, UnsupportedError.
 #[pyfunction]
-#[pyo3(signature = (path, *, in_memory=false))]
-pub fn open(py: Python<'_>, path: PathBuf, in_memory: bool) -> PyResult<Store> {
+#[pyo3(signature = (path, *, in_memory=false, cache_bytes=None))]
+pub fn open(
+    py: Python<'_>,
+    path: PathBuf,
+    in_memory: bool,
+    cache_bytes: Option<u64>,
+) -> PyResult<Store> {
+    let cache_bytes = cache_bytes.unwrap_or(OpenOptions::CACHE_BYTES);
+    let how = OpenOptions::new().in_memory(in_memory).cache_bytes(cache_bytes);
     let opened = py.detach(|| match width_of(&path).map_err(errors::of)? {
-        32 => of_width(&path, in_memory).map(ByWidth::W32),
-        128 => of_width(&path, in_memory).map(ByWidth::W128),
-        256 => of_width(&path, in_memory).map(ByWidth::W256),
-        _ => of_width(&path, in_memory).map(ByWidth::W64),
+        32 => of_width(&path, how).map(ByWidth::W32),
+        128 => of_width(&path, how).map(ByWidth::W128),
+        256 => of_width(&path, how).map(ByWidth::W256),
+        _ => of_width(&path, how).map(ByWidth::W64),
     });
     let opened: AnyStore = opened?;
-    Ok(Store::new(opened, path, in_memory))
+    Ok(Store::new(opened, path, (in_memory, cache_bytes)))
 }
 
-fn of_width<F: Width>(path: &PathBuf, in_memory: bool) -> PyResult<Opened<F>> {
-    let store =
-        OpenOptions::new().in_memory(in_memory).width::<F>().open(path).map_err(errors::of)?;
-    Ok(Opened::new(store))
+fn of_width<F: Width>(path: &PathBuf, how: OpenOptions) -> PyResult<Opened<F>> {
+    Ok(Opened::new(how.width::<F>().open(path).map_err(errors::of)?))
 }

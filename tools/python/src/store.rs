@@ -85,12 +85,13 @@ impl<F: Fingerprint> Opened<F> {
 pub struct Store {
     pub any: AnyStore,
     path: PathBuf,
-    in_memory: bool,
+    /// How it was opened: whether in memory, and the bytes in which searches keep fingerprints.
+    how: (bool, u64),
 }
 
 impl Store {
-    pub fn new(any: AnyStore, path: PathBuf, in_memory: bool) -> Self {
-        Self { any, path, in_memory }
+    pub fn new(any: AnyStore, path: PathBuf, how: (bool, u64)) -> Self {
+        Self { any, path, how }
     }
 
     /// The distance that is meant.
@@ -178,9 +179,13 @@ impl Store {
         )
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (PathBuf, bool))> {
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (PathBuf, bool, u64))> {
         let open = py.import("fpstore")?.getattr("_reopen")?;
-        Ok((open, (self.path.clone(), self.in_memory)))
+        let (in_memory, cache_bytes) = self.how;
+        Ok((open, (self.path.clone(), in_memory, cache_bytes)))
     }
 
     /// Shows what was committed meanwhile; tells whether there was something.

@@ -44,7 +44,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
 fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
     let queries = feed::of_arguments::<F>(&args.fingerprints, &args.reading)?;
     args.check_width::<F>()?;
-    let opened = width::open::<F>(&args.store)?;
+    let opened = width::open_within::<F>(&args.store, args.limit())?;
     let store = args.times.of(opened.snapshot(), &args.store)?;
     let wish = args.query_id_column.as_ref().map(|name| IdWish::new(name, IdKind::Text));
     let reading = args.reading.with_ids(wish).with_memory(args.limit());
