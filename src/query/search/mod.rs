@@ -29,9 +29,6 @@ use crate::snapshot::union::{self, Match};
 /// blocks.
 const TIMED: u32 = 16;
 
-/// Kept keys that are compared in less time than a block is looked at, on any CPU.
-const KEYS_OF_A_LOOK: u64 = 64;
-
 /// Searches a snapshot again and again without allocating: it keeps its buffers from one query to the
 /// next.
 ///
@@ -179,14 +176,7 @@ impl<F: Fingerprint> Searcher<F> {
         }
         *untimed = untimed.checked_sub(1).unwrap_or(TIMED - 1);
         if let Some(start) = start {
-            let work = search.work();
-            let keys = work.keys_compared / KEYS_OF_A_LOOK;
-            let looks = work.blocks_scanned
-                + work.groups_probed
-                + work.rows_compared
-                + work.runs_looked_up
-                + keys;
-            let warm_ns = costs.waited_ns + costs.waited_block_ns * looks as f64;
+            let warm_ns = costs.waited_ns + costs.waited_block_ns * search.work().looks() as f64;
             *cold = start.elapsed().as_nanos() as f64 > warm_ns;
         }
         Ok(())

@@ -1,5 +1,10 @@
 //! What a search did.
 
+/// Kept keys that are compared in a time in which there is a look at a block, on any CPU that is not waiting for the disk.
+const KEYS_OF_A_LOOK: u64 = 512;
+/// Kept keys that are compared in the time in which a run is looked up.
+const KEYS_OF_A_RUN: u64 = 64;
+
 /// What the last search of a [`Searcher`](crate::Searcher) did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -22,4 +27,26 @@ pub struct SearchWork {
     /// Bytes of blocks that were read: headers, the columns as far as they were compared, and of
     /// decoded blocks the rest. 0 unless [`Searcher::count_bytes`](crate::Searcher::count_bytes) asked for them.
     pub bytes_touched: u64,
+}
+
+impl SearchWork {
+    /// What was looked at, in blocks: what takes longer than so many has waited for the disk.
+    pub(super) fn looks(&self) -> u64 {
+        let kept = self.keys_compared + self.runs_looked_up * KEYS_OF_A_RUN;
+        self.blocks_scanned + self.groups_probed + self.rows_compared + kept / KEYS_OF_A_LOOK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SearchWork;
+
+    #[test]
+    fn kept_keys_hide_no_wait_for_the_disk() {
+        let work = SearchWork { blocks_scanned: 3, rows_compared: 2, ..SearchWork::default() };
+        assert_eq!(work.looks(), 5);
+        let kept = SearchWork { keys_compared: 5000, runs_looked_up: 800, ..work };
+        // As much as some hundred blocks.
+        assert_eq!(kept.looks(), 5 + 109);
+    }
 }
