@@ -23,7 +23,7 @@ use super::run::{self, RunSieve, SiftRuns};
 use super::sieve::Sieve;
 use super::sift::{Sift, run};
 use crate::error::Corruption;
-use crate::simd::avx512::{Avx512, load, load_some, load_some_words};
+use crate::simd::avx512::{Avx512, load, load_some, load_some_words, load_words};
 use crate::simd::ones;
 
 impl Sift for Avx512 {
@@ -199,10 +199,20 @@ fn compare_unless<const PLANES: usize>(
 fn words(words: &[u64], query: u64, k: u32, mut near: impl FnMut(usize)) {
     const LANES: usize = 8;
     let (query, limit) = (_mm512_set1_epi64(query as i64), _mm512_set1_epi64(k.into()));
-    for (chunk, words) in words.chunks(LANES).enumerate() {
-        let (there, words) = load_some_words(words);
+    let within = |there, words| {
         let distance = _mm512_popcnt_epi64(_mm512_xor_si512(words, query));
-        let within = _mm512_mask_cmple_epu64_mask(there, distance, limit);
-        ones(within.into()).for_each(|lane| near(chunk * LANES + lane));
+        _mm512_mask_cmple_epu64_mask(there, distance, limit)
+    };
+    // Hardly any is near in a long row: four vectors make one question.
+    let (fours, rest) = words.as_chunks::<{ 4 * LANES }>();
+    for (four, words) in fours.iter().enumerate() {
+        let of = |vector: usize| within(u8::MAX, load_words(&words.as_chunks().0[vector]));
+        let masks = u32::from_le_bytes([of(0), of(1), of(2), of(3)]);
+        ones(masks.into()).for_each(|lane| near(four * 4 * LANES + lane));
+    }
+    for (chunk, some) in rest.chunks(LANES).enumerate() {
+        let (there, some) = load_some_words(some);
+        let start = words.len() - rest.len() + chunk * LANES;
+        ones(within(there, some).into()).for_each(|lane| near(start + lane));
     }
 }

@@ -187,7 +187,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             seed ^ seed >> 29
         };
-        for count in 0..40 {
+        for count in 0..100 {
             let query = random();
             let words: Vec<u64> =
                 (0..count).map(|_| query ^ (random() & random() & random() & random())).collect();

@@ -369,7 +369,7 @@ fn kept_keys_are_searched_within_every_radius() {
                 Some(_) => flipped += 1,
                 None => whole += 1,
             }
-            for i in 0..16 {
+            for i in 0..48 {
                 let stored = set[(next() % set.len() as u64) as usize];
                 let query = match i % 4 {
                     0 => next(),
