@@ -127,8 +127,8 @@ impl<F: Fingerprint> OpenOptions<F> {
 
     /// Bytes of memory in which searches keep the fingerprints of the smallest segments decoded, once they have read them: 8 to 16 for each
     /// fingerprint and table, so for up to 750,000 in `quarters` with the 24 MiB that it is where nothing is said. 0 keeps none. A segment
-    /// of tables is kept whole or not at all; what only snapshots from before a [`Store::refresh`] still have comes on top. Searches within 3 take 0.4 to 0.75 of the time there, in dense clusters up to 0.95, within
-    /// 6 to 10 in `quarters` 0.25 to 0.45; what the caches of the CPU do not hold gains little.
+    /// of tables is kept whole or not at all; what only snapshots from before a [`Store::refresh`] still have comes on top. Searches within 3 take 0.4 to 0.8 of the time there, but from 12 MiB on, where
+    /// other work takes up the caches of the CPU, up to 1.2; within 6 to 10 in `quarters` 0.2 to 0.8, in `halves` and `single` less.
     pub fn cache_bytes(mut self, cache_bytes: u64) -> Self {
         self.cache_bytes = cache_bytes;
         self
