@@ -22,6 +22,9 @@ const SLOTS: usize = 5;
 /// with the number of the next line.
 const NUMBERS: usize = SLOTS;
 
+/// Lines of a list, and how many times those of an average one, from which on a search goes by other parts, if it can.
+const CROWDED: u32 = 16;
+
 /// A line: the first words of fingerprints, the numbers of their records from 1 on, and that of the line behind it, from
 /// 1 on. It fills a line of the cache.
 #[derive(Default)]
@@ -95,43 +98,92 @@ impl<F: Fingerprint> Index<F> {
         records: u32,
         mut found: impl FnMut(u32),
     ) -> bool {
-        let word = first_word(fingerprint);
         // A line takes as long as some records that are read in order.
         let mut lines_left = 8 + records / 8;
-        for part in 0..PARTS as u32 {
-            // The general pigeonhole: thresholds of the parts, and 1 for each, add up to k + 1.
-            let Some(threshold) = ((k + PARTS as u32 - part) / PARTS as u32).checked_sub(1) else {
-                continue;
-            };
-            let own = self.list(part as usize, fingerprint);
-            let mut look = |flips: usize| -> bool {
-                let mut next = self.heads[own ^ flips].load(Ordering::Acquire) as usize;
-                lines_left = lines_left.saturating_sub(1);
-                while let Some(line) = next.checked_sub(1).and_then(|number| self.lines.get(number))
-                {
-                    for slot in 0..SLOTS {
-                        let number = number_at(line, slot, Ordering::Acquire);
-                        let Some(record) = number.checked_sub(1) else { break };
-                        let stored = line.0[slot].load(Ordering::Relaxed);
-                        if (stored ^ word).count_ones() <= k {
-                            found(record);
-                        }
-                    }
-                    next = (line.0[NUMBERS + 2].load(Ordering::Relaxed) >> 32) as usize;
-                    lines_left = lines_left.saturating_sub(1);
-                }
-                lines_left > 0
-            };
-            if !flips::up_to(self.bits, threshold, &mut look) {
-                return false;
+        let crowded = CROWDED + CROWDED * (records >> self.bits) / SLOTS as u32;
+        // Where many records begin a part alike, the others have to do: that they are given again does no harm.
+        let mut parts: [usize; PARTS] = std::array::from_fn(|part| part);
+        for count in (1..=PARTS).rev() {
+            let mut search = Lists { index: self, fingerprint, k, crowded, lines_left };
+            match search.parts(&parts[..count], &mut found) {
+                Ended::Whole => return true,
+                Ended::Crowded(at) => parts.copy_within(at + 1.., at),
+                Ended::TooLong => return false,
             }
+            lines_left = search.lines_left;
         }
-        true
+        false
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> u64 {
         8 * self.heads.len() as u64 + self.lines.bytes()
+    }
+}
+
+/// A search by some parts.
+struct Lists<'a, F> {
+    index: &'a Index<F>,
+    fingerprint: F,
+    k: u32,
+    /// Lines of a list that are too many.
+    crowded: u32,
+    lines_left: u32,
+}
+
+/// How a search by some parts ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Whole,
+    /// A list of the part in this place was too long.
+    Crowded(usize),
+    /// No lines were left.
+    TooLong,
+}
+
+impl<F: Fingerprint> Lists<'_, F> {
+    /// Gives what is near by these parts.
+    fn parts(&mut self, parts: &[usize], found: &mut impl FnMut(u32)) -> Ended {
+        let count = parts.len() as u32;
+        for (at, &part) in (0..).zip(parts) {
+            // The general pigeonhole: thresholds of the parts, and 1 for each, add up to k + 1.
+            let Some(threshold) = ((self.k + count - at) / count).checked_sub(1) else { continue };
+            let own = self.index.list(part, self.fingerprint);
+            let mut ended = Ended::Whole;
+            flips::up_to(self.index.bits, threshold, |flips| {
+                ended = self.list(own ^ flips, at as usize, found);
+                ended == Ended::Whole
+            });
+            if ended != Ended::Whole {
+                return ended;
+            }
+        }
+        Ended::Whole
+    }
+
+    /// Gives what is near in a list of the part in this place.
+    fn list(&mut self, list: usize, at: usize, found: &mut impl FnMut(u32)) -> Ended {
+        let (word, lines) = (first_word(self.fingerprint), &self.index.lines);
+        let mut next = self.index.heads[list].load(Ordering::Acquire) as usize;
+        self.lines_left = self.lines_left.saturating_sub(1);
+        let mut length = 0;
+        while let Some(line) = next.checked_sub(1).and_then(|number| lines.get(number)) {
+            for slot in 0..SLOTS {
+                let number = number_at(line, slot, Ordering::Acquire);
+                let Some(record) = number.checked_sub(1) else { break };
+                let stored = line.0[slot].load(Ordering::Relaxed);
+                if (stored ^ word).count_ones() <= self.k {
+                    found(record);
+                }
+            }
+            next = (line.0[NUMBERS + 2].load(Ordering::Relaxed) >> 32) as usize;
+            self.lines_left = self.lines_left.saturating_sub(1);
+            length += 1;
+            if length > self.crowded {
+                return Ended::Crowded(at);
+            }
+        }
+        if self.lines_left > 0 { Ended::Whole } else { Ended::TooLong }
     }
 }
 
@@ -148,4 +200,43 @@ fn put(line: &Line, slot: usize, first_word: u64, record: u32) {
     let word = &line.0[NUMBERS + slot / 2];
     let number = (u64::from(record) + 1) << (32 * (slot % 2));
     word.store(word.load(Ordering::Relaxed) | number, Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::set_sum::term;
+
+    #[test]
+    fn where_all_begin_alike_other_parts_do() {
+        let random = |i: u64| term(i) as u64;
+        // Equal in one part, in two, and in all.
+        let sets = [("first", !0 >> 16, true), ("third", !0xFFFF_0000, true)];
+        let others = [("two", !0 >> 32, true), ("all", 0, false)];
+        for (name, mask, ends) in sets.into_iter().chain(others) {
+            let set: Vec<u64> = (0..40_000).map(|i| random(i) & mask).collect();
+            let index = Index::<u64>::new(1 << 18);
+            let mut end = IndexEnd::default();
+            for (record, &fingerprint) in (0..).zip(&set) {
+                assert!(index.add(fingerprint, record, &mut end));
+            }
+            for k in [0, 3, 6] {
+                for i in 0..50 {
+                    let flips = (0..u64::from(k)).map(|flip| 1 << (random(i + flip) % 64));
+                    let query = flips.fold(set[i as usize * 700], |query, flip| query ^ flip);
+                    let mut found = Vec::new();
+                    let searched = index.search(query, k, 40_000, |record| found.push(record));
+                    assert_eq!(searched, ends, "{name}, {k}");
+                    if !searched {
+                        continue;
+                    }
+                    found.sort_unstable();
+                    found.dedup();
+                    let near = |of: &(u32, u64)| (of.1 ^ query).count_ones() <= k;
+                    let expected = (0..).zip(set.iter().copied()).filter(near).map(|of| of.0);
+                    assert_eq!(found, expected.collect::<Vec<u32>>(), "{name}, {k}");
+                }
+            }
+        }
+    }
 }
