@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use fpstore::{Fingerprint, IdMap, IdMapReader, Ids, Snapshot, Store};
 
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, say};
 
 /// Bytes of ids after which they are passed on.
 const FLUSH_BYTES: usize = 1 << 16;
@@ -39,7 +39,7 @@ impl IdOutputArgs {
     /// be printed.
     pub fn hint<F: Fingerprint>(&self, store: &Store<F>) {
         if self.id_map.is_none() && store.id_map().is_some() && io::stderr().is_terminal() {
-            eprintln!(
+            say!(
                 "fpstore: note: ids are the numbers of strings, which an id map keeps; give --id-map \
                  FILE to print these"
             );

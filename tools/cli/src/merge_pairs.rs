@@ -12,6 +12,7 @@ use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::bits;
+use crate::output::say;
 use crate::pairs::{PairFormat, PairReader, PairSource, PairWriter, Sorter};
 use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::recipes::Recipes;
@@ -170,7 +171,7 @@ fn merge<F: Fingerprint>(args: &Args, first: First<'_>, limit: u64) -> Result<()
     let (rows, pairs) = merged?;
     stopper.commit(|| target.map_or(Ok(()), |target| target.commit()))?;
     if !args.quiet {
-        eprintln!(
+        say!(
             "fpstore: {pairs} pairs of {rows} rows in {} file{}, {:.2} seconds",
             args.input.len(),
             if args.input.len() == 1 { "" } else { "s" },

@@ -10,6 +10,15 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
+/// Says something on standard error. Unlike `eprintln!` it goes on where that is full or its reader is gone: what is said there is no result.
+macro_rules! say {
+    ($($part:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr().lock(), $($part)*);
+    }};
+}
+pub(crate) use say;
+
 /// Bytes that are written together.
 const BUFFER_BYTES: usize = 1 << 16;
 

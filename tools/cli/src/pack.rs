@@ -1,7 +1,6 @@
 //! `fpstore pack`: from lists of fingerprints to a store.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -13,6 +12,7 @@ use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
 use crate::options::{LayoutArgs, any_radius, bits, read_costs};
+use crate::output::say;
 use crate::progress::{Progress, ProgressArgs};
 use crate::recipes::{self, Recipes};
 use crate::threads::ThreadArgs;
@@ -255,7 +255,7 @@ fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
         temporary.iter().for_each(|path| drop(fs::remove_file(path)));
         bar.finish();
         // Standard error may be gone, with its terminal.
-        let _ = writeln!(io::stderr(), "fpstore: {}", Failure::Signal(signal).line());
+        say!("fpstore: {}", Failure::Signal(signal).line());
     })?;
     let read =
         feed(&args).read(inputs.bytes, &progress, |records| handing.hand_over(records, &work));

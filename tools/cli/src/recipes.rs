@@ -7,6 +7,7 @@ use std::fmt::Display;
 use fpstore_text::Recipe;
 
 use crate::failure::Failure;
+use crate::output::say;
 
 /// What is noted in a file of Parquet beside `fpstore.`: the recipe of its fingerprints.
 #[cfg(feature = "parquet")]
@@ -94,7 +95,7 @@ impl Recipes {
     pub fn tell(&self) {
         if let (Some((who, line)), Some(silent), false) = (&self.known, &self.silent, self.is_given)
         {
-            eprintln!(
+            say!(
                 "fpstore: {silent}: does not say by which recipe its fingerprints were made; those of {who}: `{line}`"
             );
         }

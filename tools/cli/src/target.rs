@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use fpstore::files::{self, Lock, Owner, Temporary, Unfit, Visible};
 
 use crate::failure::{Failure, signal_name};
 use crate::interrupt::Stopper;
-use crate::output::Output;
+use crate::output::{Output, say};
 use crate::progress::Progress;
 
 /// Where results go.
@@ -231,7 +231,7 @@ pub fn watch(
         };
         progress.finish();
         // Standard error may be gone, with its terminal.
-        let _ = writeln!(io::stderr(), "fpstore: stopped by {}; {rest}", signal_name(signal));
+        say!("fpstore: stopped by {}; {rest}", signal_name(signal));
     })
 }
 
@@ -250,6 +250,8 @@ pub fn failure(path: &Path, action: &'static str) -> impl Fn(io::Error) -> Failu
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     #[test]

@@ -1,7 +1,6 @@
 //! What the commands that write a store in place have in common.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -9,6 +8,7 @@ use fpstore::{Durability, Error, Fingerprint, Writer, WriterOptions};
 
 use crate::failure::{Failure, one_line, signal_name};
 use crate::interrupt::Interruptible;
+use crate::output::say;
 use crate::progress::Progress;
 
 /// What a crash keeps while a command runs.
@@ -56,7 +56,7 @@ pub fn watch<F: Fingerprint>(
         bar.finish();
         let line = one_line(&format!("stopped by {}; {rest}", signal_name(signal)));
         // Standard error may be gone, with its terminal.
-        let _ = writeln!(io::stderr(), "fpstore: {line}");
+        say!("fpstore: {line}");
     })
 }
 

@@ -24,7 +24,6 @@ mod verify;
 mod work;
 mod write;
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,6 +46,7 @@ use crate::failure::{Failure, signal_name};
 use crate::interrupt::Stopper;
 use crate::memory::Size;
 use crate::options::any_radius;
+use crate::output::say;
 use crate::progress::{Progress, ProgressArgs};
 use crate::threads::ThreadArgs;
 
@@ -185,14 +185,14 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
     let mode = args.progress.mode(args.quiet);
     let progress = Progress::new(mode);
     for path in &plan.inputs.passed_over {
-        eprintln!("fpstore: warning: {}: nothing tells its format; passed over", path.display());
+        say!("fpstore: warning: {}: nothing tells its format; passed over", path.display());
     }
     let told = progress.clone();
     Stopper::default().watch(move |signal| {
         told.finish();
         let rest = "give the same command again to go on";
         // Standard error may be gone, with its terminal.
-        let _ = writeln!(io::stderr(), "fpstore: stopped by {}; {rest}", signal_name(signal));
+        say!("fpstore: stopped by {}; {rest}", signal_name(signal));
     })?;
     let done = match Work::open(&args.output, &plan.settings)? {
         Found::Done(report) => Ok(report),
@@ -208,7 +208,7 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
     let report: Report = serde_json::from_slice(&done?)
         .map_err(|error| Failure::System(format!("{}: {error}", args.output.display())))?;
     if !args.quiet {
-        eprint!("{}", report.text());
+        say!("{}", report.text().trim_end());
     }
     Ok(())
 }
@@ -285,7 +285,7 @@ impl Plan {
             earlier.create()?;
             let path = self.settings.against.as_deref().unwrap_or_default();
             if let Some(told) = told {
-                told.beside(|| eprintln!("fpstore: {path}: is created, and has nothing yet"));
+                told.beside(|| say!("fpstore: {path}: is created, and has nothing yet"));
             }
         }
         self.settings.store = earlier.id().cloned();

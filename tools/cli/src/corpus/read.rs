@@ -15,6 +15,7 @@ use super::work::{Stage, Work};
 use crate::documents::{Inputs, Piece, Wanted};
 use crate::failure::{Failure, one_line};
 use crate::input::{InputError, RecordProblem, WhySkipped};
+use crate::output::say;
 use crate::progress::Progress;
 
 /// Pieces for each thread that are fingerprinted together, so that those who are done wait little for the others.
@@ -68,7 +69,7 @@ impl Reading<'_> {
                 match batch? {
                     Some(batch) => {
                         if !batch.told.is_empty() {
-                            self.progress.beside(|| eprint!("{}", batch.told));
+                            self.progress.beside(|| say!("{}", batch.told.trim_end()));
                         }
                         ledger.append(&batch)?;
                     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fpstore::{Clusters, Fingerprint};
 
 use super::Args;
-use crate::output::hex;
+use crate::output::{hex, say};
 
 /// Clusters that a warning names.
 const NAMED: usize = 3;
@@ -25,13 +25,13 @@ pub fn tell<F: Fingerprint>(args: &Args, clusters: &Clusters<F>) {
         ];
         for (name, count, what) in rows {
             let share = count as f64 / documents.max(1) as f64 * 100.0;
-            eprintln!("{name:<17} {count:>12} {share:>6.1}%  {what}");
+            say!("{name:<17} {count:>12} {share:>6.1}%  {what}");
         }
-        eprintln!("{} fingerprints, {} pairs", summary.fingerprints, summary.pairs);
+        say!("{} fingerprints, {} pairs", summary.fingerprints, summary.pairs);
         histogram(&summary.sizes);
     }
     if summary.oversized > 0 {
-        eprintln!("fpstore: warning: {}", warning(args, clusters));
+        say!("fpstore: warning: {}", warning(args, clusters));
     }
 }
 
@@ -43,13 +43,13 @@ fn histogram(sizes: &BTreeMap<u64, u64>) {
         *classes.entry(size.next_power_of_two().ilog2()).or_default() += count;
     }
     let most = classes.values().max().copied().unwrap_or(1) as f64;
-    eprintln!("{:>17} {:>12}", "cluster size", "clusters");
+    say!("{:>17} {:>12}", "cluster size", "clusters");
     for (class, count) in classes {
         let last = 1u64 << class;
         let first = last / 2 + 1;
         let range = if class < 2 { last.to_string() } else { format!("{first}-{last}") };
         let bar = ((count as f64 + 1.0).log2() / (most + 1.0).log2() * BAR as f64).ceil() as usize;
-        eprintln!("{range:>17} {count:>12} {}", "#".repeat(bar.clamp(1, BAR)));
+        say!("{range:>17} {count:>12} {}", "#".repeat(bar.clamp(1, BAR)));
     }
 }
 

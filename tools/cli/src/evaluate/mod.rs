@@ -13,7 +13,7 @@ use crate::by_recipe::{self, RecipeArgs};
 use crate::documents::DocumentArgs;
 use crate::failure::Failure;
 use crate::interrupt::Stopper;
-use crate::output::Output;
+use crate::output::{Output, say};
 use crate::progress::{Mode, Progress};
 use crate::target::{self, Target};
 use crate::units::{self, count, plural};
@@ -141,7 +141,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     };
     if !args.quiet {
-        eprintln!("fpstore: {}", told(&work));
+        say!("fpstore: {}", told(&work));
     }
     let mut output = Output::stdout();
     if !args.json {

@@ -6,6 +6,7 @@ use super::Args;
 use crate::documents::{Documents, Inputs};
 use crate::failure::Failure;
 use crate::memory;
+use crate::output::say;
 
 /// Bytes of all texts at most.
 const MAX_BYTES: usize = 1 << 30;
@@ -78,7 +79,7 @@ impl Texts {
                 let read = piece.documents(|document| match document {
                     Ok(document) => take(self, &document.id, &document.text),
                     Err(error) if skips => {
-                        eprintln!("fpstore: {error}");
+                        say!("fpstore: {error}");
                         Ok(())
                     }
                     Err(error) => Err(End::Failed(error.into())),

@@ -16,7 +16,7 @@ use crate::documents::{DocumentArgs, Inputs};
 use crate::failure::Failure;
 use crate::interrupt::Stopper;
 use crate::memory;
-use crate::output::Output;
+use crate::output::{Output, say};
 use crate::progress::{Progress, ProgressArgs};
 use crate::target::{self, Target};
 use crate::threads::ThreadArgs;
@@ -164,7 +164,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let told = made?;
         stopper.commit(|| target.commit())?;
         if !args.quiet {
-            eprintln!("fpstore: {told}");
+            say!("fpstore: {told}");
         }
         return Ok(());
     }
@@ -230,7 +230,7 @@ fn tell(
     if !args.quiet {
         if let Some(first) = inputs.passed_over.first() {
             let files = plural(inputs.passed_over.len() as u64, "file");
-            eprintln!(
+            say!(
                 "fpstore: {files} passed over, of which nothing tells the format, such as {}",
                 first.display()
             );
@@ -248,7 +248,7 @@ fn tell(
             0 => String::new(),
             bad => format!(", {} skipped", plural(bad, "bad record")),
         };
-        eprintln!(
+        say!(
             "fpstore: {} in {}{few}{strange}{bad}; {} of text, {seconds:.2} seconds",
             plural(documents, "document"),
             plural(rows, "row"),

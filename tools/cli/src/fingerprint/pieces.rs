@@ -11,6 +11,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::documents::{DocumentArgs, Documents, Inputs, Piece, Wanted};
 use crate::failure::Failure;
 use crate::input::InputError;
+use crate::output::say;
 use crate::progress::Progress;
 
 /// A batch ends with the piece that reaches so many bytes, or with this many pieces for each thread.
@@ -68,7 +69,7 @@ impl Reading<'_> {
 pub fn tell(errors: Vec<InputError>, skips: bool, progress: &Progress) -> Result<(), Failure> {
     errors.into_iter().try_for_each(|error| match skips {
         true => {
-            progress.beside(|| eprintln!("fpstore: {error}"));
+            progress.beside(|| say!("fpstore: {error}"));
             Ok(())
         }
         false => Err(error.into()),

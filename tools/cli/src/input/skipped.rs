@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use crate::failure::one_line;
 use crate::input::Records;
 use crate::input::error::WhySkipped;
+use crate::output::say;
 
 /// Counts what was skipped, and tells each on standard error.
 #[derive(Debug, Default)]
@@ -50,7 +51,7 @@ impl Skipped {
     /// Tells how many of so many records were skipped, if any were.
     pub fn tell_count(&self, records: u64) {
         if self.count > 0 {
-            let _ = writeln!(io::stderr(), "fpstore: {} of {records} records skipped", self.count);
+            say!("fpstore: {} of {records} records skipped", self.count);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::feed::{Feed, Read, is_store};
 use crate::input::{InputArgs, Records};
 use crate::interrupt::Interruptible;
 use crate::options::any_radius;
-use crate::output::Output;
+use crate::output::{Output, say};
 use crate::progress::{Progress, ProgressArgs};
 use crate::recipes::{self, Recipes};
 use crate::record_ids::{RecordIdArgs, RecordIds};
@@ -51,6 +51,7 @@ there is a row, in the order of the records:
         which does not fit on one here; id, near and distance only where there
         are such
 Records from a pipe are inserted as they come, and their rows are there at once.
+All are inserted also where the reader of the rows goes away.
 
 What was inserted is durable when the command ends, also where a bad record or
 SIGHUP, SIGINT or SIGTERM ends it: then what came before stays. --durability says what a crash before that keeps:
@@ -301,7 +302,7 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
         if args.unless_near {
             if !args.quiet {
                 let near = units::count(read.fingerprints - inserted);
-                eprintln!(
+                say!(
                     "fpstore: {} inserted, {near} near one within {k}{skipped}; {seconds:.2} seconds",
                     units::count(inserted)
                 );

@@ -12,7 +12,8 @@ use crate::table::{self, Form};
 /// Prints a row for each record, once it is committed.
 pub(super) struct Verdicts<'a> {
     args: &'a Args,
-    output: Output,
+    /// `None` once its reader is gone: the records are wanted all the same.
+    output: Option<Output>,
     /// Rows of records that are not committed yet.
     text: Vec<u8>,
     inserted: u64,
@@ -26,7 +27,7 @@ impl<'a> Verdicts<'a> {
             let names = ["id", "fingerprint", "verdict", "near", "distance"];
             output.bytes(&table::header(&names[usize::from(!with_ids)..]))?;
         }
-        Ok(Self { args, output, text: Vec::new(), inserted: 0 })
+        Ok(Self { args, output: Some(output), text: Vec::new(), inserted: 0 })
     }
 
     /// Keeps the row of a record.
@@ -52,8 +53,17 @@ impl<'a> Verdicts<'a> {
 
     /// Prints the rows that were kept.
     pub(super) fn pass_on(&mut self) -> Result<(), Failure> {
-        self.output.take(&mut self.text)?;
-        self.output.flush()
+        let Some(output) = &mut self.output else {
+            self.text.clear();
+            return Ok(());
+        };
+        match output.take(&mut self.text).and_then(|()| output.flush()) {
+            Err(Failure::ClosedPipe) => {
+                self.output = None;
+                Ok(())
+            }
+            passed_on => passed_on,
+        }
     }
 
     /// The number of records that were inserted, when all rows are printed.

@@ -17,6 +17,7 @@ use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::any_radius;
+use crate::output::say;
 use crate::pairs::PairFormat;
 use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::recipes::Recipes;
@@ -216,7 +217,7 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
     if let Some(journal) = Journal::of_whole(&args, radius, stores)? {
         journal.remove()?;
         if !args.quiet {
-            eprintln!("fpstore: {} pairs within {radius}, all of them before", journal.done.pairs);
+            say!("fpstore: {} pairs within {radius}, all of them before", journal.done.pairs);
         }
         return Ok(());
     }
@@ -254,7 +255,7 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
             false => String::new(),
         };
         let s = if journal.done.ranges == 1 { "" } else { "s" };
-        eprintln!(
+        say!(
             "fpstore: {} pairs within {radius}{shard}{resumed}; {fingerprints} fingerprints joined, \
              {} range{s}, {:.2} seconds",
             journal.done.pairs,

@@ -7,6 +7,7 @@ use fpstore::{Error, Fingerprint, width_of};
 
 use super::Args;
 use crate::failure::Failure;
+use crate::output::say;
 use crate::width::{self, for_width};
 
 /// Refuses an output that is an input as well.
@@ -49,5 +50,5 @@ fn length<F: Fingerprint>(store: &Path) -> Result<u64, Failure> {
 pub(super) fn warn_empty(store: &Path) {
     let store = store.display().to_string();
     let store = crate::failure::one_line(&store);
-    eprintln!("fpstore: warning: {store}: the inputs hold no fingerprint, and the store is empty");
+    say!("fpstore: warning: {store}: the inputs hold no fingerprint, and the store is empty");
 }

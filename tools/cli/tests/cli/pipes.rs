@@ -1,5 +1,6 @@
 //! Standard input and output as pipes: answers as soon as they can be, and a quiet end.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -294,4 +295,49 @@ fn output_that_takes_no_more_is_an_error() {
              there or choose another output",
         );
     }
+}
+
+#[test]
+fn standard_error_that_takes_nothing_ends_no_work() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[1, 3, 0xFF00], "");
+    scratch.write("in.csv", "id,fingerprint\n1,0000000000000001\n");
+    scratch.write("pairs", "0000000000000001\t0000000000000003\t1\n");
+    scratch.write("texts.txt", "one and two\n");
+    scratch.run("create unnamed --recipe pdq/1 --quiet").succeeds();
+    scratch.run("create living --no-ids --quiet").succeeds();
+    for line in [
+        "dedup store",
+        "join store",
+        "merge-pairs pairs",
+        "fingerprint texts.txt --recipe simhash-64 --force -o out.jsonl",
+        "insert living in.csv --unless-near",
+        // It warns first that the input has no recipe.
+        "insert unnamed in.csv --id-column id",
+    ] {
+        let (reader, closed) = std::io::pipe().unwrap();
+        drop(reader);
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        for stderr in [Stdio::from(full), Stdio::from(closed)] {
+            let output = scratch.command(line).stderr(stderr).output().unwrap();
+            Ran::new(line, output).succeeds();
+        }
+    }
+    assert_eq!(scratch.dump("unnamed"), [1]);
+}
+
+#[test]
+fn what_is_inserted_does_not_hang_on_who_reads_the_rows() {
+    let scratch = Scratch::new();
+    let set = fingerprints(77, 50_000);
+    scratch.write("in", raw(&set));
+    scratch.run("create living --no-ids --quiet").succeeds();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let line = "insert living in --format u64le -k 0 --unless-near";
+    let output = scratch.command(line).stdout(writer).output().unwrap();
+    let ran = Ran::new(line, output).ends_with_code(0);
+    assert!(ran.stderr.contains(" inserted, "), "{}", ran.stderr);
+    let set: BTreeSet<u64> = set.into_iter().collect();
+    assert!(scratch.dump("living").into_iter().eq(set));
 }
