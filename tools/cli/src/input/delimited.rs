@@ -39,6 +39,8 @@ pub struct DelimitedReader {
     /// The columns, once the header was read.
     columns: Option<Columns>,
     record: ByteRecord,
+    /// The line on which it begins.
+    line: u64,
     ended: bool,
 }
 
@@ -56,8 +58,7 @@ impl DelimitedReader {
             Separator::Byte(delimiter) => (delimiter, None),
             Separator::WhiteSpace => (b'\t', Some(Squeeze::default())),
         };
-        let end = format!("\n{END}").into_bytes();
-        let ended = Ended { stream, squeeze, end, since_record: 0 };
+        let ended = Ended { stream, squeeze, end: None, returns: None, last: 0, since_record: 0 };
         let reader = csv::ReaderBuilder::new()
             .delimiter(delimiter)
             .quoting(separator != Separator::WhiteSpace)
@@ -67,7 +68,7 @@ impl DelimitedReader {
             .from_reader(ended);
         let together = if live { 1 } else { PIECE_RECORDS };
         let record = ByteRecord::new();
-        Self { reader, wishes, together, columns: None, record, ended: false }
+        Self { reader, wishes, together, columns: None, record, line: 0, ended: false }
     }
 
     /// Reads the next record, and tells whether there is one.
@@ -92,6 +93,11 @@ impl DelimitedReader {
             }
         }
         let end = self.record.iter().next_back().filter(|last| last.ends_with(END.as_bytes()));
+        // The reader tells the line behind what it has taken: the first of two bytes that end a line, and lines in quotes.
+        let quoted = self.record.as_slice().iter().filter(|byte| **byte == b'\n').count() as u64;
+        let is_behind = end.is_none() && !self.reader.get_ref().returns.unwrap_or(true);
+        let taken = quoted + u64::from(is_behind);
+        self.line = self.reader.position().line().saturating_sub(taken);
         match end {
             Some(last) if self.record.len() == 1 && last == END.as_bytes() => self.ended = true,
             Some(_) => {
@@ -104,7 +110,7 @@ impl DelimitedReader {
 
     /// The place of the record that was read.
     fn at(&self) -> At {
-        At::Line(self.record.position().map_or(0, csv::Position::line))
+        At::Line(self.line)
     }
 
     /// Reads the header, or the first record where there is none. Gives that record.
@@ -234,8 +240,12 @@ struct Ended {
     stream: Stream,
     /// Makes a tab of white space.
     squeeze: Option<Squeeze>,
-    /// What of the end was not read yet.
-    end: Vec<u8>,
+    /// What of the end was not read yet; `None` before.
+    end: Option<Vec<u8>>,
+    /// Whether a carriage return stands before the end of a line, once the first was read.
+    returns: Option<bool>,
+    /// The last byte that was read before that.
+    last: u8,
     since_record: usize,
 }
 
@@ -249,9 +259,19 @@ impl Read for Ended {
             Some(squeeze) => squeeze.read(&mut self.stream, to)?,
         };
         if bytes == 0 {
-            bytes = to.len().min(self.end.len());
-            to[..bytes].copy_from_slice(&self.end[..bytes]);
-            self.end.drain(..bytes);
+            // The last line ends as the others do.
+            let line_end = if self.returns == Some(true) { "\r\n" } else { "\n" };
+            let end = self.end.get_or_insert_with(|| [line_end, END].concat().into_bytes());
+            bytes = to.len().min(end.len());
+            to[..bytes].copy_from_slice(&end[..bytes]);
+            end.drain(..bytes);
+        }
+        if self.returns.is_none() {
+            let read = &to[..bytes];
+            let end = read.iter().position(|byte| *byte == b'\n');
+            let before = |end: usize| end.checked_sub(1).map_or(self.last, |before| read[before]);
+            self.returns = end.map(|end| before(end) == b'\r');
+            self.last = read.last().copied().unwrap_or(self.last);
         }
         self.since_record += bytes;
         Ok(bytes)

@@ -98,9 +98,10 @@ fn in_csv() {
                 g\n\
                 h,0x00000000000000000\n\
                 i,12\n";
-    Bad {
+    for text in [text.to_string(), text.replace('\n', "\r\n")] {
+        Bad {
         name: "in.csv",
-        bytes: text.as_bytes().to_vec(),
+        bytes: text.into_bytes(),
         options: "--digits hex",
         told: &[
             "line 3, column \"fingerprint\": is missing; fill it in, or name another column, or give \
@@ -116,6 +117,25 @@ fn in_csv() {
         records: 8,
     }
     .check();
+    }
+    // Empty lines count.
+    for end in ["\n", "\r\n"] {
+        let text = "id,fingerprint\n\n1,2\n\n\n3,z\n\"4\n\n\",5\n\n6,y".replace('\n', end);
+        Bad {
+            name: "in.csv",
+            bytes: text.into_bytes(),
+            options: "--digits hex",
+            told: &[
+                "line 6, column \"fingerprint\": \"z\": 'z' is no hexadecimal digit; correct it, or give \
+                 --digits dec, or give --on-error skip",
+                "line 11, column \"fingerprint\": \"y\": 'y' is no hexadecimal digit; correct it, or give \
+                 --digits dec, or give --on-error skip",
+            ],
+            packed: &[2, 5],
+            records: 4,
+        }
+        .check();
+    }
     Bad {
         name: "in.tsv",
         bytes: b"a\tfingerprint\n1\t5\n2\tn/a\n3\t18446744073709551616\n4\t-1\n".to_vec(),
