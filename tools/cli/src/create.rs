@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fpstore::{Fingerprint, StoreOptions, WriterOptions};
+use fpstore::{Error, Fingerprint, StoreOptions, WriterOptions};
 
 use crate::failure::Failure;
 use crate::options::{LayoutArgs, any_radius, bits};
@@ -47,7 +47,7 @@ pub struct Args {
     bits: u32,
 
     /// Segments with one copy of the fingerprints and so many tables of parts of their bits, up to one for
-    /// 6 bits [default: as planned for the distance; of 64 bits, tables as --design says]
+    /// 6 bits [default: as planned for the distance; of 32 and 64 bits, tables as --design says]
     #[arg(long, value_name = "N")]
     parts: Option<u16>,
 
@@ -93,7 +93,15 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let options = design.into_iter().fold(options, StoreOptions::design);
     let options = args.parts.into_iter().fold(options, StoreOptions::parts);
     let options = block_bytes.set(options, StoreOptions::block_bytes);
-    options.create(&args.store)?.close()?;
+    let created = options.create(&args.store);
+    let writer = created.map_err(|error| match error {
+        Error::Exists { path, .. } => Failure::Usage(format!(
+            "{}: a store exists here already; choose another place, or remove it",
+            path.display()
+        )),
+        other => other.into(),
+    })?;
+    writer.close()?;
     let mut output = Output::stdout();
     if !args.quiet {
         let ids = if args.no_ids { "without ids" } else { "with ids" };

@@ -36,9 +36,8 @@ const QUERY_SHARE: u64 = 16;
 /// Answers all queries, and gives the exit code that says whether something matched.
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
     args.check()?;
-    // Faults of arguments are told before those of the store, which says how many digits they have.
-    let bits = width_of(&args.store);
-    for_width!(*bits.as_ref().unwrap_or(&u64::BITS), query(args))
+    // The store says how many digits its fingerprints have.
+    for_width!(width_of(&args.store)?, query(args))
 }
 
 fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {

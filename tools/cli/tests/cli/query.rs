@@ -288,3 +288,15 @@ fn a_pipe_is_answered_by_any_plan() {
         );
     }
 }
+
+#[test]
+fn a_store_that_is_not_there_is_told_before_what_its_width_would_refuse() {
+    let scratch = Scratch::new();
+    for query in ["a".repeat(64), "1 -k 100".to_string()] {
+        scratch.run(&format!("query nothing {query}")).fails_naming(&["nothing: "]);
+    }
+    scratch.run("create store --quiet").succeeds();
+    scratch
+        .run("create store")
+        .fails_with("store: a store exists here already; choose another place, or remove it");
+}
