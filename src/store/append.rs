@@ -61,10 +61,10 @@ impl Appending {
         let since = time.unwrap_or_else(SystemTime::now).duration_since(UNIX_EPOCH);
         let seconds = since.unwrap_or_default().as_secs();
         let window = before.windows.as_ref().map(|windows| seconds / windows.seconds.max(1));
-        if let (None, Some(time)) = (window, time) {
+        if window.is_none() && time.is_some() {
             return Err(Error::InvalidOption {
                 option: "time",
-                value: format!("{time:?}"),
+                value: format!("{seconds} seconds since 1970"),
                 expected: "the store has no windows of time".to_string(),
             });
         }

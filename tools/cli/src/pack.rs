@@ -126,7 +126,7 @@ pub struct Args {
     append: Option<PathBuf>,
 
     /// The time of what is added to a store with windows of time: 2026-11-22, 2026-11-22T08:30:00Z,
-    /// seconds since 1970, or how long ago: 7d [default: now]
+    /// seconds since 1970, or how long ago: 7d; dates are those of UTC [default: now]
     #[arg(long, value_name = "TIME", requires = "append")]
     time: Option<Moment>,
 

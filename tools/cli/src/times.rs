@@ -83,7 +83,7 @@ pub fn moment(time: SystemTime) -> String {
 #[command(next_help_heading = "Windows of time")]
 pub struct TimesArgs {
     /// Only records from this time on, as far as windows tell: 2026-11-22, 2026-11-22T08:30:00Z,
-    /// seconds since 1970, or how long ago: 7d
+    /// seconds since 1970, or how long ago: 7d; dates are those of UTC
     #[arg(long, value_name = "TIME")]
     since: Option<Moment>,
 

@@ -102,7 +102,7 @@ pub struct Args {
     durability: Durable,
 
     /// The time of all records, where the store has windows: 2026-11-22, 2026-11-22T08:30:00Z,
-    /// seconds since 1970, or how long ago: 7d [default: now]
+    /// seconds since 1970, or how long ago: 7d; dates are those of UTC [default: now]
     #[arg(long, value_name = "TIME")]
     time: Option<Moment>,
 

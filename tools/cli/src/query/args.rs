@@ -73,8 +73,8 @@ take the least time, or by
   single  one query after the other
   probe   each table is read once, with the queries in its order
   stream  the first table is read once, past tables of the queries in memory
-The output is the same. Plans are for fingerprints of 64 bits; others are searched
-one by one, on all threads. What does not fit into SIZE is answered in several
+The output is the same. Plans are for fingerprints of 32 and 64 bits; others are
+searched one by one, on all threads. What does not fit into SIZE is answered in several
 pieces, one behind the other, so that nothing needs to be spilled.
 
 Exit codes: 0 if something matched, 1 if nothing did, 2 on an error. If the
