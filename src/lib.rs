@@ -88,8 +88,8 @@
 //!
 //! An open store takes 8 bytes per block of mapped router, and up to 5 bytes per block of heap; 2 more
 //! where keys crowd. With blocks of 1024 bytes, which hold some 200 keys, that is 0.065 byte per
-//! fingerprint and table. What the first
-//! searches find for the later ones stays in the heap: of the smallest segments the fingerprints, 8 to 16 bytes for each and each table in up to
+//! fingerprint and table.
+//! What the first searches find for the later ones stays in the heap: of the smallest segments the fingerprints, 8 to 16 bytes for each and each table in up to
 //! 24 MiB ([`OpenOptions::cache_bytes`]; in a [`Writer`] these 24), of the others up to a byte per fingerprint and table, or 256 KiB
 //! per table. A
 //! [`Packer`] takes 16 bytes per fingerprint of 64 bits, or what [`Execution::memory`] allows: then it sorts in

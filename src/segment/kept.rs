@@ -7,8 +7,8 @@ use super::{Index, Segment, Tables};
 use crate::fingerprint::Fingerprint;
 
 /// Bytes that the keys of all segments of a store take together, where nothing else is said. Up to 2^19 uniform fingerprints of `quarters`, 17 MiB, a search takes 0.4
-/// to 0.7 of the time of one that goes by starts, with a million, 32 MiB, 0.7 to 1.1: these no longer fit into the cache of the CPU. Where other
-/// work takes it up, one with 200,000 takes 1.1 to 1.2, but within 6 to 10 0.4 to 0.8.
+/// to 0.7 of the time of one that goes by starts, with a million, 32 MiB, 0.7 to 1.1: these no longer fit into the cache of the CPU. That is with few queries again
+/// and again: 20,000 different ones take 1.5 of the time in 12 MiB and more, but within 6 to 10 0.4 to 0.7.
 pub(crate) const CACHE_BYTES: u64 = 24 << 20;
 
 /// Has the smallest segments of a store keep their keys, beside those that do so already, in up to so many bytes.

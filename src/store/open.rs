@@ -127,8 +127,9 @@ impl<F: Fingerprint> OpenOptions<F> {
 
     /// Bytes of memory in which searches keep the fingerprints of the smallest segments decoded, once they have read them: 8 to 16 for each
     /// fingerprint and table, so for up to 750,000 in `quarters` with the 24 MiB that it is where nothing is said. 0 keeps none. A segment
-    /// of tables is kept whole or not at all; what only snapshots from before a [`Store::refresh`] still have comes on top. Searches within 3 take 0.4 to 0.8 of the time there, but from 12 MiB on, where
-    /// other work takes up the caches of the CPU, up to 1.2; within 6 to 10 in `quarters` 0.2 to 0.8, in `halves` and `single` less.
+    /// of tables is kept whole or not at all; what only snapshots from before a [`Store::refresh`] still have comes on top. Searches within 6 to 10 in `quarters` take 0.2 to 0.7 of the time there. Within 3 they take
+    /// 0.4 to 0.9 where the second cache of the CPU holds what they look at; thousands of different queries in 12 MiB and more took up to 1.5 (of 2^18
+    /// fingerprints in `single` 1.8), so where these are the rule, give 4 MiB.
     pub fn cache_bytes(mut self, cache_bytes: u64) -> Self {
         self.cache_bytes = cache_bytes;
         self
