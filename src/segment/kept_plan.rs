@@ -18,8 +18,6 @@ pub(crate) const MOST_KEPT_RUNS: u32 = 1 << 14;
 pub(crate) struct KeptPlan {
     /// The tables whose runs it looks up; `None` if to compare all keys of one table takes less time.
     pub(crate) tables: Option<Vec<KeptTable>>,
-    /// Tables that it looks into.
-    looked_into: f64,
     /// As many runs looked up would take the time that all of its runs and keys take, if keys are spread evenly.
     runs: f64,
     /// The same of a comparison of all keys of one table.
@@ -56,7 +54,7 @@ impl KeptPlan {
         let count = keys.first().map_or(0, |keys| keys.all().len()) as f64;
         let keys_of_a_run = keys_of_a_run(level);
         let whole_runs = count / keys_of_a_run;
-        let whole = Self { tables: None, looked_into: 1.0, runs: whole_runs, whole_runs };
+        let whole = Self { tables: None, runs: whole_runs, whole_runs };
         let Some(thresholds) = thresholds else { return whole };
         let used =
             || (0..).zip(thresholds).filter_map(|(at, flips)| flips.map(|flips| (at, flips)));
@@ -74,9 +72,8 @@ impl KeptPlan {
         }
         let of_run = |at: usize| count / f64::from(keys[at].prefix_bits()).exp2();
         let compared = used().map(|(at, flips)| ways((at, flips)) * of_run(at)).sum::<f64>();
-        let tables: Vec<KeptTable> = used().map(of_table).collect();
-        let (looked_into, runs) = (tables.len() as f64, runs + compared / keys_of_a_run);
-        Self { tables: Some(tables), looked_into, runs, whole_runs }
+        let runs = runs + compared / keys_of_a_run;
+        Self { tables: Some(used().map(of_table).collect()), runs, whole_runs }
     }
 
     /// Whether it takes more than half of the time that it takes to compare all keys of one table.
@@ -86,7 +83,8 @@ impl KeptPlan {
 
     /// The predicted time, with a match.
     pub(super) fn search_ns(&self, c: &SearchCosts) -> f64 {
-        c.query_ns + self.looked_into * c.kept_table_ns + self.runs * c.kept_run_ns
+        let looked_into = self.tables.as_ref().map_or(1, Vec::len) as f64;
+        c.query_ns + looked_into * c.kept_table_ns + self.runs * c.kept_run_ns
     }
 }
 

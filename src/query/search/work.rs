@@ -2,7 +2,7 @@
 
 /// Kept keys that are compared in a time in which there is a look at a block, on any CPU that is not waiting for the disk.
 const KEYS_OF_A_LOOK: u64 = 512;
-/// Kept keys that are compared in the time in which a run is looked up.
+/// Kept keys as which a run counts that is looked up.
 const KEYS_OF_A_RUN: u64 = 64;
 
 /// What the last search of a [`Searcher`](crate::Searcher) did.

@@ -254,7 +254,6 @@ fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
         drop(session);
         temporary.iter().for_each(|path| drop(fs::remove_file(path)));
         bar.finish();
-        // Standard error may be gone, with its terminal.
         say!("fpstore: {}", Failure::Signal(signal).line());
     })?;
     let read =

@@ -230,7 +230,6 @@ pub fn watch(
             None => "the output is not whole",
         };
         progress.finish();
-        // Standard error may be gone, with its terminal.
         say!("fpstore: stopped by {}; {rest}", signal_name(signal));
     })
 }

@@ -75,7 +75,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store");
         let number = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        // 3 MiB of keys, and starts of some hundred KiB.
+        // Kept, they take 3 MB; starts of runs some hundred KiB.
         let set = (0..60_000).map(number);
         Packer::new().design("quarters".parse().unwrap()).pack(&path, set).unwrap();
         let heap_bytes = |memory| {

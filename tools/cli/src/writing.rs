@@ -55,7 +55,6 @@ pub fn watch<F: Fingerprint>(
         };
         bar.finish();
         let line = one_line(&format!("stopped by {}; {rest}", signal_name(signal)));
-        // Standard error may be gone, with its terminal.
         say!("fpstore: {line}");
     })
 }

@@ -191,7 +191,6 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
     Stopper::default().watch(move |signal| {
         told.finish();
         let rest = "give the same command again to go on";
-        // Standard error may be gone, with its terminal.
         say!("fpstore: stopped by {}; {rest}", signal_name(signal));
     })?;
     let done = match Work::open(&args.output, &plan.settings)? {

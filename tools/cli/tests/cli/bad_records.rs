@@ -100,23 +100,23 @@ fn in_csv() {
                 i,12\n";
     for text in [text.to_string(), text.replace('\n', "\r\n")] {
         Bad {
-        name: "in.csv",
-        bytes: text.into_bytes(),
-        options: "--digits hex",
-        told: &[
-            "line 3, column \"fingerprint\": is missing; fill it in, or name another column, or give \
-             --on-error skip",
-            "line 4, column \"fingerprint\": \"00000000000000zz\": 'z' is no hexadecimal digit; \
-             correct it, or give --digits dec, or give --on-error skip",
-            "line 6: 3 fields, where the first line has 2; correct it, or give --on-error skip",
-            "line 8: 1 fields, where the first line has 2; correct it, or give --on-error skip",
-            "line 9, column \"fingerprint\": \"0x00000000000000000\": more than 16 hexadecimal \
-             digits; a fingerprint has at most 64 bits",
-        ],
-        packed: &[1, 0x12, u64::MAX],
-        records: 8,
-    }
-    .check();
+            name: "in.csv",
+            bytes: text.into_bytes(),
+            options: "--digits hex",
+            told: &[
+                "line 3, column \"fingerprint\": is missing; fill it in, or name another column, or give \
+                 --on-error skip",
+                "line 4, column \"fingerprint\": \"00000000000000zz\": 'z' is no hexadecimal digit; \
+                 correct it, or give --digits dec, or give --on-error skip",
+                "line 6: 3 fields, where the first line has 2; correct it, or give --on-error skip",
+                "line 8: 1 fields, where the first line has 2; correct it, or give --on-error skip",
+                "line 9, column \"fingerprint\": \"0x00000000000000000\": more than 16 hexadecimal \
+                 digits; a fingerprint has at most 64 bits",
+            ],
+            packed: &[1, 0x12, u64::MAX],
+            records: 8,
+        }
+        .check();
     }
     // Empty lines count.
     for end in ["\n", "\r\n"] {
