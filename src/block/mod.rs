@@ -24,8 +24,8 @@ pub(crate) use near_keys::NearKeys;
 pub(crate) use reader::BlockReader;
 pub(crate) use refine::Differs;
 pub(crate) use scan::{
-    MAX_PLANES, Reading, RunSieve, Sieve, bytes_of, decodes_from, share_within, sift, sift_runs,
-    within,
+    KeyRow, MAX_PLANES, Reading, RunSieve, Sieve, bytes_of, decodes_from, runs_within,
+    share_within, sift, sift_runs, within,
 };
 pub(crate) use survivor::Survivor;
 pub(crate) use view::{BlockView, Column, OVERHANG};

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::Table;
 use super::finding::{Finding, decode_next};
+use super::row::Row;
 use crate::error::Result;
 use crate::mapped;
 use crate::memory;
@@ -18,7 +19,7 @@ const LONG: usize = 256;
 pub(crate) struct KeptKeys {
     prefix_bits: u32,
     top_bits: u32,
-    keys: Vec<u64>,
+    keys: Row,
     /// In the order of prefixes, as far as they are known.
     starts: Vec<u32>,
     /// The blocks before this one have been looked at.
@@ -30,7 +31,7 @@ impl KeptKeys {
     pub(crate) fn none_of(table: &Table) -> Self {
         let top_bits = table.permutation().top_bits();
         let prefix_bits = prefix_bits(top_bits, table.header().count);
-        Self { prefix_bits, top_bits, keys: Vec::new(), starts: Vec::new(), next_block: 0 }
+        Self { prefix_bits, top_bits, keys: Row::default(), starts: Vec::new(), next_block: 0 }
     }
 
     /// Bits of the prefixes.
@@ -51,38 +52,41 @@ impl KeptKeys {
         mapped::prefetch_one(&self.starts, prefix);
     }
 
-    /// The numbers of the keys with a prefix. Asks for the first of them.
+    /// The numbers of the keys with a prefix. Asks for the first and the last of them.
     #[inline(always)]
     pub(crate) fn run(&self, prefix: usize) -> Range<u32> {
         let run = self.starts[prefix]..self.starts[prefix + 1];
-        mapped::prefetch_one(&self.keys, run.start as usize);
+        mapped::prefetch_one(self.keys.lines(), run.start as usize);
+        mapped::prefetch_one(self.keys.lines(), (run.end as usize).wrapping_sub(1));
         run
     }
 
     /// Of a long run those that have the whole top of `query`, of a short one all.
     #[inline(always)]
     pub(crate) fn with_top(&self, run: Range<u32>, query: u64) -> Range<u32> {
-        if run.len() < LONG { run } else { self.with_top_of_many(run, query) }
+        let is_short = run.len() < LONG || self.prefix_bits == self.top_bits;
+        if is_short { run } else { self.with_top_of_many(run, query) }
     }
 
     #[cold]
     fn with_top_of_many(&self, run: Range<u32>, query: u64) -> Range<u32> {
         let top = |key: u64| key >> (u64::BITS - self.top_bits);
-        let keys = self.keys(&run);
+        let keys = &self.all()[run.start as usize..run.end as usize];
         let before = keys.partition_point(|key| top(*key) < top(query));
         let up_to = keys.partition_point(|key| top(*key) <= top(query));
         run.start + before as u32..run.start + up_to as u32
     }
 
-    /// The keys with some numbers.
+    /// All keys.
     #[inline(always)]
-    pub(crate) fn keys(&self, numbers: &Range<u32>) -> &[u64] {
-        &self.keys[numbers.start as usize..numbers.end as usize]
+    pub(crate) fn all(&self) -> &[u64] {
+        self.keys.keys()
     }
 
-    /// All keys.
-    pub(crate) fn all(&self) -> &[u64] {
-        &self.keys
+    /// All keys, and what fills up the last line of the cache.
+    #[inline(always)]
+    pub(crate) fn lines(&self) -> &[u64] {
+        self.keys.lines()
     }
 }
 
@@ -95,22 +99,24 @@ impl Finding for KeptKeys {
         let (prefixes, count) = (1 << self.prefix_bits, table.header().count);
         if self.starts.is_empty() {
             memory::reserve(&mut self.starts, prefixes + 1)?;
-            memory::reserve(&mut self.keys, count as usize)?;
+            self.keys = Row::with_room(count as usize)?;
         }
-        let found = (self.keys.len() + keys.len()) as u64;
+        let before = self.all().len();
+        let found = (before + keys.len()) as u64;
         if found > count {
             return Err(table.surplus_error(found));
         }
-        for (number, &key) in (self.keys.len() as u32..).zip(&*keys) {
+        for (number, &key) in (before as u32..).zip(&*keys) {
             let known = self.prefix(key) + 1;
             if self.starts.len() < known {
                 self.starts.resize(known, number);
             }
         }
-        self.keys.extend_from_slice(keys);
+        self.keys.extend(keys);
         self.next_block = next.end;
         if self.next_block == table.block_count() {
-            self.starts.resize(prefixes + 1, self.keys.len() as u32);
+            self.starts.resize(prefixes + 1, found as u32);
+            self.keys.fill();
         }
         Ok(keys.len() as u64)
     }
@@ -120,7 +126,7 @@ impl Finding for KeptKeys {
     }
 
     fn heap_bytes(&self) -> u64 {
-        (self.keys.capacity() * size_of::<u64>() + self.starts.capacity() * size_of::<u32>()) as u64
+        self.keys.heap_bytes() + (self.starts.capacity() * size_of::<u32>()) as u64
     }
 }
 
@@ -130,7 +136,7 @@ pub(crate) fn kept_bytes(table: &Table) -> Option<u64> {
     let count = u32::try_from(table.header().count).ok();
     let count = u64::from(count.filter(|count| *count > 0 && top_bits > 0)?);
     let starts = (1 << prefix_bits(top_bits, count)) + 1;
-    Some(count * size_of::<u64>() as u64 + starts * size_of::<u32>() as u64)
+    Some(Row::bytes(count) + starts * size_of::<u32>() as u64)
 }
 
 /// The bits of the prefixes of so many keys. One to two prefixes for each key: real keys begin alike, and half as many take a tenth longer
@@ -171,14 +177,14 @@ mod tests {
             assert_eq!(kept.prefix_bits, prefix_bits);
             let mut keys = Vec::new();
             while !kept.is_complete() {
-                let before = kept.keys.len();
+                let before = kept.all().len();
                 let some = kept.find_some(table, &mut keys).unwrap();
-                assert_eq!(kept.keys.len(), before + some as usize);
+                assert_eq!(kept.all().len(), before + some as usize);
                 let is_one_block = some <= table.geometry().most_keys();
                 assert!(some > 0 && (some <= DECODED_KEYS || is_one_block), "{some}");
             }
             assert_eq!(kept.find_some(table, &mut keys).unwrap(), 0);
-            assert_eq!(kept.keys, set, "the first table has the order of the fingerprints");
+            assert_eq!(kept.all(), set, "the first table has the order of the fingerprints");
             assert_eq!(Some(kept.heap_bytes()), kept_bytes(table));
             let top_bits = table.permutation().top_bits();
             let mut long = 0;
@@ -201,7 +207,7 @@ mod tests {
                 let expected = if is_long { begins(top_bits) } else { whole };
                 let run = kept.with_top(run, query);
                 assert_eq!(run.start as usize..run.end as usize, expected, "{query:x}, {design}");
-                assert_eq!(kept.keys(&run), &set[expected]);
+
                 long += usize::from(is_long);
             }
             assert!(long > 1, "{design}");

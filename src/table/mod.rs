@@ -5,6 +5,7 @@ mod described;
 mod finding;
 mod kept_keys;
 mod reader;
+mod row;
 mod runs;
 mod salvage;
 mod starts;

@@ -15,10 +15,11 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::*;
+use std::ops::Range;
 
 use super::super::near_keys::NearKeys;
 use super::super::survivor::Survivor;
-use super::compare::{Compare, MANY, MAX_PLANES, Planes, bytes_of};
+use super::compare::{Compare, KeyRow, MANY, MAX_PLANES, Planes, bytes_of};
 use super::run::{self, RunSieve, SiftRuns};
 use super::sieve::Sieve;
 use super::sift::{Sift, run};
@@ -103,9 +104,14 @@ impl Compare for Avx512 {
     }
 
     #[inline(always)]
-    fn words(self, of: &[u64], query: u64, k: u32, near: impl FnMut(usize)) {
-        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 VPOPCNTDQ.
-        unsafe { words(of, query, k, near) }
+    fn words<'a>(
+        self,
+        rows: impl Iterator<Item = (KeyRow<'a>, impl Iterator<Item = Range<usize>>)>,
+        k: u32,
+        near: impl FnMut(&KeyRow<'a>, usize),
+    ) {
+        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 VPOPCNTDQ, and what Avx2 proves.
+        unsafe { words(rows, k, near) }
     }
 }
 
@@ -195,24 +201,56 @@ fn compare_unless<const PLANES: usize>(
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512vpopcntdq")]
-fn words(words: &[u64], query: u64, k: u32, mut near: impl FnMut(usize)) {
+#[target_feature(enable = "avx512f,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt")]
+fn words<'a>(
+    rows: impl Iterator<Item = (KeyRow<'a>, impl Iterator<Item = Range<usize>>)>,
+    k: u32,
+    mut near: impl FnMut(&KeyRow<'a>, usize),
+) {
     const LANES: usize = 8;
-    let (query, limit) = (_mm512_set1_epi64(query as i64), _mm512_set1_epi64(k.into()));
-    let within = |there, words| {
-        let distance = _mm512_popcnt_epi64(_mm512_xor_si512(words, query));
-        _mm512_mask_cmple_epu64_mask(there, distance, limit)
-    };
-    // Hardly any is near in a long row: four vectors make one question.
-    let (fours, rest) = words.as_chunks::<{ 4 * LANES }>();
-    for (four, words) in fours.iter().enumerate() {
-        let of = |vector: usize| within(u8::MAX, load_words(&words.as_chunks().0[vector]));
-        let masks = u32::from_le_bytes([of(0), of(1), of(2), of(3)]);
-        ones(masks.into()).for_each(|lane| near(four * 4 * LANES + lane));
-    }
-    for (chunk, some) in rest.chunks(LANES).enumerate() {
-        let (there, some) = load_some_words(some);
-        let start = words.len() - rest.len() + chunk * LANES;
-        ones(within(there, some).into()).for_each(|lane| near(start + lane));
+    let limit = _mm512_set1_epi64(k.into());
+    for (row, runs) in rows {
+        let query = _mm512_set1_epi64(row.query as i64);
+        let within = |words| {
+            let distance = _mm512_popcnt_epi64(_mm512_xor_si512(words, query));
+            _mm512_cmple_epu64_mask(distance, limit)
+        };
+        let (all, rest) = row.keys.as_chunks::<LANES>();
+        for Range { start, end } in runs {
+            // In whole lines, and behind them.
+            let (first, lines_end) = (start / LANES, end.min(all.len() * LANES));
+            let lines = &all[first..lines_end.div_ceil(LANES).max(first)];
+            // Hardly any is near in a long run: four lines make one question.
+            let mut ask = |at: usize, of: [&[u64; LANES]; 4]| {
+                let masks = u32::from_le_bytes([
+                    within(load_words(of[0])),
+                    within(load_words(of[1])),
+                    within(load_words(of[2])),
+                    within(load_words(of[3])),
+                ]);
+                if masks != 0 {
+                    let here = (first + at) * LANES;
+                    let before = u32::MAX << start.saturating_sub(here);
+                    let behind = u32::MAX >> (4 * LANES).saturating_sub(lines_end - here);
+                    ones((masks & before & behind).into()).for_each(|lane| near(&row, here + lane));
+                }
+            };
+            let (fours, others) = lines.as_chunks::<4>();
+            for (number, four) in fours.iter().enumerate() {
+                ask(4 * number, four.each_ref());
+            }
+            // A line that has none of the keys is not loaded, but the last one again.
+            if let Some(last) = others.len().checked_sub(1) {
+                let of = |line: usize| &others[line.min(last)];
+                ask(4 * fours.len(), [of(0), of(1), of(2), of(3)]);
+            }
+            let here = all.len() * LANES;
+            if end > here {
+                let (there, some) = load_some_words(&rest[..end - here]);
+                let before = u8::MAX << start.saturating_sub(here);
+                ones((within(some) & there & before).into())
+                    .for_each(|lane| near(&row, here + lane));
+            }
+        }
     }
 }

@@ -40,15 +40,32 @@ pub(super) trait Compare: Copy {
         near: impl FnMut(usize, u64),
     );
 
-    /// Calls `near` with the number of each word that differs from `query` in at most `k` bits.
+    /// Calls `near` with the number of each key of some runs of rows that is within `k` of the query of the row.
     #[inline(always)]
-    fn words(self, words: &[u64], query: u64, k: u32, mut near: impl FnMut(usize)) {
-        for (number, word) in words.iter().enumerate() {
-            if (word ^ query).count_ones() <= k {
-                near(number);
+    fn words<'a>(
+        self,
+        rows: impl Iterator<Item = (KeyRow<'a>, impl Iterator<Item = Range<usize>>)>,
+        k: u32,
+        mut near: impl FnMut(&KeyRow<'a>, usize),
+    ) {
+        for (row, runs) in rows {
+            for numbers in runs {
+                for (number, key) in (numbers.start..).zip(&row.keys[numbers]) {
+                    if (key ^ row.query).count_ones() <= k {
+                        near(&row, number);
+                    }
+                }
             }
         }
     }
+}
+
+/// Keys, and the query that they are compared with.
+pub(crate) struct KeyRow<'a> {
+    pub(crate) keys: &'a [u64],
+    pub(crate) query: u64,
+    /// The place of their table among those of the search.
+    pub(crate) table: usize,
 }
 
 /// Some adjacent entries of the first planes of a column.

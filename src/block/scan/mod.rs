@@ -23,9 +23,9 @@ mod share;
 mod sieve;
 mod sift;
 
-pub(crate) use compare::{MAX_PLANES, bytes_of};
+pub(crate) use compare::{KeyRow, MAX_PLANES, bytes_of};
 pub(crate) use reading::Reading;
-pub(crate) use run::{RunSieve, sift_runs, within};
+pub(crate) use run::{RunSieve, runs_within, sift_runs, within};
 pub(crate) use share::{decodes_from, share_within};
 pub(crate) use sieve::Sieve;
 pub(crate) use sift::sift;
@@ -37,7 +37,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::view::OVERHANG;
-    use super::compare::{Compare, MAX_PLANES, Planes, bytes_of};
+    use super::compare::{Compare, KeyRow, MAX_PLANES, Planes, bytes_of};
+    use super::runs_within;
     use crate::simd::{Level, by_level};
 
     /// The definition: an entry survives if its planes differ from the query in few enough bits.
@@ -181,23 +182,40 @@ mod tests {
     }
 
     #[test]
-    fn words_are_near_as_they_are_counted() {
+    fn keys_of_runs_are_near_as_they_are_counted() {
         let mut seed = 1u64;
         let mut random = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             seed ^ seed >> 29
         };
-        for count in 0..100 {
+        for count in 0..100usize {
             let query = random();
-            let words: Vec<u64> =
+            let keys: Vec<u64> =
                 (0..count).map(|_| query ^ (random() & random() & random() & random())).collect();
+            // Some before all keys, and all from one on, in lines of 8 and in four of these.
+            let starts = [0, 1, 7, 8, 9, 31, 32, 33, 70].map(|start| count.min(start));
+            let ends = [count, count.saturating_sub(1), count / 2];
+            let runs = ends.iter().flat_map(|&end| starts.map(|start| start.min(end)..end));
+            let runs: Vec<_> = runs.zip(0..).collect();
             for k in [0, 3, 4, 64] {
-                let near = |i: &usize| (words[*i] ^ query).count_ones() <= k;
-                let expected: Vec<usize> = (0..count).filter(near).collect();
+                // Every other run has a query of its own.
+                let query = |table: usize| query ^ (table as u64 & 1);
+                let near = |&(table, number): &(usize, usize)| {
+                    (keys[number] ^ query(table)).count_ones() <= k
+                };
+                let of_run = |(numbers, table): &(Range<usize>, usize)| {
+                    let (numbers, table) = (numbers.clone(), *table);
+                    numbers.clone().chain(numbers).map(move |number| (table, number))
+                };
+                let expected: Vec<_> = runs.iter().flat_map(of_run).filter(near).collect();
                 for level in Level::all() {
                     let mut found = Vec::new();
-                    super::within(level, &words, (query, k), |i| found.push(i));
-                    assert_eq!(found, expected, "{level:?}");
+                    let rows = runs.iter().map(|(numbers, table)| {
+                        let row = KeyRow { keys: &keys, query: query(*table), table: *table };
+                        (row, [numbers.clone(), count..count, numbers.clone()].into_iter())
+                    });
+                    runs_within(level, rows, k, |row, number| found.push((row.table, number)));
+                    assert_eq!(found, expected, "{level:?}, {count}");
                 }
             }
         }

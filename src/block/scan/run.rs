@@ -1,11 +1,12 @@
 //! Compares the keys of runs: adjacent ones, from anywhere in a block to anywhere in another.
 
+use std::iter::once;
 use std::ops::Range;
 
 use super::super::key_place::KeyPlace;
 use super::super::near_keys::NearKeys;
 use super::super::view::OVERHANG;
-use super::compare::{Compare, MAX_PLANES, Planes};
+use super::compare::{Compare, KeyRow, MAX_PLANES, Planes};
 use super::reading::Reading;
 use crate::error::Corruption;
 use crate::format::{Geometry, read_key};
@@ -63,10 +64,27 @@ pub(crate) fn sift_runs<'a>(
     by_level!(level, kernel => kernel.sift_runs(runs, near))
 }
 
-/// Calls `near` with the number of each of some keys that is within `k` of `query`.
+/// Calls `near` with the number of each of the `keys` that is within `k` of `query`.
 #[inline(always)]
-pub(crate) fn within(level: Level, keys: &[u64], (query, k): (u64, u32), near: impl FnMut(usize)) {
-    by_level!(level, kernel => kernel.words(keys, query, k, near));
+pub(crate) fn within(
+    level: Level,
+    keys: &[u64],
+    (query, k): (u64, u32),
+    mut near: impl FnMut(usize),
+) {
+    let row = KeyRow { keys, query, table: 0 };
+    runs_within(level, once((row, once(0..keys.len()))), k, |_, number| near(number));
+}
+
+/// Calls `near` with the number of each key in some runs of rows that is within `k` of the query of the row.
+#[inline(always)]
+pub(crate) fn runs_within<'a>(
+    level: Level,
+    rows: impl Iterator<Item = (KeyRow<'a>, impl Iterator<Item = Range<usize>>)>,
+    k: u32,
+    near: impl FnMut(&KeyRow<'a>, usize),
+) {
+    by_level!(level, kernel => kernel.words(rows, k, near));
 }
 
 impl RunSieve<'_> {

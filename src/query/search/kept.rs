@@ -1,11 +1,12 @@
 //! Searches in segments whose keys are kept decoded: a table takes some prefixes, those of the query with up to so many bits flipped, whose runs are compared as
 //! they stand.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::ask::Ask;
 use super::work::SearchWork;
-use crate::block::within;
+use crate::block::{KeyRow, runs_within, within};
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::flips;
@@ -20,26 +21,35 @@ const COMPARED: usize = 1 << 12;
 /// The first ones of a look whose radius narrows: all of them may be within it.
 const FIRST_NARROWED: usize = 64;
 
-/// A run of a table.
-pub(super) struct KeptRun {
-    /// The place of the table among those of the search.
-    table: usize,
-    /// The query in the order of the table.
-    query: u64,
-    prefix: usize,
-    /// Numbers of keys.
-    keys: Range<u32>,
+/// The runs of a search, those of a table after those of the one before.
+#[derive(Default)]
+pub(super) struct KeptRuns {
+    prefixes: Vec<u32>,
+    /// Numbers of keys, of the runs that are not empty.
+    runs: Vec<Range<u32>>,
+    of_tables: Vec<OfTable>,
 }
 
-impl KeptRun {
+/// What a search looks up in a table.
+struct OfTable {
+    /// The query in the order of the table.
+    query: u64,
+    /// Where its prefixes end.
+    prefixes_end: usize,
+    /// Where its runs end.
+    runs_end: usize,
+}
+
+impl KeptRuns {
     /// Bytes of the runs of a search at most.
-    pub(super) const MOST_BYTES: u64 = MOST_KEPT_RUNS as u64 * size_of::<Self>() as u64;
+    pub(super) const MOST_BYTES: u64 =
+        MOST_KEPT_RUNS as u64 * (size_of::<u32>() + size_of::<Range<u32>>()) as u64;
 }
 
 /// A search in the kept keys of a segment.
 pub(super) struct SearchingKept<'a> {
     /// A buffer.
-    pub(super) runs: &'a mut Vec<KeptRun>,
+    pub(super) runs: &'a mut KeptRuns,
     pub(super) segment: &'a Tables,
     /// `None` to compare all keys.
     pub(super) tables: Option<&'a [KeptTable]>,
@@ -66,32 +76,41 @@ impl Work for SearchingKept<'_> {
 }
 
 impl SearchingKept<'_> {
-    /// Finds the runs, and gives the number of their keys.
+    /// Finds the runs that are not empty, and gives the number of their keys.
     #[inline(always)]
     fn look_up(&mut self, tables: &[KeptTable]) -> usize {
-        let Self { runs, segment, keys, ask, .. } = self;
-        runs.clear();
-        for (table, of_table) in tables.iter().enumerate() {
+        let Self { runs: KeptRuns { prefixes, runs, of_tables }, segment, keys, ask, .. } = self;
+        prefixes.clear();
+        of_tables.clear();
+        for of_table in tables {
             let keys = &keys[of_table.number];
             let query = segment.all()[of_table.number].permutation().key(ask.fingerprint);
             let prefix = keys.prefix(query);
             flips::up_to(keys.prefix_bits(), of_table.flips, |flipped| {
                 keys.prefetch(prefix ^ flipped);
-                runs.push(KeptRun { table, query, prefix: prefix ^ flipped, keys: 0..0 });
+                prefixes.push((prefix ^ flipped) as u32);
                 true
             });
+            of_tables.push(OfTable { query, prefixes_end: prefixes.len(), runs_end: 0 });
         }
-        let mut all = 0;
-        for run in &mut **runs {
-            let of_table = &tables[run.table];
+        self.work.runs_looked_up += prefixes.len() as u64;
+        runs.resize(prefixes.len(), 0..0);
+        let (mut start, mut count, mut all) = (0, 0, 0);
+        for (of_table, OfTable { query, prefixes_end, runs_end }) in tables.iter().zip(of_tables) {
             let keys = &keys[of_table.number];
-            run.keys = keys.run(run.prefix);
-            if of_table.flips == 0 {
-                run.keys = keys.with_top(run.keys.clone(), run.query);
+            for &prefix in &prefixes[start..*prefixes_end] {
+                let mut run = keys.run(prefix as usize);
+                if of_table.flips == 0 {
+                    run = keys.with_top(run, *query);
+                }
+                all += run.len();
+                // The next one takes the place of an empty one: nothing tells before which are.
+                let is_empty = run.is_empty();
+                runs[count] = run;
+                count += usize::from(!is_empty);
             }
-            all += run.keys.len();
+            (start, *runs_end) = (*prefixes_end, count);
         }
-        self.work.runs_looked_up += runs.len() as u64;
         all
     }
 
@@ -100,31 +119,29 @@ impl SearchingKept<'_> {
     fn compare_runs(&mut self, tables: &[KeptTable]) -> Result<()> {
         let Self { runs, segment, keys, ask, stop, matches, work, .. } = self;
         let level = segment.identity().level();
-        stop.check()?;
-        let mut unchecked = 0;
-        for run in runs.iter().filter(|run| !run.keys.is_empty()) {
-            let of_table = &tables[run.table];
-            let table = &segment.all()[of_table.number];
-            for keys in keys[of_table.number].keys(&run.keys).chunks(COMPARED) {
-                within(level, keys, (run.query, ask.k), |number| {
-                    let bits = keys[number] ^ run.query;
-                    if of_table.tells(bits) {
-                        let fingerprint = table.permutation().fingerprint(keys[number]);
-                        ask.tell(matches, fingerprint, bits.count_ones());
-                    }
-                });
-                work.keys_compared += keys.len() as u64;
-                if matches.len() > ask.most {
-                    return Ok(());
+        let pieces = Pieces::of(runs);
+        let row = |table: usize| KeyRow {
+            keys: keys[tables[table].number].lines(),
+            query: runs.of_tables[table].query,
+            table,
+        };
+        loop {
+            stop.check()?;
+            let rows = pieces.tables().map(|(table, runs)| (row(table), runs));
+            runs_within(level, rows, ask.k, |row, number| {
+                let (key, of_table) = (row.keys[number], &tables[row.table]);
+                let bits = key ^ row.query;
+                if of_table.tells(bits) {
+                    let table = &segment.all()[of_table.number];
+                    ask.tell(matches, table.permutation().fingerprint(key), bits.count_ones());
                 }
-                unchecked += keys.len();
-                if unchecked >= COMPARED {
-                    stop.check()?;
-                    unchecked = 0;
-                }
+            });
+            let compared = pieces.compared.take();
+            work.keys_compared += compared as u64;
+            if matches.len() > ask.most || compared < COMPARED {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     /// Finds the matches among all keys of the identity table.
@@ -145,6 +162,65 @@ impl SearchingKept<'_> {
             stop.check()?;
         }
         Ok(())
+    }
+}
+
+/// The runs of a search, a long one in pieces.
+struct Pieces<'a> {
+    all: &'a KeptRuns,
+    /// The first table and the first run that are not done.
+    table: Cell<usize>,
+    run: Cell<usize>,
+    /// The keys of that run before this one are done.
+    from: Cell<u32>,
+    /// Keys of the pieces that came.
+    compared: Cell<usize>,
+}
+
+impl<'a> Pieces<'a> {
+    fn of(all: &'a KeptRuns) -> Self {
+        Self {
+            all,
+            table: Cell::default(),
+            run: Cell::default(),
+            from: Cell::default(),
+            compared: Cell::default(),
+        }
+    }
+
+    /// The tables with runs that are not done, and the pieces of these. All end once so many keys have come that it is to be looked whether to stop.
+    #[inline(always)]
+    fn tables(&self) -> impl Iterator<Item = (usize, impl Iterator<Item = Range<usize>>)> {
+        std::iter::from_fn(move || {
+            if self.compared.get() >= COMPARED {
+                return None;
+            }
+            loop {
+                let table = self.table.get();
+                let end = self.all.of_tables.get(table)?.runs_end;
+                if self.run.get() < end {
+                    return Some((table, std::iter::from_fn(move || self.next_before(end))));
+                }
+                self.table.set(table + 1);
+            }
+        })
+    }
+
+    /// The next piece of the runs before this one.
+    #[inline(always)]
+    fn next_before(&self, end: usize) -> Option<Range<usize>> {
+        let at = self.run.get();
+        if at >= end || self.compared.get() >= COMPARED {
+            return None;
+        }
+        let run = &self.all.runs[at];
+        let start = run.start.max(self.from.get());
+        let is_long = (run.end - start) as usize > COMPARED;
+        let end = if is_long { start + COMPARED as u32 } else { run.end };
+        self.from.set(if is_long { end } else { 0 });
+        self.run.set(at + usize::from(!is_long));
+        self.compared.set(self.compared.get() + (end - start) as usize);
+        Some(start as usize..end as usize)
     }
 }
 

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::mem;
 
 use super::ask::Ask;
-use super::kept::KeptRun;
+use super::kept::KeptRuns;
 use super::tables::TableSearch;
 use super::work::SearchWork;
 use crate::error::Result;
@@ -160,7 +160,7 @@ pub(super) fn most_bytes<F: Fingerprint>(segment: &Segment<F>) -> u64 {
     match segment.index() {
         // As long as not all keys are known, blocks are searched.
         Index::Tables(tables) => {
-            let runs = if tables.runs().keeps_keys() { KeptRun::MOST_BYTES } else { 0 };
+            let runs = if tables.runs().keeps_keys() { KeptRuns::MOST_BYTES } else { 0 };
             of_tables(tables).unwrap_or(0) + runs
         }
         Index::Parts(_) => Probing::MOST_BYTES,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::ask::Ask;
 use super::descended::Descended;
 use super::descent::{BLOCKS_AHEAD, Descent, LANES, PAGES_AHEAD};
-use super::kept::{KeptRun, NarrowingKept, SearchingKept};
+use super::kept::{KeptRuns, NarrowingKept, SearchingKept};
 use super::runs::{RunSearch, Running};
 use super::work::SearchWork;
 use crate::block::{Candidate, Differs, Reading, Survivor, sift};
@@ -42,7 +42,7 @@ const MANY_FOUND: usize = 1 << 16;
 pub(super) struct TableSearch {
     descent: Descent,
     runs: RunSearch,
-    kept_runs: Vec<KeptRun>,
+    kept_runs: KeptRuns,
     survivors: Vec<Survivor>,
     /// Survivors that are still near by all that is seen of them, and are told by no other table.
     kept: Vec<Survivor>,
@@ -61,7 +61,7 @@ impl TableSearch {
         Self {
             descent: Descent::new(),
             runs: RunSearch::default(),
-            kept_runs: Vec::new(),
+            kept_runs: KeptRuns::default(),
             survivors: Vec::new(),
             kept: Vec::new(),
             scratch: Vec::new(),
