@@ -110,6 +110,7 @@
 compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target");
 
 mod access;
+mod arena;
 mod block;
 mod calibrate;
 mod chunked;

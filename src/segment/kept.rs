@@ -66,9 +66,8 @@ mod tests {
         append(&path, 4000..4100);
         append(&path, 4100..5100);
         let open = |bytes| OpenOptions::new().cache_bytes(bytes).open(&path).unwrap();
-        // 4 tables of 8 bytes in whole lines of 64, with 56 more for their alignment, and 1024 or 128 starts of 4, and one more.
-        let (large, small) = (4 * (8000 + 56 + 4 * 1025), 4 * (832 + 56 + 4 * 129));
-        let tiny = 4 * (64 + 56 + 4 * 5);
+        // 4 tables of 8 bytes, and 1024, 128 or 4 starts of 4, and one more, in whole lines of 64 bytes.
+        let (large, small, tiny) = (4 * (8000 + 4160), 4 * (832 + 576), 4 * (64 + 64));
         let of = |bytes| segments(&open(bytes));
         assert_eq!(of(0), [(4000, false), (100, false), (1000, false)]);
         assert_eq!(of(small - 1), of(0));

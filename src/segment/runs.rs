@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, TryLockError};
 
+use crate::arena::Arena;
 use crate::block::{MAX_PLANES, bytes_of};
 use crate::costs::SearchCosts;
 use crate::error::Result;
-use crate::table::{Finding, KeptKeys, Starts, Table, starts_bytes};
+use crate::table::{Finding, KeptKeys, Starts, Table, kept_bytes, starts_bytes};
 use crate::thresholds::solver::Thresholds;
 
 /// Keys of an average run where its prefix is the whole top. With twice as many a search takes 0.94 to 1.0 of the time of a descent, and
@@ -172,7 +173,10 @@ impl Found {
         }
         match self {
             Self::Starts(starts) => of(starts, tables, keys),
-            Self::Keys(kept) => of(kept, tables, keys),
+            Self::Keys(kept) => match take_room(kept, tables) {
+                Ok(()) => of(kept, tables, keys),
+                Err(error) => Some(Err(error)),
+            },
         }
     }
 
@@ -200,6 +204,17 @@ impl Patience {
         self.last = (2 * self.last).clamp(Self::LEAST, Self::MOST);
         self.left = self.last;
     }
+}
+
+/// Has the keys of the tables of a segment stand in one arena.
+fn take_room(kept: &mut [KeptKeys], tables: &[Table]) -> Result<()> {
+    if kept.iter().all(KeptKeys::has_room) {
+        return Ok(());
+    }
+    let bytes = tables.iter().filter_map(kept_bytes).sum::<u64>();
+    let mut arena = Arena::with_room(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+    kept.iter_mut().zip(tables).for_each(|(keys, table)| keys.take_room(table, &mut arena));
+    Ok(())
 }
 
 /// No starts yet; `None` if runs would gain nothing, or cannot be told.

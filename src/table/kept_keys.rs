@@ -5,10 +5,9 @@ use std::ops::Range;
 
 use super::Table;
 use super::finding::{Finding, decode_next};
-use super::row::Row;
+use crate::arena::{Arena, List, list_bytes};
 use crate::error::Result;
 use crate::mapped;
-use crate::memory;
 
 /// Keys of a run from which on those with another top are left out, by halving: to compare fewer takes less time.
 const LONG: usize = 256;
@@ -19,19 +18,31 @@ const LONG: usize = 256;
 pub(crate) struct KeptKeys {
     prefix_bits: u32,
     top_bits: u32,
-    keys: Row,
+    keys: List<u64>,
     /// In the order of prefixes, as far as they are known.
-    starts: Vec<u32>,
+    starts: List<u32>,
     /// The blocks before this one have been looked at.
     next_block: u64,
 }
 
 impl KeptKeys {
-    /// None yet, of a table that [`kept_bytes`] has a number for.
+    /// None yet, of a table that [`kept_bytes`] has a number for, and no room.
     pub(crate) fn none_of(table: &Table) -> Self {
         let top_bits = table.permutation().top_bits();
         let prefix_bits = prefix_bits(top_bits, table.header().count);
-        Self { prefix_bits, top_bits, keys: Row::default(), starts: Vec::new(), next_block: 0 }
+        let (keys, starts) = (List::default(), List::default());
+        Self { prefix_bits, top_bits, keys, starts, next_block: 0 }
+    }
+
+    /// Takes room for the keys of `table`.
+    pub(crate) fn take_room(&mut self, table: &Table, arena: &mut Arena) {
+        self.keys = arena.list(table.header().count as usize);
+        self.starts = arena.list((1 << self.prefix_bits) + 1);
+    }
+
+    /// Whether it has taken room.
+    pub(crate) fn has_room(&self) -> bool {
+        self.starts.bytes() > 0
     }
 
     /// Bits of the prefixes.
@@ -80,7 +91,7 @@ impl KeptKeys {
     /// All keys.
     #[inline(always)]
     pub(crate) fn all(&self) -> &[u64] {
-        self.keys.keys()
+        &self.keys
     }
 
     /// All keys, and what fills up the last line of the cache.
@@ -97,10 +108,6 @@ impl Finding for KeptKeys {
             return Ok(0);
         }
         let (prefixes, count) = (1 << self.prefix_bits, table.header().count);
-        if self.starts.is_empty() {
-            memory::reserve(&mut self.starts, prefixes + 1)?;
-            self.keys = Row::with_room(count as usize)?;
-        }
         let before = self.all().len();
         let found = (before + keys.len()) as u64;
         if found > count {
@@ -108,15 +115,12 @@ impl Finding for KeptKeys {
         }
         for (number, &key) in (before as u32..).zip(&*keys) {
             let known = self.prefix(key) + 1;
-            if self.starts.len() < known {
-                self.starts.resize(known, number);
-            }
+            self.starts.fill_up(known, number);
         }
         self.keys.extend(keys);
         self.next_block = next.end;
         if self.next_block == table.block_count() {
-            self.starts.resize(prefixes + 1, found as u32);
-            self.keys.fill();
+            self.starts.fill_up(prefixes + 1, found as u32);
         }
         Ok(keys.len() as u64)
     }
@@ -126,17 +130,17 @@ impl Finding for KeptKeys {
     }
 
     fn heap_bytes(&self) -> u64 {
-        self.keys.heap_bytes() + (self.starts.capacity() * size_of::<u32>()) as u64
+        self.keys.bytes() + self.starts.bytes()
     }
 }
 
-/// The bytes that all keys of a table take; `None` if there are none or too many, or runs cannot be told.
+/// The bytes of an arena that all keys of a table take; `None` if there are none or too many, or runs cannot be told.
 pub(crate) fn kept_bytes(table: &Table) -> Option<u64> {
     let top_bits = table.permutation().top_bits();
     let count = u32::try_from(table.header().count).ok();
     let count = u64::from(count.filter(|count| *count > 0 && top_bits > 0)?);
     let starts = (1 << prefix_bits(top_bits, count)) + 1;
-    Some(Row::bytes(count) + starts * size_of::<u32>() as u64)
+    Some(list_bytes::<u64>(count) + list_bytes::<u32>(starts))
 }
 
 /// The bits of the prefixes of so many keys. One to two prefixes for each key: real keys begin alike, and half as many take a tenth longer
@@ -175,6 +179,8 @@ mod tests {
             let table = &snapshot.segments()[0].tables()[0];
             let mut kept = KeptKeys::none_of(table);
             assert_eq!(kept.prefix_bits, prefix_bits);
+            let mut arena = Arena::with_room(kept_bytes(table).unwrap() as usize).unwrap();
+            kept.take_room(table, &mut arena);
             let mut keys = Vec::new();
             while !kept.is_complete() {
                 let before = kept.all().len();

@@ -5,7 +5,6 @@ mod described;
 mod finding;
 mod kept_keys;
 mod reader;
-mod row;
 mod runs;
 mod salvage;
 mod starts;
