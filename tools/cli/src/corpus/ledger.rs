@@ -111,6 +111,7 @@ impl Ledger {
         mark.counts.invalid_utf8 += batch.counts.invalid_utf8;
         mark.counts.skipped += batch.counts.skipped;
         mark.counts.text_bytes += batch.counts.text_bytes;
+        mark.counts.with_column += batch.counts.with_column;
         Ok(())
     }
 

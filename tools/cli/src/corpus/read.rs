@@ -11,7 +11,7 @@ use super::choice::Keep;
 use super::ledger::{Batch, Ledger};
 use super::per_thread::PerThread;
 use super::rounds::{Message, each_round};
-use super::work::{Stage, Work};
+use super::work::{Mark, Stage, Work};
 use crate::documents::{Inputs, Piece, Wanted};
 use crate::failure::{Failure, one_line};
 use crate::input::{InputError, RecordProblem, WhySkipped};
@@ -87,10 +87,26 @@ impl Reading<'_> {
             Ok(ControlFlow::Continue(()))
         })?;
         let mark = ledger.sync()?;
+        self.check_column(&mark)?;
         work.note(|state| {
             state.read = mark;
             state.stage = Stage::Decide;
         })
+    }
+
+    /// Fails if no document has the column by which one is kept: the name is wrong.
+    fn check_column(&self, read: &Mark) -> Result<(), Failure> {
+        let documents = read.documents - read.counts.skipped;
+        match self.keep.column() {
+            Some(column) if documents > 0 && read.counts.with_column == 0 => {
+                Err(Failure::Usage(format!(
+                    "--keep {}: none of {documents} documents has a value in `{column}`; start again, \
+                     into another directory, with a column that they have",
+                    self.keep
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Notes the documents of a piece.
@@ -119,6 +135,7 @@ impl Reading<'_> {
             let (outcome, exact) = fingerprinter.fingerprint_with_exact(&document.text);
             batch.push(&document.id, key, exact, &outcome.found);
             batch.counts.text_bytes += document.text.len() as u64;
+            batch.counts.with_column += u64::from(document.extra.is_some());
             batch.counts.invalid_utf8 += u64::from(outcome.invalid > 0);
             Ok(())
         })?;

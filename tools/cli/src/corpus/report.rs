@@ -11,6 +11,9 @@ use super::ledger::Notes;
 use super::settings::Settings;
 use crate::units;
 
+/// The name of the row of records that are no documents.
+const SKIPPED: &str = "skipped";
+
 /// The clusters of documents of which some are removed.
 #[derive(Default)]
 pub struct Clusters {
@@ -109,7 +112,9 @@ impl Report {
         let counts = &self.counts;
         let mut text = String::new();
         let mut row = |name: &str, number: u64, what: &str| {
-            let share = number as f64 / documents.max(1) as f64 * 100.0;
+            // Those that are skipped are not among the documents.
+            let all = if name == SKIPPED { documents + number } else { documents };
+            let share = number as f64 / all.max(1) as f64 * 100.0;
             // Writing to memory does not fail.
             let _ = writeln!(text, "{name:<17} {:>14} {share:>6.2}%  {what}", units::count(number));
         };
@@ -142,7 +147,7 @@ impl Report {
             );
         }
         if counts.skipped > 0 {
-            row("skipped", counts.skipped, "bad records, not among the documents");
+            row(SKIPPED, counts.skipped, "bad records, of all records; not among the documents");
         }
         let _ = writeln!(
             text,

@@ -78,6 +78,8 @@ pub struct Counts {
     pub skipped: u64,
     /// Bytes of texts.
     pub text_bytes: u64,
+    /// Documents with a value in the column by which one is kept.
+    pub with_column: u64,
 }
 
 /// The place of results.

@@ -198,6 +198,14 @@ fn damaged_inputs_are_refused_with_place_and_remedy() {
     refused("- -o g", &["-: documents are read twice"]);
     refused("a.jsonl -k 65 -o h", &["-k 65", "64"]);
     refused("a.jsonl --keep max:rank --id id --add --against s -o i", &["a.jsonl: line 1"]);
+    scratch.write("e.jsonl", "{\"text\":\"a\",\"rank\":1}\n{\"text\":\"b\"}\n");
+    for keep in ["max:rnak", "priority:rnak=1"] {
+        refused(
+            &format!("e.jsonl --keep {keep} -o k-{}", keep.len()),
+            &[keep, "none of 2 documents has a value in `rnak`"],
+        );
+    }
+    scratch.run("corpus dedup e.jsonl --recipe simhash-64 --keep max:rank -o k -q").succeeds();
     scratch
         .run("corpus dedup a.jsonl --recipe simhash-65 -o j")
         .fails_naming(&["recipe `simhash-65`", "is no recipe"]);
