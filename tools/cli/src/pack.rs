@@ -131,7 +131,7 @@ pub struct Args {
     time: Option<Moment>,
 
     /// The distance that queries will mostly ask for, and their default
-    #[arg(short = 'k', default_value_t = 3, value_name = "K")]
+    #[arg(short = 'k', default_value_t = 3, value_name = "K", conflicts_with = "append")]
     #[arg(value_parser = any_radius, allow_negative_numbers = true)]
     radius: u32,
 
