@@ -42,9 +42,9 @@ pub struct Args {
     #[arg(value_parser = any_radius, allow_negative_numbers = true)]
     radius: u32,
 
-    /// Bits of a fingerprint: 32, 64, 128 or 256
-    #[arg(long, default_value_t = 64, value_name = "BITS", value_parser = bits)]
-    bits: u32,
+    /// Bits of a fingerprint: 32, 64, 128 or 256 [default: what the recipe tells, or 64]
+    #[arg(long, value_name = "BITS", value_parser = bits)]
+    bits: Option<u32>,
 
     /// Segments with one copy of the fingerprints and so many tables of parts of their bits, up to one for
     /// 6 bits [default: as planned for the distance; of 32 and 64 bits, tables as --design says]
@@ -74,8 +74,11 @@ pub struct Args {
 
 /// Creates the store.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    check_radius("create", Some(args.radius), args.bits)?;
-    for_width!(args.bits, create(args))
+    let of_recipe = args.recipe.as_deref().and_then(recipes::bits);
+    let bits = args.bits.or(of_recipe).unwrap_or(u64::BITS);
+    recipes::check_bits(args.recipe.as_deref(), bits)?;
+    check_radius("create", Some(args.radius), bits)?;
+    for_width!(bits, create(args))
 }
 
 fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {

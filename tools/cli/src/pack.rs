@@ -216,6 +216,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         (None, Some(store)) => width_of(store)?,
         (None, None) => feed::told_width(&args.input, &args.reading)?,
     };
+    recipes::check_bits(args.recipe.as_deref(), bits)?;
     for_width!(bits, pack(args))
 }
 

@@ -32,6 +32,25 @@ pub fn line(given: &str) -> Result<String, String> {
     }
 }
 
+/// The bits of the fingerprints that a recipe for texts makes; `None` of other lines, of which nobody here knows them.
+pub fn bits(line: &str) -> Option<u32> {
+    line.parse::<Recipe>().ok().map(|recipe| recipe.bits())
+}
+
+/// Fails if a line that --recipe gives makes fingerprints of other bits.
+///
+/// # Errors
+/// As said.
+pub fn check_bits(given: Option<&str>, bits: u32) -> Result<(), Failure> {
+    let Some(line) = given else { return Ok(()) };
+    match self::bits(line) {
+        Some(of_recipe) if of_recipe != bits => Err(Failure::Usage(format!(
+            "--recipe: `{line}` makes fingerprints of {of_recipe} bits, and these have {bits}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// The recipe of all that a command reads.
 #[derive(Clone, Debug, Default)]
 pub struct Recipes {

@@ -149,6 +149,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     args.table.check("insert", is_tsv, None)?;
     let bits = width_of(&args.store)?;
     check_radius("insert", args.radius, bits)?;
+    recipes::check_bits(args.recipe.as_deref(), bits)?;
     args.table.check_width("insert", bits)?;
     for_width!(bits, insert(args))
 }

@@ -124,3 +124,29 @@ fn files_of_parquet_carry_the_recipe_and_are_held_to_it() {
     scratch.run("dedup b --pairs pairs").fails_naming(&both);
     assert_eq!(scratch.dump("b"), [1, 9]);
 }
+
+#[test]
+fn a_recipe_tells_the_bits_of_a_store_and_others_are_refused() {
+    let scratch = Scratch::new();
+    scratch.run("create wide --recipe simhash-256 -q --no-ids").succeeds();
+    assert_eq!(stat(&scratch, "wide")["bits"], 256);
+    // Of a line of one's own nobody knows them.
+    scratch.run("create own --recipe pdq/1 --bits 256 -q").succeeds();
+    assert_eq!(stat(&scratch, "own")["bits"], 256);
+    let refused = ["`text/1 simhash bits=256", "256 bits", "these have 64"];
+    scratch.run("create narrow --recipe simhash-256 --bits 64").fails_naming(&refused);
+    assert!(!scratch.path("narrow").exists());
+    scratch.write("raw", raw(&[1, 2]));
+    scratch.run("pack raw -o narrow --format u64le --recipe simhash-256").fails_naming(&refused);
+    scratch.run("create narrow -q --no-ids").succeeds();
+    scratch.run("insert narrow raw --format u64le --recipe simhash-256").fails_naming(&refused);
+}
+
+#[test]
+fn a_segment_that_is_appended_has_no_distance_of_its_own() {
+    let scratch = stores();
+    scratch.write("more", raw(&[5]));
+    let refused = ["-k <K>", "--append <STORE>"];
+    scratch.run("pack more --append a --format u64le -k 9").fails_naming(&refused);
+    scratch.run("pack more --append a --format u64le -q").succeeds();
+}
