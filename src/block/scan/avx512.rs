@@ -211,10 +211,8 @@ fn words<'a>(
     let limit = _mm512_set1_epi64(k.into());
     for (row, runs) in rows {
         let query = _mm512_set1_epi64(row.query as i64);
-        let within = |words| {
-            let distance = _mm512_popcnt_epi64(_mm512_xor_si512(words, query));
-            _mm512_cmple_epu64_mask(distance, limit)
-        };
+        let distances = |words| _mm512_popcnt_epi64(_mm512_xor_si512(words, query));
+        let within = |distances| _mm512_cmple_epu64_mask(distances, limit);
         let (all, rest) = row.keys.as_chunks::<LANES>();
         for Range { start, end } in runs {
             // In whole lines, and behind them.
@@ -222,13 +220,15 @@ fn words<'a>(
             let lines = &all[first..lines_end.div_ceil(LANES).max(first)];
             // Hardly any is near in a long run: four lines make one question.
             let mut ask = |at: usize, of: [&[u64; LANES]; 4]| {
-                let masks = u32::from_le_bytes([
-                    within(load_words(of[0])),
-                    within(load_words(of[1])),
-                    within(load_words(of[2])),
-                    within(load_words(of[3])),
-                ]);
-                if masks != 0 {
+                let [a, b, c, d] = [
+                    distances(load_words(of[0])),
+                    distances(load_words(of[1])),
+                    distances(load_words(of[2])),
+                    distances(load_words(of[3])),
+                ];
+                let least = _mm512_min_epu64(_mm512_min_epu64(a, b), _mm512_min_epu64(c, d));
+                if within(least) != 0 {
+                    let masks = u32::from_le_bytes([within(a), within(b), within(c), within(d)]);
                     let here = (first + at) * LANES;
                     let before = u32::MAX << start.saturating_sub(here);
                     let behind = u32::MAX >> (4 * LANES).saturating_sub(lines_end - here);
@@ -248,7 +248,7 @@ fn words<'a>(
             if end > here {
                 let (there, some) = load_some_words(&rest[..end - here]);
                 let before = u8::MAX << start.saturating_sub(here);
-                ones((within(some) & there & before).into())
+                ones((within(distances(some)) & there & before).into())
                     .for_each(|lane| near(&row, here + lane));
             }
         }

@@ -24,8 +24,7 @@ const FIRST_NARROWED: usize = 64;
 /// The runs of a search, those of a table after those of the one before.
 #[derive(Default)]
 pub(super) struct KeptRuns {
-    prefixes: Vec<u32>,
-    /// Numbers of keys, of the runs that are not empty.
+    /// Numbers of keys, of the runs that are not empty; before these are known, the prefixes of all runs stand in their place, as starts.
     runs: Vec<Range<u32>>,
     of_tables: Vec<OfTable>,
 }
@@ -42,8 +41,7 @@ struct OfTable {
 
 impl KeptRuns {
     /// Bytes of the runs of a search at most.
-    pub(super) const MOST_BYTES: u64 =
-        MOST_KEPT_RUNS as u64 * (size_of::<u32>() + size_of::<Range<u32>>()) as u64;
+    pub(super) const MOST_BYTES: u64 = MOST_KEPT_RUNS as u64 * size_of::<Range<u32>>() as u64;
 }
 
 /// A search in the kept keys of a segment.
@@ -79,8 +77,8 @@ impl SearchingKept<'_> {
     /// Finds the runs that are not empty, and gives the number of their keys.
     #[inline(always)]
     fn look_up(&mut self, tables: &[KeptTable]) -> usize {
-        let Self { runs: KeptRuns { prefixes, runs, of_tables }, segment, keys, ask, .. } = self;
-        prefixes.clear();
+        let Self { runs: KeptRuns { runs, of_tables }, segment, keys, ask, .. } = self;
+        runs.clear();
         of_tables.clear();
         for of_table in tables {
             let keys = &keys[of_table.number];
@@ -88,18 +86,17 @@ impl SearchingKept<'_> {
             let prefix = keys.prefix(query);
             flips::up_to(keys.prefix_bits(), of_table.flips, |flipped| {
                 keys.prefetch(prefix ^ flipped);
-                prefixes.push((prefix ^ flipped) as u32);
+                runs.push((prefix ^ flipped) as u32..0);
                 true
             });
-            of_tables.push(OfTable { query, prefixes_end: prefixes.len(), runs_end: 0 });
+            of_tables.push(OfTable { query, prefixes_end: runs.len(), runs_end: 0 });
         }
-        self.work.runs_looked_up += prefixes.len() as u64;
-        runs.resize(prefixes.len(), 0..0);
+        self.work.runs_looked_up += runs.len() as u64;
         let (mut start, mut count, mut all) = (0, 0, 0);
         for (of_table, OfTable { query, prefixes_end, runs_end }) in tables.iter().zip(of_tables) {
             let keys = &keys[of_table.number];
-            for &prefix in &prefixes[start..*prefixes_end] {
-                let mut run = keys.run(prefix as usize);
+            for at in start..*prefixes_end {
+                let mut run = keys.run(runs[at].start as usize);
                 if of_table.flips == 0 {
                     run = keys.with_top(run, *query);
                 }
