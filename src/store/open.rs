@@ -127,9 +127,10 @@ impl<F: Fingerprint> OpenOptions<F> {
 
     /// Bytes of memory in which searches keep the fingerprints of the smallest segments decoded, once they have read them: 8 to 16 for each
     /// fingerprint and table, so for up to 750,000 in `quarters` with the 24 MiB that it is where nothing is said. 0 keeps none. A segment
-    /// of tables is kept whole or not at all; what only snapshots from before a [`Store::refresh`] still have comes on top. Searches within 6 to 10 in `quarters` take 0.2 to 0.7 of the time there. Within 3 they take
-    /// 0.4 to 0.9 where the second cache of the CPU holds what they look at; thousands of different queries in 12 MiB and more took up to 1.5 (of 2^18
-    /// fingerprints in `single` 1.8), so where these are the rule, give 4 MiB.
+    /// of tables is kept whole or not at all; what only snapshots from before a [`Store::refresh`] still have comes on top.
+    ///
+    /// Within more than 3 searches take 0.03 to 0.9 of the time there, in `halves` also within 3 0.15 to 0.3. In `quarters` within 3 they take 0.8 to 1.0 with up to
+    /// 130,000 fingerprints and up to 1.25 with more (AVX-512; thousands of different queries, after others of the same store).
     pub fn cache_bytes(mut self, cache_bytes: u64) -> Self {
         self.cache_bytes = cache_bytes;
         self

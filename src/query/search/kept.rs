@@ -18,6 +18,9 @@ use crate::table::KeptKeys;
 /// Keys that are compared before it is looked whether to stop.
 const COMPARED: usize = 1 << 12;
 
+/// Those where some matches are enough: searches of imagehash and devset for one, within 6 and 8, take 0.9 to 1.0 of the time, p99 0.6 to 0.75.
+const COMPARED_FOR_SOME: usize = 1 << 7;
+
 /// The first ones of a look whose radius narrows: all of them may be within it.
 const FIRST_NARROWED: usize = 64;
 
@@ -116,7 +119,8 @@ impl SearchingKept<'_> {
     fn compare_runs(&mut self, tables: &[KeptTable]) -> Result<()> {
         let Self { runs, segment, keys, ask, stop, matches, work, .. } = self;
         let level = segment.identity().level();
-        let pieces = Pieces::of(runs);
+        let most = if ask.most == usize::MAX { COMPARED } else { COMPARED_FOR_SOME };
+        let pieces = Pieces::of(runs, most);
         let row = |table: usize| KeyRow {
             keys: keys[tables[table].number].lines(),
             query: runs.of_tables[table].query,
@@ -135,7 +139,7 @@ impl SearchingKept<'_> {
             });
             let compared = pieces.compared.take();
             work.keys_compared += compared as u64;
-            if matches.len() > ask.most || compared < COMPARED {
+            if matches.len() > ask.most || compared < most {
                 return Ok(());
             }
         }
@@ -165,19 +169,22 @@ impl SearchingKept<'_> {
 /// The runs of a search, a long one in pieces.
 struct Pieces<'a> {
     all: &'a KeptRuns,
+    /// Keys of pieces after which iterators end.
+    most: usize,
     /// The first table and the first run that are not done.
     table: Cell<usize>,
     run: Cell<usize>,
     /// The keys of that run before this one are done.
     from: Cell<u32>,
-    /// Keys of the pieces that came.
+    /// Keys of the pieces that came, until the caller takes their number.
     compared: Cell<usize>,
 }
 
 impl<'a> Pieces<'a> {
-    fn of(all: &'a KeptRuns) -> Self {
+    fn of(all: &'a KeptRuns, most: usize) -> Self {
         Self {
             all,
+            most,
             table: Cell::default(),
             run: Cell::default(),
             from: Cell::default(),
@@ -185,11 +192,11 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// The tables with runs that are not done, and the pieces of these. All end once so many keys have come that it is to be looked whether to stop.
+    /// The tables with runs that are not done, and the pieces of these. All end once `most` keys have come.
     #[inline(always)]
     fn tables(&self) -> impl Iterator<Item = (usize, impl Iterator<Item = Range<usize>>)> {
         std::iter::from_fn(move || {
-            if self.compared.get() >= COMPARED {
+            if self.compared.get() >= self.most {
                 return None;
             }
             loop {
@@ -207,13 +214,13 @@ impl<'a> Pieces<'a> {
     #[inline(always)]
     fn next_before(&self, end: usize) -> Option<Range<usize>> {
         let at = self.run.get();
-        if at >= end || self.compared.get() >= COMPARED {
+        if at >= end || self.compared.get() >= self.most {
             return None;
         }
         let run = &self.all.runs[at];
         let start = run.start.max(self.from.get());
-        let is_long = (run.end - start) as usize > COMPARED;
-        let end = if is_long { start + COMPARED as u32 } else { run.end };
+        let is_long = (run.end - start) as usize > self.most;
+        let end = if is_long { start + self.most as u32 } else { run.end };
         self.from.set(if is_long { end } else { 0 });
         self.run.set(at + usize::from(!is_long));
         self.compared.set(self.compared.get() + (end - start) as usize);
