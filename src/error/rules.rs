@@ -318,8 +318,8 @@ rules! {
 }
 
 impl Corruption {
-    /// Whether it is an id map that is damaged.
-    pub(crate) fn is_of_id_map(&self) -> bool {
+    /// Whether it is an id map that is damaged, and not the store.
+    pub fn is_of_id_map(&self) -> bool {
         match *self {
             Self::NoHeader { file, .. }
             | Self::Magic { file, .. }

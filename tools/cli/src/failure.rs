@@ -94,6 +94,9 @@ fn in_words_of_the_tool(error: &fpstore::Error) -> String {
             "{}: has fingerprints of {found} bits, where {expected} are wanted; give a store of those",
             path.display()
         ),
+        Error::Corrupt { corruption, .. } if !corruption.is_of_id_map() => {
+            format!("{error}, or save what is sound: `fpstore repair STORE DEST`")
+        }
         Error::Cancelled => "stopped; nothing was changed".to_string(),
         other => other.to_string(),
     }

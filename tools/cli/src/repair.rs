@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use fpstore::{Execution, Repair, RepairReport, SegmentLoss};
+use fpstore::{Error, Execution, Repair, RepairReport, SegmentLoss};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -96,7 +96,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let memory = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let execution = Execution::new().threads(args.threads.count()).memory(memory);
-    let report = Repair::new().execution(execution).run(&args.store, &args.dest)?;
+    let report = Repair::new().execution(execution).run(&args.store, &args.dest);
+    let report = report.map_err(|error| match error {
+        // Nothing is left to save, so that another repair is no remedy.
+        Error::Corrupt { .. } => Failure::Usage(error.to_string()),
+        other => other.into(),
+    })?;
     let mut output = Output::stdout();
     match args.json {
         true => output.json(&summary(args, &report, start.elapsed().as_secs_f64()))?,

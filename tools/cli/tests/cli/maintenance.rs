@@ -133,7 +133,11 @@ fn verify_names_the_file_and_the_byte_of_damage() {
     fs::write(scratch.path(name), &damaged).unwrap();
     for quiet in ["", "--quiet"] {
         let block = format!("fpstore: {name}: corrupt at byte 5120: [BLK-1]");
-        scratch.run(&format!("verify store {quiet}")).fails_naming(&[&block, "; restore"]);
+        scratch.run(&format!("verify store {quiet}")).fails_naming(&[
+            &block,
+            "; restore the store from a copy",
+            "`fpstore repair STORE DEST`",
+        ]);
     }
     fs::write(scratch.path(name), &sound).unwrap();
     scratch.run("verify store").succeeds();
