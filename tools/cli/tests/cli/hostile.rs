@@ -268,7 +268,7 @@ mod parquet {
         more: i64,
     ) -> Vec<u8> {
         let (_, column) = COLUMNS.iter().find(|(name, _)| *name == kind).unwrap();
-        let whole = parquet(&batches(&[1, 2, 3], *column), compression);
+        let whole = parquet(&batches(&[1, 2, 3], *column), Compression::UNCOMPRESSED);
         let whole = metadata(&whole);
         let mut file = b"PAR1".to_vec();
         let start = file.len() as i64;
@@ -278,6 +278,7 @@ mod parquet {
             let builder = column
                 .clone()
                 .into_builder()
+                .set_compression(compression)
                 .set_dictionary_page_offset(dictionary.then_some(start))
                 .set_data_page_offset(start)
                 .set_total_compressed_size(chunk.len() as i64 + more);
@@ -302,6 +303,18 @@ mod parquet {
             let negative = [header(false, -1, 20, 3), vec![0; 20]].concat();
             let bytes = with_chunk(compression, false, &negative, 0);
             is_refused("a.parquet", &bytes, "", &["the page at byte 4 has a negative length"]);
+        }
+    }
+
+    #[test]
+    fn a_compression_that_is_not_read_is_told_by_its_name() {
+        let page = [header(false, 24, 24, 3), vec![0; 24]].concat();
+        for (compression, name) in
+            [(Compression::BROTLI(Default::default()), "Brotli"), (Compression::LZO, "LZO")]
+        {
+            let bytes = with_chunk(compression, false, &page, 0);
+            let told = format!("fingerprint\" is compressed by {name}, which is not read");
+            is_refused("a.parquet", &bytes, "", &[&told, "; write it again with ZSTD"]);
         }
     }
 

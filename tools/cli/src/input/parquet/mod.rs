@@ -15,6 +15,7 @@ use fpstore::Fingerprint;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
+use parquet::basic::Compression;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
 use crate::input::batch::{BatchColumns, Pieces};
@@ -63,6 +64,7 @@ impl Table {
         let all_rows = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
         let fields: Fields = footer.schema().fields().iter().map(with_views).collect();
         let places = choose(&Schema::new(fields.clone()))?;
+        check_compression(&metadata, &places)?;
         let groups = Groups {
             file: Arc::new(file),
             metadata: metadata.clone(),
@@ -234,6 +236,30 @@ impl<F: Fingerprint> Reader<F> for ParquetReader {
         self.counter.reach((self.length as f64 * self.table.share()) as u64);
         Ok(true)
     }
+}
+
+/// Fails if a column of those at these places is compressed in a way that is not read.
+fn check_compression(metadata: &ParquetMetaData, places: &[usize]) -> Result<(), Problem> {
+    let roots = metadata.file_metadata().schema_descr();
+    for (number, column) in
+        metadata.row_groups().iter().flat_map(|group| group.columns().iter().enumerate())
+    {
+        let name = match column.compression() {
+            Compression::BROTLI(_) => "Brotli",
+            Compression::LZO => "LZO",
+            _ => continue,
+        };
+        if number < roots.num_columns() && places.contains(&roots.get_column_root_idx(number)) {
+            let column = column.column_path();
+            return Err(Problem::Header(
+                Container::Parquet,
+                format!(
+                    "{column} is compressed by {name}, which is not read; write it again with ZSTD"
+                ),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn or_damaged<T, E: std::fmt::Display>(
