@@ -126,7 +126,7 @@ impl<F: Fingerprint> OpenOptions<F> {
     }
 
     /// Bytes of memory in which searches keep the fingerprints of the smallest segments decoded, once they have read them: 8 to 16 for each
-    /// fingerprint and table, so for up to 750,000 in `quarters` with the 24 MiB that it is where nothing is said. 0 keeps none. A segment
+    /// fingerprint and table, and at least 128 for a table, so for up to 750,000 in `quarters` with the 24 MiB that it is where nothing is said. 0 keeps none. A segment
     /// of tables is kept whole or not at all; what only snapshots from before a [`Store::refresh`] still have comes on top.
     ///
     /// Within more than 3 searches take 0.03 to 0.9 of the time there, in `halves` also within 3 0.15 to 0.3. In `quarters` within 3 they take 0.8 to 1.0 with up to

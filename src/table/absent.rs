@@ -12,7 +12,7 @@ impl Table {
     }
 
     /// Whether the system would have to read the start of block `number` first. A system call.
-    pub(super) fn is_absent(&self, number: u64) -> bool {
+    pub(crate) fn is_absent(&self, number: u64) -> bool {
         self.bytes().is_absent(self.geometry().block(number).start)
     }
 }

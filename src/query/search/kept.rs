@@ -15,10 +15,10 @@ use crate::simd::{Level, Work};
 use crate::snapshot::union::Match;
 use crate::table::KeptKeys;
 
-/// Keys that are compared before it is looked whether to stop.
+/// Keys that are compared, or a few more, before it is looked whether to stop.
 const COMPARED: usize = 1 << 12;
 
-/// Those where some matches are enough: searches of imagehash and devset for one, within 6 and 8, take 0.9 to 1.0 of the time, p99 0.6 to 0.75.
+/// Those where few matches are enough: searches of imagehash and devset for one, within 6 and 8, take 0.9 to 1.0 of the time, p99 0.6 to 0.75.
 const COMPARED_FOR_SOME: usize = 1 << 7;
 
 /// The first ones of a look whose radius narrows: all of them may be within it.
@@ -43,7 +43,7 @@ struct OfTable {
 }
 
 impl KeptRuns {
-    /// Bytes of the runs of a search at most.
+    /// Bytes of the runs of a search at most, but for some of each table.
     pub(super) const MOST_BYTES: u64 = MOST_KEPT_RUNS as u64 * size_of::<Range<u32>>() as u64;
 }
 
@@ -119,7 +119,7 @@ impl SearchingKept<'_> {
     fn compare_runs(&mut self, tables: &[KeptTable]) -> Result<()> {
         let Self { runs, segment, keys, ask, stop, matches, work, .. } = self;
         let level = segment.identity().level();
-        let most = if ask.most == usize::MAX { COMPARED } else { COMPARED_FOR_SOME };
+        let most = if ask.most < COMPARED { COMPARED_FOR_SOME } else { COMPARED };
         let pieces = Pieces::of(runs, most);
         let row = |table: usize| KeyRow {
             keys: keys[tables[table].number].lines(),
