@@ -7,7 +7,7 @@ use super::{Index, Segment, Tables};
 use crate::fingerprint::Fingerprint;
 
 /// Bytes that the keys of all segments of a store take together, where nothing else is said: of 750,000 in `quarters`. What the caches of the CPU do not hold gains
-/// less: in all of it, a search of `quarters` within 6 takes 0.3 of the time of one in blocks, within 3 1.2.
+/// less: in all of it, a search of `quarters` within 6 takes 0.3 of the time of one in blocks, within 3 1.0 to 1.2.
 pub(crate) const CACHE_BYTES: u64 = 24 << 20;
 
 /// Has the smallest segments of a store keep their keys, beside those that do so already, in up to so many bytes.

@@ -130,7 +130,7 @@ impl<F: Fingerprint> OpenOptions<F> {
     /// of tables is kept whole or not at all; what only snapshots from before a [`Store::refresh`] still have comes on top.
     ///
     /// Within more than 3 searches take 0.03 to 0.9 of the time there, in `halves` also within 3 0.15 to 0.3. In `quarters` within 3 they take 0.8 to 1.0 with up to
-    /// 130,000 fingerprints and up to 1.25 with more (AVX-512; thousands of different queries, after others of the same store).
+    /// 130,000 fingerprints and up to 1.2 with more (AVX-512; thousands of different queries, after others of the same store).
     pub fn cache_bytes(mut self, cache_bytes: u64) -> Self {
         self.cache_bytes = cache_bytes;
         self

@@ -69,8 +69,12 @@ impl Work for SearchingKept<'_> {
         let (tables, all) = (self.tables, self.keys.first().map_or(0, |keys| keys.all().len()));
         match tables {
             // Of crowded sets the runs may hold more than there are in a table.
-            Some(tables) if self.look_up(tables) <= all => self.compare_runs(tables)?,
-            _ => self.compare_all()?,
+            Some(tables) => match self.look_up(tables) {
+                found if found <= COMPARED_FOR_SOME => self.compare_few(tables, found)?,
+                found if found <= all => self.compare_runs(tables)?,
+                _ => self.compare_all()?,
+            },
+            None => self.compare_all()?,
         }
         self.stop.check()
     }
@@ -114,6 +118,25 @@ impl SearchingKept<'_> {
         all
     }
 
+    /// As [`Self::compare_runs`], of runs with so few keys that none is cut into pieces: `quarters` within 3 takes 0.8 to 0.9 of the time.
+    #[inline(always)]
+    fn compare_few(&mut self, tables: &[KeptTable], found: usize) -> Result<()> {
+        let Self { runs, segment, keys, ask, stop, matches, work, .. } = self;
+        stop.check()?;
+        let mut start = 0;
+        let rows = tables.iter().zip(&runs.of_tables).enumerate().map(|(table, (of, at))| {
+            let some = runs.runs[start..at.runs_end].iter();
+            start = at.runs_end;
+            let row = KeyRow { keys: keys[of.number].lines(), query: at.query, table };
+            (row, some.map(|run| run.start as usize..run.end as usize))
+        });
+        runs_within(segment.identity().level(), rows, ask.k, |row, number| {
+            tell(segment, &tables[row.table], (row.keys[number], row.query), *ask, matches);
+        });
+        work.keys_compared += found as u64;
+        Ok(())
+    }
+
     /// Finds the matches in the runs, each in the last table that finds it.
     #[inline(always)]
     fn compare_runs(&mut self, tables: &[KeptTable]) -> Result<()> {
@@ -130,12 +153,7 @@ impl SearchingKept<'_> {
             stop.check()?;
             let rows = pieces.tables().map(|(table, runs)| (row(table), runs));
             runs_within(level, rows, ask.k, |row, number| {
-                let (key, of_table) = (row.keys[number], &tables[row.table]);
-                let bits = key ^ row.query;
-                if of_table.tells(bits) {
-                    let table = &segment.all()[of_table.number];
-                    ask.tell(matches, table.permutation().fingerprint(key), bits.count_ones());
-                }
+                tell(segment, &tables[row.table], (row.keys[number], row.query), *ask, matches);
             });
             let compared = pieces.compared.take();
             work.keys_compared += compared as u64;
@@ -163,6 +181,22 @@ impl SearchingKept<'_> {
             stop.check()?;
         }
         Ok(())
+    }
+}
+
+/// Adds a match of a table, unless another table of the search tells it.
+#[inline(always)]
+fn tell(
+    segment: &Tables,
+    of_table: &KeptTable,
+    (key, query): (u64, u64),
+    ask: Ask,
+    matches: &mut Vec<Match>,
+) {
+    let bits = key ^ query;
+    if of_table.tells(bits) {
+        let table = &segment.all()[of_table.number];
+        ask.tell(matches, table.permutation().fingerprint(key), bits.count_ones());
     }
 }
 
