@@ -68,11 +68,11 @@ impl Work for SearchingKept<'_> {
     fn work(mut self) -> Self::Output {
         let (tables, all) = (self.tables, self.keys.first().map_or(0, |keys| keys.all().len()));
         match tables {
-            // Of crowded sets the runs may hold more than there are in a table.
             Some(tables) => match self.look_up(tables) {
+                // Of crowded sets the runs may hold more than there are in a table.
+                found if found > all => self.compare_all()?,
                 found if found <= COMPARED_FOR_SOME => self.compare_few(tables, found)?,
-                found if found <= all => self.compare_runs(tables)?,
-                _ => self.compare_all()?,
+                _ => self.compare_runs(tables)?,
             },
             None => self.compare_all()?,
         }

@@ -400,3 +400,21 @@ fn kept_keys_are_searched_within_every_radius() {
     assert!(equal > 40 && flipped > 20 && whole > 80, "{equal} {flipped} {whole}");
     assert!(crowds > 30, "{crowds}");
 }
+
+#[test]
+fn few_kept_keys_that_are_alike_are_compared_once() {
+    // They have three quarters in common, so the runs of three tables hold all of them.
+    let set: Vec<u64> = (0..20).map(|i| 0x1234_5678_9ABC_0000 | i << 11).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let packer = Packer::new().design("quarters".parse().unwrap());
+    packer.pack(directory.path(), set.iter().copied()).unwrap();
+    let store = Store::open(directory.path()).unwrap();
+    let mut searcher = store.searcher();
+    for _ in 0..100 {
+        let near = |one: &&u64| (**one ^ set[3]).count_ones() <= 3;
+        assert_eq!(searcher.search(set[3], 3).unwrap().len(), set.iter().filter(near).count());
+    }
+    let work = searcher.work();
+    assert_eq!((work.keys_compared, work.full_scans), (set.len() as u64, 1), "{work:?}");
+    assert!(work.runs_looked_up > 0, "{work:?}");
+}
