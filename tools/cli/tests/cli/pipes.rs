@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, PipeWriter, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -10,6 +10,13 @@ use std::time::Duration;
 
 use crate::oracle::{fingerprints, tsv};
 use crate::{Ran, Scratch, hex, raw};
+
+/// A pipe that nobody reads from any more.
+fn without_reader() -> PipeWriter {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer
+}
 
 /// A query that runs, with its ends of the pipes.
 pub struct Talk {
@@ -265,9 +272,7 @@ fn output_closed_from_the_start_is_no_error() {
         "completions bash",
         "pack in -o other",
     ] {
-        let (reader, writer) = std::io::pipe().unwrap();
-        drop(reader);
-        let output = scratch.command(line).stdout(writer).output().unwrap();
+        let output = scratch.command(line).stdout(without_reader()).output().unwrap();
         Ran::new(line, output).succeeds();
     }
     assert_eq!(scratch.dump("other"), [1]);
@@ -315,10 +320,8 @@ fn standard_error_that_takes_nothing_ends_no_work() {
         // It warns first that the input has no recipe.
         "insert unnamed in.csv --id-column id",
     ] {
-        let (reader, closed) = std::io::pipe().unwrap();
-        drop(reader);
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        for stderr in [Stdio::from(full), Stdio::from(closed)] {
+        for stderr in [Stdio::from(full), Stdio::from(without_reader())] {
             let output = scratch.command(line).stderr(stderr).output().unwrap();
             Ran::new(line, output).succeeds();
         }
@@ -332,10 +335,8 @@ fn what_is_inserted_does_not_hang_on_who_reads_the_rows() {
     let set = fingerprints(77, 50_000);
     scratch.write("in", raw(&set));
     scratch.run("create living --no-ids --quiet").succeeds();
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
     let line = "insert living in --format u64le -k 0 --unless-near";
-    let output = scratch.command(line).stdout(writer).output().unwrap();
+    let output = scratch.command(line).stdout(without_reader()).output().unwrap();
     let ran = Ran::new(line, output).ends_with_code(0);
     assert!(ran.stderr.contains(" inserted, "), "{}", ran.stderr);
     let set: BTreeSet<u64> = set.into_iter().collect();
