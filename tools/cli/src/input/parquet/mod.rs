@@ -240,7 +240,7 @@ impl<F: Fingerprint> Reader<F> for ParquetReader {
 
 /// Fails if a column of those at these places is compressed in a way that is not read.
 fn check_compression(metadata: &ParquetMetaData, places: &[usize]) -> Result<(), Problem> {
-    let roots = metadata.file_metadata().schema_descr();
+    let schema = metadata.file_metadata().schema_descr();
     for (number, column) in
         metadata.row_groups().iter().flat_map(|group| group.columns().iter().enumerate())
     {
@@ -249,7 +249,7 @@ fn check_compression(metadata: &ParquetMetaData, places: &[usize]) -> Result<(),
             Compression::LZO => "LZO",
             _ => continue,
         };
-        if number < roots.num_columns() && places.contains(&roots.get_column_root_idx(number)) {
+        if number < schema.num_columns() && places.contains(&schema.get_column_root_idx(number)) {
             let column = column.column_path();
             return Err(Problem::Header(
                 Container::Parquet,
