@@ -13,7 +13,7 @@ use super::scan::{MAX_PLANES, Reading, RunSieve, Sieve};
 use super::view::{BlockView, Column, OVERHANG, low};
 use super::walk::Walk;
 use crate::error::Corruption;
-use crate::format::{Codec, Geometry};
+use crate::format::{Codec, Geometry, follows};
 use crate::mapped;
 use crate::simd::Level;
 
@@ -273,8 +273,8 @@ impl BlockReader {
         Ok(walk.place)
     }
 
-    /// Decodes a whole block and checks what a query need not: the order of its keys [BLK-6], and
-    /// that nothing but zeros stands between codes and raw bits [BLK-9], which comes last.
+    /// Decodes a whole block and checks what a query need not: the order of its keys [BLK-6], of which those that
+    /// are `short` may be equal, and that nothing but zeros stands between codes and raw bits [BLK-9], which comes last.
     ///
     /// # Errors
     ///
@@ -282,6 +282,7 @@ impl BlockReader {
     pub(crate) fn decode_strictly(
         &self,
         block: &BlockView<'_>,
+        short: bool,
         keys: &mut Vec<u64>,
     ) -> Result<(), Corruption> {
         keys.resize(block.keys as usize, 0);
@@ -289,7 +290,7 @@ impl BlockReader {
         if let Err((broken, _)) = decoded {
             keys.truncate(broken);
         }
-        if let Some(at) = keys.windows(2).position(|pair| pair[0] >= pair[1]) {
+        if let Some(at) = keys.windows(2).position(|pair| !follows(pair[0], pair[1], short)) {
             return Err(Corruption::KeyOrder { block: block.number, key: at as u32 + 1 });
         }
         let end = decoded.map_err(|(_, corruption)| corruption)?;

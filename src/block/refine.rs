@@ -35,7 +35,7 @@ impl BlockReader {
             planes: geometry.planes(),
             pad,
             low: self.low(query),
-            first: Differs { bits: block.first ^ query, seen: u64::MAX },
+            first: Differs { bits: block.first ^ query, seen: u64::MAX << pad },
             seen: self.low(u64::MAX) << pad,
         }
     }

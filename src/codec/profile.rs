@@ -138,7 +138,6 @@ impl Profile {
         let pad = u64::BITS - self.bits;
         let widths = low_widths(self.bits);
         let first = || widths.clone().take(ALIKE);
-        // Only keys that fill their words have these, and no padding.
         let has_others = widths.clone().nth(ALIKE).is_some();
         let widest = pad + first().last().unwrap_or(0);
         for pair in keys.windows(2) {
@@ -154,7 +153,7 @@ impl Profile {
                 count_gap(&mut self.gap, first().map(|width| pad + width), (u, v));
             }
             if has_others {
-                let others = LOW_BITS.into_iter().skip(ALIKE);
+                let others = widths.clone().skip(ALIKE).map(|width| pad + width);
                 count_gap(&mut self.gap[ALIKE..], others, (u, v));
             }
         }

@@ -29,7 +29,9 @@ use crate::format::{BitRange, is_identity, is_top, low_widths};
 /// | `4x4` | 16 | 28 | no flips (the paper) |
 /// | `3of6` | 20 | 31 to 33 | no flips (the paper) |
 ///
-/// A larger radius raises the thresholds; every design answers every radius exactly. For fingerprints of 32 bits
+/// A larger radius raises the thresholds; every design answers every radius exactly.
+///
+/// Each table is a copy of the set; with [short tables](crate::Packer::short_tables) only the first one is whole. For fingerprints of 32 bits
 /// ([`Design::named_for`]) parts have half as many bits.
 ///
 /// # Examples

@@ -181,6 +181,10 @@ rules! {
     TopRanges = "TAB-11", "the bit ranges of the top are empty, overlap, leave the key, or do not fit the header";
     /// Table 0 is permuted.
     NotIdentity = "TAB-12", "table 0 is not in identity order";
+    /// Keys of so many bits are not defined.
+    CutBits { found: u32, fingerprint_bits: u32 } = "TAB-15", "{found} bits are cut off from keys of {fingerprint_bits}";
+    /// Table 0 does not have whole fingerprints.
+    ShortIdentity = "TAB-16", "the keys of table 0 are cut";
     /// Padding behind the header is not zero.
     HeaderPadding = "TAB-13", "padding between the header and the blocks is not zero";
     /// The CRC of the footer is wrong.
@@ -289,6 +293,8 @@ rules! {
     SetCount { found: u64, expected: u64 } = "SET-1", "the table holds {found} keys, {expected} are stated";
     /// A table holds other fingerprints than stated.
     SetSum { found: u128, expected: u128 } = "SET-2", "the fingerprints of the table add up to {found:032x}, {expected:032x} is stated";
+    /// A short table does not hold the first bits of all fingerprints.
+    ShortSum { found: u128, expected: u128 } = "SET-4", "the keys of the short table add up to {found:032x}, those of the fingerprints to {expected:032x}";
     /// An id map has no room for its footer.
     IdMapLength { found: u64, least: u64 } = "IDM-1", "the id map has {found} bytes, the least is {least}";
     /// The CRC of the footer of an id map is wrong.

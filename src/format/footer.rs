@@ -154,11 +154,11 @@ impl Footer {
         Ok(histogram)
     }
 
-    /// Checks the router: its CRC and its order.
+    /// Checks the router: its CRC and its order, in which keys that are `short` may be equal.
     pub(crate) fn check_router(
         &self,
         file: &[u8],
-        geometry: &Geometry,
+        (geometry, short): (&Geometry, bool),
         header_crc: u32,
     ) -> Result<(), Defect> {
         let at = geometry.router();
@@ -170,7 +170,7 @@ impl Footer {
         let mut before = None;
         let entries = bytes.chunks_exact(geometry.key_bytes());
         for (number, entry) in entries.map(|key| read_key(geometry.bits, key)).enumerate() {
-            if before.is_some_and(|before| before >= entry) {
+            if before.is_some_and(|before| !follows(before, entry, short)) {
                 let corruption = Corruption::RouterOrder { block: number as u64 };
                 return Err(Defect::corrupt(at.start + geometry.key_bytes() * number, corruption));
             }
@@ -178,4 +178,10 @@ impl Footer {
         }
         Ok(())
     }
+}
+
+/// Whether a key may stand behind another one: it is greater, or of keys that are `short` no less.
+#[inline(always)]
+pub(crate) fn follows(before: u64, key: u64, short: bool) -> bool {
+    before < key || (short && before == key)
 }

@@ -7,6 +7,7 @@
 mod base;
 mod deletions;
 mod footer;
+mod geometry;
 mod id_map;
 mod id_map_tag;
 mod ids;
@@ -24,7 +25,8 @@ pub(crate) use base::{
     BaseHeader, GROUP_BITS, GROUP_KEYS, MOST_KEY_BITS, MOST_ROWS, PartGeometry, PartHeader,
 };
 pub(crate) use deletions::{Deletion, Scope, decode_deletions, encode_deletions};
-pub(crate) use footer::Footer;
+pub(crate) use footer::{Footer, follows};
+pub(crate) use geometry::{Geometry, read_key};
 pub(crate) use id_map::{
     ENTRY_BYTES, GROUP_STRINGS, ID_MAP_FILE, IdMapFooter, PAGE_GROUPS, PAGE_STRINGS, entries,
     entry, numbered_crc,
@@ -43,9 +45,7 @@ pub(crate) use prefix::{CRC_BYTES, FileKind, MOST_HEADER_BYTES};
 pub use section::SkippedSection;
 pub(crate) use segment_entry::{IdsEntry, IndexKind, SegmentEntry, TableEntry};
 pub use table::{BitRange, Codec};
-pub(crate) use table::{
-    Geometry, TableHeader, check_padding, is_block_bytes, is_identity, is_top, read_key,
-};
+pub(crate) use table::{TableHeader, check_padding, is_block_bytes, is_identity, is_top, top_bits};
 
 use crate::error::{Corruption, Error, Unsupported};
 use crate::files::is_temporary_name;
@@ -280,7 +280,7 @@ layout!(
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
     FINGERPRINT_BITS = 16 + 2, CODEC = 18 + 1, LOW_BITS = 19 + 1, BLOCK_BYTES = 20 + 4,
     COUNT = 24 + 8, SET_SUM = 32 + 16, TABLE_NUMBER = 48 + 2, RANGE_COUNT = 50 + 2,
-    RESERVED = 52 + 4; 56
+    CUT_BITS = 52 + 1, RESERVED = 53 + 3; 56
 );
 layout!(
     /// Section 4.5.

@@ -1,15 +1,14 @@
-//! The table file: header, footer, and where everything stands (sections 4 and 5 of the
-//! specification).
+//! The header of a table file (section 4.1 of the specification).
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
+use super::geometry::{BLOCKS_AT, Geometry};
 use super::{
-    CRC_BYTES, Defect, FileKind, SegmentEntry, TableEntry, block, block_wide, low_widths, pad8,
-    table_footer, table_header,
+    CRC_BYTES, Defect, FileKind, SegmentEntry, TableEntry, low_widths, pad8, table_footer,
+    table_header,
 };
 use crate::error::{Corruption, Error, Unsupported};
 
@@ -19,10 +18,8 @@ const FILE: FileKind = FileKind {
     header_bytes: header_bytes(1),
     fields_end: None,
 };
-/// Offset of the block area.
-const BLOCKS_AT: usize = 4096;
-/// Blocks over this size have a key count of 4 bytes.
-const SHORT_COUNT_BLOCK_BYTES: u32 = 8192;
+/// The fewest bits of a key.
+const LEAST_BITS: u32 = 32;
 
 /// How the middle of a key is coded from that of the key before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,7 +78,9 @@ pub struct BitRange {
 /// What the header of a table file says.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TableHeader {
-    /// Bits of a key: 32 or 64.
+    /// Bits of a fingerprint, W: 32 or 64.
+    pub(crate) fingerprint_bits: u32,
+    /// Bits of a key, K: the first of a permuted fingerprint, or all of them.
     pub(crate) bits: u32,
     pub(crate) codec: Codec,
     pub(crate) low_bits: u32,
@@ -96,7 +95,7 @@ impl TableHeader {
     /// The header with its CRC, without the padding up to the blocks.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; header_bytes(self.top.len())];
-        LE::write_u16(&mut bytes[table_header::FINGERPRINT_BITS], self.bits as u16);
+        LE::write_u16(&mut bytes[table_header::FINGERPRINT_BITS], self.fingerprint_bits as u16);
         bytes[table_header::CODEC.start] = match self.codec {
             Codec::Xor => 1,
             Codec::Gap => 2,
@@ -107,6 +106,7 @@ impl TableHeader {
         LE::write_u128(&mut bytes[table_header::SET_SUM], self.set_sum);
         LE::write_u16(&mut bytes[table_header::TABLE_NUMBER], self.table_number);
         LE::write_u16(&mut bytes[table_header::RANGE_COUNT], self.top.len() as u16);
+        bytes[table_header::CUT_BITS.start] = (self.fingerprint_bits - self.bits) as u8;
         for (range, out) in self.top.iter().zip(bytes[table_header::END..].chunks_exact_mut(2)) {
             out.copy_from_slice(&[range.start, range.bits]);
         }
@@ -129,9 +129,9 @@ impl TableHeader {
             return Err(Defect::corrupt(file.len(), corruption));
         }
         let (header, header_crc) = FILE.header(file)?;
-        let low_bits = low_widths(bits).last().unwrap_or(0);
-        let widest = Geometry { bits, block_bytes: 0, low_bits, block_count: 0 };
-        let (header_bytes, least) = (header.len() as u32, widest.file_bytes());
+        let low_bits = low_widths(LEAST_BITS).last().unwrap_or(0);
+        let least = Geometry { bits: LEAST_BITS, block_bytes: 0, low_bits, block_count: 0 };
+        let (header_bytes, least) = (header.len() as u32, least.file_bytes());
         if header.len() > BLOCKS_AT || found < least {
             let corruption = Corruption::TableTooShort { header_bytes, file_bytes: found, least };
             return Err(Defect::corrupt(table_header::HEADER_BYTES.start, corruption));
@@ -142,8 +142,9 @@ impl TableHeader {
             return Err(Defect::corrupt(header.len() - CRC_BYTES, corruption));
         }
         let mut decoded = Self::decode_fields(&header)?;
-        if decoded.bits != bits {
-            let corruption = Corruption::TableWidth { found: decoded.bits, expected: bits };
+        if decoded.fingerprint_bits != bits {
+            let found = decoded.fingerprint_bits;
+            let corruption = Corruption::TableWidth { found, expected: bits };
             return Err(Defect::corrupt(table_header::FINGERPRINT_BITS.start, corruption));
         }
         let (found, expected) = (decoded.table_number, number as u16);
@@ -156,10 +157,14 @@ impl TableHeader {
             let corruption = Corruption::OtherSet { found_count, expected_count };
             return Err(Defect::corrupt(table_header::COUNT.start, corruption));
         }
-        let top = decode_top(&header, bits);
+        let top = decode_top(&header, bits).filter(|top| top_bits(top) <= decoded.bits);
         decoded.top = top.ok_or(Defect::corrupt(table_header::END, Corruption::TopRanges))?;
         if number == 0 && !is_identity(&decoded.top) {
             return Err(Defect::corrupt(table_header::END, Corruption::NotIdentity));
+        }
+        if number == 0 && decoded.is_short() {
+            let at = table_header::CUT_BITS.start;
+            return Err(Defect::corrupt(at, Corruption::ShortIdentity));
         }
         FILE.check_tail(&header, table_header::END + 2 * decoded.top.len())?;
         Ok((decoded, header_crc))
@@ -170,7 +175,7 @@ impl TableHeader {
     pub(crate) fn describe(file: &[u8]) -> Option<(u16, u64, u128, TableEntry)> {
         let (header, header_crc) = FILE.header(file).ok()?;
         let fields = (header.len() >= table_header::END).then(|| Self::decode_fields(&header));
-        let Self { bits, count, set_sum, .. } = fields?.ok()?;
+        let Self { fingerprint_bits: bits, count, set_sum, .. } = fields?.ok()?;
         let footer_crc = LE::read_u32(
             file.last_chunk::<{ table_footer::END }>()?.get(table_footer::FOOTER_CRC)?,
         );
@@ -189,7 +194,13 @@ impl TableHeader {
             let at = table_header::FINGERPRINT_BITS.start;
             return Err(Defect::unsupported(at, Unsupported::TableFingerprintBits { found }));
         }
-        let bits = u32::from(found);
+        let fingerprint_bits = u32::from(found);
+        let cut_bits = u32::from(header[table_header::CUT_BITS.start]);
+        let bits = fingerprint_bits.checked_sub(cut_bits).filter(|bits| is_key_bits(*bits));
+        let bits = bits.ok_or_else(|| {
+            let corruption = Corruption::CutBits { found: cut_bits, fingerprint_bits };
+            Defect::corrupt(table_header::CUT_BITS.start, corruption)
+        })?;
         let found = header[table_header::CODEC.start];
         let codec = Codec::from_number(found).ok_or_else(|| {
             Defect::unsupported(table_header::CODEC.start, Unsupported::Codec { found })
@@ -206,6 +217,7 @@ impl TableHeader {
             return Err(Defect::corrupt(at, Corruption::BlockBytes { found: block_bytes }));
         }
         Ok(Self {
+            fingerprint_bits,
             bits,
             codec,
             low_bits,
@@ -215,6 +227,11 @@ impl TableHeader {
             table_number: LE::read_u16(&header[table_header::TABLE_NUMBER]),
             top: Vec::new(),
         })
+    }
+
+    /// Whether keys are only the first bits of permuted fingerprints: then some may be equal.
+    pub(crate) fn is_short(&self) -> bool {
+        self.bits < self.fingerprint_bits
     }
 
     /// Where everything stands in a table with this header and `block_count` blocks.
@@ -247,6 +264,11 @@ pub(crate) fn is_top(ranges: &[BitRange], bits: u32) -> bool {
     !ranges.is_empty() && ranges.iter().all(free)
 }
 
+/// Number of bits of a top.
+pub(crate) fn top_bits(top: &[BitRange]) -> u32 {
+    top.iter().map(|range| u32::from(range.bits)).sum()
+}
+
 /// Whether a top leaves every bit where it is.
 pub(crate) fn is_identity(top: &[BitRange]) -> bool {
     let mut next = 0;
@@ -275,6 +297,11 @@ pub(crate) fn check_padding(file: &[u8]) -> Result<(), Defect> {
     }
 }
 
+/// Whether keys may have so many bits [TAB-15].
+pub(crate) fn is_key_bits(bits: u32) -> bool {
+    (LEAST_BITS..=u64::BITS).contains(&bits) && bits.is_multiple_of(8)
+}
+
 /// Least length of a header with so many bit ranges.
 const fn header_bytes(ranges: usize) -> usize {
     pad8(table_header::END + 2 * ranges + CRC_BYTES)
@@ -283,195 +310,4 @@ const fn header_bytes(ranges: usize) -> usize {
 /// Whether blocks may have this size [TAB-8].
 pub(crate) fn is_block_bytes(block_bytes: u32) -> bool {
     block_bytes.is_power_of_two() && (256..=65536).contains(&block_bytes)
-}
-
-/// A key of so many bits, of its bytes in a file.
-#[inline(always)]
-pub(crate) fn read_key(bits: u32, bytes: &[u8]) -> u64 {
-    match bits {
-        32 => u64::from(LE::read_u32(bytes)) << 32,
-        _ => LE::read_u64(bytes),
-    }
-}
-
-/// Where everything stands in a table file.
-///
-/// In memory a key is the highest bits of a word, whatever its length, and zeros below: so order and the first bit that
-/// differs are those of the words, and distances come out right. What stands in a file has no such zeros.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Geometry {
-    /// Bits of a key, W: 32 or 64.
-    pub(crate) bits: u32,
-    /// Bytes per block.
-    pub(crate) block_bytes: u32,
-    /// Width L of the low column.
-    pub(crate) low_bits: u32,
-    /// Number of blocks.
-    pub(crate) block_count: u64,
-}
-
-impl Geometry {
-    /// The largest number of keys of a block: the first, and one bit for each further one.
-    pub(crate) fn max_block_keys(&self) -> u64 {
-        8 * (u64::from(self.block_bytes) - self.column_at() as u64) + 1
-    }
-
-    /// The largest number of keys of a block by [BLK-2]: each but the first takes its bytes of the
-    /// column, and one bit.
-    pub(crate) fn most_keys(&self) -> u64 {
-        (self.max_block_keys() - 1) / (u64::from(self.low_bits) + 1) + 1
-    }
-
-    /// Number of classes, C.
-    pub(crate) fn classes(&self) -> usize {
-        (self.bits + 1 - self.low_bits) as usize
-    }
-
-    /// Bits of the middle of a key, M.
-    pub(crate) fn middle_bits(&self) -> u32 {
-        self.bits - self.low_bits
-    }
-
-    /// Zeros below a key in its word.
-    #[inline(always)]
-    pub(crate) fn pad_bits(&self) -> u32 {
-        u64::BITS - self.bits
-    }
-
-    /// Bits of a word below the middle of its key.
-    #[inline(always)]
-    pub(crate) fn below_middle(&self) -> u32 {
-        self.pad_bits() + self.low_bits
-    }
-
-    /// Bytes of a key.
-    #[inline(always)]
-    pub(crate) fn key_bytes(&self) -> usize {
-        self.bits as usize / 8
-    }
-
-    /// Number of byte planes of the column.
-    pub(crate) fn planes(&self) -> usize {
-        self.low_bits as usize / 8
-    }
-
-    /// Whether the key count has 4 bytes, not 2.
-    fn is_wide(&self) -> bool {
-        self.block_bytes > SHORT_COUNT_BLOCK_BYTES
-    }
-
-    /// Key count and first key of a block.
-    #[inline]
-    pub(crate) fn block_header(&self, bytes: &[u8]) -> (u32, u64) {
-        let count = match self.is_wide() {
-            true => LE::read_u32(&bytes[block_wide::KEY_COUNT]),
-            false => u32::from(LE::read_u16(&bytes[block::KEY_COUNT])),
-        };
-        // What follows on a key of 32 bits is shifted out.
-        (count, LE::read_u64(&bytes[self.first_key_at()..]) << self.pad_bits())
-    }
-
-    /// Writes key count and first key of a block. The count fits, as section 12 of the specification
-    /// shows.
-    pub(crate) fn write_block_header(&self, bytes: &mut [u8], count: u32, first: u64) {
-        match self.is_wide() {
-            true => LE::write_u32(&mut bytes[block_wide::KEY_COUNT], count),
-            false => LE::write_u16(&mut bytes[block::KEY_COUNT], count as u16),
-        }
-        LE::write_uint(
-            &mut bytes[self.first_key_at()..],
-            first >> self.pad_bits(),
-            self.key_bytes(),
-        );
-    }
-
-    /// Offset of the column in a block.
-    #[inline]
-    pub(crate) fn column_at(&self) -> usize {
-        self.first_key_at() + self.key_bytes()
-    }
-
-    /// Where the first key stands in a block.
-    #[inline(always)]
-    fn first_key_at(&self) -> usize {
-        if self.is_wide() { block_wide::FIRST_KEY.start } else { block::FIRST_KEY.start }
-    }
-
-    /// Offset of the stream in a block of `keys` keys.
-    pub(crate) fn stream_at(&self, keys: u32) -> usize {
-        self.column_at() + (keys as usize).saturating_sub(1) * self.planes()
-    }
-
-    /// Where the column of a block of `keys` keys stands; `None` for a number of keys that no block
-    /// can have [BLK-2]: it would also take memory that the file does not justify.
-    #[inline(always)]
-    pub(crate) fn column(&self, keys: u32) -> Option<Range<usize>> {
-        let others = (keys as usize).checked_sub(1)?;
-        let start = self.column_at();
-        let end = start + self.planes() * others;
-        let stream_bytes = (self.block_bytes as usize).checked_sub(end)?;
-        (others <= 8 * stream_bytes).then_some(start..end)
-    }
-
-    /// Where block `number` stands.
-    pub(crate) fn block(&self, number: u64) -> Range<usize> {
-        let start = BLOCKS_AT + number as usize * self.block_bytes as usize;
-        start..start + self.block_bytes as usize
-    }
-
-    /// Where the router stands.
-    pub(crate) fn router(&self) -> Range<usize> {
-        let start = self.block(self.block_count).start;
-        start..start + self.key_bytes() * self.block_count as usize
-    }
-
-    /// Where the code lengths stand, with their padding.
-    pub(crate) fn codes(&self) -> Range<usize> {
-        let start = self.router().end;
-        start..start + pad8(self.classes())
-    }
-
-    /// Where the histogram stands.
-    pub(crate) fn histogram(&self) -> Range<usize> {
-        let start = self.codes().end;
-        start..start + 8 * self.classes()
-    }
-
-    /// Where the footer stands.
-    pub(crate) fn footer(&self) -> Range<usize> {
-        let start = self.histogram().end;
-        start..start + table_footer::END
-    }
-
-    /// Length of the file.
-    pub(crate) fn file_bytes(&self) -> u64 {
-        self.footer().end as u64
-    }
-
-    /// The CRC of block `number`, whose bytes are `bytes` [BLK-1].
-    pub(crate) fn block_crc(&self, header_crc: u32, number: u64, bytes: &[u8]) -> u32 {
-        let mut prefix = [0; 12];
-        LE::write_u32(&mut prefix[..4], header_crc);
-        LE::write_u64(&mut prefix[4..], number);
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&prefix);
-        hasher.update(&bytes[block::BLOCK_CRC.end..]);
-        hasher.finalize()
-    }
-
-    /// Checks the CRC of block `number`.
-    pub(crate) fn check_block_crc(
-        &self,
-        header_crc: u32,
-        number: u64,
-        bytes: &[u8],
-    ) -> Result<(), Corruption> {
-        let found = LE::read_u32(&bytes[block::BLOCK_CRC]);
-        let computed = self.block_crc(header_crc, number, bytes);
-        if found == computed {
-            Ok(())
-        } else {
-            Err(Corruption::BlockChecksum { block: number, found, computed })
-        }
-    }
 }

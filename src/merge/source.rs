@@ -7,18 +7,19 @@ use super::streams::{Stream, merge};
 use crate::codec::profile::Profile;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, key_of};
 use crate::format::BitRange;
 use crate::ids::IdSource;
 use crate::multi_index::{EntrySource, PartOptions};
 use crate::permute::Permutation;
-use crate::segment::source::{KeySource, RowSource};
+use crate::segment::source::{KeySource, RowSource, cut};
 use crate::segment::{PartEntries, Segment, sum_of};
 use crate::snapshot::Snapshot;
 use crate::snapshot::cursor::{Cursor, Decode};
 use crate::snapshot::parts::Base;
 use crate::snapshot::union;
 use crate::sort::{Create, Spill};
+use crate::table::Table;
 
 /// Ids, or words of marks, that are handed on together.
 const PIECE: usize = 1 << 13;
@@ -118,18 +119,18 @@ impl<F: Fingerprint> Merging<F> {
 }
 
 impl<F: Fingerprint> Merging<F> {
-    /// The keys of one permutation.
-    fn streams(&self, top: &[BitRange]) -> Result<Vec<Stream<F>>> {
+    /// The keys of one permutation; `None` if some segment does not have them in order.
+    fn streams(&self, top: &[BitRange]) -> Option<Vec<Stream<F>>> {
         let permutation = Permutation::new(top);
         let with_dead = self.segments().iter().zip(&self.dead);
         with_dead
             .map(|(segment, dead)| {
                 let dead = Arc::clone(dead);
-                let same = |table: &crate::table::Table| *table.permutation() == permutation;
+                let same = |table: &Table| !table.is_short() && *table.permutation() == permutation;
                 match segment.tables().iter().position(same) {
-                    Some(table) => Ok(Stream::of_table(segment, table, dead)),
-                    None if permutation.is_identity() => Ok(Stream::of_rows(segment, dead)),
-                    None => Stream::sorted(segment, &permutation, dead),
+                    Some(table) => Some(Stream::of_table(segment, table, dead)),
+                    None if permutation.is_identity() => Some(Stream::of_rows(segment, dead)),
+                    None => None,
                 }
             })
             .collect()
@@ -188,14 +189,25 @@ impl<F: Fingerprint, T: Spill> KeySource for MergeSource<'_, F, T> {
             return Err(Error::Ended);
         }
         self.top = top.to_vec();
+        if self.merging.streams(top).is_none() {
+            let (merging, permutation) = (self.merging, Permutation::new(top));
+            let mut visit = |sink: &mut dyn FnMut(&[F]) -> Result<()>| merging.visit_rows(sink);
+            let key = |_, one| permutation.key(key_of(one));
+            self.entries.order_by(key, &mut visit, self.meter, self.create)?;
+        }
         Ok(())
     }
 
-    fn profile(&mut self) -> Result<Profile> {
-        let mut profile = Profile::empty(F::BITS);
-        merge(self.merging.streams(&self.top)?, &mut |keys| {
-            profile.extend(keys);
-            self.meter.advance(Phase::Count, keys.len() as u64)
+    fn profile(&mut self, bits: u32) -> Result<Profile> {
+        let cuts = (bits < F::BITS).then_some(bits);
+        let mut profile = Profile::empty(bits);
+        let meter = self.meter;
+        KeySource::visit(self, None, &mut |keys| {
+            cut(keys, cuts, &mut |keys| {
+                profile.extend(keys);
+                Ok(())
+            })?;
+            meter.advance(Phase::Count, keys.len() as u64)
         })?;
         Ok(profile)
     }
@@ -205,7 +217,10 @@ impl<F: Fingerprint, T: Spill> KeySource for MergeSource<'_, F, T> {
         _next: Option<&[BitRange]>,
         sink: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        merge(self.merging.streams(&self.top)?, sink)
+        match self.merging.streams(&self.top) {
+            Some(streams) => merge(streams, sink),
+            None => self.entries.visit(sink),
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::objective::Objective;
 use super::planner::Planner;
-use crate::codec::profile::{Profile, Searched};
+use super::short::{key_bits, low_bits};
+use crate::codec::profile::{Coding, Profile, Searched};
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec, GROUP_BITS};
@@ -30,6 +31,8 @@ pub(crate) struct Layout {
     pub(crate) codec: Option<Codec>,
     /// `None` takes the widest that costs little for each table.
     pub(crate) low_bits: Option<u32>,
+    /// Whether the tables behind the first are [short](key_bits).
+    pub(crate) short_tables: bool,
 }
 
 /// What is said of a layout; design and size of blocks are planned for a radius where they are left open.
@@ -40,15 +43,40 @@ pub(crate) struct LayoutOptions {
     pub(crate) block_bytes: Option<u32>,
     pub(crate) codec: Option<Codec>,
     pub(crate) low_bits: Option<u32>,
+    /// Whether the tables behind the first keep only the bits that searches need.
+    pub(crate) short_tables: bool,
     /// A base and so many part tables, in place of tables.
     pub(crate) parts: Option<u16>,
+}
+
+impl Layout {
+    /// Bits of the keys of a table, where there are so many.
+    pub(crate) fn key_bits(&self, table: usize, count: u64) -> u32 {
+        match self.design.tops().get(table) {
+            Some(top) if self.short_tables && table > 0 => key_bits(self.design.bits(), count, top),
+            _ => self.design.bits(),
+        }
+    }
+
+    /// How a table with this profile is coded, whose keys have so many bits.
+    ///
+    /// # Errors
+    ///
+    /// As [`Profile::choose`].
+    pub(crate) fn coding(&self, table: usize, profile: &Profile, bits: u32) -> Result<Coding> {
+        let low_bits = match self.design.tops().get(table) {
+            Some(top) if bits < self.design.bits() => Some(low_bits(bits, top, self.low_bits)),
+            _ => self.low_bits,
+        };
+        profile.choose(self.codec, low_bits, self.design.searched())
+    }
 }
 
 impl LayoutOptions {
     /// Everything is left open.
     pub(crate) fn new(radius: u32) -> Self {
         let (design, block_bytes, codec, low_bits, parts) = (None, None, None, None, None);
-        Self { radius, design, block_bytes, codec, low_bits, parts }
+        Self { radius, design, block_bytes, codec, low_bits, short_tables: false, parts }
     }
 
     /// Refuses what cannot be, for fingerprints of so many bits.
@@ -80,6 +108,11 @@ impl LayoutOptions {
             let (option, value) = ("layout", design.to_string());
             return Err(Error::InvalidOption { option, value, expected: expected.to_string() });
         }
+        if self.short_tables && (self.parts.is_some() || bits > u64::BITS) {
+            let expected = "tables are short, and parts are none";
+            let (option, value) = ("layout", "short tables".to_string());
+            return Err(Error::InvalidOption { option, value, expected: expected.to_string() });
+        }
         if let Some(design) = self.design.as_ref().filter(|design| design.bits() != bits) {
             let (option, value) = ("design", format!("{design}, for {} bits", design.bits()));
             let expected = format!("it is one for fingerprints of {bits} bits");
@@ -103,6 +136,7 @@ impl LayoutOptions {
             .block_bytes(self.block_bytes)
             .codec(self.codec)
             .low_bits(self.low_bits)
+            .short_tables(self.short_tables)
     }
 
     /// How many part tables there are to be for so many fingerprints of so many bits; `None` if there are to be tables.
@@ -133,6 +167,6 @@ impl LayoutOptions {
                 (plan.design, plan.block_bytes)
             }
         };
-        Ok(Layout { design, block_bytes, codec, low_bits })
+        Ok(Layout { design, block_bytes, codec, low_bits, short_tables: self.short_tables })
     }
 }

@@ -15,6 +15,7 @@ mod objective;
 mod planner;
 mod predict;
 mod sample;
+mod short;
 mod size;
 #[cfg(test)]
 mod tests;

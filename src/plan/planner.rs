@@ -41,6 +41,7 @@ pub struct Planner {
     uneven: bool,
     codec: Option<Codec>,
     low_bits: Option<u32>,
+    short_tables: bool,
     costs: Costs,
     sample: Option<Sample>,
     runs: Option<Profile>,
@@ -80,6 +81,7 @@ impl Planner {
             uneven: false,
             codec: None,
             low_bits: None,
+            short_tables: false,
             costs: Costs::default(),
             sample: None,
             runs: None,
@@ -146,6 +148,13 @@ impl Planner {
     /// The width of the low column; `None` chooses it as a pack does.
     pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
         self.low_bits = low_bits;
+        self
+    }
+
+    /// Whether the tables behind the first are short, as [`Packer::short_tables`](crate::Packer::short_tables) makes them. Their size is
+    /// predicted as it will be, searches as those of whole tables, which take about as long.
+    pub fn short_tables(mut self, short: bool) -> Self {
+        self.short_tables = short;
         self
     }
 
@@ -229,6 +238,9 @@ impl Planner {
             };
             for prediction in predictions {
                 let mut plan = prediction.plan(design, sampled.as_ref(), &self.costs);
+                if self.short_tables {
+                    prediction.shorten(&mut plan, (self.codec, self.low_bits))?;
+                }
                 plan.within_budget =
                     self.budget.is_none_or(|budget| plan.bytes_per_fingerprint <= budget);
                 plans.push(plan);

@@ -1,11 +1,14 @@
 //! What a search in a store of some design touches, and how long that takes.
 
 use super::sample::SampledTables;
+use super::short;
 use super::size::{Coded, TableSize};
 use super::touched::Touched;
 use crate::block::{Reading, share_within};
+use crate::codec::profile::Searched;
 use crate::costs::Costs;
 use crate::design::Design;
+use crate::error::Result;
 use crate::format::{Codec, Geometry};
 use crate::router;
 use crate::thresholds::descent::DescentModel;
@@ -289,13 +292,33 @@ impl Prediction {
         }
     }
 
-    fn geometry(&self) -> Geometry {
-        Geometry {
-            bits: self.coded.bits,
-            block_bytes: self.block_bytes,
-            low_bits: self.coded.low_bits,
-            block_count: self.size.blocks,
+    /// Makes the tables behind the first short, with this codec and width of the column, where they are given.
+    pub(super) fn shorten(
+        &self,
+        plan: &mut Plan,
+        (codec, low_bits): (Option<Codec>, Option<u32>),
+    ) -> Result<()> {
+        let (bits, count) = (self.coded.bits, self.count);
+        for top in &plan.design.tops()[1..] {
+            let key_bits = short::key_bits(bits, count, top);
+            if key_bits == bits {
+                continue;
+            }
+            let low_bits = Some(short::low_bits(key_bits, top, low_bits));
+            let given = (codec, low_bits);
+            let coded = Coded::new((key_bits, count), given, Searched::ByRouter, None)?;
+            let size = coded.table(count, self.block_bytes);
+            let geometry = coded.geometry(self.block_bytes, size.blocks);
+            plan.store_bytes = plan.store_bytes - self.size.file_bytes + size.file_bytes;
+            plan.router_bytes =
+                plan.router_bytes - router_bytes(&self.geometry()) + router_bytes(&geometry);
         }
+        plan.bytes_per_fingerprint = plan.store_bytes as f64 / count.max(1) as f64;
+        Ok(())
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.coded.geometry(self.block_bytes, self.size.blocks)
     }
 }
 

@@ -83,10 +83,14 @@ impl Coded {
         Self { bits: geometry.bits, codec, low_bits: geometry.low_bits, bits_per_key }
     }
 
+    /// Where everything stands in a table with so many blocks.
+    pub(super) fn geometry(&self, block_bytes: u32, block_count: u64) -> Geometry {
+        Geometry { bits: self.bits, block_bytes, low_bits: self.low_bits, block_count }
+    }
+
     /// The size of a table of `count` keys in blocks of `block_bytes`.
     pub(super) fn table(&self, count: u64, block_bytes: u32) -> TableSize {
-        let Self { bits, low_bits, .. } = *self;
-        let geometry = |block_count| Geometry { bits, block_bytes, low_bits, block_count };
+        let geometry = |block_count| self.geometry(block_bytes, block_count);
         // The first key stands in the header. On average half a key more would have fitted.
         let room = f64::from(8 * (block_bytes - geometry(0).column_at() as u32));
         let full = 1.0 + (room / self.bits_per_key.max(1.0) - 0.5).max(0.0);

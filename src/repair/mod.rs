@@ -1,7 +1,7 @@
 //! Saves what is sound of a damaged store.
 //!
-//! Every block of every table has a checksum, and every table of a segment holds the same set: so a fingerprint is saved
-//! if any table still has it in a sound block. A base holds each fingerprint once, in chunks with a checksum each: those in
+//! Every block of every table has a checksum, and every table of a segment that is not short holds the same set: so a fingerprint is saved
+//! if any of these still has it in a sound block. A base holds each fingerprint once, in chunks with a checksum each: those in
 //! sound chunks are saved, and all of them if their sum is right. Its part tables are made of it, so that they are not
 //! needed. Ids are stored once, in the order of the fingerprints; which belong to a fingerprint is known where its place in
 //! the segment is. What is saved goes into a new store; the damaged one is only read.

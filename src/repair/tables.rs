@@ -41,8 +41,10 @@ pub(super) fn read<F: Fingerprint>(
             own.extend(keys.iter().map(|&key| of_key::<F>(key)));
             match number {
                 0 => push(&mut runs, block, sound, &own),
-                // What the identity table holds needs no other.
-                _ if sound && !is_whole(&runs) => others.extend_from_slice(&own),
+                // What the identity table holds needs no other, and of short keys nothing can be made.
+                _ if sound && !table.is_short() && !is_whole(&runs) => {
+                    others.extend_from_slice(&own)
+                }
                 _ => {}
             }
         }

@@ -38,13 +38,24 @@ impl<T: Spill> PartEntries<T> {
         meter: &Meter,
         create: Create<'_, T>,
     ) -> Result<()> {
+        self.order_by(|row, one| part.entry(row, one), visit, meter, create)
+    }
+
+    /// Sorts what `entry` makes of the fingerprints that `visit` gives, and their rows: no two are the same.
+    pub(crate) fn order_by<F: Fingerprint>(
+        &mut self,
+        entry: impl Fn(u32, F) -> u64,
+        visit: VisitRows<'_, F>,
+        meter: &Meter,
+        create: Create<'_, T>,
+    ) -> Result<()> {
         // Those of the part before go first.
         self.sorted = None;
         let mut sorter: Sorter<u64, T> = Sorter::new(self.capacity);
         let (mut entries, mut row) = (Vec::new(), 0u32);
         visit(&mut |rows| {
             entries.clear();
-            entries.extend(rows.iter().zip(row..).map(|(&one, row)| part.entry(row, one)));
+            entries.extend(rows.iter().zip(row..).map(|(&one, row)| entry(row, one)));
             row = row.wrapping_add(rows.len() as u32);
             let mut left = &entries[..];
             loop {

@@ -14,7 +14,6 @@ use crate::format::{IndexKind, SegmentEntry};
 use crate::ids::IdColumn;
 use crate::multi_index::MultiIndex;
 use crate::table::Table;
-use crate::thresholds::solver::Thresholds;
 
 /// An open segment. Any number of threads may use it.
 pub(crate) struct Segment<F = u64> {
@@ -82,6 +81,11 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
+    /// Whether some of its tables are short.
+    pub(crate) fn has_short_tables(&self) -> bool {
+        self.tables().iter().any(Table::is_short)
+    }
+
     /// The design of its tables, if it has some.
     pub(crate) fn design(&self) -> Option<&Design> {
         match &self.index {
@@ -129,13 +133,12 @@ impl<F: Fingerprint> Segment<F> {
         Ok(numbers.transpose()?.map(|numbers| (column, numbers)))
     }
 
-    /// How many bits may differ in the top of each table for a search within `k`; `None` where there are no tables, or
-    /// a scan of the identity table is less work.
-    pub(crate) fn thresholds(&self, k: u32) -> Option<&Thresholds> {
-        match &self.index {
-            Index::Tables(tables) => tables.thresholds(k),
-            Index::Parts(_) => None,
-        }
+    /// The tables that hold whole fingerprints, and how many bits may differ in the top of each, if it is needed, so that these find all
+    /// within `k`; `None` where there are no tables, or a scan of the identity table is less work.
+    pub(crate) fn thresholds(&self, k: u32) -> Option<Vec<(&Table, u32)>> {
+        let Index::Tables(tables) = &self.index else { return None };
+        let thresholds = tables.whole().zip(tables.whole_thresholds(k)?);
+        Some(thresholds.filter_map(|(table, threshold)| Some((table, (*threshold)?))).collect())
     }
 
     /// What a search within `k` takes on top if nothing of the tables is in memory, in nanoseconds; of a base it is not known.

@@ -243,10 +243,10 @@ fn prefix_bits(tables: &[Table], count: u64) -> Option<u32> {
     (count >> bits <= most_keys).then_some(bits)
 }
 
-/// The tables of a search with these thresholds, of all `tables`; `None` if bits of a top may differ. `tops` gives the tops of all
-/// tables as masks of keys of one of them.
+/// The tables of a search with these thresholds, of all `tables`, which it goes through in this order; `None` if bits of a top may
+/// differ. `tops` gives the tops of all tables as masks of keys of one of them.
 pub(super) fn plan<'a>(
-    tables: &[Table],
+    (tables, order): (&[Table], &[usize]),
     thresholds: &Thresholds,
     tops: impl Fn(usize) -> &'a [u64],
 ) -> Option<Vec<RunTable>> {
@@ -254,13 +254,14 @@ pub(super) fn plan<'a>(
     if !thresholds.iter().flatten().all(is_equal) {
         return None;
     }
-    let used = || (0..tables.len()).filter(|number| thresholds[*number].is_some());
-    let of_table = |number: usize| {
+    let used = || order.iter().copied().filter(|number| thresholds[*number].is_some());
+    let of_table = |(place, number): (usize, usize)| {
         let geometry = tables[number].geometry();
         let pad = geometry.pad_bits();
         let column = !(u64::MAX << geometry.low_bits) << pad;
-        let behind = used().filter(|other| *other > number).map(|other| tops(number)[other]);
-        let behind: Vec<u64> = behind.collect();
+        let behind = used().skip(place + 1).map(|other| tops(number)[other]);
+        // Of a top of which a short key does not have all bits, nothing is known.
+        let behind: Vec<u64> = behind.filter(|top| top & !tables[number].key_mask() == 0).collect();
         let in_column = behind.iter().filter(|top| *top & !column == 0);
         RunTable {
             number,
@@ -268,7 +269,7 @@ pub(super) fn plan<'a>(
             behind,
         }
     };
-    Some(used().map(of_table).collect())
+    Some(used().enumerate().map(of_table).collect())
 }
 
 /// The predicted time of a search in these tables of a segment with so many keys, with a match.

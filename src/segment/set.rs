@@ -12,7 +12,7 @@ use crate::multi_index::{EntrySource, PartOptions};
 use crate::permute::Permutation;
 use crate::plan::Planner;
 use crate::segment::entries::PartEntries;
-use crate::segment::source::{KeySource, RowSource};
+use crate::segment::source::{KeySource, RowSource, cut};
 use crate::set_sum;
 use crate::sort::{self, Buffers, Counts, Create, Extent, Spill, TableParts};
 use crate::tasks;
@@ -167,23 +167,35 @@ impl<F: Fingerprint, T: Spill> Set<F, T> {
         }
     }
 
-    /// The profile of the table that was prepared.
-    fn profile(&mut self, meter: &Meter, create: Create<'_, T>) -> Result<Profile> {
+    /// The profile of the first `bits` bits of the keys of the table that was prepared.
+    fn profile(&mut self, bits: u32, meter: &Meter, create: Create<'_, T>) -> Result<Profile> {
+        let cuts = (bits < F::BITS).then_some(bits);
+        let mut profile = Profile::empty(bits);
         match self {
-            Set::Memory { set, spare } => Ok(Profile::new(F::BITS, &ordered(set, spare))),
+            Set::Memory { set, spare } if cuts.is_none() => {
+                profile = Profile::new(bits, &ordered(set, spare));
+            }
+            Set::Memory { set, spare } => {
+                cut(&ordered(set, spare), cuts, &mut |keys| {
+                    profile.extend(keys);
+                    meter.check()
+                })?;
+            }
             Set::Spilled(spilled) => {
                 let Spilled { parts: Some(parts), buffers, .. } = &mut **spilled else {
                     return Ok(spilled.profile.clone());
                 };
-                let mut profile = Profile::empty(F::BITS);
                 parts.visit(buffers, create, &mut |keys| {
-                    profile.extend(keys);
+                    cut(keys, cuts, &mut |keys| {
+                        profile.extend(keys);
+                        Ok(())
+                    })?;
                     meter.wrote(8 * keys.len() as u64);
                     meter.advance(Phase::Count, keys.len() as u64)
                 })?;
-                Ok(profile)
             }
         }
+        Ok(profile)
     }
 
     /// Gives the keys of the table that was prepared to `sink`, in pieces, in ascending order.
@@ -257,8 +269,8 @@ impl<F: Fingerprint, T: Spill> KeySource for SetSource<'_, F, T> {
         self.set.prepare(top, next, self.meter, self.create)
     }
 
-    fn profile(&mut self) -> Result<Profile> {
-        self.set.profile(self.meter, self.create)
+    fn profile(&mut self, bits: u32) -> Result<Profile> {
+        self.set.profile(bits, self.meter, self.create)
     }
 
     fn visit(

@@ -6,6 +6,9 @@ use crate::format::BitRange;
 use crate::ids::IdSource;
 use crate::multi_index::{EntrySource, PartOptions};
 
+/// Keys that are cut together.
+const CUT: usize = 1 << 16;
+
 /// A set of fingerprints, which gives the keys of one table after another in ascending order.
 ///
 /// Who has them sorted already, as segments that are merged do, has nothing to do in
@@ -21,8 +24,8 @@ pub(crate) trait KeySource {
     /// behind it, for who can use what it sees of the set now.
     fn order(&mut self, top: &[BitRange], next: Option<&[BitRange]>) -> Result<()>;
 
-    /// The profile of the keys that were ordered.
-    fn profile(&mut self) -> Result<Profile>;
+    /// The profile of the first `bits` bits of the keys that were ordered.
+    fn profile(&mut self, bits: u32) -> Result<Profile>;
 
     /// Gives the keys that were ordered to `sink`, in pieces.
     fn visit(
@@ -30,6 +33,23 @@ pub(crate) trait KeySource {
         next: Option<&[BitRange]>,
         sink: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()>;
+}
+
+/// Gives the first `bits` bits of some keys to `take`, in pieces where these are not all that they have.
+pub(crate) fn cut(
+    keys: &[u64],
+    bits: Option<u32>,
+    take: &mut dyn FnMut(&[u64]) -> Result<()>,
+) -> Result<()> {
+    let Some(bits) = bits else { return take(keys) };
+    let mask = !u64::MAX.checked_shr(bits).unwrap_or(0);
+    let mut piece = Vec::with_capacity(CUT.min(keys.len()));
+    for keys in keys.chunks(CUT) {
+        piece.clear();
+        piece.extend(keys.iter().map(|key| key & mask));
+        take(&piece)?;
+    }
+    Ok(())
 }
 
 /// A set of fingerprints, which gives these in order, and the entries of one part table after another.

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::fingerprint::{Fingerprint, key_of};
 use crate::format::SegmentEntry;
 use crate::plan::{self, Touched};
-use crate::table::{KeptKeys, Table, kept_bytes};
+use crate::table::{KeptKeys, Lead, Table, kept_bytes};
 use crate::thresholds::shared::Solved;
 use crate::thresholds::solver::Thresholds;
 
@@ -20,10 +20,16 @@ pub(crate) struct Tables {
     design: Design,
     /// There is at least one.
     tables: Vec<Table>,
+    /// The numbers of all tables: those that are short, then the others.
+    order: Vec<usize>,
+    /// Of each table, how many bits of a fingerprint, from the first on, its keys tell.
+    lead_bits: Vec<u32>,
     /// Of each table, for each other one, its top in keys of this table: `tables.len()` masks each.
     tops: Vec<u64>,
     count: u64,
     solved: Arc<Solved>,
+    /// For the tables that are not short alone.
+    solved_whole: Arc<Solved>,
     /// For each radius what a search touches on average, once it was asked for.
     touched: Vec<OnceLock<Touched>>,
     runs: Runs,
@@ -49,8 +55,16 @@ impl Tables {
             tables.iter().map(top_of).map(move |top| permutation.key(top)).collect::<Vec<_>>()
         };
         let in_keys: Vec<u64> = tables.iter().flat_map(in_keys).collect();
+        let (mut order, whole): (Vec<_>, Vec<_>) =
+            (0..tables.len()).partition(|number| tables[*number].is_short());
+        let of_whole = whole.iter().map(|number| tables[*number].header().top.clone());
+        let of_whole = Design::from_tops_for(bits, of_whole.collect())?;
+        order.extend(whole);
         Ok(Self {
             solved: Solved::of(&design, tables[0].block_count()),
+            solved_whole: Solved::of(&of_whole, tables[0].block_count()),
+            lead_bits: tables.iter().map(Table::lead_bits).collect(),
+            order,
             design,
             runs: Runs::new(&tables, entry.count),
             tables,
@@ -72,6 +86,24 @@ impl Tables {
         &self.tables
     }
 
+    /// The numbers of all tables, as searches go through them: those that are short, then the others.
+    #[inline]
+    pub(crate) fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// The tables that are not short.
+    pub(crate) fn whole(&self) -> impl Iterator<Item = &Table> {
+        self.tables.iter().filter(|table| !table.is_short())
+    }
+
+    /// Where in the identity table a fingerprint stands, of which table `number` tells these bits.
+    #[inline]
+    pub(crate) fn lead(&self, number: usize, fingerprint: u64) -> Lead {
+        let bits = self.lead_bits[number];
+        Lead { prefix: fingerprint & !u64::MAX.checked_shr(bits).unwrap_or(0), bits }
+    }
+
     /// The table in the order of the fingerprints.
     pub(crate) fn identity(&self) -> &Table {
         // The manifest rule [SEG-2] gives every segment a table.
@@ -90,9 +122,10 @@ impl Tables {
         &self.runs
     }
 
-    /// The bytes that all keys take, decoded; `None` if there are too many, or runs cannot be told.
+    /// The bytes that all keys take, decoded; `None` if there are too many, or runs cannot be told, or some keys are short.
     pub(super) fn kept_bytes(&self) -> Option<u64> {
-        self.tables.iter().map(kept_bytes).sum()
+        let is_short = self.tables.iter().any(Table::is_short);
+        if is_short { None } else { self.tables.iter().map(kept_bytes).sum() }
     }
 
     /// Has searches keep all keys; `false` if they go by something else already.
@@ -112,7 +145,7 @@ impl Tables {
     pub(crate) fn run_plan(&self, k: u32) -> Option<&[RunTable]> {
         let plan = || {
             let thresholds = self.thresholds(k)?;
-            runs::plan(&self.tables, thresholds, |number| self.tops(number))
+            runs::plan((&self.tables, &self.order), thresholds, |number| self.tops(number))
         };
         self.run_plans.get(k as usize)?.get_or_init(plan).as_deref()
     }
@@ -143,6 +176,11 @@ impl Tables {
     /// scan of the identity table is less work.
     pub(crate) fn thresholds(&self, k: u32) -> Option<&Thresholds> {
         self.solved.thresholds(k)
+    }
+
+    /// As [`Self::thresholds`], with the tables that are not short alone, in their order.
+    pub(crate) fn whole_thresholds(&self, k: u32) -> Option<&Thresholds> {
+        self.solved_whole.thresholds(k)
     }
 
     /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of

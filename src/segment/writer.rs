@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use super::files::NewFiles;
-use super::source::{KeySource, RowSource, SourceOfIds};
+use super::source::{KeySource, RowSource, SourceOfIds, cut};
 use super::times::PackTimes;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Metered, Phase};
@@ -85,10 +85,13 @@ impl<S: Storage> SegmentWriter<'_, S> {
             source.order(top, next)?;
             self.times.sort += start.elapsed();
             let start = Instant::now();
-            let profile = source.profile()?;
+            let bits = layout.key_bits(table, count);
+            let profile = source.profile(bits)?;
             self.times.count += start.elapsed();
+            let cuts = (bits < layout.design.bits()).then_some(bits);
             let options = TableOptions {
-                coding: profile.choose(layout.codec, layout.low_bits, layout.design.searched())?,
+                fingerprint_bits: layout.design.bits(),
+                coding: layout.coding(table, &profile, bits)?,
                 block_bytes: layout.block_bytes,
                 count,
                 set_sum,
@@ -96,7 +99,9 @@ impl<S: Storage> SegmentWriter<'_, S> {
                 top: top.clone(),
                 count_keys: ids.is_some(),
             };
-            let written = self.write_table(number, &options, |sink| source.visit(next, sink))?;
+            let written = self.write_table(number, &options, |sink| {
+                source.visit(next, &mut |keys| cut(keys, cuts, sink))
+            })?;
             tables.push(TableStats::of_written(count, &written, &options));
             if let Some(ids) = ids.take() {
                 let options = IdsOptions {

@@ -81,8 +81,17 @@ impl<F: Fingerprint> Snapshot<F> {
                 if let Index::Parts(index) = segment.index() {
                     index.verify(&done)?;
                 }
-                for table in segment.tables() {
-                    table.verify(&done)?;
+                let tables = segment.tables();
+                let short: Vec<_> = tables.iter().filter(|table| table.is_short()).collect();
+                let mut sums = Vec::new().into_iter();
+                for (number, table) in tables.iter().enumerate() {
+                    if table.is_short() {
+                        table.verify_short(sums.next().unwrap_or_default(), &done)?;
+                    } else if number == 0 {
+                        sums = table.verify(&short, &done)?.into_iter();
+                    } else {
+                        table.verify(&[], &done)?;
+                    }
                     report.blocks += table.block_count();
                 }
                 if let Some(ids) = segment.id_column() {

@@ -16,6 +16,7 @@ pub(crate) struct SalvageTable {
     geometry: Geometry,
     permutation: Permutation,
     blocks: BlockReader,
+    is_short: bool,
 }
 
 impl SalvageTable {
@@ -35,7 +36,13 @@ impl SalvageTable {
         let Described { bytes, header, header_crc, geometry, code_lengths, .. } = table;
         let permutation = Permutation::new(&header.top);
         let blocks = BlockReader::new(header.codec, geometry, &code_lengths);
-        Ok(Self { bytes, header_crc, geometry, permutation, blocks })
+        let is_short = header.is_short();
+        Ok(Self { bytes, header_crc, geometry, permutation, blocks, is_short })
+    }
+
+    /// Whether it is [short](super::Table::is_short), so that no fingerprints can be read of it.
+    pub(crate) fn is_short(&self) -> bool {
+        self.is_short
     }
 
     /// Number of blocks.
@@ -51,7 +58,7 @@ impl SalvageTable {
         let own = &bytes[..bytes.len() - OVERHANG];
         self.geometry.check_block_crc(self.header_crc, number, own).ok()?;
         let view = self.blocks.view(number, bytes).ok()?;
-        self.blocks.decode_strictly(&view, keys).ok()?;
+        self.blocks.decode_strictly(&view, self.is_short, keys).ok()?;
         keys.iter_mut().for_each(|key| *key = self.permutation.fingerprint(*key));
         Some(())
     }

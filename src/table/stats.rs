@@ -10,8 +10,8 @@ use crate::format::{BitRange, Codec};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TableStats {
-    /// Bits of a fingerprint: 32 or 64.
-    pub bits: u32,
+    /// Bits of a key: those of a fingerprint, 32 or 64, or fewer in a [short table](crate::Packer::short_tables).
+    pub key_bits: u32,
     /// Number of the table in its segment; 0 is in the order of the fingerprints.
     pub number: u32,
     /// The bits that the table puts in front.
@@ -57,17 +57,17 @@ impl TableStats {
         huffman::entropy_bits(&self.histogram)
     }
 
-    /// The least bits per fingerprint that any code needs for a random set of as many, as [`information_bound_bits`]
-    /// gives them for fingerprints of 64 bits.
+    /// The least bits per fingerprint that any code needs for a random set of as many keys, as [`information_bound_bits`]
+    /// gives them for 64 bits.
     pub fn bound_bits(&self) -> f64 {
-        bound_bits(self.bits, self.count)
+        bound_bits(self.key_bits, self.count)
     }
 
     /// The numbers of a table of `count` keys that was just written.
     pub(crate) fn of_written(count: u64, written: &Written, options: &TableOptions) -> Self {
         let coding = &options.coding;
         Self {
-            bits: coding.bits,
+            key_bits: coding.bits,
             number: u32::from(options.table_number),
             top: options.top.clone(),
             count,
@@ -92,7 +92,7 @@ impl Table {
     pub(crate) fn stats(&self) -> Result<TableStats> {
         let header = self.header();
         Ok(TableStats {
-            bits: header.bits,
+            key_bits: header.bits,
             number: u32::from(header.table_number),
             top: header.top.clone(),
             count: header.count,

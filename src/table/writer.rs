@@ -17,6 +17,8 @@ const TASK_BLOCKS: usize = 64;
 
 /// What a table is, besides its keys.
 pub(crate) struct TableOptions {
+    /// Bits of a fingerprint; those of a key are the coding's.
+    pub(crate) fingerprint_bits: u32,
     pub(crate) coding: Coding,
     pub(crate) block_bytes: u32,
     /// Number of keys.
@@ -81,6 +83,7 @@ impl<'a, W: Write + Send> TableWriter<'a, W> {
     /// Writes the front of the file to `out`.
     pub(crate) fn new(options: &'a TableOptions, out: &'a mut W) -> Result<Self, WriteError> {
         let header = TableHeader {
+            fingerprint_bits: options.fingerprint_bits,
             bits: options.coding.bits,
             codec: options.coding.codec,
             low_bits: options.coding.low_bits,

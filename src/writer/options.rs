@@ -110,6 +110,12 @@ impl<F: Fingerprint> StoreOptions<F> {
         self
     }
 
+    /// Whether tables are short, as [`Packer::short_tables`](crate::Packer::short_tables).
+    pub fn short_tables(mut self, short: bool) -> Self {
+        self.layout.short_tables = short;
+        self
+    }
+
     /// Width of the low column, as [`Packer::low_bits`](crate::Packer::low_bits).
     pub fn low_bits(mut self, low_bits: Option<u32>) -> Self {
         self.layout.low_bits = low_bits;

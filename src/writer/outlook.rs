@@ -77,6 +77,7 @@ impl<F: Fingerprint> Snapshot<F> {
             .block_bytes(Some(layout.block_bytes))
             .codec(layout.codec)
             .low_bits(layout.low_bits)
+            .short_tables(layout.short_tables)
             .matches(1.0)
             .costs(*Costs::shipped());
         let plan = planner.best()?;

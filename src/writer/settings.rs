@@ -53,7 +53,14 @@ impl Settings {
             Some(Index::Parts(index)) if F::BITS <= u64::BITS => Some(index.part_count() as u16),
             _ => None,
         };
-        let options = LayoutOptions { design, block_bytes, parts, ..LayoutOptions::new(radius) };
+        let short_tables = largest.is_some_and(|segment| segment.has_short_tables());
+        let options = LayoutOptions {
+            design,
+            block_bytes,
+            short_tables,
+            parts,
+            ..LayoutOptions::new(radius)
+        };
         Self::plan(F::BITS, &options)
     }
 
@@ -72,13 +79,16 @@ impl Settings {
             number("low-bits").filter(|low_bits| low_widths(bits).any(|width| width == *low_bits));
         let parts = value("parts").and_then(|value| value.parse().ok());
         let parts = parts.filter(|&parts: &u16| u32::from(parts) <= bits / GROUP_BITS);
-        let options = LayoutOptions { radius, design, block_bytes, codec, low_bits, parts };
+        let short_tables = value("tables") == Some("short");
+        let options =
+            LayoutOptions { radius, design, block_bytes, codec, low_bits, short_tables, parts };
         Self::plan(bits, &options)
     }
 
     /// The text of a LAYOUT section.
     pub(crate) fn text(&self) -> String {
-        let Some(Layout { design, block_bytes, codec, low_bits }) = &self.tables else {
+        let Some(Layout { design, block_bytes, codec, low_bits, short_tables }) = &self.tables
+        else {
             return self.parts.map_or(String::new(), |parts| format!("parts={parts}"));
         };
         let mut text = format!("design={design} block-bytes={block_bytes}");
@@ -87,6 +97,9 @@ impl Settings {
         }
         if let Some(low_bits) = low_bits {
             text += &format!(" low-bits={low_bits}");
+        }
+        if *short_tables {
+            text += " tables=short";
         }
         text
     }
@@ -184,7 +197,7 @@ mod tests {
     fn what_of_a_layout_can_be_is_used() {
         let text = "design=thirds block-bytes=0 low-bits=16 codec=zip";
         let settings = Settings::of_text(64, 3, text).unwrap();
-        let Layout { design, block_bytes, codec, low_bits } = settings.tables.unwrap();
+        let Layout { design, block_bytes, codec, low_bits, .. } = settings.tables.unwrap();
         assert_eq!((design.name(), codec, low_bits), (Some("thirds"), None, Some(16)));
         assert!(format::is_block_bytes(block_bytes));
         let text = "design=0 block-bytes=1024 low-bits=7 codec=gap";

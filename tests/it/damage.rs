@@ -18,11 +18,12 @@ struct Sample {
     ids: Vec<Vec<u64>>,
 }
 
-fn sample() -> Sample {
+fn sample(short: bool) -> Sample {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
     let set = sorted(&clustered(150, 11));
     let packer = Packer::new().design(Design::named("halves").unwrap()).block_bytes(256);
+    let packer = packer.short_tables(short);
     let ids: Vec<Vec<u64>> =
         (0..set.len() as u64).map(|i| (0..1 + i % 3).map(|id| 100 * i + id).collect()).collect();
     let each = set.iter().zip(&ids);
@@ -112,7 +113,10 @@ fn files(path: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn every_flipped_byte_is_answered_rightly_or_refused() {
-    let sample = sample();
+    [false, true].map(sample).iter().for_each(flip_every_byte);
+}
+
+fn flip_every_byte(sample: &Sample) {
     let mut seen = Seen::default();
     let mut bytes_flipped = 0;
     for file in files(&sample.path) {
@@ -123,7 +127,7 @@ fn every_flipped_byte_is_answered_rightly_or_refused() {
             let mut bad = good.clone();
             bad[at] ^= mask;
             fs::write(&file, &bad).unwrap();
-            probe(&sample, true, &format!("{} byte {at}", file.display()), &mut seen);
+            probe(sample, true, &format!("{} byte {at}", file.display()), &mut seen);
             bytes_flipped += 1;
         }
         fs::write(&file, &good).unwrap();
@@ -136,7 +140,10 @@ fn every_flipped_byte_is_answered_rightly_or_refused() {
 
 #[test]
 fn every_truncation_is_refused() {
-    let sample = sample();
+    [false, true].map(sample).iter().for_each(truncate_everywhere);
+}
+
+fn truncate_everywhere(sample: &Sample) {
     let mut seen = Seen::default();
     let mut lengths = 0;
     for file in files(&sample.path) {
@@ -145,7 +152,7 @@ fn every_truncation_is_refused() {
             fs::write(&file, &good[..length]).unwrap();
             // Mapped and in memory by turns.
             probe(
-                &sample,
+                sample,
                 length % 2 == 0,
                 &format!("{} cut to {length}", file.display()),
                 &mut seen,
@@ -154,7 +161,7 @@ fn every_truncation_is_refused() {
         }
         fs::remove_file(&file).unwrap();
         if !file.ends_with("lock") {
-            probe(&sample, false, &format!("{} removed", file.display()), &mut seen);
+            probe(sample, false, &format!("{} removed", file.display()), &mut seen);
             lengths += 1;
         }
         fs::write(&file, &good).unwrap();

@@ -19,6 +19,7 @@ mod manifest_cases;
 mod maps;
 mod narrow;
 mod pairs_of_defects;
+mod short;
 mod table_cases;
 mod wide_bad;
 mod wide_good;
@@ -138,7 +139,8 @@ impl Forge {
         let mut forge = Forge { files, shapes: Vec::new(), ids_parts: Default::default() };
         for table in 0..forge.get(Place::Segment, "table_count") as usize {
             let low_bits = forge.get(Place::Table(table), "low_bits") as usize;
-            let bits = forge.get(Place::Table(table), "fingerprint_bits") as usize;
+            let cut = forge.get(Place::Table(table), "cut_bits") as usize;
+            let bits = forge.get(Place::Table(table), "fingerprint_bits") as usize - cut;
             let shape = Shape {
                 blocks: forge.get(Place::Footer(table), "block_count") as usize,
                 block_bytes: forge.get(Place::Table(table), "block_bytes") as usize,

@@ -81,6 +81,7 @@ impl Trial {
             .background(random.chance(4))
             .sync_interval(Duration::from_millis(random.below(3)));
         let design = Design::NAMES[random.below(4) as usize];
+        let short = random.chance(2);
         let mut trial = Self {
             random,
             path,
@@ -96,6 +97,7 @@ impl Trial {
         let store = StoreOptions::new()
             .design(Design::named(design).unwrap())
             .block_bytes(256)
+            .short_tables(short)
             .ids(has_ids)
             .window(has_windows.then_some(Duration::from_secs(WINDOW)))
             .writer(options);

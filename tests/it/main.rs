@@ -29,6 +29,7 @@ mod recipes;
 mod repaired;
 mod sets;
 mod sharing;
+mod short;
 #[allow(dead_code)]
 mod spec;
 mod store;

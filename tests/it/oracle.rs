@@ -95,7 +95,8 @@ pub struct PlainSegment {
 /// A table, decoded.
 #[derive(Clone, Debug)]
 pub struct PlainTable {
-    /// Those of a key.
+    /// Those of a fingerprint, and those of a key.
+    pub whole_bits: u8,
     pub bits: u8,
     pub codec: u8,
     pub low_bits: u8,
@@ -109,7 +110,7 @@ pub struct PlainTable {
     pub router: Vec<u64>,
     /// The keys of each block.
     pub blocks: Vec<Vec<u64>>,
-    /// The keys, un-permuted, ascending.
+    /// The keys, un-permuted, ascending; of a short table with zeros for what is cut off.
     pub fingerprints: Vec<u64>,
 }
 
@@ -349,7 +350,7 @@ fn open_segment(
         let name = or(format!("{start}-table-{number:03}.fpt"), Wrong::TablesInHex, in_hex);
         let table = table::open_table(read(&name)?, segment, number).map_err(in_file(&name))?;
         if is(Wrong::TableByTable) {
-            table.read(segment, number).map_err(in_file(&name))?;
+            table.read(segment, number, None).map_err(in_file(&name))?;
         }
         tables.push((name, table));
     }
@@ -379,10 +380,10 @@ fn read_segment(
     opened: &Opened,
     id_map: Option<IdMapEntry>,
 ) -> Checked<PlainSegment> {
-    let read = |(number, (name, table)): (usize, &(String, table::OpenTable))| {
-        table.read(segment, number).map_err(in_file(name))
-    };
-    let tables = opened.tables.iter().enumerate().map(read).collect::<Checked<Vec<_>>>()?;
+    let mut tables: Vec<PlainTable> = Vec::new();
+    for (number, (name, table)) in opened.tables.iter().enumerate() {
+        tables.push(table.read(segment, number, tables.first()).map_err(in_file(name))?);
+    }
     let base = opened.base.as_ref().map(OpenedBase::read).transpose()?;
     let blocks = tables.iter().take(1).flat_map(|table| &table.blocks);
     let blocks: Vec<u64> = blocks.map(|keys| keys.len() as u64).collect();
@@ -408,7 +409,8 @@ fn in_file(name: &str) -> impl Fn(Rejection) -> Rejection {
 
 /// The fingerprint of a key of a table.
 pub fn fingerprint(table: &PlainTable, key: u64) -> u64 {
-    meaning::unpermute(key, &meaning::bit_order(table.bits, &table.ranges))
+    let order = meaning::bit_order(table.whole_bits, &table.ranges);
+    meaning::unpermute(key << (table.whole_bits - table.bits), &order)
 }
 
 fn all_zero(bytes: &[u8]) -> bool {

@@ -1,12 +1,13 @@
 //! Collects the blocks of all tables of a segment that can hold matches.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::descended::Descended;
 use crate::block::{Candidate, Differs, Reading, Sieve};
 use crate::router::Probe;
 use crate::segment::Tables;
-use crate::table::Table;
+use crate::table::{Lead, Table};
 
 /// Blocks of all tables together that are asked for ahead of the scan.
 pub(super) const BLOCKS_AHEAD: usize = 8;
@@ -58,9 +59,10 @@ impl Descent {
         self.probes.clear();
         self.candidates.clear();
         self.whole.clear();
-        for (number, (table, threshold)) in segment.all().iter().zip(thresholds).enumerate() {
-            let Some(threshold) = *threshold else { continue };
-            let query = table.permutation().key(fingerprint);
+        for &number in segment.order() {
+            let table = &segment.all()[number];
+            let Some(threshold) = thresholds[number] else { continue };
+            let query = table.key(fingerprint);
             table.probe(query, k, threshold, &mut self.probes);
             let probes_end = self.probes.len();
             self.tables.push(Descended { number, query, threshold, probes_end, candidates_end: 0 });
@@ -79,6 +81,43 @@ impl Descent {
             probes_start = probes_end;
             descended.candidates_end = self.candidates.len();
         }
+        self.ask_for_blocks(segment, k, cold);
+        true
+    }
+
+    /// Takes the blocks of the identity table that can hold matches within `k` which [leads](Lead) lead to.
+    pub(super) fn follow(
+        &mut self,
+        segment: &Tables,
+        fingerprint: u64,
+        k: u32,
+        (leads, cold): (&[Lead], bool),
+    ) {
+        let table = segment.identity();
+        self.reading = Reading::Parts;
+        self.probes.clear();
+        self.candidates.clear();
+        self.whole.clear();
+        self.tables.clear();
+        for &lead in leads {
+            table.follow(lead, (fingerprint, k), &mut self.probes, &mut self.candidates);
+        }
+        // Several lead to the same block; the largest budget is that of all of them.
+        self.candidates.sort_unstable_by_key(|one| (one.block, Reverse(one.budget)));
+        self.candidates.dedup_by_key(|one| one.block);
+        self.tables.push(Descended {
+            number: 0,
+            query: fingerprint,
+            threshold: k,
+            probes_end: 0,
+            candidates_end: self.candidates.len(),
+        });
+        self.ask_for_blocks(segment, k, cold);
+    }
+
+    /// Asks for the first of the candidates, and where they may not be in memory, the system for all of them together.
+    #[inline(always)]
+    fn ask_for_blocks(&mut self, segment: &Tables, k: u32, cold: bool) {
         self.is_checked = true;
         let mut start = 0;
         for descended in &self.tables {
@@ -94,7 +133,6 @@ impl Descent {
             start = descended.candidates_end;
         }
         self.sieves(segment, k, 0..BLOCKS_AHEAD).for_each(|(_, sieve)| sieve.prefetch_blocks());
-        true
     }
 
     /// Takes some adjacent blocks of the identity table instead: those that can hold matches. Where many keys of a column would survive, whole

@@ -1,9 +1,11 @@
 //! Online search: all fingerprints within Hamming distance k of one (section 3 of the paper).
 
+mod amounts;
 mod ask;
 mod descended;
 mod descent;
 mod kept;
+mod leads;
 mod nearest;
 mod runs;
 mod segment;

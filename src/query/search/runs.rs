@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::ask::Ask;
+use super::leads::Leads;
 use super::work::SearchWork;
 use crate::block::{KeyPlace, LANES, NearKeys, sift_runs, within};
 use crate::error::Result;
@@ -44,6 +45,8 @@ pub(super) struct Running<'a> {
     pub(super) counts_bytes: bool,
     /// Keys of blocks, or their middles.
     pub(super) scratch: &'a mut Vec<u64>,
+    /// Where keys of short tables lead to.
+    pub(super) leads: &'a mut Leads,
     pub(super) matches: &'a mut Vec<Match>,
     pub(super) work: &'a mut SearchWork,
 }
@@ -70,7 +73,7 @@ impl Running<'_> {
         let Self { search, segment, tables, starts, ask, .. } = self;
         search.runs.clear();
         for table in *tables {
-            let query = segment.all()[table.number].permutation().key(ask.fingerprint);
+            let query = segment.all()[table.number].key(ask.fingerprint);
             starts[table.number].prefetch(query);
             search.runs.push(Run { query, places: Range::default() });
         }
@@ -150,9 +153,10 @@ impl Running<'_> {
     #[inline(always)]
     fn look_at_shown(&mut self, run: usize, near: NearKeys) -> Result<()> {
         let (table, query) = (self.table(run), self.search.runs[run].query);
-        let Self { ask, matches, tables, .. } = &mut *self;
-        let found = |key| tell_unless_behind(matches, *ask, (table, &tables[run]), key, query);
-        table.shown_keys(near, query, found)
+        let Self { segment, tables, ask, leads, matches, .. } = &mut *self;
+        let mut telling =
+            Telling { segment, table, of: &tables[run], query, ask: *ask, leads, matches };
+        table.shown_keys(near, query, |key| telling.tell_unless_behind(key))
     }
 
     /// Finds the matches in some blocks of a run: each with the end of its keys among the near ones.
@@ -170,11 +174,13 @@ impl Running<'_> {
         let (mut start, mut near_start) = (0, 0);
         for ((_, near_end), count) in blocks.into_iter().zip(counts) {
             let of_block = &near[near_start..near_end];
-            let Self { ask, matches, tables, scratch, .. } = &mut *self;
+            let Self { segment, tables, ask, leads, matches, scratch, .. } = &mut *self;
             let keys = scratch.get(start..start + count).unwrap_or_default();
+            let mut telling =
+                Telling { segment, table, of: &tables[run], query, ask: *ask, leads, matches };
             within(level, keys, (query, ask.k), |number| {
                 if of_block.iter().any(|keys| keys.has(number as u32)) {
-                    tell_unless_behind(matches, *ask, (table, &tables[run]), keys[number], query);
+                    telling.tell_unless_behind(keys[number]);
                 }
             });
             (start, near_start) = (start + count, near_end);
@@ -190,7 +196,7 @@ impl Running<'_> {
             [keys] => keys.single(),
             _ => None,
         };
-        let Self { search, ask, matches, tables, scratch, .. } = &mut *self;
+        let Self { search, segment, tables, ask, leads, matches, scratch, .. } = &mut *self;
         let numbers = &mut search.numbers;
         numbers.clear();
         match single {
@@ -199,7 +205,9 @@ impl Running<'_> {
         }
         let is_decoded = numbers.last().is_some_and(|last| *last > 0);
         let survivors = numbers.iter().copied();
-        let found = |key| tell_unless_behind(matches, *ask, (table, &tables[run]), key, query);
+        let mut telling =
+            Telling { segment, table, of: &tables[run], query, ask: *ask, leads, matches };
+        let found = |key| telling.tell_unless_behind(key);
         table.matches_among(block, (query, ask.k), survivors, scratch, found)?;
         if is_decoded {
             self.count_decoded(table, 1);
@@ -229,17 +237,30 @@ impl<'a> Running<'a> {
     }
 }
 
-/// Adds a match of a table, unless a table behind it finds it, too.
-#[inline(always)]
-fn tell_unless_behind(
-    matches: &mut Vec<Match>,
-    ask: Ask,
-    (table, of): (&Table, &RunTable),
-    key: u64,
+/// Where what is found in a table of a search goes.
+struct Telling<'a, 'o> {
+    segment: &'a Tables,
+    table: &'a Table,
+    of: &'a RunTable,
+    /// The query in the order of the table.
     query: u64,
-) {
-    let bits = key ^ query;
-    if !of.behind.iter().any(|top| top & bits == 0) {
-        ask.tell(matches, table.permutation().fingerprint(key), bits.count_ones());
+    ask: Ask,
+    leads: &'o mut Leads,
+    matches: &'o mut Vec<Match>,
+}
+
+impl Telling<'_, '_> {
+    /// Adds a match of the table, or where it leads to, unless a table behind finds it.
+    #[inline(always)]
+    fn tell_unless_behind(&mut self, key: u64) {
+        let bits = key ^ self.query;
+        if self.of.behind.iter().any(|top| top & bits == 0) {
+            return;
+        }
+        let fingerprint = self.table.permutation().fingerprint(key);
+        match self.table.is_short() {
+            true => self.leads.push(self.segment.lead(self.of.number, fingerprint)),
+            false => self.ask.tell(self.matches, fingerprint, bits.count_ones()),
+        }
     }
 }

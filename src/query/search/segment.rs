@@ -156,7 +156,7 @@ impl<F: Fingerprint> SegmentSearch<F> {
 
 /// Bytes that a search of a segment may take, but for the matches, and 8 for each candidate block.
 pub(super) fn most_bytes<F: Fingerprint>(segment: &Segment<F>) -> u64 {
-    let of_tables = |tables: &Tables| tables.all().iter().map(super::tables::most_bytes).max();
+    let of_tables = |tables: &Tables| tables.all().iter().map(super::amounts::most_bytes).max();
     match segment.index() {
         // As long as not all keys are known, blocks are searched.
         Index::Tables(tables) => {

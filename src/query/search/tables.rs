@@ -3,10 +3,12 @@
 use std::mem;
 use std::ops::Range;
 
+use super::amounts::{GATHERED, SIFTED, blocks_sifted, most_decoded};
 use super::ask::Ask;
 use super::descended::Descended;
 use super::descent::{BLOCKS_AHEAD, Descent, LANES, PAGES_AHEAD};
 use super::kept::{KeptRuns, NarrowingKept, SearchingKept};
+use super::leads::Leads;
 use super::runs::{RunSearch, Running};
 use super::work::SearchWork;
 use crate::block::{Candidate, Differs, Reading, Survivor, sift};
@@ -15,18 +17,7 @@ use crate::execution::Stop;
 use crate::segment::{Found, Tables};
 use crate::simd::Work;
 use crate::snapshot::union::Match;
-use crate::table::{KeptKeys, Table};
-
-/// Survivors of the first planes that are gathered before they are looked into. The bytes that this
-/// takes are on their way meanwhile.
-const GATHERED: usize = 256;
-
-/// Blocks that are sifted before the survivors are counted, and keys that these may hold, unless it
-/// is a single block: each may survive.
-const SIFTED: usize = 64;
-const SIFTED_KEYS: u64 = 1 << 17;
-/// [`SIFTED`] blocks of so many bytes, with a column, hold no more keys than that.
-const SMALL_BLOCK_BYTES: u32 = 2048;
+use crate::table::KeptKeys;
 
 /// Adjacent blocks that are decoded before their keys are looked at.
 const DECODED: u64 = 16;
@@ -48,6 +39,8 @@ pub(super) struct TableSearch {
     kept: Vec<Survivor>,
     /// Keys of blocks, or their middles.
     scratch: Vec<u64>,
+    /// Where keys of short tables lead to.
+    leads: Leads,
     pub(super) matches: Vec<Match>,
     pub(super) work: SearchWork,
     pub(super) counts_bytes: bool,
@@ -65,6 +58,7 @@ impl TableSearch {
             survivors: Vec::new(),
             kept: Vec::new(),
             scratch: Vec::new(),
+            leads: Leads::default(),
             matches: Vec::new(),
             work: SearchWork::default(),
             counts_bytes: false,
@@ -94,10 +88,18 @@ impl TableSearch {
         let level = segment.identity().level();
         // An error may have left these.
         self.survivors.clear();
-        if let Some(done) = self.search_runs(segment, ask, cold, stop) {
-            return done;
-        }
-        match level.run(Descending { search: self, segment, ask, cold, stop }) {
+        // To look into more than that many blocks takes longer than a scan.
+        self.leads.start(segment.identity().block_count() as usize);
+        let done = match self.search_runs(segment, ask, cold, stop) {
+            None => level.run(Descending { search: self, segment, ask, cold, stop }),
+            done => done,
+        };
+        match done {
+            Some(Ok(())) if !self.gives_up(ask) => match self.leads.all() {
+                Some([]) => Ok(()),
+                Some(_) => level.run(Following { search: self, segment, ask, cold, stop }),
+                None => self.scan(segment, ask, stop),
+            },
             Some(done) => done,
             None => self.scan(segment, ask, stop),
         }
@@ -125,7 +127,7 @@ impl TableSearch {
             }
             return None;
         };
-        let Self { runs, kept_runs, scratch, matches, work, counts_bytes, .. } = self;
+        let Self { runs, kept_runs, scratch, leads, matches, work, counts_bytes, .. } = self;
         let (level, counts_bytes) = (segment.identity().level(), *counts_bytes);
         match found {
             Found::Keys(keys) => {
@@ -147,6 +149,7 @@ impl TableSearch {
                     stop,
                     counts_bytes,
                     scratch,
+                    leads,
                     matches,
                     work,
                 })
@@ -331,10 +334,15 @@ impl TableSearch {
             let (end, _) = table.blocks_within(some, most_keys);
             table.decode_blocks(blocks.start..end, &mut self.scratch)?;
             let behind = self.descent.behind(segment, at);
+            let (seen, is_short) = (table.key_mask(), table.is_short());
             for &key in &self.scratch {
                 let bits = key ^ query;
-                if bits.count_ones() <= ask.k && !behind.find(Differs { bits, seen: u64::MAX }) {
-                    ask.tell(&mut self.matches, permutation.fingerprint(key), bits.count_ones());
+                if bits.count_ones() <= ask.k && !behind.find(Differs { bits, seen }) {
+                    let fingerprint = permutation.fingerprint(key);
+                    match is_short {
+                        true => self.leads.push(segment.lead(number, fingerprint)),
+                        false => ask.tell(&mut self.matches, fingerprint, bits.count_ones()),
+                    }
                 }
             }
             let count = end - blocks.start;
@@ -352,7 +360,7 @@ impl TableSearch {
     /// `first` or a later one. Gives the place of the last.
     #[inline(always)]
     fn look_into_survivors(&mut self, segment: &Tables, ask: Ask, first: usize) -> Result<usize> {
-        let Self { descent, survivors, kept, scratch, matches, work, .. } = self;
+        let Self { descent, survivors, kept, scratch, leads, matches, work, .. } = self;
         let mut at = first;
         kept.clear();
         for of_block in survivors.chunk_by(|a, b| a.candidate == b.candidate) {
@@ -373,10 +381,15 @@ impl TableSearch {
             let table = &segment.all()[number];
             let permutation = table.permutation();
             let behind = descent.behind(segment, at);
+            let (seen, is_short) = (table.key_mask(), table.is_short());
             let found = |key: u64| {
                 let bits = key ^ query;
-                if !behind.find(Differs { bits, seen: u64::MAX }) {
-                    ask.tell(matches, permutation.fingerprint(key), bits.count_ones());
+                if !behind.find(Differs { bits, seen }) {
+                    let fingerprint = permutation.fingerprint(key);
+                    match is_short {
+                        true => leads.push(segment.lead(number, fingerprint)),
+                        false => ask.tell(matches, fingerprint, bits.count_ones()),
+                    }
                 }
             };
             let block = descent.candidates[candidate as usize].block;
@@ -414,6 +427,28 @@ impl Work for Descending<'_> {
     }
 }
 
+/// A search where the keys of short tables lead to.
+struct Following<'a> {
+    search: &'a mut TableSearch,
+    segment: &'a Tables,
+    ask: Ask,
+    cold: bool,
+    stop: &'a Stop,
+}
+
+impl Work for Following<'_> {
+    type Output = Result<()>;
+
+    #[inline(always)]
+    fn work(self) -> Result<()> {
+        let Self { search, segment, ask, cold, stop } = self;
+        let TableSearch { descent, leads, .. } = &mut *search;
+        let leads = leads.all().unwrap_or_default();
+        descent.follow(segment, ask.fingerprint, ask.k, (leads, cold));
+        search.search_candidates(segment, ask, stop)
+    }
+}
+
 /// A scan of some blocks.
 struct Scanning<'a> {
     search: &'a mut TableSearch,
@@ -443,27 +478,4 @@ impl Work for Scanning<'_> {
         search.descent.whole = whole;
         search.search_candidates(segment, ask, stop)
     }
-}
-
-/// Blocks of a table with a column that are sifted before the survivors are counted.
-#[inline]
-fn blocks_sifted(table: &Table) -> Option<usize> {
-    let geometry = table.geometry();
-    // Divisions take as long as some blocks.
-    (geometry.planes() > 0).then(|| match geometry.block_bytes {
-        ..=SMALL_BLOCK_BYTES => SIFTED,
-        _ => (SIFTED_KEYS / geometry.most_keys()).clamp(1, SIFTED as u64) as usize,
-    })
-}
-
-/// Bytes that a search of a table may take, but for the matches, and 8 for each candidate block.
-pub(super) fn most_bytes(table: &Table) -> u64 {
-    // Keys, and with a column also survivors, twice.
-    let bytes = if table.geometry().planes() == 0 { 8 } else { 24 };
-    bytes * most_decoded(table)
-}
-
-/// Keys that are decoded before they are looked at.
-fn most_decoded(table: &Table) -> u64 {
-    table.geometry().most_keys().max(1 << 15)
 }

@@ -68,12 +68,11 @@ pub(super) fn alone<T: Send>(test: impl FnOnce() -> T + Send) -> T {
 /// Creates an empty store.
 pub(super) fn create_in(disk: &Simulated, shape: RecordShape) -> Result<()> {
     let options = LayoutOptions {
-        radius: 3,
         design: Design::named("single"),
         block_bytes: Some(256),
         codec: Some(Codec::Gap),
         low_bits: Some(32),
-        parts: None,
+        ..LayoutOptions::new(3)
     };
     let settings = Settings::plan(64, &options)?;
     let windows = WindowsSection { seconds: WINDOW_SECONDS, windows: Vec::new() };

@@ -18,8 +18,9 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 /// A table to write.
 #[derive(Clone)]
 pub struct TableSpec {
-    /// Those of a key.
+    /// Those of a key, and how many are cut off from it.
     pub bits: u8,
+    pub cut: u8,
     /// 1 is `xor`, 2 is `gap`.
     pub codec: u8,
     pub low_bits: u32,
@@ -29,6 +30,8 @@ pub struct TableSpec {
     pub block_keys: usize,
     /// Lengths of the codes of classes that occur, by ascending class; all but equal if empty.
     pub lengths: Vec<u8>,
+    /// As they are to stand, where they are not those of the fingerprints in order.
+    pub keys: Option<Vec<u64>>,
 }
 
 /// A segment to write.
@@ -212,9 +215,7 @@ struct WrittenTable {
 }
 
 fn write_table(table: &TableSpec, set: &[u64], number: usize, sum: u128) -> WrittenTable {
-    let order = bit_order(table.bits, &table.ranges);
-    let mut keys: Vec<u64> = set.iter().map(|&fp| permute(fp, &order)).collect();
-    keys.sort_unstable();
+    let keys = keys_of(table, set);
     let mut bytes = table_header(table, set.len(), number, sum);
     let header_crc = u32::from_le_bytes(*bytes.last_chunk().expect("a header has a CRC"));
     bytes.resize(super::BLOCKS_START, 0);
@@ -258,12 +259,23 @@ fn write_table(table: &TableSpec, set: &[u64], number: usize, sum: u128) -> Writ
     WrittenTable { bytes, header_crc, footer_crc, firsts }
 }
 
+/// The keys of a table, in the order in which they stand.
+pub fn keys_of(table: &TableSpec, set: &[u64]) -> Vec<u64> {
+    let order = bit_order(table.bits + table.cut, &table.ranges);
+    table.keys.clone().unwrap_or_else(|| {
+        let mut keys: Vec<u64> = set.iter().map(|&fp| permute(fp, &order) >> table.cut).collect();
+        keys.sort_unstable();
+        keys
+    })
+}
+
 fn table_header(table: &TableSpec, count: usize, number: usize, sum: u128) -> Vec<u8> {
     let fields = end("table-header");
     let mut header = vec![0; (fields + 2 * table.ranges.len() + 4).next_multiple_of(8)];
     start_header(&mut header, "table-header", b'T');
     for (field, value) in [
-        ("fingerprint_bits", table.bits.into()),
+        ("fingerprint_bits", (table.bits + table.cut).into()),
+        ("cut_bits", table.cut.into()),
         ("codec", table.codec.into()),
         ("low_bits", table.low_bits.into()),
         ("block_bytes", table.block_bytes as u128),

@@ -26,7 +26,17 @@ pub const GAP: u8 = 2;
 
 pub fn table(codec: u8, low_bits: u32, block_bytes: usize, block_keys: usize) -> TableSpec {
     let (ranges, lengths) = (vec![(0, 64)], Vec::new());
-    TableSpec { bits: 64, codec, low_bits, block_bytes, ranges, block_keys, lengths }
+    TableSpec {
+        bits: 64,
+        cut: 0,
+        codec,
+        low_bits,
+        block_bytes,
+        ranges,
+        block_keys,
+        lengths,
+        keys: None,
+    }
 }
 
 /// Of 32 bits.
@@ -66,7 +76,7 @@ pub fn good(name: &'static str, sentence: &'static str, spec: StoreSpec) -> Writ
     WrittenVector { name, rule: "", sentence, files, fingerprints, ids, windows: None }
 }
 
-fn bad(
+pub fn bad(
     name: &'static str,
     rule: &'static str,
     sentence: &'static str,
@@ -96,6 +106,7 @@ pub fn written() -> Vec<WrittenVector> {
     vectors.extend(super::living_bad::vectors());
     vectors.extend(super::log_bad::vectors());
     vectors.extend(super::narrow::vectors());
+    vectors.extend(super::short::vectors());
     vectors.extend(super::wide_good::vectors());
     vectors.extend(super::wide_bad::vectors());
     vectors

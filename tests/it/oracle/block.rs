@@ -12,6 +12,8 @@ use super::{Checked, Fields, Rejection, crc, require, require_crc, require_equal
 pub struct BlockShape<'a> {
     /// Those of a key.
     pub bits: u8,
+    /// Whether keys may be equal.
+    pub repeats: bool,
     pub codec: u8,
     pub low_bits: u8,
     pub block_bytes: u32,
@@ -72,7 +74,8 @@ pub fn read_block(
         });
         // The shift by L drops nothing, since v fits in M bits.
         let key = ((middle as u64) << shape.low_bits) | low.sum::<u64>();
-        require(key > keys[index], "BLK-6", || at(&format!("{key:#x} after {:#x}", keys[index])))?;
+        let ascends = key > keys[index] || shape.repeats && key == keys[index];
+        require(ascends, "BLK-6", || at(&format!("{key:#x} after {:#x}", keys[index])))?;
         keys.push(key);
     }
     Ok(PlainBlock { keys, padding_is_zero: stream.padding_is_zero() })

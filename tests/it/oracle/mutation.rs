@@ -97,6 +97,9 @@ wrong! {
     TablesFrom4280: "a table has at least 4280 bytes, whatever W is",
     ColumnsOf32: "with W = 32 a column may have 32 bits",
     TopsIn64Bits: "ranges lie in 64 bits, whatever W is",
+    CutIgnored: "cut_bits is taken for 0",
+    LongTops: "a top may be longer than the keys",
+    ShortKeysOnce: "keys of a short table ascend strictly",
     // Section 5.
     FirstKeysOf8: "first_key has 8 bytes, whatever W is",
     MiddlesOf64: "a middle has 64 - L bits, whatever W is",
@@ -140,6 +143,8 @@ wrong! {
     SumWithoutSecond: "the upper half of set_sum is computed with g as the lower half",
     SumOfKeys: "set_sum is that of the keys",
     SumOfTable0: "set_sum is checked in table 0 only",
+    SumOfShort: "set_sum is that of short tables, too",
+    LastBitsKept: "the last bits of permuted fingerprints are the keys of short tables",
     SumOfLeastWordsFirst: "the words of a fingerprint come into set_sum with the least significant first",
     SumOfLowerHalf: "the upper half of set_sum is that of the last word",
     // Section 8.

@@ -21,6 +21,8 @@ pub struct OpenTable {
 }
 
 struct TableHeader {
+    /// Those of a fingerprint, and those of a key.
+    whole_bits: u8,
     bits: u8,
     codec: u8,
     low_bits: u8,
@@ -28,6 +30,13 @@ struct TableHeader {
     ranges: Vec<(u8, u8)>,
     header_bytes: usize,
     header_crc: u32,
+}
+
+impl TableHeader {
+    /// Whether keys may be equal.
+    fn repeats(&self) -> bool {
+        self.bits < self.whole_bits && !is(Wrong::ShortKeysOnce)
+    }
 }
 
 /// `[crc of the header, ...]`, or without it.
@@ -87,7 +96,8 @@ pub fn open_table(file: Vec<u8>, segment: &SegmentEntry, number: usize) -> Check
     require_crc("RTR-1", "router_crc", router_crc, expected)?;
     let router: Vec<u64> =
         router.chunks(entry_bytes).map(|key| Fields(key).key(entry_bits)).collect();
-    let ascends = router.is_sorted_by(|a, b| a < b || is(Wrong::RouterMayRepeat) && a == b);
+    let repeats = header.repeats() || is(Wrong::RouterMayRepeat);
+    let ascends = router.is_sorted_by(|a, b| a < b || repeats && a == b);
     require(ascends, "RTR-2", || "entries do not ascend".to_owned())?;
     Ok(OpenTable { file, header, histogram_crc, code_lengths, router })
 }
@@ -97,10 +107,15 @@ impl OpenTable {
         self.router.len() as u64
     }
 
-    /// Checks all that applies to the contents.
-    pub fn read(&self, segment: &SegmentEntry, number: usize) -> Checked<PlainTable> {
+    /// Checks all that applies to the contents, of a table behind the `first` one or of that.
+    pub fn read(
+        &self,
+        segment: &SegmentEntry,
+        number: usize,
+        first: Option<&PlainTable>,
+    ) -> Checked<PlainTable> {
         let Self { file, header, code_lengths, router, .. } = self;
-        let TableHeader { bits, codec, low_bits, block_bytes, .. } = *header;
+        let TableHeader { whole_bits, bits, codec, low_bits, block_bytes, .. } = *header;
         let padding_is_zero = all_zero(&file[header.header_bytes..4096]);
         require(padding_is_zero, "TAB-13", || "padding is not zero".to_owned())?;
 
@@ -116,29 +131,39 @@ impl OpenTable {
             })?;
         }
 
-        let shape = BlockShape { bits, codec, low_bits, block_bytes, code_lengths };
+        let repeats = header.repeats();
+        let shape = BlockShape { bits, repeats, codec, low_bits, block_bytes, code_lengths };
         let bytes = &file[4096..4096 + router.len() * block_bytes as usize];
         let blocks = read_blocks(&shape, header.header_crc, bytes, router)?;
         let keys = blocks.concat();
         require_equal("SET-1", "number of keys", keys.len() as u64, count)?;
-        let order = bit_order(bits, &header.ranges);
+        let order = bit_order(whole_bits, &header.ranges);
         let back = or(unpermute as fn(u64, &[u8]) -> u64, Wrong::PermutesForUnpermutes, permute);
-        let mut fingerprints: Vec<u64> = keys.iter().map(|&key| back(key, &order)).collect();
+        let cut = whole_bits - bits;
+        let mut fingerprints: Vec<u64> = keys.iter().map(|&key| back(key << cut, &order)).collect();
         fingerprints.sort_unstable();
         let summed = or(&fingerprints, Wrong::SumOfKeys, &keys);
         let (mut sum, mut stated) = (set_sum(summed), segment.set_sum);
         if is(Wrong::SumOf64Bits) {
             (sum, stated) = (sum & u128::from(u64::MAX), stated & u128::from(u64::MAX));
         }
-        if !is(Wrong::SumOfTable0) || number == 0 {
+        let is_whole = cut == 0 || is(Wrong::SumOfShort);
+        if is_whole && (!is(Wrong::SumOfTable0) || number == 0) {
             require_equal("SET-2", "set_sum", sum, stated)?;
         }
         let firsts = blocks.iter().map(|block| block[0]).collect::<Vec<_>>();
         require_equal("SET-3", "histogram", &histogram, &count_classes(&shape, &keys, &firsts))?;
+        if let Some(first) = first.filter(|_| cut > 0) {
+            let mask = or(u64::MAX, Wrong::LastBitsKept, (1 << bits) - 1);
+            let key = |&f: &u64| permute(f, &order) >> or(cut, Wrong::LastBitsKept, 0) & mask;
+            let expected: Vec<u64> = first.fingerprints.iter().map(key).collect();
+            require_equal("SET-4", "sum of the keys", set_sum(&keys), set_sum(&expected))?;
+        }
 
         let (ranges, code_lengths) = (header.ranges.clone(), code_lengths.clone());
         let router = router.clone();
         Ok(PlainTable {
+            whole_bits,
             bits,
             codec,
             low_bits,
@@ -159,7 +184,7 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     require_equal("TAB-1", "length of the file", file.len() as u64, entry.file_bytes)?;
     let (header, header_crc) = read_header(file, b'T', 64)?;
     let header_bytes = header.len();
-    let least = or(if segment.bits == 32 { 4208 } else { 4280 }, Wrong::TablesFrom4280, 4280);
+    let least = or(4208, Wrong::TablesFrom4280, 4280);
     require(header_bytes <= 4096 && file.len() >= least, "TAB-2", || {
         format!("a header of {header_bytes} bytes, a file of {}", file.len())
     })?;
@@ -168,11 +193,14 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     let (fingerprint_bits, codec, low_bits) = (fields.u16(), fields.u8(), fields.u8());
     let (block_bytes, count, sum) = (fields.u32(), fields.u64(), fields.u128());
     let (table_number, range_count) = (usize::from(fields.u16()), usize::from(fields.u16()));
-    let reserved = fields.u32();
-    support(reserved == 0, "TAB-4", || format!("reserved is {reserved:#x}"))?;
+    let (cut_bits, reserved) = (fields.u8(), fields.bytes(3));
+    support(all_zero(reserved), "TAB-4", || format!("reserved is {reserved:x?}"))?;
     let is_known = fingerprint_bits == 32 || fingerprint_bits == 64;
     support(is_known, "TAB-5", || format!("fingerprint_bits is {fingerprint_bits}"))?;
-    let bits = fingerprint_bits as u8;
+    let whole_bits = fingerprint_bits as u8;
+    let bits = whole_bits.wrapping_sub(or(cut_bits, Wrong::CutIgnored, 0));
+    let is_cut_well = [32, 40, 48, 56, 64].contains(&bits);
+    require(is_cut_well, "TAB-15", || format!("{cut_bits} bits are cut off"))?;
     support(codec == 1 || codec == 2, "TAB-6", || format!("codec is {codec}"))?;
     let is_less = low_bits < bits || is(Wrong::ColumnsOf32);
     let low_bits_fit = [0, 8, 16, 24, 32, 40, 48].contains(&low_bits) && is_less;
@@ -188,12 +216,25 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     let least = (56 + 2 * range_count + 4).next_multiple_of(8);
     let fits = header_bytes == least || header_bytes > least && !is(Wrong::NoTableTail);
     require(fits, "TAB-11", || format!("header_bytes is {header_bytes}, at least {least}"))?;
-    let ranges = read_ranges(&mut fields, range_count, bits)?;
-    let is_identity = bit_order(bits, &ranges).is_sorted();
+    let ranges = read_ranges(&mut fields, range_count, whole_bits)?;
+    let top_bits = ranges.iter().map(|&(_, bits)| u32::from(bits)).sum::<u32>();
+    let fits = top_bits <= u32::from(bits) || is(Wrong::LongTops);
+    require(fits, "TAB-11", || format!("a top of {top_bits} bits of {bits}"))?;
+    let is_identity = bit_order(whole_bits, &ranges).is_sorted();
     require(number > 0 || is_identity, "TAB-12", || format!("table 0 has the top {ranges:?}"))?;
+    require(number > 0 || cut_bits == 0, "TAB-16", || "table 0 is short".to_owned())?;
     check_tail(header, 56 + 2 * range_count)?;
     let codec = or(codec, Wrong::OtherCodec, 3 - codec);
-    Ok(TableHeader { bits, codec, low_bits, block_bytes, ranges, header_bytes, header_crc })
+    Ok(TableHeader {
+        whole_bits,
+        bits,
+        codec,
+        low_bits,
+        block_bytes,
+        ranges,
+        header_bytes,
+        header_crc,
+    })
 }
 
 /// [TAB-11], but for the number of ranges.
@@ -246,7 +287,8 @@ fn read_blocks(
         let before = blocks.last().and_then(|keys| keys.last());
         let at = |what: &str| format!("block {number}: {what}");
         let first = block.keys.first();
-        require(before < first || is(Wrong::BlocksMayTouch) && before == first, "BLK-7", || {
+        let touches = shape.repeats || is(Wrong::BlocksMayTouch);
+        require(before < first || touches && before == first, "BLK-7", || {
             at("first key is not above the last block")
         })?;
         require_equal("BLK-8", &at("last key"), block.keys.last(), router.get(number))?;

@@ -22,16 +22,14 @@ impl Probed<'_> {
     /// The tables of a segment that a search within `k` needs; `None` where it scans, or where a
     /// query would visit too many prefixes.
     pub(super) fn of<F: Fingerprint>(segment: &Segment<F>, k: u32) -> Option<Vec<Probed<'_>>> {
-        let thresholds = segment.thresholds(k)?.iter().zip(segment.tables());
-        let needed = thresholds.filter_map(|(threshold, table)| Some((table, (*threshold)?)));
-        let probed = |(table, threshold): (_, u32)| {
+        let probed = |(table, threshold)| {
             let table: &Table = table;
             let bits = table.permutation().top_bits();
             let prefix_bits = prefix_bits(bits, threshold, segment.count());
             let top = u64::MAX << (64 - bits);
             Probed { table, prefix_bits, top: table.permutation().fingerprint(top), threshold }
         };
-        let tables: Vec<_> = needed.map(probed).collect();
+        let tables: Vec<_> = segment.thresholds(k)?.into_iter().map(probed).collect();
         tables.iter().all(|probed| probed.visits() <= MAX_VISITS).then_some(tables)
     }
 

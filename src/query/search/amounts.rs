@@ -1,0 +1,37 @@
+//! How much of a table a search takes at a time.
+
+use crate::table::Table;
+
+/// Survivors of the first planes that are gathered before they are looked into. The bytes that this
+/// takes are on their way meanwhile.
+pub(super) const GATHERED: usize = 256;
+
+/// Blocks that are sifted before the survivors are counted, and keys that these may hold, unless it
+/// is a single block: each may survive.
+pub(super) const SIFTED: usize = 64;
+const SIFTED_KEYS: u64 = 1 << 17;
+/// [`SIFTED`] blocks of so many bytes, with a column, hold no more keys than that.
+const SMALL_BLOCK_BYTES: u32 = 2048;
+
+/// Blocks of a table with a column that are sifted before the survivors are counted.
+#[inline]
+pub(super) fn blocks_sifted(table: &Table) -> Option<usize> {
+    let geometry = table.geometry();
+    // Divisions take as long as some blocks.
+    (geometry.planes() > 0).then(|| match geometry.block_bytes {
+        ..=SMALL_BLOCK_BYTES => SIFTED,
+        _ => (SIFTED_KEYS / geometry.most_keys()).clamp(1, SIFTED as u64) as usize,
+    })
+}
+
+/// Bytes that a search of a table may take, but for the matches, and 8 for each candidate block.
+pub(super) fn most_bytes(table: &Table) -> u64 {
+    // Keys, and with a column also survivors, twice.
+    let bytes = if table.geometry().planes() == 0 { 8 } else { 24 };
+    bytes * most_decoded(table)
+}
+
+/// Keys that are decoded before they are looked at.
+pub(super) fn most_decoded(table: &Table) -> u64 {
+    table.geometry().most_keys().max(1 << 15)
+}

@@ -1,0 +1,82 @@
+//! Where keys of short tables lead to.
+
+use crate::table::Lead;
+
+/// Leads among which it is not looked for equal ones yet.
+const FEW: usize = 1 << 10;
+
+/// The leads of a search in a segment, some of them several times: of many keys that are alike there is one.
+#[derive(Default)]
+pub(super) struct Leads {
+    list: Vec<Lead>,
+    /// How many there may be before equal ones are removed.
+    room: usize,
+    /// How many different ones there may be.
+    most: usize,
+    exceeded: bool,
+}
+
+impl Leads {
+    /// Forgets all. There may be `most` different ones.
+    pub(super) fn start(&mut self, most: usize) {
+        self.list.clear();
+        *self = Self { list: std::mem::take(&mut self.list), room: FEW, most, exceeded: false };
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, lead: Lead) {
+        if self.list.len() == self.room {
+            self.remove_equal();
+        }
+        if !self.exceeded {
+            self.list.push(lead);
+        }
+    }
+
+    #[cold]
+    fn remove_equal(&mut self) {
+        self.list.sort_unstable();
+        self.list.dedup();
+        self.room = FEW.max(2 * self.list.len());
+        if self.list.len() > self.most {
+            self.exceeded = true;
+            self.list.clear();
+        }
+    }
+
+    /// All of them, each once; `None` if they are too many.
+    pub(super) fn all(&mut self) -> Option<&[Lead]> {
+        self.list.sort_unstable();
+        self.list.dedup();
+        (!self.exceeded && self.list.len() <= self.most).then_some(&self.list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lead(number: u64) -> Lead {
+        Lead { prefix: number << 40, bits: 24 }
+    }
+
+    #[test]
+    fn each_comes_once_and_too_many_are_none() {
+        let mut leads = Leads::default();
+        leads.start(3000);
+        for i in 0..1 << 16 {
+            leads.push(lead(i % 3000));
+        }
+        assert!(leads.list.capacity() < 1 << 14);
+        let expected: Vec<Lead> = (0..3000).map(lead).collect();
+        assert_eq!(leads.all(), Some(&expected[..]));
+        for count in [3001, 1 << 16] {
+            leads.start(3000);
+            (0..count).for_each(|i| leads.push(lead(i)));
+            assert_eq!(leads.all(), None, "{count}");
+        }
+        assert!(leads.list.capacity() < 1 << 14);
+        leads.start(0);
+        assert_eq!(leads.all(), Some(&[][..]));
+    }
+}

@@ -1,0 +1,148 @@
+//! Short tables where searches go by runs, and what else reads, writes and mends a store that has some.
+
+use std::ops::ControlFlow;
+
+use fpstore::{BatchPlan, Design, Match, OpenOptions, Packer, Store, StoreOptions};
+
+use crate::sets::{Random, brute_force, sorted};
+
+/// Uniform fingerprints, and some near the first ones.
+fn set(count: usize) -> Vec<u64> {
+    let mut random = Random(5);
+    let mut set: Vec<u64> = (0..count).map(|_| random.next()).collect();
+    for at in 0..count / 100 {
+        let near = random.flip(set[at % 300], at as u32 % 5);
+        set.push(near);
+    }
+    sorted(&set)
+}
+
+fn packer(design: &str) -> Packer {
+    let packer = Packer::new().design(design.parse::<Design>().unwrap()).block_bytes(512);
+    packer.short_tables(true)
+}
+
+/// Bits of the keys of each table.
+fn key_bits(store: &Store) -> Vec<u32> {
+    let stats = store.stats().unwrap();
+    stats.segments[0].tables.iter().map(|table| table.key_bits).collect()
+}
+
+#[test]
+fn keys_have_the_bits_that_searches_need() {
+    let temporary = tempfile::tempdir().unwrap();
+    for (count, design, expected) in [
+        (40_000, "quarters", [64, 32, 32, 32]),
+        (300_000, "quarters", [64, 40, 40, 40]),
+        (40_000, "32,8,12,12", [64, 32, 40, 40]),
+        (40_000, "16,16,16,10", [64, 32, 32, 32]),
+    ] {
+        let path = temporary.path().join(format!("{count}-{design}"));
+        packer(design).pack(&path, set(count)).unwrap();
+        assert_eq!(key_bits(&Store::open(&path).unwrap()), expected, "{count} {design}");
+    }
+    let path = temporary.path().join("narrow");
+    let narrow = Packer::new().width::<u32>().short_tables(true);
+    narrow.design(Design::read(32, "quarters").unwrap()).pack(&path, 0..1000u32).unwrap();
+    let store = OpenOptions::new().width::<u32>().open(&path).unwrap();
+    let stats = store.stats().unwrap();
+    assert!(stats.segments[0].tables.iter().all(|table| table.key_bits == 32));
+}
+
+#[test]
+fn searches_by_runs_and_by_descents_are_exact() {
+    let temporary = tempfile::tempdir().unwrap();
+    let set = set(200_000);
+    for design in ["quarters", "2of5", "32,16", "2of3+1of2", "halves"] {
+        let path = temporary.path().join(design);
+        packer(design).pack(&path, set.iter().copied()).unwrap();
+        let store = OpenOptions::new().cache_bytes(0).open(&path).unwrap();
+        let mut searcher = store.searcher();
+        let mut random = Random(6);
+        for i in 0..3000u32 {
+            let k = if i % 8 == 0 { 5 } else { 3 };
+            let stored = set[random.next() as usize % set.len()];
+            let query = random.flip(stored, i % 6);
+            let found = searcher.search(query, k).unwrap();
+            // The first go by blocks, those at the end by runs, where the design has some.
+            if !(100..=2800).contains(&i) {
+                assert_eq!(found, brute_force(&set, query, k), "{design} {i}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_store_is_smaller_and_answers_as_one_with_whole_tables() {
+    let temporary = tempfile::tempdir().unwrap();
+    let set = set(30_000);
+    let (short, whole) = (temporary.path().join("short"), temporary.path().join("whole"));
+    let pairs =
+        |set: &[u64]| set.iter().zip(0u64..).map(|(&one, id)| (one, id)).collect::<Vec<_>>();
+    packer("quarters").pack_with_ids(&short, pairs(&set)).unwrap();
+    packer("quarters").short_tables(false).pack_with_ids(&whole, pairs(&set)).unwrap();
+    let (short, whole) = (Store::open(&short).unwrap(), Store::open(&whole).unwrap());
+    assert_eq!(short.verify().unwrap().fingerprints, set.len() as u64);
+    let bytes = |store: &Store| {
+        let stats = store.stats().unwrap();
+        stats.segments[0].tables.iter().map(|table| table.file_bytes).sum::<u64>()
+    };
+    assert!(bytes(&short) < bytes(&whole) * 3 / 4);
+    let mut random = Random(9);
+    let queries: Vec<u64> =
+        (0..2000).map(|i| random.flip(set[i * 7 % set.len()], i as u32 % 5)).collect();
+    for (k, plan) in [
+        (0, BatchPlan::Search),
+        (3, BatchPlan::Search),
+        (3, BatchPlan::Probe),
+        (3, BatchPlan::Stream),
+        (7, BatchPlan::Probe),
+        (12, BatchPlan::Search),
+    ] {
+        let answers = |store: &Store, plan| {
+            let mut answers = vec![Vec::<Match>::new(); queries.len()];
+            let summary = store.batch(k).plan(plan).run(&queries, |answer| {
+                answers[answer.query].extend_from_slice(answer.matches);
+                ControlFlow::Continue(())
+            });
+            assert_eq!(summary.unwrap().plan, Some(plan));
+            answers
+        };
+        assert_eq!(answers(&short, plan), answers(&whole, BatchPlan::Search), "{k} {plan:?}");
+    }
+    let pairs = |store: &Store| {
+        let pairs = store.self_join(3).pairs().unwrap().map(|pair| pair.map(|of| (of.a, of.b)));
+        let mut pairs = pairs.collect::<Result<Vec<_>, _>>().unwrap();
+        pairs.sort_unstable();
+        pairs
+    };
+    assert_eq!(pairs(&short), pairs(&whole));
+    let ids = |store: &Store| store.ids(set[77]).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(ids(&short), ids(&whole));
+}
+
+#[test]
+fn merged_segments_have_short_tables_again() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let set = set(20_000);
+    let options = StoreOptions::new().design("quarters".parse().unwrap()).short_tables(true);
+    let writer = options.ids(false).create(&path).unwrap();
+    for part in set.chunks(7000) {
+        writer.insert_fingerprints(part).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.delete_fingerprints(&set[..500]).unwrap();
+    writer.merge_all().unwrap();
+    writer.close().unwrap();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.stats().unwrap().segments.len(), 1);
+    assert_eq!(key_bits(&store), [64, 32, 32, 32]);
+    store.verify().unwrap();
+    let mut random = Random(1);
+    let mut searcher = store.searcher();
+    for i in 0..300 {
+        let query = random.flip(set[i * 66], i as u32 % 5);
+        assert_eq!(searcher.search(query, 3).unwrap(), brute_force(&set[500..], query, 3));
+    }
+}
