@@ -88,6 +88,7 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         .radius(args.radius)
         .codec(codec.given())
         .low_bits(low_bits.given())
+        .short_tables(args.layout.short_tables::<F>(args.parts)?)
         .ids(!args.no_ids)
         .window(args.window.map(|window| window.0))
         .writer(WriterOptions::new().background(false));

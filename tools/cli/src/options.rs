@@ -139,6 +139,15 @@ impl LayoutArgs {
         // Of wider ones the store says that they have no tables.
         Ok(Some(Design::read(F::BITS.min(u64::BITS), text)?))
     }
+
+    /// Whether tables are to be short, if there are any.
+    pub fn short_tables<F: Fingerprint>(&self, parts: Option<u16>) -> Result<bool, Failure> {
+        if self.short_tables && (F::BITS > u64::BITS || parts.is_some()) {
+            let message = "--short-tables is for tables, and this store has parts; leave it out";
+            return Err(Failure::Usage(message.to_string()));
+        }
+        Ok(self.short_tables)
+    }
 }
 
 /// How a store is laid out.
@@ -160,4 +169,9 @@ pub struct LayoutArgs {
     /// Low bits kept apart in a column: 0, 8, 16, 24, 32, 40 or 48 [auto: as many as cost little]
     #[arg(long, default_value = "auto", value_name = "auto|N")]
     pub low_bits: Auto<u32>,
+
+    /// Keep whole fingerprints in the first table alone, and in those behind it only the bits by which they are found
+    /// there: `quarters` takes a quarter less space, queries beyond the distance K 2 to 3 times as long
+    #[arg(long)]
+    pub short_tables: bool,
 }

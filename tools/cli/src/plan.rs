@@ -59,6 +59,10 @@ table by which it finds those that differ there in few bits.
   thresholds  how many bits may differ in how many parts: 2 in 10, 1 in 1
 Those that take much longer are shown with --details, and in JSON.
 
+With --short-tables the tables behind the first are short, as those of `pack
+--short-tables`: the sizes are theirs, the times those of whole ones, which take
+about as long within the distance K.
+
 --prefer balanced takes the least product of space and time, but no more space
 than the fingerprints themselves, or than --budget; size prefers
 little space, speed little time. `pack --prefer` chooses the same way, among the
@@ -113,6 +117,10 @@ pub struct Args {
     /// Bytes of a block: powers of two from 256 to 65536, separated by commas
     #[arg(long, default_value = "auto", value_name = "auto|N,...")]
     block_bytes: Sizes,
+
+    /// Sizes with short tables, as `pack --short-tables` makes them; times are those of whole ones
+    #[arg(long)]
+    short_tables: bool,
 
     /// Some fingerprints of the set, drawn at random, or all; `-` reads standard input
     #[arg(long, value_name = "FILE")]
@@ -190,6 +198,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn check_parts(args: &Args) -> Result<(), Failure> {
     let of_tables = [
         ("--block-bytes", args.block_bytes.0.is_some()),
+        ("--short-tables", args.short_tables),
         ("--calibration", args.calibration.is_some()),
         ("--calibrate", args.calibrate.is_some()),
         ("--prefer", args.prefer != Objective::default()),
@@ -244,6 +253,7 @@ fn plan_tables<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         .budget(args.budget)
         .objective(args.prefer)
         .costs(costs)
+        .short_tables(args.short_tables)
         .uneven(true);
     if let Some(sizes) = &args.block_bytes.0 {
         planner = planner.block_sizes(sizes.iter().copied());
@@ -314,7 +324,9 @@ fn print<F: Fingerprint>(args: &Args, count: u64, plans: &[Plan]) -> Result<(), 
         u64::BITS => String::new(),
         bits => format!(" of {bits} bits"),
     };
-    output.line(&format!("{count} fingerprints{bits}, queries within k = {} bits", args.radius))?;
+    let short = if args.short_tables && F::BITS == u64::BITS { ", short tables" } else { "" };
+    let radius = args.radius;
+    output.line(&format!("{count} fingerprints{bits}, queries within k = {radius} bits{short}"))?;
     output.line("")?;
     let mut rows = vec![header(args.details)];
     // A row for each design, or for each size of blocks that was asked for.
@@ -349,8 +361,11 @@ fn pack_command<F: Fingerprint>(args: &Args, plan: &Plan) -> String {
         u64::BITS => String::new(),
         bits => format!(" --bits {bits}"),
     };
+    // One table is whole, and so are those of 32 bits.
+    let has_short = args.short_tables && F::BITS == u64::BITS && plan.tables.len() > 1;
+    let short = if has_short { " --short-tables" } else { "" };
     format!(
-        "fpstore pack {} -o STORE{bits} -k {} --design {} --block-bytes {}",
+        "fpstore pack {} -o STORE{bits} -k {} --design {} --block-bytes {}{short}",
         input(args),
         args.radius,
         plan.design,

@@ -17,6 +17,9 @@ pub struct TableReport {
     /// First bit and number of bits of each range.
     top: Vec<(u8, u8)>,
     fingerprints: u64,
+    /// Left out where keys are whole fingerprints.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_bits: Option<u32>,
     blocks: u64,
     block_bytes: u32,
     codec: String,
@@ -34,13 +37,14 @@ pub struct TableReport {
 }
 
 impl TableReport {
-    /// The report of one table.
-    pub fn new(table: &TableStats) -> Self {
+    /// The report of one table of fingerprints of so many bits.
+    pub fn new(table: &TableStats, bits: u32) -> Self {
         let of_some = |bits: f64| Some(bits).filter(|_| table.count > 0);
         Self {
             table: table.number,
             top: table.top.iter().map(|range| (range.start, range.bits)).collect(),
             fingerprints: table.count,
+            key_bits: short_key_bits(table, bits),
             blocks: table.blocks,
             block_bytes: table.block_bytes,
             codec: table.codec.to_string(),
@@ -56,6 +60,11 @@ impl TableReport {
             file_bytes: table.file_bytes,
         }
     }
+}
+
+/// Bits of the keys of a short table; `None` where they are all those of a fingerprint.
+pub fn short_key_bits(table: &TableStats, bits: u32) -> Option<u32> {
+    Some(table.key_bits).filter(|&key_bits| key_bits < bits)
 }
 
 /// Bits per fingerprint of a table against the information bound, as text.

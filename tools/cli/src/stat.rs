@@ -15,7 +15,7 @@ use parts::PartsReport;
 
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::report::{TableReport, bits_against_bound, per_fingerprint};
+use crate::report::{TableReport, bits_against_bound, per_fingerprint, short_key_bits};
 use crate::times;
 use crate::width::{self, for_width};
 
@@ -26,6 +26,8 @@ Of each table, which is a sorted copy of all fingerprints, it tells
                         needs at least: log2(C(2^64, n)) / n; a table below it
                         has found structure in the set
   sorted by             the bits that come first in its order; bit 0 is leftmost
+  keys                  of a short table: how many bits of each fingerprint, in
+                        its order, it keeps; the bound is that of these
   codec                 how fingerprints are told from the one before, and how
                         many of their low bits are stored as they are
   router                what it takes in memory
@@ -158,7 +160,7 @@ fn report<F: Fingerprint>(
         segment: segment.number,
         design: segment.design.as_ref().map(Design::to_string),
         fingerprints: segment.count,
-        tables: segment.tables.iter().map(TableReport::new).collect(),
+        tables: segment.tables.iter().map(|table| TableReport::new(table, stats.bits)).collect(),
         parts: segment.base.as_ref().map(PartsReport::new),
         ids: segment.ids.as_ref().map(id_report),
         since: segment.since.map(times::moment),
@@ -241,7 +243,7 @@ fn print<F: Fingerprint>(
             ))?;
         }
         for table in &segment.tables {
-            print_table(output, table, details)?;
+            print_table(output, table, stats.bits, details)?;
         }
         if let Some(ids) = &segment.ids {
             print_ids(output, ids)?;
@@ -273,7 +275,12 @@ fn print_identity<F: Fingerprint>(
     Ok(())
 }
 
-fn print_table(output: &mut Output, table: &TableStats, details: bool) -> Result<(), Failure> {
+fn print_table(
+    output: &mut Output,
+    table: &TableStats,
+    bits: u32,
+    details: bool,
+) -> Result<(), Failure> {
     let top: Vec<String> = table.top.iter().map(|&range| range_text(range)).collect();
     let lengths: Vec<String> = table.code_lengths.iter().map(u8::to_string).collect();
     output.line(&format!("  table {}: {}", table.number, bits_against_bound(table)))?;
@@ -285,6 +292,9 @@ fn print_table(output: &mut Output, table: &TableStats, details: bool) -> Result
         ("router", format!("{} bytes", table.router_bytes)),
         ("file", format!("{} bytes", table.file_bytes)),
     ];
+    if let Some(key_bits) = short_key_bits(table, bits) {
+        rows.insert(1, ("keys", format!("the first {key_bits} of {bits} bits in this order")));
+    }
     if details {
         rows.push(("code lengths", lengths.join(" ")));
         rows.push(("entropy", format!("{:.3} bits per class", table.entropy_bits())));

@@ -74,7 +74,7 @@ pub(super) fn run<F: Fingerprint>(args: &Args, mode: &IdMode) -> Result<(), Fail
             packer.estimate_with_ids(sample.count, sample.greatest)?
         }
     };
-    print(args, mode, &sample, &estimate)
+    print::<F>(args, mode, &sample, &estimate)
 }
 
 impl Sample {
@@ -123,9 +123,14 @@ impl Sample {
 }
 
 /// How the fingerprints will be laid out, in words.
-fn layout(estimate: &PackEstimate) -> String {
+fn layout<F: Fingerprint>(args: &Args, estimate: &PackEstimate) -> String {
     match (&estimate.design, estimate.block_bytes) {
-        (Some(design), Some(bytes)) => format!("{design}, blocks of {bytes} bytes"),
+        (Some(design), Some(bytes)) => {
+            let can_be = F::BITS == u64::BITS && design.table_count() > 1;
+            let has_short = args.layout.short_tables && can_be;
+            let short = if has_short { " in short tables" } else { "" };
+            format!("{design}{short}, blocks of {bytes} bytes")
+        }
         _ => summary::parts_text(estimate.parts.unwrap_or(0)),
     }
 }
@@ -141,7 +146,7 @@ fn room(args: &Args, mode: &IdMode, estimate: &PackEstimate, map_bytes: u64) -> 
     }
 }
 
-fn print(
+fn print<F: Fingerprint>(
     args: &Args,
     mode: &IdMode,
     sample: &Sample,
@@ -178,7 +183,7 @@ fn print(
                 "fingerprints",
                 format!("{number}; what follows holds if they are distinct and uniform"),
             ),
-            ("design", layout(estimate)),
+            ("design", layout::<F>(args, estimate)),
             ("memory", size(estimate.memory_bytes)),
             (
                 "temporary disk",

@@ -1,12 +1,12 @@
 //! What a pack tells in the end: what it has made, why, and what else there would have been.
 
-use fpstore::{Design, Fingerprint, Objective, PackSummary, Plan, plan_parts};
+use fpstore::{Design, Fingerprint, Objective, PackSummary, Plan, TableStats, plan_parts};
 use serde::Serialize;
 
 use super::Args;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::report::{TableReport, per_fingerprint};
+use crate::report::{TableReport, per_fingerprint, short_key_bits};
 use crate::units;
 
 /// Bytes of an id as a plain integer.
@@ -207,6 +207,11 @@ fn design<F: Fingerprint>(args: &Args, summary: &PackSummary) -> String {
         return format!("{parts}; {reason}");
     };
     let tables = units::plural(summary.tables.len() as u64, "table");
+    let is_short = |table: &&TableStats| short_key_bits(table, F::BITS).is_some();
+    let tables = match summary.tables.iter().filter(is_short).count() {
+        0 => tables,
+        short => format!("{tables}, {short} of them short"),
+    };
     format!("{design} ({tables}), blocks of {bytes} bytes; {}", reason::<F>(args, summary))
 }
 
@@ -259,6 +264,6 @@ fn json<F: Fingerprint>(args: &Args, summary: &PackSummary, skipped: u64, second
             write: summary.times.write.as_secs_f64(),
             sync: summary.times.sync.as_secs_f64(),
         },
-        tables: summary.tables.iter().map(TableReport::new).collect(),
+        tables: summary.tables.iter().map(|table| TableReport::new(table, F::BITS)).collect(),
     }
 }

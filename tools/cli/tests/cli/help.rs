@@ -247,6 +247,7 @@ fn the_glossary_explains_the_words_and_is_a_topic_of_help() {
         "block",
         "router",
         "low bits, L",
+        "short table",
         "codec",
         "class",
         "segment",
@@ -270,7 +271,13 @@ fn completions_name_every_subcommand() {
     ] {
         let script = scratch.run(&format!("completions {shell}")).succeeds().stdout;
         assert!(script.contains(mark), "{shell}: {script}");
-        for word in SUBCOMMANDS.iter().chain(&["block-bytes", "low-bits", "from", "threads"]) {
+        for word in SUBCOMMANDS.iter().chain(&[
+            "block-bytes",
+            "low-bits",
+            "short-tables",
+            "from",
+            "threads",
+        ]) {
             assert!(script.contains(word), "{shell}: no {word}");
         }
     }

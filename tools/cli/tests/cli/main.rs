@@ -41,6 +41,7 @@ mod repair;
 #[cfg(feature = "parquet")]
 mod round_trips;
 mod scratch;
+mod short;
 #[cfg(target_os = "linux")]
 mod signals;
 mod stoppable;

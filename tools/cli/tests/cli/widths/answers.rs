@@ -275,7 +275,7 @@ fn the_plan_of_parts_is_what_a_pack_takes() {
     let report = &lines(scratch.run("plan --n 2^24 -k 8 --parts --json").succeeds())[0];
     assert_eq!(report["bits"], 64);
     assert!(report["recommended"].as_str().unwrap().contains(" --parts "));
-    for option in ["--prefer speed", "--block-bytes 512"] {
+    for option in ["--prefer speed", "--block-bytes 512", "--short-tables"] {
         scratch
             .run(&format!("plan --bits 256 --n 1e7 {option}"))
             .fails_naming(&["plan: ", "is for tables, and these have parts"]);
@@ -305,6 +305,7 @@ fn fingerprints_of_32_bits_have_tables_as_those_of_64() {
         ("--design 16,16 --block-bytes 256", Some("halves")),
         ("--design 8,12,12 --low-bits 8 --codec xor", Some("8,12,12")),
         ("--design 2of5 --prefer size", Some("2of5")),
+        ("--design halves --short-tables", Some("halves")),
         ("--parts 3", None),
         ("", None),
     ] {
@@ -339,6 +340,7 @@ fn fingerprints_of_32_bits_have_tables_as_those_of_64() {
         "{text}"
     );
     scratch.run("plan --bits 32 --n 2^24 -k 3 --parts").succeeds();
+    assert_eq!(scratch.run("plan --bits 32 --n 2^24 -k 3 --short-tables").succeeds().stdout, text);
     scratch.run("plan --bits 32 --n 2^24 -k 33").fails_naming(&["0 to 32"]);
     scratch.run("pack in -o no --bits 32 --design 32,32").fails_naming(&["at most 32 together"]);
     scratch.run("pack in -o no --bits 32 --low-bits 32").fails_naming(&["0, 8, 16 or 24"]);
