@@ -55,6 +55,7 @@ def pack(
     design: str | None = None,
     parts: int | None = None,
     block_bytes: int | None = None,
+    short_tables: bool = False,
     recipe: str | None = None,
     replace: bool = False,
     append: bool = False,
@@ -71,11 +72,12 @@ def create(
     k: int = 3,
     ids: bool = True,
     window: float | None = None,
+    short_tables: bool = False,
     recipe: str | None = None,
     durability: _Durability = "group",
 ) -> Writer: ...
 def open_writer(path: _Path, *, durability: _Durability = "group") -> Writer: ...
-def plan(n: int, k: int = 3, *, bits: Literal[32, 64, 128, 256] = 64) -> list[dict[str, Any]]: ...
+def plan(n: int, k: int = 3, *, bits: Literal[32, 64, 128, 256] = 64, short_tables: bool = False) -> list[dict[str, Any]]: ...
 
 class ArrowStream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...

@@ -17,8 +17,8 @@ const PIECE: usize = 1 << 20;
 
 /// Packs fingerprints into a store.
 #[pyfunction]
-#[pyo3(signature = (path, fingerprints, ids=None, *, k=3, bits=None, design=None, parts=None, block_bytes=None, recipe=None,
-    replace=false, append=false, threads=0, memory=None, tmp_dir=None, progress=None))]
+#[pyo3(signature = (path, fingerprints, ids=None, *, k=3, bits=None, design=None, parts=None, block_bytes=None, short_tables=false,
+    recipe=None, replace=false, append=false, threads=0, memory=None, tmp_dir=None, progress=None))]
 #[allow(clippy::too_many_arguments, reason = "they are options in Python")]
 pub fn pack<'py>(
     py: Python<'py>,
@@ -30,6 +30,7 @@ pub fn pack<'py>(
     design: Option<&str>,
     parts: Option<u16>,
     block_bytes: Option<u32>,
+    short_tables: bool,
     recipe: Option<&str>,
     replace: bool,
     append: bool,
@@ -56,6 +57,8 @@ pub fn pack<'py>(
         (None, Some(piece)) => input::bits(&piece.given.raw()?)?,
         (None, None) => 64,
     };
+    errors::check_short_tables(short_tables, bits, parts)?;
+    packer = packer.short_tables(short_tables);
     if let Some(design) = design {
         packer = packer.design(Design::read(bits, design).map_err(errors::of)?);
     }

@@ -40,7 +40,7 @@ pub struct Writer {
 
 /// Creates an empty store, and gives its writer.
 #[pyfunction]
-#[pyo3(signature = (path, *, bits=64, k=3, ids=true, window=None, recipe=None, durability="group"))]
+#[pyo3(signature = (path, *, bits=64, k=3, ids=true, window=None, short_tables=false, recipe=None, durability="group"))]
 #[allow(clippy::too_many_arguments, reason = "they are options in Python")]
 pub fn create(
     py: Python<'_>,
@@ -49,13 +49,16 @@ pub fn create(
     k: u32,
     ids: bool,
     window: Option<f64>,
+    short_tables: bool,
     recipe: Option<&str>,
     durability: &str,
 ) -> PyResult<Writer> {
     let durability = durability_of(durability)?;
     let window = window.map(Duration::try_from_secs_f64).transpose();
     let window = window.map_err(|error| PyValueError::new_err(format!("window: {error}")))?;
-    let mut options = StoreOptions::new().radius(k).ids(ids).window(window);
+    errors::check_short_tables(short_tables, bits, None)?;
+    let options = StoreOptions::new().radius(k).ids(ids).window(window);
+    let mut options = options.short_tables(short_tables);
     if let Some(recipe) = recipe {
         options = options.recipe(recipe);
     }

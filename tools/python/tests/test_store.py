@@ -395,3 +395,32 @@ def test_designs_are_those_of_the_width(tmp_path, bits):
     assert as_list(store.search(int(native(rows)[3]), 3)) == expected(rows, rows[3], 3)
     with pytest.raises(ValueError, match="it is one of single, halves"):
         fpstore.pack(tmp_path / "other", native(rows), design="middles")
+
+
+def test_short_tables_take_less_and_answer_the_same(tmp_path):
+    rows = uniform(15, 64, 8000)
+    whole = fpstore.pack(tmp_path / "whole", native(rows), design="quarters", block_bytes=512)
+    short = fpstore.pack(tmp_path / "short", native(rows), design="quarters", block_bytes=512, short_tables=True)
+    assert short["distinct"] == whole["distinct"] and short["bytes"] < 0.75 * whole["bytes"]
+    with fpstore.create(tmp_path / "living", ids=False, short_tables=True) as writer:
+        writer.insert_batch(native(rows))
+        writer.flush()
+    stores = [fpstore.open(tmp_path / name) for name in ["short", "living"]]
+    queries = np.concatenate([rows[:20], uniform(16, 64, 10)])
+    for k in [0, 3, 6, 12]:
+        for query in queries:
+            wanted = expected(rows, query, k)
+            assert all(as_list(store.search(number(query), k)) == wanted for store in stores)
+    assert stores[0].verify()["tables"] == 4
+    assert stores[1].stat()["segments"][0]["design"] == "quarters"
+    assert stores[1].stat()["bytes"] < 0.75 * whole["bytes"]
+    size = lambda **short: {plan["design"]: plan["store_bytes"] for plan in fpstore.plan(1 << 26, **short)}
+    assert size(short_tables=True)["quarters"] < 0.75 * size()["quarters"]
+    for call in [
+        lambda: fpstore.pack(tmp_path / "x", native(rows), parts=2, short_tables=True),
+        lambda: fpstore.create(tmp_path / "x", bits=256, short_tables=True),
+        lambda: fpstore.plan(10, bits=128, short_tables=True),
+    ]:
+        with pytest.raises(ValueError, match="short_tables is for tables"):
+            call()
+    assert not (tmp_path / "x").exists()
