@@ -71,10 +71,13 @@ mod linux {
         println!("2^{exponent} uniform fingerprints, k = {RADIUS}, {QUERIES} queries\n");
         println!("| | open p50 ms | p50 us | p99 us | one read p50 us | p50 / read | p99 / read |");
         println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
-        for name in ["quarters", "halves", "single"] {
-            let path = directory.path().join(name);
-            let design: Design = name.parse()?;
-            Packer::new().design(design).block_bytes(1024).pack(&path, &set)?;
+        let short = ["quarters", "32,24"].map(|design| (design, true));
+        let whole = ["quarters", "halves", "single"].map(|design| (design, false));
+        for (design, is_short) in whole.into_iter().chain(short) {
+            let name = format!("{design}{}", if is_short { ", short tables" } else { "" });
+            let path = directory.path().join(&name);
+            let packer = Packer::new().design(design.parse::<Design>()?).block_bytes(1024);
+            packer.short_tables(is_short).pack(&path, &set)?;
             let [opens, searches, reads] = measure(&path, &queries)?;
             let (read, p99_read) = (percentile(&reads, 50), percentile(&reads, 99));
             let (p50, p99) = (percentile(&searches, 50), percentile(&searches, 99));

@@ -48,8 +48,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use fpstore::Design;
 
+use crate::engines::fpstore_design::Layout;
 use crate::engines::{Kind, RADIUS};
 use crate::report::{Csv, Json};
 use crate::scan::Scanner;
@@ -84,10 +84,10 @@ struct Arguments {
     #[arg(long, value_delimiter = ',', default_value = ENGINES)]
     engines: Vec<String>,
 
-    /// Designs of fpstore; parts of your own widths are joined by slashes, as in 24/20/20
-    #[arg(long, value_delimiter = ',', default_value = "quarters,halves,single",
-          value_parser = parse_design)]
-    designs: Vec<Design>,
+    /// Designs of fpstore; parts of your own widths are joined by slashes, as in 24/20/20, and
+    /// tables are short with `+short` behind it
+    #[arg(long, value_delimiter = ',', default_value = "quarters,halves,single")]
+    designs: Vec<Layout>,
 
     /// Bytes per block of fpstore
     #[arg(long, value_delimiter = ',', default_value = "512,1024")]
@@ -136,10 +136,6 @@ struct Arguments {
     /// Also write size and latency of every engine to this file, for `fpstore bench --overlay`
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-}
-
-fn parse_design(text: &str) -> std::result::Result<Design, String> {
-    text.replace('/', ",").parse().map_err(|error: fpstore::Error| error.to_string())
 }
 
 fn main() -> ExitCode {
@@ -225,7 +221,7 @@ fn kinds(arguments: &Arguments) -> Result<Vec<Kind>> {
             "fpstore" => {
                 for &block_bytes in &arguments.block_bytes {
                     let designs = arguments.designs.iter().cloned();
-                    kinds.extend(designs.map(|design| Kind::Fpstore { design, block_bytes }));
+                    kinds.extend(designs.map(|layout| Kind::Fpstore { layout, block_bytes }));
                 }
             }
             other => match other.strip_prefix("mih-").map(str::parse) {

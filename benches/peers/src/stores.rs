@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use fpstore::{Design, Store};
+use fpstore::Store;
 use tempfile::TempDir;
 
 use crate::Result;
-use crate::engines::fpstore_design::pack;
+use crate::engines::fpstore_design::{Layout, pack};
 
 /// An open store in a directory that vanishes with it. Every block has been touched.
 pub struct Packed {
@@ -18,7 +18,7 @@ pub struct Packed {
 /// Packs the set in every design with every size of blocks.
 pub fn build(
     set: &[u64],
-    designs: &[Design],
+    designs: &[Layout],
     block_bytes: &[u32],
     directory: &Path,
 ) -> Result<Vec<Packed>> {

@@ -1,11 +1,37 @@
 //! fpstore: a store of one design, mapped, with the gap codec.
 
+use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 
-use fpstore::{Codec, Design, Packer, Store};
+use fpstore::{Codec, Design, Error, Packer, Store};
 
 use super::{Engine, RADIUS, Search};
 use crate::Result;
+
+/// A design, in whole tables or in short ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    pub design: Design,
+    pub short_tables: bool,
+}
+
+impl FromStr for Layout {
+    type Err = Error;
+
+    /// A design, `+short` behind it for short tables; parts of own widths are joined by slashes.
+    fn from_str(text: &str) -> std::result::Result<Self, Error> {
+        let whole = text.strip_suffix("+short");
+        let design = whole.unwrap_or(text).replace('/', ",").parse()?;
+        Ok(Self { design, short_tables: whole.is_some() })
+    }
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.design, if self.short_tables { "+short" } else { "" })
+    }
+}
 
 /// An open store.
 pub struct Packed {
@@ -14,16 +40,17 @@ pub struct Packed {
 }
 
 impl Packed {
-    pub fn build(set: &[u64], directory: &Path, design: &Design, block_bytes: u32) -> Result<Self> {
-        let (store, file_bytes) = pack(set, &directory.join("store"), design, block_bytes)?;
+    pub fn build(set: &[u64], directory: &Path, layout: &Layout, block_bytes: u32) -> Result<Self> {
+        let (store, file_bytes) = pack(set, &directory.join("store"), layout, block_bytes)?;
         Ok(Self { store, file_bytes })
     }
 }
 
 /// Packs a set and opens the store; with the bytes of its files.
-pub fn pack(set: &[u64], path: &Path, design: &Design, block_bytes: u32) -> Result<(Store, u64)> {
+pub fn pack(set: &[u64], path: &Path, layout: &Layout, block_bytes: u32) -> Result<(Store, u64)> {
     let packer = Packer::new()
-        .design(design.clone())
+        .design(layout.design.clone())
+        .short_tables(layout.short_tables)
         .block_bytes(block_bytes)
         .radius(RADIUS)
         .codec(Some(Codec::Gap));

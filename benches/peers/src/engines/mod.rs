@@ -12,7 +12,7 @@ mod redb_blobs;
 use std::fmt;
 use std::path::Path;
 
-use fpstore::Design;
+use fpstore_design::Layout;
 
 use crate::Result;
 
@@ -61,7 +61,7 @@ pub enum Kind {
     /// A store.
     Fpstore {
         /// Its design.
-        design: Design,
+        layout: Layout,
         /// Bytes per block.
         block_bytes: u32,
     },
@@ -77,8 +77,8 @@ impl fmt::Display for Kind {
             Self::EliasFano => f.pad("Elias-Fano (sux)"),
             Self::Redb => f.pad("redb, blobs"),
             Self::Fjall => f.pad("fjall, blobs"),
-            Self::Fpstore { design, block_bytes } => {
-                f.pad(&format!("fpstore {design} {block_bytes}"))
+            Self::Fpstore { layout, block_bytes } => {
+                f.pad(&format!("fpstore {layout} {block_bytes}"))
             }
         }
     }
@@ -95,8 +95,8 @@ impl Kind {
             Self::EliasFano => Box::new(elias_fano::Sequences::build(set)?),
             Self::Redb => Box::new(redb_blobs::RedbBlobs::build(set, directory)?),
             Self::Fjall => Box::new(fjall_blobs::FjallBlobs::build(set, directory)?),
-            Self::Fpstore { design, block_bytes } => {
-                Box::new(fpstore_design::Packed::build(set, directory, design, *block_bytes)?)
+            Self::Fpstore { layout, block_bytes } => {
+                Box::new(fpstore_design::Packed::build(set, directory, layout, *block_bytes)?)
             }
         })
     }
@@ -112,7 +112,7 @@ impl Kind {
             Self::EliasFano => 24 * count,
             Self::Redb => 90 * count,
             Self::Fjall => 70 * count,
-            Self::Fpstore { design, .. } => 6 * design.table_count() as u64 * count,
+            Self::Fpstore { layout, .. } => 6 * layout.design.table_count() as u64 * count,
         }
     }
 }
