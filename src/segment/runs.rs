@@ -174,7 +174,18 @@ impl Found {
         match self {
             Self::Starts(starts) => of(starts, tables, keys),
             Self::Keys(kept) => match take_room(kept, tables) {
-                Ok(true) => of(kept, tables, keys),
+                Ok(true) => {
+                    // The identity table comes first, and is whole.
+                    let (first, behind) = kept.split_first_mut()?;
+                    let mut behind = behind.iter_mut().zip(&tables[1..]);
+                    let next = behind.find(|(kept, _)| !kept.is_complete());
+                    match next.filter(|(_, table)| table.is_short() && first.is_complete()) {
+                        Some((kept, table)) => {
+                            Some(Ok(kept.find_permuted(table, first.all(), keys)))
+                        }
+                        None => of(kept, tables, keys),
+                    }
+                }
                 Ok(false) => Some(Ok(0)),
                 Err(error) => Some(Err(error)),
             },

@@ -122,10 +122,9 @@ impl Tables {
         &self.runs
     }
 
-    /// The bytes that all keys take, decoded; `None` if there are too many, or runs cannot be told, or some keys are short.
+    /// The bytes that all keys take, decoded and whole; `None` if there are too many, or runs cannot be told.
     pub(super) fn kept_bytes(&self) -> Option<u64> {
-        let is_short = self.tables.iter().any(Table::is_short);
-        if is_short { None } else { self.tables.iter().map(kept_bytes).sum() }
+        self.tables.iter().map(kept_bytes).sum()
     }
 
     /// Has searches keep all keys; `false` if they go by something else already.

@@ -12,6 +12,11 @@ use crate::mapped;
 /// Keys of a run from which on those with another top are left out, by halving: to compare fewer takes less time.
 const LONG: usize = 256;
 
+/// So many times are all fingerprints looked at for the keys of a short table at most, and so many keys does each give at least: that takes a
+/// millisecond or so with as many fingerprints as are kept at all.
+const PASSES: u64 = 16;
+const LEAST_OF_A_PASS: u64 = 4096;
+
 /// The keys of a table in their order, and for each prefix of some bits the number of the first key that does not come before it; behind
 /// the last one, the number of keys.
 #[derive(Debug)]
@@ -21,8 +26,8 @@ pub(crate) struct KeptKeys {
     keys: List<u64>,
     /// In the order of prefixes, as far as they are known.
     starts: List<u32>,
-    /// The blocks before this one have been looked at.
-    next_block: u64,
+    /// The blocks before this one have been looked at; of a short table the prefixes before this one are known.
+    next: u64,
 }
 
 impl KeptKeys {
@@ -31,7 +36,7 @@ impl KeptKeys {
         let top_bits = table.permutation().top_bits();
         let prefix_bits = prefix_bits(top_bits, table.header().count);
         let (keys, starts) = (List::default(), List::default());
-        Self { prefix_bits, top_bits, keys, starts, next_block: 0 }
+        Self { prefix_bits, top_bits, keys, starts, next: 0 }
     }
 
     /// Takes room for the keys of `table`.
@@ -88,6 +93,39 @@ impl KeptKeys {
         run.start + before as u32..run.start + up_to as u32
     }
 
+    /// Adds the next keys.
+    fn add(&mut self, keys: &[u64]) {
+        for (number, &key) in (self.all().len() as u32..).zip(keys) {
+            let known = self.prefix(key) + 1;
+            self.starts.fill_up(known, number);
+        }
+        self.keys.extend(keys);
+    }
+
+    /// As [`find_some`](Finding::find_some), of a short table, which has less than whole keys: of all `fingerprints` of the segment. Looks at them [`PASSES`] times or so,
+    /// until all is known. Gives the number of those looked at.
+    pub(crate) fn find_permuted(
+        &mut self,
+        table: &Table,
+        fingerprints: &[u64],
+        keys: &mut Vec<u64>,
+    ) -> u64 {
+        let prefixes = 1u64 << self.prefix_bits;
+        let passes = (fingerprints.len() as u64 / LEAST_OF_A_PASS).clamp(1, PASSES);
+        let end = prefixes.min(self.next + prefixes.div_ceil(passes));
+        let permutation = table.permutation();
+        keys.clear();
+        let all = fingerprints.iter().map(|&fingerprint| permutation.key(fingerprint));
+        keys.extend(all.filter(|key| (self.next..end).contains(&(self.prefix(*key) as u64))));
+        keys.sort_unstable();
+        self.add(keys);
+        self.next = end;
+        if end == prefixes {
+            self.starts.fill_up(prefixes as usize + 1, self.all().len() as u32);
+        }
+        fingerprints.len() as u64
+    }
+
     /// All keys.
     #[inline(always)]
     pub(crate) fn all(&self) -> &[u64] {
@@ -103,7 +141,7 @@ impl KeptKeys {
 
 impl Finding for KeptKeys {
     fn find_some(&mut self, table: &Table, keys: &mut Vec<u64>) -> Result<u64> {
-        let next = decode_next(table, self.next_block, keys)?;
+        let next = decode_next(table, self.next, keys)?;
         if next.is_empty() {
             return Ok(0);
         }
@@ -113,13 +151,9 @@ impl Finding for KeptKeys {
         if found > count {
             return Err(table.surplus_error(found));
         }
-        for (number, &key) in (before as u32..).zip(&*keys) {
-            let known = self.prefix(key) + 1;
-            self.starts.fill_up(known, number);
-        }
-        self.keys.extend(keys);
-        self.next_block = next.end;
-        if self.next_block == table.block_count() {
+        self.add(keys);
+        self.next = next.end;
+        if self.next == table.block_count() {
             self.starts.fill_up(prefixes + 1, found as u32);
         }
         Ok(keys.len() as u64)
