@@ -181,8 +181,6 @@ rules! {
     TopRanges = "TAB-11", "the bit ranges of the top are empty, overlap, leave the key, or do not fit the header";
     /// Table 0 is permuted.
     NotIdentity = "TAB-12", "table 0 is not in identity order";
-    /// Keys of so many bits are not defined.
-    CutBits { found: u32, fingerprint_bits: u32 } = "TAB-15", "{found} bits are cut off from keys of {fingerprint_bits}";
     /// Table 0 does not have whole fingerprints.
     ShortIdentity = "TAB-16", "the keys of table 0 are cut";
     /// Padding behind the header is not zero.
@@ -399,6 +397,8 @@ rules! {
     LowBits { found: u8 } = "TAB-7", "a low column of {found} bits is unknown";
     /// Reserved bytes of the table header are in use.
     TableReserved = "TAB-4", "reserved bytes of the table header are in use";
+    /// Keys of so many bits are not known.
+    CutBits { found: u32, fingerprint_bits: u32 } = "TAB-15", "{found} bits are cut off from keys of {fingerprint_bits}";
     /// Flags of the LOG section that this version does not define.
     LogSectionFlags { flags: u32 } = "LGS-4", "the LOG section has flags {flags:08x}, or reserved bytes, that are unknown";
     /// Reserved bytes of the DELETIONS section are in use.

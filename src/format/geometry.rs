@@ -28,7 +28,7 @@ pub(crate) fn read_key(bits: u32, bytes: &[u8]) -> u64 {
 /// differs are those of the words, and distances come out right. What stands in a file has no such zeros.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Geometry {
-    /// Bits of a key, K: 32, 40, 48, 56 or 64.
+    /// Bits of a key, V: 32, 40, 48, 56 or 64.
     pub(crate) bits: u32,
     /// Bytes per block.
     pub(crate) block_bytes: u32,

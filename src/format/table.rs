@@ -80,7 +80,7 @@ pub struct BitRange {
 pub(crate) struct TableHeader {
     /// Bits of a fingerprint, W: 32 or 64.
     pub(crate) fingerprint_bits: u32,
-    /// Bits of a key, K: the first of a permuted fingerprint, or all of them.
+    /// Bits of a key, V: the first of a permuted fingerprint, or all of them.
     pub(crate) bits: u32,
     pub(crate) codec: Codec,
     pub(crate) low_bits: u32,
@@ -198,8 +198,8 @@ impl TableHeader {
         let cut_bits = u32::from(header[table_header::CUT_BITS.start]);
         let bits = fingerprint_bits.checked_sub(cut_bits).filter(|bits| is_key_bits(*bits));
         let bits = bits.ok_or_else(|| {
-            let corruption = Corruption::CutBits { found: cut_bits, fingerprint_bits };
-            Defect::corrupt(table_header::CUT_BITS.start, corruption)
+            let feature = Unsupported::CutBits { found: cut_bits, fingerprint_bits };
+            Defect::unsupported(table_header::CUT_BITS.start, feature)
         })?;
         let found = header[table_header::CODEC.start];
         let codec = Codec::from_number(found).ok_or_else(|| {

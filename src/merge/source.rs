@@ -23,7 +23,7 @@ use crate::table::Table;
 
 /// Ids, or words of marks, that are handed on together.
 const PIECE: usize = 1 << 13;
-/// Entries of a part table that are in memory, twice.
+/// Entries of a part table that are in memory, twice; and keys that a segment lacks, sorted in memory.
 const SORTED: usize = 1 << 22;
 
 /// Segments that are to become one.
@@ -119,22 +119,35 @@ impl<F: Fingerprint> Merging<F> {
 }
 
 impl<F: Fingerprint> Merging<F> {
-    /// The keys of one permutation; `None` if some segment does not have them in order.
-    fn streams(&self, top: &[BitRange]) -> Option<Vec<Stream<F>>> {
-        let permutation = Permutation::new(top);
+    /// The keys of one permutation.
+    fn streams(&self, permutation: &Permutation) -> Result<Vec<Stream<F>>> {
         let with_dead = self.segments().iter().zip(&self.dead);
         with_dead
             .map(|(segment, dead)| {
                 let dead = Arc::clone(dead);
-                let same = |table: &Table| !table.is_short() && *table.permutation() == permutation;
-                match segment.tables().iter().position(same) {
-                    Some(table) => Some(Stream::of_table(segment, table, dead)),
-                    None if permutation.is_identity() => Some(Stream::of_rows(segment, dead)),
-                    None => None,
+                match table_of(segment, permutation) {
+                    Some(table) => Ok(Stream::of_table(segment, table, dead)),
+                    None if permutation.is_identity() => Ok(Stream::of_rows(segment, dead)),
+                    None => Stream::sorted(segment, permutation, dead),
                 }
             })
             .collect()
     }
+
+    /// Fingerprints of the segments that do not have the keys of a permutation in order.
+    fn unordered(&self, permutation: &Permutation) -> u64 {
+        let lacks = |segment: &&Arc<Segment<F>>| table_of(segment, permutation).is_none();
+        match permutation.is_identity() {
+            true => 0,
+            false => self.segments().iter().filter(lacks).map(|segment| segment.count()).sum(),
+        }
+    }
+}
+
+/// The table of a segment with whole keys of this permutation, if it has one.
+fn table_of<F: Fingerprint>(segment: &Segment<F>, permutation: &Permutation) -> Option<usize> {
+    let same = |table: &Table| !table.is_short() && table.permutation() == permutation;
+    segment.tables().iter().position(same)
 }
 
 /// For each segment the fingerprints that are hidden in it.
@@ -163,14 +176,17 @@ pub(crate) struct MergeSource<'a, F: Fingerprint, T> {
     merging: &'a Merging<F>,
     meter: &'a Meter,
     create: Create<'a, T>,
-    top: Vec<BitRange>,
+    /// That of the table in work, and whether its keys are sorted as a whole.
+    permutation: Permutation,
+    is_sorted: bool,
     entries: PartEntries<T>,
 }
 
 impl<'a, F: Fingerprint, T: Spill> MergeSource<'a, F, T> {
     pub(crate) fn new(merging: &'a Merging<F>, meter: &'a Meter, create: Create<'a, T>) -> Self {
         let entries = PartEntries::new(SORTED);
-        Self { merging, meter, create, top: Vec::new(), entries }
+        let permutation = Permutation::new(&[]);
+        Self { merging, meter, create, permutation, is_sorted: false, entries }
     }
 }
 
@@ -188,9 +204,10 @@ impl<F: Fingerprint, T: Spill> KeySource for MergeSource<'_, F, T> {
             // Nobody writes tables of these.
             return Err(Error::Ended);
         }
-        self.top = top.to_vec();
-        if self.merging.streams(top).is_none() {
-            let (merging, permutation) = (self.merging, Permutation::new(top));
+        self.permutation = Permutation::new(top);
+        self.is_sorted = self.merging.unordered(&self.permutation) > SORTED as u64;
+        if self.is_sorted {
+            let (merging, permutation) = (self.merging, &self.permutation);
             let mut visit = |sink: &mut dyn FnMut(&[F]) -> Result<()>| merging.visit_rows(sink);
             let key = |_, one| permutation.key(key_of(one));
             self.entries.order_by(key, &mut visit, self.meter, self.create)?;
@@ -217,9 +234,9 @@ impl<F: Fingerprint, T: Spill> KeySource for MergeSource<'_, F, T> {
         _next: Option<&[BitRange]>,
         sink: &mut dyn FnMut(&[u64]) -> Result<()>,
     ) -> Result<()> {
-        match self.merging.streams(&self.top) {
-            Some(streams) => merge(streams, sink),
-            None => self.entries.visit(sink),
+        match self.is_sorted {
+            true => self.entries.visit(sink),
+            false => merge(self.merging.streams(&self.permutation)?, sink),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, of_key};
+use crate::permute::Permutation;
 use crate::segment::{Rows, Segment};
 
 /// Blocks that are decoded at a time, and keys, unless a single block holds more.
@@ -27,6 +28,8 @@ enum From<F: Fingerprint> {
         table: Option<usize>,
         next_block: u64,
     },
+    /// Sorted before.
+    Sorted(Vec<u64>),
     End,
 }
 
@@ -44,6 +47,22 @@ impl<F: Fingerprint> Stream<F> {
     fn of(segment: &Arc<Segment<F>>, table: Option<usize>, dead: Arc<HashSet<F>>) -> Self {
         let from = From::Table { segment: Arc::clone(segment), table, next_block: 0 };
         Self { from, dead, keys: Vec::new(), at: 0 }
+    }
+
+    /// Those of the fingerprints of a segment that has no such table: sorts them in memory.
+    pub(super) fn sorted(
+        segment: &Arc<Segment<F>>,
+        permutation: &Permutation,
+        dead: Arc<HashSet<F>>,
+    ) -> Result<Self> {
+        let mut stream = Self::of_rows(segment, dead);
+        let mut keys = Vec::new();
+        while stream.fill()? {
+            keys.extend(stream.keys.iter().map(|&fingerprint| permutation.key(fingerprint)));
+            stream.at = stream.keys.len();
+        }
+        keys.sort_unstable();
+        Ok(Self { from: From::Sorted(keys), dead: Arc::default(), keys: Vec::new(), at: 0 })
     }
 
     /// Makes sure that there are keys; false at the end.
@@ -69,6 +88,10 @@ impl<F: Fingerprint> Stream<F> {
                         let fingerprint = |key| permutation.map_or(key, |at| at.fingerprint(key));
                         self.keys.retain(|&key| !self.dead.contains(&of_key(fingerprint(key))));
                     }
+                }
+                From::Sorted(keys) => {
+                    self.keys = std::mem::take(keys);
+                    self.from = From::End;
                 }
                 From::End => {
                     self.keys.clear();

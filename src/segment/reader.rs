@@ -149,11 +149,11 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
-    /// Bytes of the identity table or the base, and of all tables.
+    /// Bytes of the identity table or the base, and of all tables that hold whole fingerprints.
     pub(crate) fn read_bytes(&self) -> [u64; 2] {
         match &self.index {
             Index::Tables(tables) => {
-                let all = tables.all().iter().map(Table::file_bytes).sum();
+                let all = tables.whole().map(Table::file_bytes).sum();
                 [tables.identity().file_bytes(), all]
             }
             Index::Parts(index) => [index.file_bytes(); 2],

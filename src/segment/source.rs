@@ -6,8 +6,9 @@ use crate::format::BitRange;
 use crate::ids::IdSource;
 use crate::multi_index::{EntrySource, PartOptions};
 
-/// Keys that are cut together.
-const CUT: usize = 1 << 16;
+/// Keys that are cut together: a sixteenth of those that are in memory, but no fewer than the least, and no more than a table writes at a time.
+const LEAST_CUT: usize = 1 << 16;
+const MOST_CUT: usize = 1 << 18;
 
 /// A set of fingerprints, which gives the keys of one table after another in ascending order.
 ///
@@ -43,8 +44,9 @@ pub(crate) fn cut(
 ) -> Result<()> {
     let Some(bits) = bits else { return take(keys) };
     let mask = !u64::MAX.checked_shr(bits).unwrap_or(0);
-    let mut piece = Vec::with_capacity(CUT.min(keys.len()));
-    for keys in keys.chunks(CUT) {
+    let length = (keys.len() / 16).clamp(LEAST_CUT, MOST_CUT);
+    let mut piece = Vec::with_capacity(length.min(keys.len()));
+    for keys in keys.chunks(length) {
         piece.clear();
         piece.extend(keys.iter().map(|key| key & mask));
         take(&piece)?;

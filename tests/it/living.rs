@@ -81,7 +81,7 @@ impl Trial {
             .background(random.chance(4))
             .sync_interval(Duration::from_millis(random.below(3)));
         let design = Design::NAMES[random.below(4) as usize];
-        let short = random.chance(2);
+        let short = random.chance(2) && design != "single";
         let mut trial = Self {
             random,
             path,

@@ -1,6 +1,6 @@
 //! How much of a table a search takes at a time.
 
-use crate::table::Table;
+use crate::table::{Lead, Table};
 
 /// Survivors of the first planes that are gathered before they are looked into. The bytes that this
 /// takes are on their way meanwhile.
@@ -34,4 +34,15 @@ pub(super) fn most_bytes(table: &Table) -> u64 {
 /// Keys that are decoded before they are looked at.
 pub(super) fn most_decoded(table: &Table) -> u64 {
     table.geometry().most_keys().max(1 << 15)
+}
+
+/// Different leads to blocks of an identity table, at most: to follow more takes as long as a scan.
+pub(super) fn most_leads(identity: &Table) -> usize {
+    identity.block_count() as usize / 4 + 16
+}
+
+/// Bytes that the leads of a search take.
+pub(super) fn lead_bytes(identity: &Table) -> u64 {
+    // Twice as many until equal ones are removed, in a list that grows to twice of that.
+    (4 * size_of::<Lead>() * most_leads(identity)) as u64
 }

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use super::descended::Descended;
 use crate::block::{Candidate, Differs, Reading, Sieve};
+use crate::error::Result;
+use crate::execution::Stop;
 use crate::router::Probe;
 use crate::segment::Tables;
 use crate::table::{Lead, Table};
@@ -15,6 +17,9 @@ pub(super) const BLOCKS_AHEAD: usize = 8;
 pub(super) const LANES: u32 = 4;
 /// Blocks of all tables together whose pages are asked for before the first is scanned.
 pub(super) const PAGES_AHEAD: usize = 64;
+
+/// Leads that are followed before it is looked whether to stop.
+const FOLLOWED: usize = 64;
 
 /// The candidate blocks of some tables of a segment.
 pub(super) struct Descent {
@@ -92,15 +97,19 @@ impl Descent {
         fingerprint: u64,
         k: u32,
         (leads, cold): (&[Lead], bool),
-    ) {
+        stop: &Stop,
+    ) -> Result<()> {
         let table = segment.identity();
         self.reading = Reading::Parts;
         self.probes.clear();
         self.candidates.clear();
         self.whole.clear();
         self.tables.clear();
-        for &lead in leads {
-            table.follow(lead, (fingerprint, k), &mut self.probes, &mut self.candidates);
+        for leads in leads.chunks(FOLLOWED) {
+            stop.check()?;
+            for &lead in leads {
+                table.follow(lead, (fingerprint, k), &mut self.probes, &mut self.candidates);
+            }
         }
         // Several lead to the same block; the largest budget is that of all of them.
         self.candidates.sort_unstable_by_key(|one| (one.block, Reverse(one.budget)));
@@ -113,6 +122,7 @@ impl Descent {
             candidates_end: self.candidates.len(),
         });
         self.ask_for_blocks(segment, k, cold);
+        Ok(())
     }
 
     /// Asks for the first of the candidates, and where they may not be in memory, the system for all of them together.

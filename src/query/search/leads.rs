@@ -13,24 +13,34 @@ pub(super) struct Leads {
     room: usize,
     /// How many different ones there may be.
     most: usize,
-    exceeded: bool,
+    is_exceeded: bool,
 }
 
 impl Leads {
     /// Forgets all. There may be `most` different ones.
     pub(super) fn start(&mut self, most: usize) {
         self.list.clear();
-        *self = Self { list: std::mem::take(&mut self.list), room: FEW, most, exceeded: false };
+        *self = Self { list: std::mem::take(&mut self.list), room: FEW, most, is_exceeded: false };
     }
 
     #[inline]
     pub(super) fn push(&mut self, lead: Lead) {
+        // Equal keys stand side by side.
+        if self.list.last() == Some(&lead) {
+            return;
+        }
         if self.list.len() == self.room {
             self.remove_equal();
         }
-        if !self.exceeded {
+        if !self.is_exceeded {
             self.list.push(lead);
         }
+    }
+
+    /// Whether there are more different ones than there may be.
+    #[inline]
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.is_exceeded
     }
 
     #[cold]
@@ -39,7 +49,7 @@ impl Leads {
         self.list.dedup();
         self.room = FEW.max(2 * self.list.len());
         if self.list.len() > self.most {
-            self.exceeded = true;
+            self.is_exceeded = true;
             self.list.clear();
         }
     }
@@ -48,7 +58,7 @@ impl Leads {
     pub(super) fn all(&mut self) -> Option<&[Lead]> {
         self.list.sort_unstable();
         self.list.dedup();
-        (!self.exceeded && self.list.len() <= self.most).then_some(&self.list)
+        (!self.is_exceeded && self.list.len() <= self.most).then_some(&self.list)
     }
 }
 

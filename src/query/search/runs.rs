@@ -117,7 +117,7 @@ impl Running<'_> {
         while let Some((&keys, others)) = rest.split_first() {
             let run = keys.run;
             self.stop.check()?;
-            if self.matches.len() > self.ask.most {
+            if self.matches.len() > self.ask.most || self.leads.is_exceeded() {
                 break;
             }
             if self.shows_middle(run as usize) {

@@ -14,6 +14,7 @@ use crate::multi_index::{Near, Probing};
 use crate::segment::{Index, Segment, Tables};
 use crate::snapshot::parts::Parts;
 use crate::snapshot::union::Match;
+use crate::table::Table;
 
 /// A search in one segment after the other, and its buffers.
 pub(super) struct SegmentSearch<F> {
@@ -161,7 +162,9 @@ pub(super) fn most_bytes<F: Fingerprint>(segment: &Segment<F>) -> u64 {
         // As long as not all keys are known, blocks are searched.
         Index::Tables(tables) => {
             let runs = if tables.runs().keeps_keys() { KeptRuns::MOST_BYTES } else { 0 };
-            of_tables(tables).unwrap_or(0) + runs
+            let has_short = tables.all().iter().any(Table::is_short);
+            let leads = if has_short { super::amounts::lead_bytes(tables.identity()) } else { 0 };
+            of_tables(tables).unwrap_or(0) + runs + leads
         }
         Index::Parts(_) => Probing::MOST_BYTES,
     }

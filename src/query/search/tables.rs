@@ -3,7 +3,7 @@
 use std::mem;
 use std::ops::Range;
 
-use super::amounts::{GATHERED, SIFTED, blocks_sifted, most_decoded};
+use super::amounts::{GATHERED, SIFTED, blocks_sifted, most_decoded, most_leads};
 use super::ask::Ask;
 use super::descended::Descended;
 use super::descent::{BLOCKS_AHEAD, Descent, LANES, PAGES_AHEAD};
@@ -77,6 +77,11 @@ impl TableSearch {
         self.matches.len() > ask.most
     }
 
+    /// Whether to look into no further blocks: then, or where a scan is to come.
+    fn is_over(&self, ask: Ask) -> bool {
+        self.gives_up(ask) || self.leads.is_exceeded()
+    }
+
     /// Finds the matches of a segment, some perhaps several times.
     pub(super) fn search(
         &mut self,
@@ -88,8 +93,7 @@ impl TableSearch {
         let level = segment.identity().level();
         // An error may have left these.
         self.survivors.clear();
-        // To look into more than that many blocks takes longer than a scan.
-        self.leads.start(segment.identity().block_count() as usize);
+        self.leads.start(most_leads(segment.identity()));
         let done = match self.search_runs(segment, ask, cold, stop) {
             None => level.run(Descending { search: self, segment, ask, cold, stop }),
             done => done,
@@ -161,6 +165,7 @@ impl TableSearch {
     pub(super) fn scan(&mut self, segment: &Tables, ask: Ask, stop: &Stop) -> Result<()> {
         self.work.full_scans += 1;
         self.survivors.clear();
+        self.leads.start(0);
         let (level, blocks) = (segment.identity().level(), segment.identity().block_count() as u32);
         for start in (0..blocks).step_by(SCANNED) {
             let part = start..blocks.min(start.saturating_add(SCANNED as u32));
@@ -183,6 +188,7 @@ impl TableSearch {
     ) -> Result<()> {
         self.work.full_scans += 1;
         self.survivors.clear();
+        self.leads.start(0);
         let (level, blocks) = (segment.identity().level(), segment.identity().block_count() as u32);
         if let Some(Found::Keys(keys)) = segment.runs().found().filter(|_| self.goes_by_runs) {
             let keys = keys.first().map_or(&[][..], KeptKeys::all);
@@ -214,7 +220,7 @@ impl TableSearch {
         }
         let mut start = 0;
         let mut table = 0;
-        while table < self.descent.tables.len() && !self.gives_up(ask) {
+        while table < self.descent.tables.len() && !self.is_over(ask) {
             // The tables from here on that have a column.
             let tables = self.descent.tables[table..].iter();
             let sifted = tables.map_while(|of| blocks_sifted(&segment.all()[of.number]));
@@ -242,7 +248,7 @@ impl TableSearch {
     ) -> Result<()> {
         let mut looked_into = 0;
         let mut start = candidates.start;
-        while start < candidates.end && !self.gives_up(ask) {
+        while start < candidates.end && !self.is_over(ask) {
             stop.check()?;
             let end = candidates.end.min(start + sifted);
             let descent = &self.descent;
@@ -298,7 +304,7 @@ impl TableSearch {
         let Descended { number, candidates_end, .. } = self.descent.tables[at];
         let table = &segment.all()[number];
         let mut next = start;
-        while next < candidates_end && !self.gives_up(ask) {
+        while next < candidates_end && !self.is_over(ask) {
             let rest = &self.descent.candidates[next..candidates_end];
             let first = u64::from(rest[0].block);
             let follow = |&(i, candidate): &(usize, &Candidate)| {
@@ -328,7 +334,7 @@ impl TableSearch {
         let table = &segment.all()[number];
         let permutation = table.permutation();
         let most_keys = most_decoded(table);
-        while !blocks.is_empty() && !self.gives_up(ask) {
+        while !blocks.is_empty() && !self.is_over(ask) {
             stop.check()?;
             let some = blocks.start..blocks.end.min(blocks.start + DECODED);
             let (end, _) = table.blocks_within(some, most_keys);
@@ -444,7 +450,7 @@ impl Work for Following<'_> {
         let Self { search, segment, ask, cold, stop } = self;
         let TableSearch { descent, leads, .. } = &mut *search;
         let leads = leads.all().unwrap_or_default();
-        descent.follow(segment, ask.fingerprint, ask.k, (leads, cold));
+        descent.follow(segment, ask.fingerprint, ask.k, (leads, cold), stop)?;
         search.search_candidates(segment, ask, stop)
     }
 }

@@ -8,6 +8,7 @@ use super::*;
 use crate::format::{MANIFEST_NAME, Manifest, ids_name, table_name};
 use crate::segment::{Found, Index};
 use crate::store::{OpenOptions, Packer, Store};
+use crate::table::Table;
 
 /// Numbers without order, the same for the same seed.
 fn numbers(mut random: u64) -> impl FnMut() -> u64 {
@@ -417,4 +418,57 @@ fn few_kept_keys_that_are_alike_are_compared_once() {
     let work = searcher.work();
     assert_eq!((work.keys_compared, work.full_scans), (set.len() as u64, 1), "{work:?}");
     assert!(work.runs_looked_up > 0, "{work:?}");
+}
+
+#[test]
+fn short_tables_are_searched_by_runs_and_by_keys_that_are_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let mut next = numbers(3);
+    let set: Vec<u64> = (0..60_000).map(|_| next()).collect();
+    let packer = Packer::new().design("quarters".parse().unwrap()).short_tables(true);
+    packer.pack(&path, set.iter().copied()).unwrap();
+    for cache_bytes in [0, 24 << 20] {
+        let store = OpenOptions::new().cache_bytes(cache_bytes).open(&path).unwrap();
+        let snapshot = store.snapshot();
+        let Index::Tables(tables) = snapshot.segments()[0].index() else { panic!("no tables") };
+        assert!(tables.all()[1..].iter().all(Table::is_short));
+        let mut searcher = snapshot.searcher();
+        let mut searches = 0;
+        while tables.runs().found().is_none() {
+            searcher.search(set[searches], 3).unwrap();
+            searches += 1;
+        }
+        let keeps = matches!(tables.runs().found(), Some(Found::Keys(_)));
+        assert_eq!(keeps, cache_bytes > 0);
+        for (i, &stored) in set[..400].iter().enumerate() {
+            let query = (0..i % 5).fold(stored, |query, _| query ^ 1 << (next() % 64));
+            for k in [3, 5] {
+                let found = searcher.search(query, k).unwrap().to_vec();
+                assert_eq!(searcher.search_by_scan(query, k).unwrap(), found, "{query:x} {k}");
+            }
+        }
+    }
+}
+
+#[test]
+fn where_short_tables_lead_everywhere_the_first_one_is_scanned() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let mut next = numbers(4);
+    // All begin alike, but for few bits, and so do their keys in the tables of the later parts.
+    let set: Vec<u64> = (0..4000).map(|_| next() & 0x1111 << 48 | next() & 0xFFFF).collect();
+    let packer = Packer::new().design("quarters".parse().unwrap()).short_tables(true);
+    packer.block_bytes(256).pack(&path, set.iter().copied()).unwrap();
+    let store = OpenOptions::new().cache_bytes(0).open(&path).unwrap();
+    let mut searcher = store.searcher();
+    let mut scans = 0;
+    for (i, one) in set.iter().step_by(40).enumerate() {
+        for k in [3, 6, 9] {
+            let found = searcher.search(one ^ (i as u64 & 7), k).unwrap().to_vec();
+            scans += searcher.work().full_scans;
+            assert_eq!(searcher.search_by_scan(one ^ (i as u64 & 7), k).unwrap(), found);
+        }
+    }
+    assert!(scans > 0);
 }

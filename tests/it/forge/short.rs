@@ -72,19 +72,19 @@ pub fn vectors() -> Vec<WrittenVector> {
             StoreSpec { bits: 64, ..store(vec![segment(alike(), vec![of_table_0])]) },
         ),
         bad(
-            "bad-tab-15-24",
+            "unsupported-tab-15-24",
             "TAB-15",
             "Keys of 24 bits.",
             with(scattered(9), short(24, range, table(GAP, 8, 256, 9))),
         ),
         bad(
-            "bad-tab-15-44",
+            "unsupported-tab-15-44",
             "TAB-15",
             "Keys of 44 bits.",
             with(scattered(9), short(44, range, table(GAP, 8, 256, 9))),
         ),
         bad(
-            "bad-tab-15-narrow",
+            "unsupported-tab-15-narrow",
             "TAB-15",
             "8 bits are cut off from keys of 32.",
             StoreSpec { bits: 32, ..store(vec![segment(vec![1, 2, 3], vec![narrow])]) },

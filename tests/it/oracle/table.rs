@@ -200,7 +200,7 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     let whole_bits = fingerprint_bits as u8;
     let bits = whole_bits.wrapping_sub(or(cut_bits, Wrong::CutIgnored, 0));
     let is_cut_well = [32, 40, 48, 56, 64].contains(&bits);
-    require(is_cut_well, "TAB-15", || format!("{cut_bits} bits are cut off"))?;
+    support(is_cut_well, "TAB-15", || format!("{cut_bits} bits are cut off"))?;
     support(codec == 1 || codec == 2, "TAB-6", || format!("codec is {codec}"))?;
     let is_less = low_bits < bits || is(Wrong::ColumnsOf32);
     let low_bits_fit = [0, 8, 16, 24, 32, 40, 48].contains(&low_bits) && is_less;
