@@ -1,8 +1,11 @@
 //! The planner: the options that it takes, and the order of the plans.
 
+use std::sync::Arc;
+
 use super::objective::Objective;
 use super::predict::{Plan, Prediction};
 use super::sample::Sample;
+use super::short;
 use super::size::Coded;
 use super::uneven;
 use crate::codec::profile::{Profile, Searched};
@@ -37,13 +40,16 @@ pub struct Planner {
     budget: Option<f64>,
     objective: Objective,
     block_sizes: Vec<u32>,
-    designs: Vec<Design>,
+    /// `None` for the named ones.
+    designs: Option<Vec<Design>>,
+    /// Whether a small design with a short table is looked at as well.
+    looks_at_small: bool,
     uneven: bool,
     codec: Option<Codec>,
     low_bits: Option<u32>,
     short_tables: bool,
     costs: Costs,
-    sample: Option<Sample>,
+    sample: Option<Arc<Sample>>,
     runs: Option<Profile>,
     matches: f64,
 }
@@ -69,7 +75,6 @@ impl Planner {
 
     /// As [`Self::new`], for fingerprints of so many bits, 32 or 64.
     pub fn for_bits(bits: u32, count: u64) -> Self {
-        let named = Design::NAMES.iter().filter_map(|name| Design::named_for(bits, name));
         Self {
             bits,
             count,
@@ -77,7 +82,8 @@ impl Planner {
             budget: None,
             objective: Objective::default(),
             block_sizes: BLOCK_SIZES.to_vec(),
-            designs: named.collect(),
+            designs: None,
+            looks_at_small: true,
             uneven: false,
             codec: None,
             low_bits: None,
@@ -128,8 +134,24 @@ impl Planner {
 
     /// The designs to look at.
     pub fn designs(mut self, designs: impl IntoIterator<Item = Design>) -> Self {
-        self.designs = designs.into_iter().collect();
+        self.designs = Some(designs.into_iter().collect());
+        self.looks_at_small = false;
         self
+    }
+
+    /// Whether to look at the [small design](short::SMALL) as well.
+    pub(crate) fn looking_at_small(mut self, looks: bool) -> Self {
+        self.looks_at_small = looks;
+        self
+    }
+
+    /// The designs that are given, or else named ones.
+    fn designs_given(&self) -> Vec<Design> {
+        self.designs.clone().unwrap_or_else(|| {
+            let named = Design::NAMES.iter();
+            let named = named.filter_map(|name| Design::named_for(self.bits, name)).collect();
+            if self.short_tables { short::designs(self.bits, named) } else { named }
+        })
     }
 
     /// Whether to look for designs of 2 to 8 parts of other widths as well. Those that beat the
@@ -152,7 +174,8 @@ impl Planner {
     }
 
     /// Whether the tables behind the first are short, as [`Packer::short_tables`](crate::Packer::short_tables) makes them. Their size is
-    /// predicted as it will be, searches as those of whole tables, which take about as long.
+    /// predicted as it will be, searches as those of whole tables, which take about as long. Unless designs are [given](Self::designs), these are the named ones
+    /// with several tables, and `32,24`.
     pub fn short_tables(mut self, short: bool) -> Self {
         self.short_tables = short;
         self
@@ -178,8 +201,9 @@ impl Planner {
     /// Takes one pass over those that ascend strictly, and a sort of all others. Keeps at most
     /// 16384 of them. Fewer than 32 tell nothing, and are ignored.
     pub fn sample(mut self, fingerprints: &[u64]) -> Self {
-        self.sample =
-            Some(Sample::new(self.bits, fingerprints)).filter(|sample| !sample.is_small());
+        self.sample = Some(Sample::new(self.bits, fingerprints))
+            .filter(|sample| !sample.is_small())
+            .map(Arc::new);
         self
     }
 
@@ -199,7 +223,7 @@ impl Planner {
     /// [evenly drawn](Self::sample_ranks) fingerprints are known.
     pub(crate) fn sample_of(mut self, count: u64, profile: Profile, kept: Vec<u64>) -> Self {
         let sample = Sample { bits: self.bits, count, profile, kept };
-        self.sample = Some(sample).filter(|sample| !sample.is_small());
+        self.sample = Some(sample).filter(|sample| !sample.is_small()).map(Arc::new);
         self
     }
 
@@ -220,7 +244,8 @@ impl Planner {
         self.check()?;
         let by_router = self.predictions(Searched::ByRouter)?;
         let by_top = self.predictions(Searched::ByTop)?;
-        let mut designs = self.designs.clone();
+        let given = self.designs_given();
+        let mut designs = given.clone();
         if self.uneven {
             for prediction in &by_router {
                 let found = uneven::designs(self.bits, self.radius, prediction.model());
@@ -247,11 +272,24 @@ impl Planner {
             }
         }
         if self.uneven {
-            self.drop_beaten(&mut plans);
+            self.drop_beaten(&given, &mut plans);
+        }
+        if let Some(small) = self.small() {
+            plans.extend(small.plans()?);
         }
         let order = |plan: &Plan| (!plan.within_budget, self.exceeds_raw(plan));
         plans.sort_by(|a, b| order(a).cmp(&order(b)).then(self.rank(a).total_cmp(&self.rank(b))));
         Ok(plans)
+    }
+
+    /// The planner of the small design, if it is looked at.
+    fn small(&self) -> Option<Self> {
+        let is_open = self.looks_at_small && !self.short_tables && self.low_bits.is_none();
+        let looks = is_open && self.bits == u64::BITS && self.objective != Objective::Size;
+        let (tops, low_bits) = short::SMALL;
+        let design = looks.then(|| Design::from_widths(&tops))?.ok()?;
+        let planner = self.clone().designs([design]).uneven(false).low_bits(Some(low_bits));
+        Some(planner.short_tables(true))
     }
 
     /// What is predicted for each size of blocks that is possible.
@@ -261,7 +299,7 @@ impl Planner {
             Some(runs) => Coded::of_runs(runs, given, searched)?,
             None => {
                 let set = (self.bits, self.count);
-                Coded::new(set, given, searched, self.sample.as_ref())?
+                Coded::new(set, given, searched, self.sample.as_deref())?
             }
         };
         let sizes = self.block_sizes.iter();
@@ -300,14 +338,14 @@ impl Planner {
     }
 
     /// Drops the uneven designs that a named one of no more tables beats, or nearly reaches.
-    fn drop_beaten(&self, plans: &mut Vec<Plan>) {
+    fn drop_beaten(&self, given: &[Design], plans: &mut Vec<Plan>) {
         let named: Vec<(usize, f64)> = plans
             .iter()
-            .filter(|plan| self.designs.contains(&plan.design))
+            .filter(|plan| given.contains(&plan.design))
             .map(|plan| (plan.design.table_count(), self.score(plan)))
             .collect();
         let mut best: Vec<(Design, f64)> = Vec::new();
-        for plan in plans.iter().filter(|plan| !self.designs.contains(&plan.design)) {
+        for plan in plans.iter().filter(|plan| !given.contains(&plan.design)) {
             let score = self.score(plan);
             match best.iter_mut().find(|(design, _)| *design == plan.design) {
                 Some((_, least)) => *least = least.min(score),
@@ -321,7 +359,7 @@ impl Planner {
                 && rivals.clone().all(|(rival, least)| rival == design || score <= *least)
         };
         plans.retain(|plan| {
-            self.designs.contains(&plan.design)
+            given.contains(&plan.design)
                 || best.iter().any(|(design, score)| *design == plan.design && wins(design, *score))
         });
     }
@@ -341,7 +379,8 @@ impl Planner {
             let expected = format!("it is 0 to {} bits", self.bits);
             return invalid("radius", self.radius.to_string(), &expected);
         }
-        if let Some(design) = self.designs.iter().find(|design| design.bits() != self.bits) {
+        let mut given = self.designs.iter().flatten();
+        if let Some(design) = given.find(|design| design.bits() != self.bits) {
             let expected = format!("it is one for fingerprints of {} bits", self.bits);
             return invalid("design", format!("{design}, for {} bits", design.bits()), &expected);
         }

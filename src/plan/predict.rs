@@ -44,6 +44,8 @@ pub struct Plan {
     pub codec: Codec,
     /// The probable width of the low column, in bits.
     pub low_bits: u32,
+    /// Whether tables behind the first are [short](crate::Packer::short_tables).
+    pub short_tables: bool,
     /// Whether a search scans a table whole, since descending would touch no fewer blocks.
     pub scans: bool,
     /// The tables, each with its threshold and the blocks that a search scans.
@@ -277,6 +279,7 @@ impl Prediction {
             block_bytes: self.block_bytes,
             codec: self.coded.codec,
             low_bits: self.coded.low_bits,
+            short_tables: false,
             scans,
             blocks,
             bytes_touched: column_bytes + blocks * header + decoded_blocks * stream / 2.0,
@@ -304,6 +307,7 @@ impl Prediction {
             if key_bits == bits {
                 continue;
             }
+            plan.short_tables = true;
             let low_bits = Some(short::low_bits(key_bits, top, low_bits));
             let given = (codec, low_bits);
             let coded = Coded::new((key_bits, count), given, Searched::ByRouter, None)?;

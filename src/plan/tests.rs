@@ -32,7 +32,8 @@ fn the_table_of_the_paper_comes_out_at_2_to_the_34_and_k_3() {
 #[test]
 fn eight_billion_fingerprints_take_half_their_size_in_each_table() {
     // The paper: 64 GB raw, 32 GB compressed.
-    for plan in Planner::new(8_000_000_000).plans().unwrap() {
+    let plans = Planner::new(8_000_000_000).plans().unwrap();
+    for plan in plans.into_iter().filter(|plan| !plan.short_tables) {
         let per_table = plan.bytes_per_fingerprint / plan.design.table_count() as f64;
         assert!((4.0..4.7).contains(&per_table), "{plan:?}");
     }
@@ -76,6 +77,45 @@ fn a_balanced_plan_takes_no_more_than_the_fingerprints_themselves() {
 }
 
 #[test]
+fn a_short_table_beside_the_first_is_recommended_where_both_take_less_than_the_fingerprints() {
+    let planner = |exponent: u32| Planner::new(1 << exponent);
+    for exponent in [24, 26, 28, 30, 33] {
+        let plans = planner(exponent).plans().unwrap();
+        let (best, single) = (&plans[0], plan(&planner(exponent), "single"));
+        assert!(best.short_tables && best.design.to_string() == "32,16", "2^{exponent}: {best:?}");
+        assert!(best.bytes_per_fingerprint < 8.0 && best.low_bits == 16, "2^{exponent}");
+        assert!(best.warm_ns < single.warm_ns / 4.0, "2^{exponent}");
+        // What was asked for is not left.
+        let planner = planner(exponent);
+        let others = [
+            planner.clone().objective(Objective::Size),
+            planner.clone().low_bits(Some(32)),
+            planner.clone().designs(["halves".parse().unwrap()]),
+        ];
+        for planner in others {
+            assert!(planner.plans().unwrap().iter().all(|plan| !plan.short_tables));
+        }
+    }
+    // Of fewer it takes more, and of 32 bits whole keys take no more.
+    assert!(!planner(20).best().unwrap().unwrap().short_tables);
+    let narrow = Planner::for_bits(32, 1 << 26).plans().unwrap();
+    assert!(narrow.iter().all(|plan| !plan.short_tables));
+}
+
+#[test]
+fn where_tables_are_to_be_short_there_are_several() {
+    let planner = Planner::new(1 << 24).short_tables(true);
+    let plans = planner.plans().unwrap();
+    let of = |name: &str| plans.iter().find(|plan| plan.design == name.parse().unwrap());
+    assert!(plans.iter().all(|plan| plan.short_tables && plan.tables.len() > 1));
+    let [quarters, small] = ["quarters", "32,24"].map(|name| of(name).unwrap());
+    let whole = plan(&Planner::new(1 << 24).block_bytes(Some(quarters.block_bytes)), "quarters");
+    let saved = quarters.store_bytes as f64 / whole.store_bytes as f64;
+    assert!((0.65..0.75).contains(&saved), "{saved}");
+    assert!((8.0..9.5).contains(&small.bytes_per_fingerprint), "{small:?}");
+}
+
+#[test]
 fn from_radius_33_on_one_table_is_scanned() {
     let best = Planner::new(1 << 20).radius(40).best().unwrap().unwrap();
     assert_eq!((best.design.to_string().as_str(), best.scans), ("single", true));
@@ -95,8 +135,8 @@ fn parts_of_other_widths_are_proposed_only_where_they_beat_the_named_designs() {
     let planner = |count| Planner::new(count).block_bytes(Some(1024)).uneven(true);
     let plans = planner(1 << 30).radius(7).plans().unwrap();
     let score = |plan: &Plan| Objective::Balanced.score(plan.store_bytes as f64, plan.warm_ns);
-    let (named, uneven): (Vec<_>, Vec<_>) =
-        plans.iter().partition(|plan| plan.design.name().is_some());
+    let whole = plans.iter().filter(|plan| !plan.short_tables);
+    let (named, uneven): (Vec<_>, Vec<_>) = whole.partition(|plan| plan.design.name().is_some());
     assert_eq!(named.len(), Design::NAMES.len());
     assert!(!uneven.is_empty());
     for plan in uneven {
@@ -108,7 +148,7 @@ fn parts_of_other_widths_are_proposed_only_where_they_beat_the_named_designs() {
     }
     // At k = 1 two halves need no flips, and nothing is better.
     let plans = planner(1 << 24).radius(1).plans().unwrap();
-    assert!(plans.iter().all(|plan| plan.design.name().is_some()));
+    assert!(plans.iter().all(|plan| plan.design.name().is_some() || plan.short_tables));
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub struct PackEstimate {
     pub design: Option<Design>,
     /// Bytes per block of a table.
     pub block_bytes: Option<u32>,
+    /// Whether tables behind the first will be [short](Packer::short_tables).
+    pub short_tables: bool,
     /// The number of part tables; `None` where there will be tables.
     pub parts: Option<u16>,
     /// Bytes of memory at most.
@@ -111,6 +113,7 @@ impl<F: Fingerprint> Packer<F> {
         let share = c.serial_share + (1.0 - c.serial_share) / threads as f64;
         let ids = greatest.map_or(0, |_| count);
         let work = count as f64 * tables as f64 * nanoseconds + ids as f64 * id_nanoseconds;
+        let short_tables = matches!(&layout, IndexLayout::Tables(of) if of.has_short(count));
         let (design, block_bytes, parts) = match layout {
             IndexLayout::Tables(layout) => (Some(layout.design), Some(layout.block_bytes), None),
             IndexLayout::Parts(parts) => (None, None, Some(parts)),
@@ -118,6 +121,7 @@ impl<F: Fingerprint> Packer<F> {
         Ok(PackEstimate {
             design,
             block_bytes,
+            short_tables,
             parts,
             memory_bytes: self.execution.memory_limit().filter(|_| spills).unwrap_or(in_memory),
             temporary_bytes: if spills { spilled } else { 0 },

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use fpstore::{BatchPlan, Design, Match, OpenOptions, Packer, Store, StoreOptions};
+use fpstore::{BatchPlan, Design, ErrorKind, Match, OpenOptions, Packer, Store, StoreOptions};
 
 use crate::sets::{Random, brute_force, sorted};
 
@@ -120,6 +120,68 @@ fn a_store_is_smaller_and_answers_as_one_with_whole_tables() {
     assert_eq!(pairs(&short), pairs(&whole));
     let ids = |store: &Store| store.ids(set[77]).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(ids(&short), ids(&whole));
+}
+
+#[test]
+fn a_pack_chooses_them_where_that_is_planned_and_tells_what_they_take() {
+    let estimate = Packer::<u64>::new().estimate(1 << 24).unwrap();
+    assert_eq!((estimate.design, estimate.short_tables), (Some("32,16".parse().unwrap()), true));
+    assert!(estimate.store_bytes < 8 << 24);
+    let chosen = |packer: Packer| {
+        let estimate = packer.estimate(1 << 24).unwrap();
+        (estimate.design.unwrap().to_string(), estimate.short_tables)
+    };
+    let whole = Packer::new().design("halves".parse().unwrap());
+    assert_eq!(chosen(whole), ("halves".to_string(), false));
+    assert_eq!(chosen(Packer::new().low_bits(Some(32))), ("single".to_string(), false));
+    // Asked for short tables, there are some.
+    let (design, short) = chosen(Packer::new().short_tables(true));
+    assert!(short && design != "single", "{design}");
+    // The estimate is that of what is packed.
+    let temporary = tempfile::tempdir().unwrap();
+    let set = set(300_000);
+    for (design, low_bits) in [("32,16", Some(16)), ("quarters", None), ("2of3+1of2", None)] {
+        let packer = packer(design).low_bits(low_bits);
+        let estimate = packer.estimate(set.len() as u64).unwrap();
+        let summary = packer.pack(temporary.path().join(design), set.iter().copied()).unwrap();
+        let error = estimate.store_bytes as f64 / summary.bytes as f64 - 1.0;
+        assert!(error.abs() < 0.01, "{design}: {error}");
+    }
+}
+
+#[test]
+fn of_sets_far_from_uniform_short_tables_take_no_more_than_whole_ones() {
+    let temporary = tempfile::tempdir().unwrap();
+    let consecutive: Vec<u64> = (0..100_000).collect();
+    let mut random = Random(7);
+    let below: Vec<u64> = sorted(&(0..100_000).map(|_| random.next() >> 32).collect::<Vec<_>>());
+    for (name, set) in [("consecutive", consecutive), ("below 2^32", below)] {
+        let bytes = |short| {
+            let path = temporary.path().join(format!("{name}-{short}"));
+            let packed = packer("quarters").short_tables(short).pack(&path, set.iter().copied());
+            let store = Store::open(&path).unwrap();
+            store.verify().unwrap();
+            let found = store.search(set[5] ^ 3, 3).unwrap();
+            assert_eq!(found, brute_force(&set, set[5] ^ 3, 3));
+            packed.unwrap().bytes
+        };
+        let (short, whole) = (bytes(true), bytes(false));
+        println!("{name}: {short} {whole}");
+        assert!(short <= whole, "{name}: {short} {whole}");
+    }
+}
+
+#[test]
+fn what_cannot_be_short_is_refused() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let single = packer("single").pack(&path, [1u64, 2]);
+    assert_eq!(single.unwrap_err().kind(), ErrorKind::InvalidInput);
+    let parts = Packer::new().parts(3).short_tables(true).pack(&path, [1u64, 2]);
+    assert_eq!(parts.unwrap_err().kind(), ErrorKind::InvalidInput);
+    let wide = Packer::new().width::<u128>().short_tables(true).pack(&path, [1u128]);
+    assert_eq!(wide.unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert!(!path.exists());
 }
 
 #[test]

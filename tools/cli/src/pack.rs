@@ -93,14 +93,17 @@ and makes a table for each. Where design or size of blocks are left open, they
 are chosen for the distance K, and for this set in particular, from one to four
 tables, as `fpstore plan` predicts space and time:
   --prefer balanced  fast for its size, and no larger than the fingerprints are
-                     as plain integers of 4 or 8 bytes; ids come on top
+                     as plain integers of 4 or 8 bytes; ids come on top. Of some
+                     millions on `32,16` with a short table is chosen, before
+                     that mostly one table
   --prefer size      the smallest, which is mostly one table
   --prefer speed     fast, whatever its size: up to some 25 bytes each
 With --short-tables, those behind the first keep only the first 32 to 56 bits of
 each fingerprint, in their order: enough to find it in the first table, where it
 is whole. 2^26 in `quarters` take 14.8 bytes each, not 20.5. Queries within K take
-about as long, those beyond it 2 to 3 times as long; what is damaged in the first
-table, `repair` finds in no other. Fingerprints of 32 bits stay whole.
+about as long, those beyond it and large batches 2 to 3 times as long; what is
+damaged in the first table, `repair` finds in no other. Fingerprints of 32 bits
+stay whole.
 Joins, `dedup` and large batches of queries hardly gain from more tables. The
 choice is the same on every machine, unless --calibration is given.
 

@@ -66,7 +66,8 @@ about as long within the distance K.
 --prefer balanced takes the least product of space and time, but no more space
 than the fingerprints themselves, or than --budget; size prefers
 little space, speed little time. `pack --prefer` chooses the same way, among the
-named designs of up to four tables.
+named designs of up to four tables, and `32,16` with a short table and a narrow
+column, which beside a single table takes 2 bytes more.
 
 `--calibrate` measures this machine in ten seconds or so, and writes what the
 steps of searches, joins, batches and packs take to FILE, or to standard
@@ -330,14 +331,15 @@ fn print<F: Fingerprint>(args: &Args, count: u64, plans: &[Plan]) -> Result<(), 
     output.line("")?;
     let mut rows = vec![header(args.details)];
     // A row for each design, or for each size of blocks that was asked for.
-    let mut shown: Vec<&Design> = Vec::new();
+    let mut shown: Vec<(&Design, bool)> = Vec::new();
     let mut order: Vec<&Plan> = plans.iter().collect();
     order.sort_by_key(|plan| (plan.design.table_count(), plan.design.to_string()));
     for plan in order {
-        if args.block_bytes.0.is_none() && shown.contains(&&plan.design) {
+        let design = (&plan.design, plan.short_tables);
+        if args.block_bytes.0.is_none() && shown.contains(&design) {
             continue;
         }
-        shown.push(&plan.design);
+        shown.push(design);
         rows.push(row(plan, best == Some(plan), args.details));
     }
     print_rows(&mut output, &rows)?;
@@ -361,9 +363,12 @@ fn pack_command<F: Fingerprint>(args: &Args, plan: &Plan) -> String {
         u64::BITS => String::new(),
         bits => format!(" --bits {bits}"),
     };
-    // One table is whole, and so are those of 32 bits.
-    let has_short = args.short_tables && F::BITS == u64::BITS && plan.tables.len() > 1;
-    let short = if has_short { " --short-tables" } else { "" };
+    let short = match plan.short_tables {
+        false => String::new(),
+        true if args.short_tables => " --short-tables".to_string(),
+        // Small for its speed by its narrow column.
+        true => format!(" --short-tables --low-bits {}", plan.low_bits),
+    };
     format!(
         "fpstore pack {} -o STORE{bits} -k {} --design {} --block-bytes {}{short}",
         input(args),
@@ -390,7 +395,7 @@ fn row(plan: &Plan, recommended: bool, details: bool) -> Vec<String> {
     };
     let mut row = vec![
         mark.to_string(),
-        plan.design.to_string(),
+        format!("{}{}", plan.design, if plan.short_tables { " short" } else { "" }),
         plan.tables.len().to_string(),
         plan.block_bytes.to_string(),
         bytes(plan.store_bytes as f64),

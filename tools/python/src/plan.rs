@@ -41,13 +41,13 @@ pub fn plan(
         let one = PyDict::new(py);
         one.set_item("design", plan.design.to_string())?;
         one.set_item("block_bytes", plan.block_bytes)?;
+        one.set_item("short_tables", plan.short_tables)?;
+        one.set_item("low_bits", plan.low_bits)?;
         one.set_item("store_bytes", plan.store_bytes)?;
         one.set_item("bytes_per_fingerprint", plan.bytes_per_fingerprint)?;
         one.set_item("search_ns", plan.warm_ns)?;
         one.set_item("cold_search_ns", plan.cold_ns)?;
-        let is_best = best
-            .as_ref()
-            .is_some_and(|best| best.design == plan.design && best.block_bytes == plan.block_bytes);
+        let is_best = best.as_ref().is_some_and(|best| *best == plan);
         one.set_item("recommended", is_best)?;
         all.append(one)?;
     }

@@ -74,7 +74,7 @@ pub(super) fn run<F: Fingerprint>(args: &Args, mode: &IdMode) -> Result<(), Fail
             packer.estimate_with_ids(sample.count, sample.greatest)?
         }
     };
-    print::<F>(args, mode, &sample, &estimate)
+    print(args, mode, &sample, &estimate)
 }
 
 impl Sample {
@@ -123,12 +123,10 @@ impl Sample {
 }
 
 /// How the fingerprints will be laid out, in words.
-fn layout<F: Fingerprint>(args: &Args, estimate: &PackEstimate) -> String {
+fn layout(estimate: &PackEstimate) -> String {
     match (&estimate.design, estimate.block_bytes) {
         (Some(design), Some(bytes)) => {
-            let can_be = F::BITS == u64::BITS && design.table_count() > 1;
-            let has_short = args.layout.short_tables && can_be;
-            let short = if has_short { " in short tables" } else { "" };
+            let short = if estimate.short_tables { " in short tables" } else { "" };
             format!("{design}{short}, blocks of {bytes} bytes")
         }
         _ => summary::parts_text(estimate.parts.unwrap_or(0)),
@@ -146,7 +144,7 @@ fn room(args: &Args, mode: &IdMode, estimate: &PackEstimate, map_bytes: u64) -> 
     }
 }
 
-fn print<F: Fingerprint>(
+fn print(
     args: &Args,
     mode: &IdMode,
     sample: &Sample,
@@ -183,7 +181,7 @@ fn print<F: Fingerprint>(
                 "fingerprints",
                 format!("{number}; what follows holds if they are distinct and uniform"),
             ),
-            ("design", layout::<F>(args, estimate)),
+            ("design", layout(estimate)),
             ("memory", size(estimate.memory_bytes)),
             (
                 "temporary disk",

@@ -91,7 +91,9 @@ impl Predicted {
         let Ok(Some(own)) = own.budget(None).best() else { return Self::default() };
         let named = Design::NAMES.iter().filter_map(|name| Design::named_for(F::BITS, name));
         let named = named.filter(|design| design.table_count() <= MOST_TABLES);
-        let planner = planner().designs(named);
+        // That of the store may have chosen what was left open.
+        let planner = planner().designs(named).low_bits(args.layout.low_bits.clone().given());
+        let planner = planner.short_tables(args.layout.short_tables);
         let best = |objective| planner.clone().objective(objective).best().ok().flatten();
         let smaller = best(Objective::Size)
             .filter(|plan| (plan.store_bytes as f64) < 0.9 * own.store_bytes as f64)

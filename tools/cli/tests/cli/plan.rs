@@ -77,10 +77,12 @@ fn one_plan_is_recommended_with_its_command() {
     let plans = report["plans"].as_array().unwrap();
     let best: Vec<_> = plans.iter().filter(|plan| plan["recommended"] == true).collect();
     assert_eq!(best.len(), 1);
+    assert_eq!(best[0]["short_tables"], true);
     let command = format!(
-        "fpstore pack INPUT -o STORE -k 3 --design {} --block-bytes {}",
+        "fpstore pack INPUT -o STORE -k 3 --design {} --block-bytes {} --short-tables --low-bits {}",
         best[0]["design"].as_str().unwrap(),
-        best[0]["block_bytes"]
+        best[0]["block_bytes"],
+        best[0]["low_bits"]
     );
     assert_eq!(report["recommended"], *command);
     assert_eq!(text.lines().last(), Some(&*command));
