@@ -13,9 +13,9 @@ use crate::multi_index;
 /// themselves, for little time, and long to predict.
 const MOST_TABLES: usize = 4;
 
-/// Times the payload without a column that the column of a short table may make of it. Uniform keys come to 1.4 to 1.9; of those that differ in few
-/// bits, such as consecutive numbers, a column would take most of the store.
-const MOST_OF_PLAIN: u64 = 2;
+/// Quarters of the payload without a column that the column of a short table may make of it. Of uniform keys it makes more than 8 (`quarters` of 2^34); of those that differ in
+/// few bits, such as consecutive numbers, a column would take most of the store.
+const MOST_QUARTERS_OF_PLAIN: u128 = 9;
 
 /// How the fingerprints of a segment are found.
 #[derive(Clone, Debug)]
@@ -85,7 +85,8 @@ impl Layout {
         let plain = choose(Some(0))?;
         let narrower = low_widths(bits).filter(|width| *width <= widest);
         let codings = narrower.map(|width| choose(Some(width))).collect::<Result<Vec<_>>>()?;
-        let fits = |coding: &Coding| coding.payload_bits <= MOST_OF_PLAIN * plain.payload_bits;
+        let most = u128::from(plain.payload_bits) * MOST_QUARTERS_OF_PLAIN;
+        let fits = |coding: &Coding| 4 * u128::from(coding.payload_bits) <= most;
         Ok(codings.into_iter().rfind(fits).unwrap_or(plain))
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::codec::profile::Profile;
 use crate::design::Design;
 
 /// The plan of a named design among those of a planner.
@@ -163,5 +164,24 @@ fn options_that_no_pack_takes_are_refused() {
     ] {
         let error = planner.plans().unwrap_err().to_string();
         assert!(error.starts_with(part), "{error}");
+    }
+}
+
+#[test]
+fn columns_of_short_tables_hold_all_that_stands_behind_the_top_where_keys_are_uniform() {
+    for name in ["quarters", "halves", "2of3+1of2", "2of5", "32,24"] {
+        let (design, codec): (Design, _) = (name.parse().unwrap(), None);
+        let (block_bytes, low_bits) = (512, None);
+        let layout = Layout { design, block_bytes, codec, low_bits, short_tables: true };
+        for exponent in 16..=36 {
+            let count = 1 << exponent;
+            for (table, top) in layout.design.tops().iter().enumerate().skip(1) {
+                let bits = layout.key_bits(table, count);
+                let coding = layout.coding(table, &Profile::uniform(bits, count), bits).unwrap();
+                let widest = short::low_bits(bits, top, None);
+                let case = format!("{name} {table} 2^{exponent}: {bits} bits");
+                assert!(bits == 64 || coding.low_bits == widest, "{case}, {}", coding.low_bits);
+            }
+        }
     }
 }
