@@ -358,3 +358,31 @@ fn windows_that_are_too_many_are_refused_before_anything_is_written() {
     }
     assert_eq!(writer.snapshot().iter().count(), 8192);
 }
+
+#[test]
+fn a_merge_sorts_what_short_tables_lack_in_temporary_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let mut random = Random::new(11);
+    // Several times as many as are sorted in memory, in tests.
+    let set: Vec<u64> = (0..6000).map(|_| random.next()).collect();
+    let create = StoreOptions::new().ids(false).writer(options()).short_tables(true);
+    let writer = create.design(Design::named("quarters").unwrap()).create(&path).unwrap();
+    for part in set.chunks(2500) {
+        writer.insert_fingerprints(part).unwrap();
+        writer.flush().unwrap();
+    }
+    writer.delete_fingerprints(&set[..100]).unwrap();
+    writer.merge_all().unwrap();
+    writer.close().unwrap();
+    let store = Store::open(&path).unwrap();
+    let stats = store.stats().unwrap();
+    let [segment] = &stats.segments[..] else { panic!("{stats:?}") };
+    assert!(segment.tables[1..].iter().all(|table| table.key_bits == 32));
+    assert_eq!(store.verify().unwrap().fingerprints, 5900);
+    for one in &set[100..200] {
+        assert_eq!(store.search(one ^ 1 << 40, 1).unwrap()[0].fingerprint, *one);
+    }
+    let files = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(files.into_iter().all(|name| !name.to_str().unwrap().starts_with(".tmp")));
+}
