@@ -125,7 +125,7 @@ impl<F: Fingerprint> Packer<F> {
 
     /// Whether the tables behind the first are *short*: they keep the first 32 to 56 bits of their keys, as many as it takes to find out where
     /// matches stand in the first table, which holds whole fingerprints. `quarters` of 2^26 uniform fingerprints take 14.8 bytes each in place of
-    /// 20.5, `2of3+1of2` 18.2 in place of 25.7, the parts `32,24` 8.4 where `halves` take 10.3.
+    /// 20.5, the parts `32,24` 8.4 where `halves` take 10.3; `2of3+1of2` of 2^24 take 19.1 in place of 27.1.
     ///
     /// A search within the radius at which nothing in the tops of the design may differ takes 0.9 to 1.3 of the time (1.0 to 1.5 at its 99th percentile), within larger
     /// ones up to three times as long. Large batches go through the first table alone, which takes two to three times as long as to probe all where these are whole; joins
