@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 use crate::codec::profile::Searched;
 use crate::error::{Error, Result};
-use crate::format::{BitRange, is_identity, is_top, low_widths};
+use crate::format::{BitRange, is_identity, is_top, low_widths, top_bits};
 
 /// A list of tables, each with the bit ranges that it puts in front of its keys.
 ///
@@ -102,13 +102,12 @@ impl Design {
     /// has the bits that the widest column leaves. By longer ones a descent tells more blocks apart than it could above such a column.
     pub(crate) fn searched(&self) -> Searched {
         let left = self.bits - low_widths(self.bits).last().unwrap_or(0);
-        let bits = |top: &Vec<BitRange>| top.iter().map(|range| u32::from(range.bits)).sum::<u32>();
         let mask = |top: &Vec<BitRange>| {
             top.iter().fold(0, |mask, range| mask | range.mask().unwrap_or(0))
         };
         // A bit that is in all tops may differ within any radius but 0.
         let common = self.tops.iter().map(mask).fold(u64::MAX, |all, mask| all & mask);
-        if common == 0 && self.tops.iter().all(|top| bits(top) == left) {
+        if common == 0 && self.tops.iter().all(|top| top_bits(top) == left) {
             Searched::ByTop
         } else {
             Searched::ByRouter

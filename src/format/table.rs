@@ -298,7 +298,7 @@ pub(crate) fn check_padding(file: &[u8]) -> Result<(), Defect> {
 }
 
 /// Whether keys may have so many bits [TAB-15].
-pub(crate) fn is_key_bits(bits: u32) -> bool {
+fn is_key_bits(bits: u32) -> bool {
     (LEAST_BITS..=u64::BITS).contains(&bits) && bits.is_multiple_of(8)
 }
 

@@ -9,7 +9,7 @@ use crate::codec::profile::Searched;
 use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::Result;
-use crate::format::{Codec, Geometry};
+use crate::format::{Codec, Geometry, top_bits};
 use crate::router;
 use crate::thresholds::descent::DescentModel;
 use crate::thresholds::shared;
@@ -154,7 +154,7 @@ impl Prediction {
             sampled.blocks_by_budget(thresholds, k, blocks, &self.blocks)
         });
         let table = |(number, top): (usize, &Vec<crate::format::BitRange>)| {
-            let top_bits: u32 = top.iter().map(|range| u32::from(range.bits)).sum();
+            let top_bits = top_bits(top);
             let threshold = match thresholds {
                 Some(thresholds) => thresholds[number],
                 None => (number == 0).then_some(k.min(top_bits)),

@@ -83,7 +83,7 @@ impl<F: Fingerprint> Segment<F> {
 
     /// Whether some of its tables are short.
     pub(crate) fn has_short_tables(&self) -> bool {
-        self.tables().iter().any(Table::is_short)
+        matches!(&self.index, Index::Tables(tables) if tables.has_short())
     }
 
     /// The design of its tables, if it has some.

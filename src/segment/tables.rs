@@ -92,6 +92,11 @@ impl Tables {
         &self.order
     }
 
+    /// Whether some table is short.
+    pub(crate) fn has_short(&self) -> bool {
+        self.tables.iter().any(Table::is_short)
+    }
+
     /// The tables that are not short.
     pub(crate) fn whole(&self) -> impl Iterator<Item = &Table> {
         self.tables.iter().filter(|table| !table.is_short())

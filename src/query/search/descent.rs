@@ -104,7 +104,6 @@ impl Descent {
         self.probes.clear();
         self.candidates.clear();
         self.whole.clear();
-        self.tables.clear();
         for leads in leads.chunks(FOLLOWED) {
             stop.check()?;
             for &lead in leads {
@@ -114,6 +113,14 @@ impl Descent {
         // Several lead to the same block; the largest budget is that of all of them.
         self.candidates.sort_unstable_by_key(|one| (one.block, Reverse(one.budget)));
         self.candidates.dedup_by_key(|one| one.block);
+        self.take_identity(fingerprint, k);
+        self.ask_for_blocks(segment, k, cold);
+        Ok(())
+    }
+
+    /// Says that the candidates are those of the identity table alone.
+    fn take_identity(&mut self, fingerprint: u64, k: u32) {
+        self.tables.clear();
         self.tables.push(Descended {
             number: 0,
             query: fingerprint,
@@ -121,8 +128,6 @@ impl Descent {
             probes_end: 0,
             candidates_end: self.candidates.len(),
         });
-        self.ask_for_blocks(segment, k, cold);
-        Ok(())
     }
 
     /// Asks for the first of the candidates, and where they may not be in memory, the system for all of them together.
@@ -166,14 +171,7 @@ impl Descent {
                 }
             }
         }
-        self.tables.clear();
-        self.tables.push(Descended {
-            number: 0,
-            query: fingerprint,
-            threshold: k,
-            probes_end: 0,
-            candidates_end: self.candidates.len(),
-        });
+        self.take_identity(fingerprint, k);
     }
 
     /// The place among [`Self::tables`], from `from` on, of the table that a candidate is of.

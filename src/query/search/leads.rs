@@ -1,5 +1,8 @@
 //! Where keys of short tables lead to.
 
+use super::ask::Ask;
+use crate::segment::Tables;
+use crate::snapshot::union::Match;
 use crate::table::Lead;
 
 /// Leads among which it is not looked for equal ones yet.
@@ -54,11 +57,33 @@ impl Leads {
         }
     }
 
-    /// All of them, each once; `None` if they are too many.
-    pub(super) fn all(&mut self) -> Option<&[Lead]> {
+    /// Unites equal ones. Gives how many there are; `None` if they are too many.
+    pub(super) fn unite(&mut self) -> Option<usize> {
         self.list.sort_unstable();
         self.list.dedup();
-        (!self.is_exceeded && self.list.len() <= self.most).then_some(&self.list)
+        let count = self.list.len();
+        (!self.is_exceeded && count <= self.most).then_some(count)
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> &[Lead] {
+        &self.list
+    }
+}
+
+/// Adds a key of a table of a segment, which differs from the query in so many bits, to the matches, or where it leads to.
+#[inline(always)]
+pub(super) fn tell(
+    (segment, number): (&Tables, usize),
+    (key, distance): (u64, u32),
+    ask: Ask,
+    (leads, matches): (&mut Leads, &mut Vec<Match>),
+) {
+    let table = &segment.all()[number];
+    let fingerprint = table.permutation().fingerprint(key);
+    match table.is_short() {
+        true => leads.push(segment.lead(number, fingerprint)),
+        false => ask.tell(matches, fingerprint, distance),
     }
 }
 
@@ -79,14 +104,14 @@ mod tests {
         }
         assert!(leads.list.capacity() < 1 << 14);
         let expected: Vec<Lead> = (0..3000).map(lead).collect();
-        assert_eq!(leads.all(), Some(&expected[..]));
+        assert_eq!((leads.unite(), leads.all()), (Some(3000), &expected[..]));
         for count in [3001, 1 << 16] {
             leads.start(3000);
             (0..count).for_each(|i| leads.push(lead(i)));
-            assert_eq!(leads.all(), None, "{count}");
+            assert_eq!(leads.unite(), None, "{count}");
         }
         assert!(leads.list.capacity() < 1 << 14);
         leads.start(0);
-        assert_eq!(leads.all(), Some(&[][..]));
+        assert_eq!((leads.unite(), leads.all()), (Some(0), &[][..]));
     }
 }

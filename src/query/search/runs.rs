@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::ask::Ask;
-use super::leads::Leads;
+use super::leads::{Leads, tell};
 use super::work::SearchWork;
 use crate::block::{KeyPlace, LANES, NearKeys, sift_runs, within};
 use crate::error::Result;
@@ -154,8 +154,7 @@ impl Running<'_> {
     fn look_at_shown(&mut self, run: usize, near: NearKeys) -> Result<()> {
         let (table, query) = (self.table(run), self.search.runs[run].query);
         let Self { segment, tables, ask, leads, matches, .. } = &mut *self;
-        let mut telling =
-            Telling { segment, table, of: &tables[run], query, ask: *ask, leads, matches };
+        let mut telling = Telling { segment, of: &tables[run], query, ask: *ask, leads, matches };
         table.shown_keys(near, query, |key| telling.tell_unless_behind(key))
     }
 
@@ -177,7 +176,7 @@ impl Running<'_> {
             let Self { segment, tables, ask, leads, matches, scratch, .. } = &mut *self;
             let keys = scratch.get(start..start + count).unwrap_or_default();
             let mut telling =
-                Telling { segment, table, of: &tables[run], query, ask: *ask, leads, matches };
+                Telling { segment, of: &tables[run], query, ask: *ask, leads, matches };
             within(level, keys, (query, ask.k), |number| {
                 if of_block.iter().any(|keys| keys.has(number as u32)) {
                     telling.tell_unless_behind(keys[number]);
@@ -205,8 +204,7 @@ impl Running<'_> {
         }
         let is_decoded = numbers.last().is_some_and(|last| *last > 0);
         let survivors = numbers.iter().copied();
-        let mut telling =
-            Telling { segment, table, of: &tables[run], query, ask: *ask, leads, matches };
+        let mut telling = Telling { segment, of: &tables[run], query, ask: *ask, leads, matches };
         let found = |key| telling.tell_unless_behind(key);
         table.matches_among(block, (query, ask.k), survivors, scratch, found)?;
         if is_decoded {
@@ -240,7 +238,6 @@ impl<'a> Running<'a> {
 /// Where what is found in a table of a search goes.
 struct Telling<'a, 'o> {
     segment: &'a Tables,
-    table: &'a Table,
     of: &'a RunTable,
     /// The query in the order of the table.
     query: u64,
@@ -253,14 +250,10 @@ impl Telling<'_, '_> {
     /// Adds a match of the table, or where it leads to, unless a table behind finds it.
     #[inline(always)]
     fn tell_unless_behind(&mut self, key: u64) {
-        let bits = key ^ self.query;
-        if self.of.behind.iter().any(|top| top & bits == 0) {
-            return;
-        }
-        let fingerprint = self.table.permutation().fingerprint(key);
-        match self.table.is_short() {
-            true => self.leads.push(self.segment.lead(self.of.number, fingerprint)),
-            false => self.ask.tell(self.matches, fingerprint, bits.count_ones()),
+        let Self { segment, of, query, ask, leads, matches } = self;
+        let bits = key ^ *query;
+        if !of.behind.iter().any(|top| top & bits == 0) {
+            tell((segment, of.number), (key, bits.count_ones()), *ask, (leads, matches));
         }
     }
 }

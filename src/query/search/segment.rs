@@ -14,7 +14,6 @@ use crate::multi_index::{Near, Probing};
 use crate::segment::{Index, Segment, Tables};
 use crate::snapshot::parts::Parts;
 use crate::snapshot::union::Match;
-use crate::table::Table;
 
 /// A search in one segment after the other, and its buffers.
 pub(super) struct SegmentSearch<F> {
@@ -162,8 +161,8 @@ pub(super) fn most_bytes<F: Fingerprint>(segment: &Segment<F>) -> u64 {
         // As long as not all keys are known, blocks are searched.
         Index::Tables(tables) => {
             let runs = if tables.runs().keeps_keys() { KeptRuns::MOST_BYTES } else { 0 };
-            let has_short = tables.all().iter().any(Table::is_short);
-            let leads = if has_short { super::amounts::lead_bytes(tables.identity()) } else { 0 };
+            let leads =
+                if tables.has_short() { super::amounts::lead_bytes(tables.identity()) } else { 0 };
             of_tables(tables).unwrap_or(0) + runs + leads
         }
         Index::Parts(_) => Probing::MOST_BYTES,

@@ -8,7 +8,7 @@ use super::ask::Ask;
 use super::descended::Descended;
 use super::descent::{BLOCKS_AHEAD, Descent, LANES, PAGES_AHEAD};
 use super::kept::{KeptRuns, NarrowingKept, SearchingKept};
-use super::leads::Leads;
+use super::leads::{Leads, tell};
 use super::runs::{RunSearch, Running};
 use super::work::SearchWork;
 use crate::block::{Candidate, Differs, Reading, Survivor, sift};
@@ -99,8 +99,8 @@ impl TableSearch {
             done => done,
         };
         match done {
-            Some(Ok(())) if !self.gives_up(ask) => match self.leads.all() {
-                Some([]) => Ok(()),
+            Some(Ok(())) if !self.gives_up(ask) => match self.leads.unite() {
+                Some(0) => Ok(()),
                 Some(_) => level.run(Following { search: self, segment, ask, cold, stop }),
                 None => self.scan(segment, ask, stop),
             },
@@ -332,7 +332,6 @@ impl TableSearch {
     ) -> Result<()> {
         let Descended { number, query, .. } = self.descent.tables[at];
         let table = &segment.all()[number];
-        let permutation = table.permutation();
         let most_keys = most_decoded(table);
         while !blocks.is_empty() && !self.is_over(ask) {
             stop.check()?;
@@ -340,15 +339,11 @@ impl TableSearch {
             let (end, _) = table.blocks_within(some, most_keys);
             table.decode_blocks(blocks.start..end, &mut self.scratch)?;
             let behind = self.descent.behind(segment, at);
-            let (seen, is_short) = (table.key_mask(), table.is_short());
+            let seen = table.key_mask();
             for &key in &self.scratch {
-                let bits = key ^ query;
+                let (bits, found) = (key ^ query, (&mut self.leads, &mut self.matches));
                 if bits.count_ones() <= ask.k && !behind.find(Differs { bits, seen }) {
-                    let fingerprint = permutation.fingerprint(key);
-                    match is_short {
-                        true => self.leads.push(segment.lead(number, fingerprint)),
-                        false => ask.tell(&mut self.matches, fingerprint, bits.count_ones()),
-                    }
+                    tell((segment, number), (key, bits.count_ones()), ask, found);
                 }
             }
             let count = end - blocks.start;
@@ -385,17 +380,12 @@ impl TableSearch {
             at = descent.table_of(at, candidate);
             let Descended { number, query, .. } = descent.tables[at];
             let table = &segment.all()[number];
-            let permutation = table.permutation();
             let behind = descent.behind(segment, at);
-            let (seen, is_short) = (table.key_mask(), table.is_short());
+            let seen = table.key_mask();
             let found = |key: u64| {
                 let bits = key ^ query;
                 if !behind.find(Differs { bits, seen }) {
-                    let fingerprint = permutation.fingerprint(key);
-                    match is_short {
-                        true => leads.push(segment.lead(number, fingerprint)),
-                        false => ask.tell(matches, fingerprint, bits.count_ones()),
-                    }
+                    tell((segment, number), (key, bits.count_ones()), ask, (leads, matches));
                 }
             };
             let block = descent.candidates[candidate as usize].block;
@@ -449,8 +439,7 @@ impl Work for Following<'_> {
     fn work(self) -> Result<()> {
         let Self { search, segment, ask, cold, stop } = self;
         let TableSearch { descent, leads, .. } = &mut *search;
-        let leads = leads.all().unwrap_or_default();
-        descent.follow(segment, ask.fingerprint, ask.k, (leads, cold), stop)?;
+        descent.follow(segment, ask.fingerprint, ask.k, (leads.all(), cold), stop)?;
         search.search_candidates(segment, ask, stop)
     }
 }
