@@ -8,6 +8,7 @@ mod kept;
 mod leads;
 mod nearest;
 mod runs;
+mod scan;
 mod segment;
 mod tables;
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Searches the tables of one segment.
 
-use std::mem;
 use std::ops::Range;
 
 use super::amounts::{GATHERED, SIFTED, blocks_sifted, most_decoded, most_leads};
 use super::ask::Ask;
 use super::descended::Descended;
 use super::descent::{BLOCKS_AHEAD, Descent, LANES, PAGES_AHEAD};
-use super::kept::{KeptRuns, NarrowingKept, SearchingKept};
+use super::kept::{KeptRuns, SearchingKept};
 use super::leads::{Leads, tell};
 use super::runs::{RunSearch, Running};
 use super::work::SearchWork;
@@ -17,30 +16,21 @@ use crate::execution::Stop;
 use crate::segment::{Found, Tables};
 use crate::simd::Work;
 use crate::snapshot::union::Match;
-use crate::table::KeptKeys;
 
 /// Adjacent blocks that are decoded before their keys are looked at.
 const DECODED: u64 = 16;
-/// Blocks of a scan that are candidates at a time.
-const SCANNED: usize = 1 << 16;
-/// The first ones of a scan whose radius narrows: all of their keys may be within it.
-const FIRST_SCANNED: u32 = 16;
-/// Matches of some blocks behind which such a scan takes no more blocks at a time: its radius does not narrow while what it finds
-/// is hidden.
-const MANY_FOUND: usize = 1 << 16;
-
 /// A search in the tables of one segment after the other, and its buffers.
 pub(super) struct TableSearch {
-    descent: Descent,
+    pub(super) descent: Descent,
     runs: RunSearch,
     kept_runs: KeptRuns,
-    survivors: Vec<Survivor>,
+    pub(super) survivors: Vec<Survivor>,
     /// Survivors that are still near by all that is seen of them, and are told by no other table.
     kept: Vec<Survivor>,
     /// Keys of blocks, or their middles.
     scratch: Vec<u64>,
     /// Where keys of short tables lead to.
-    leads: Leads,
+    pub(super) leads: Leads,
     pub(super) matches: Vec<Match>,
     pub(super) work: SearchWork,
     pub(super) counts_bytes: bool,
@@ -73,7 +63,7 @@ impl TableSearch {
     }
 
     /// Whether the matches that were found are too many.
-    fn gives_up(&self, ask: Ask) -> bool {
+    pub(super) fn gives_up(&self, ask: Ask) -> bool {
         self.matches.len() > ask.most
     }
 
@@ -161,60 +151,14 @@ impl TableSearch {
         }
     }
 
-    /// As [`Self::search`], in all blocks of the identity table.
-    pub(super) fn scan(&mut self, segment: &Tables, ask: Ask, stop: &Stop) -> Result<()> {
-        self.work.full_scans += 1;
-        self.survivors.clear();
-        self.leads.start(0);
-        let (level, blocks) = (segment.identity().level(), segment.identity().block_count() as u32);
-        for start in (0..blocks).step_by(SCANNED) {
-            let part = start..blocks.min(start.saturating_add(SCANNED as u32));
-            level.run(Scanning { search: self, segment, blocks: part, ask, stop })?;
-            if self.gives_up(ask) {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Looks at the identity table from its start to its end, within a radius that `take` narrows: it takes what was found in some blocks, and says how
-    /// far the next may be.
-    pub(super) fn scan_narrowing(
-        &mut self,
-        segment: &Tables,
-        (fingerprint, mut k): (u64, u32),
-        stop: &Stop,
-        take: &mut dyn FnMut(&[Match]) -> Result<u32>,
-    ) -> Result<()> {
-        self.work.full_scans += 1;
-        self.survivors.clear();
-        self.leads.start(0);
-        let (level, blocks) = (segment.identity().level(), segment.identity().block_count() as u32);
-        if let Some(Found::Keys(keys)) = segment.runs().found().filter(|_| self.goes_by_runs) {
-            let keys = keys.first().map_or(&[][..], KeptKeys::all);
-            let Self { matches, work, .. } = self;
-            let query = fingerprint;
-            return level.run(NarrowingKept { keys, level, query, k, stop, matches, work, take });
-        }
-        let (mut start, mut count) = (0, FIRST_SCANNED);
-        while start < blocks {
-            let end = blocks.min(start.saturating_add(count));
-            self.matches.clear();
-            let ask = Ask { fingerprint, k, most: usize::MAX };
-            level.run(Scanning { search: self, segment, blocks: start..end, ask, stop })?;
-            k = take(&self.matches)?;
-            start = end;
-            if self.matches.len() < MANY_FOUND {
-                count = count.saturating_mul(2).min(SCANNED as u32);
-            }
-        }
-        self.matches.clear();
-        Ok(())
-    }
-
     /// Finds the matches in the candidates.
     #[inline(always)]
-    fn search_candidates(&mut self, segment: &Tables, ask: Ask, stop: &Stop) -> Result<()> {
+    pub(super) fn search_candidates(
+        &mut self,
+        segment: &Tables,
+        ask: Ask,
+        stop: &Stop,
+    ) -> Result<()> {
         if self.counts_bytes {
             self.work.bytes_touched += self.descent.scanned_bytes(segment);
         }
@@ -322,7 +266,7 @@ impl TableSearch {
 
     /// Finds the matches in adjacent blocks of the table at `at`, by decoding them.
     #[inline(always)]
-    fn decode_adjacent(
+    pub(super) fn decode_adjacent(
         &mut self,
         segment: &Tables,
         at: usize,
@@ -440,37 +384,6 @@ impl Work for Following<'_> {
         let Self { search, segment, ask, cold, stop } = self;
         let TableSearch { descent, leads, .. } = &mut *search;
         descent.follow(segment, ask.fingerprint, ask.k, (leads.all(), cold), stop)?;
-        search.search_candidates(segment, ask, stop)
-    }
-}
-
-/// A scan of some blocks.
-struct Scanning<'a> {
-    search: &'a mut TableSearch,
-    segment: &'a Tables,
-    blocks: Range<u32>,
-    ask: Ask,
-    stop: &'a Stop,
-}
-
-impl Work for Scanning<'_> {
-    type Output = Result<()>;
-
-    #[inline(always)]
-    fn work(self) -> Result<()> {
-        let Self { search, segment, blocks, ask, stop } = self;
-        search.descent.scan(segment.identity(), blocks, ask.fingerprint, ask.k);
-        let whole = mem::take(&mut search.descent.whole);
-        for blocks in &whole {
-            search.decode_adjacent(
-                segment,
-                0,
-                ask,
-                blocks.start.into()..blocks.end.into(),
-                stop,
-            )?;
-        }
-        search.descent.whole = whole;
         search.search_candidates(segment, ask, stop)
     }
 }
