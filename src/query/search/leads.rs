@@ -21,9 +21,10 @@ pub(super) struct Leads {
 
 impl Leads {
     /// Forgets all. There may be `most` different ones.
+    #[inline(always)]
     pub(super) fn start(&mut self, most: usize) {
         self.list.clear();
-        *self = Self { list: std::mem::take(&mut self.list), room: FEW, most, is_exceeded: false };
+        (self.room, self.most, self.is_exceeded) = (FEW, most, false);
     }
 
     #[inline]
@@ -58,7 +59,13 @@ impl Leads {
     }
 
     /// Unites equal ones. Gives how many there are; `None` if they are too many.
+    #[inline(always)]
     pub(super) fn unite(&mut self) -> Option<usize> {
+        if self.list.is_empty() && !self.is_exceeded { Some(0) } else { self.unite_some() }
+    }
+
+    #[inline(never)]
+    fn unite_some(&mut self) -> Option<usize> {
         self.list.sort_unstable();
         self.list.dedup();
         let count = self.list.len();
