@@ -39,6 +39,17 @@ impl Touched {
             + self.decoded_blocks * (c.decode_block_ns + self.decoded_keys * c.decode_key_ns)
     }
 
+    /// The same where filters leave so many blocks to a search.
+    pub(crate) fn filtered(self, blocks: f64) -> Self {
+        if self.scans || blocks >= self.blocks {
+            return self;
+        }
+        let share = blocks / self.blocks;
+        // Those that are left are apart.
+        let reads = self.reads.min(blocks);
+        Self { blocks, reads, read_bytes: share * self.read_bytes, ..self }
+    }
+
     /// The same where all blocks are on the disk.
     pub(crate) fn cold_ns(&self, costs: &Costs) -> f64 {
         let Costs { search, disk, .. } = costs;

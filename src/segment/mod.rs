@@ -3,6 +3,7 @@
 
 mod entries;
 mod files;
+mod filtered;
 mod kept;
 mod kept_plan;
 mod packed_ids;
@@ -17,6 +18,7 @@ pub(crate) mod writer;
 
 pub(crate) use entries::PartEntries;
 pub(crate) use files::NewFiles;
+pub(crate) use filtered::filter_smallest;
 pub(crate) use kept::{CACHE_BYTES, keep_keys_of_smallest};
 pub(crate) use kept_plan::{KeptTable, MOST_KEPT_RUNS};
 pub(crate) use packed_ids::PackedIds;

@@ -112,6 +112,14 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
+    /// Bytes of the filters of its tables, as far as there are some.
+    pub(crate) fn filter_bytes(&self) -> u64 {
+        match &self.index {
+            Index::Tables(tables) => tables.filter_bytes(),
+            Index::Parts(_) => 0,
+        }
+    }
+
     /// The ids, if it has some.
     pub(crate) fn id_column(&self) -> Option<&Arc<IdColumn>> {
         self.ids.as_ref()

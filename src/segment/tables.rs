@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::fingerprint::{Fingerprint, key_of};
 use crate::format::SegmentEntry;
 use crate::plan::{self, Touched};
-use crate::table::{KeptKeys, Lead, Table, kept_bytes};
+use crate::table::{KeptKeys, Lead, PrefixFilter, Table, kept_bytes};
 use crate::thresholds::shared::Solved;
 use crate::thresholds::solver::Thresholds;
 
@@ -37,6 +37,8 @@ pub(crate) struct Tables {
     run_plans: Vec<OnceLock<Option<Vec<RunTable>>>>,
     /// For each radius how a search goes by kept keys, once it was asked for.
     kept_plans: Vec<OnceLock<KeptPlan>>,
+    /// Of each table, where they are wanted.
+    filters: OnceLock<Vec<PrefixFilter>>,
 }
 
 impl Tables {
@@ -73,6 +75,7 @@ impl Tables {
             touched: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
             run_plans: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
             kept_plans: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
+            filters: OnceLock::new(),
         })
     }
 
@@ -138,6 +141,29 @@ impl Tables {
         self.runs.keeps_keys()
     }
 
+    /// Bytes of the filters of all tables, at most.
+    pub(super) fn most_filter_bytes(&self) -> u64 {
+        self.tables.iter().map(PrefixFilter::most_bytes).sum()
+    }
+
+    /// Bytes of the filters of all tables, as far as there are some.
+    pub(super) fn filter_bytes(&self) -> u64 {
+        self.filters().unwrap_or_default().iter().map(PrefixFilter::heap_bytes).sum()
+    }
+
+    /// Has searches go by filters of all tables, which this reads with the threads of the current pool; not where a block is damaged.
+    pub(super) fn build_filters(&self) {
+        if let Some(filters) = self.tables.iter().map(PrefixFilter::of).collect() {
+            let _ = self.filters.set(filters);
+        }
+    }
+
+    /// The filters of all tables, if searches go by them.
+    #[inline(always)]
+    pub(crate) fn filters(&self) -> Option<&[PrefixFilter]> {
+        self.filters.get().map(|filters| &filters[..])
+    }
+
     /// Has searches keep no keys, also where there is room for them.
     #[cfg(test)]
     pub(crate) fn keep_no_keys(&self) {
@@ -168,7 +194,9 @@ impl Tables {
 
     /// Bytes of heap.
     pub(super) fn heap_bytes(&self) -> u64 {
-        self.runs.heap_bytes() + self.tables.iter().map(Table::heap_bytes).sum::<u64>()
+        self.runs.heap_bytes()
+            + self.filter_bytes()
+            + self.tables.iter().map(Table::heap_bytes).sum::<u64>()
     }
 
     /// Where the identity table holds a fingerprint: number of the block, and number in it.
@@ -216,7 +244,20 @@ impl Tables {
             return 0.0;
         }
         let on_top = |touched: &Touched| touched.cold_ns(costs) - touched.warm_ns(&costs.search);
-        self.touched(k).map_or(0.0, on_top)
+        let touched = self.touched(k).copied();
+        let touched = touched.map(|touched| touched.filtered(self.filtered_blocks(k)));
+        touched.as_ref().map_or(0.0, on_top)
+    }
+
+    /// The blocks that filters leave to a search, on average, with a match.
+    fn filtered_blocks(&self, k: u32) -> f64 {
+        let (Some(filters), Some(thresholds)) = (self.filters(), self.thresholds(k)) else {
+            return f64::INFINITY;
+        };
+        let of_table = |((filter, table), threshold): ((&PrefixFilter, &Table), &Option<u32>)| {
+            threshold.map_or(0.0, |tau| filter.expected(self.count, table.budget(k, tau)))
+        };
+        1.0 + filters.iter().zip(&self.tables).zip(thresholds).map(of_table).sum::<f64>()
     }
 
     /// What a search within `k` touches.

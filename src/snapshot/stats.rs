@@ -156,4 +156,9 @@ impl<F: Fingerprint> Snapshot<F> {
         let tails = self.parts().tails.iter().map(|tail| tail.heap_bytes());
         opened.chain(tails).sum::<u64>() + self.parts().base.hiding.heap_bytes()
     }
+
+    /// Bytes of the heap that [filters](crate::OpenOptions::filter_bytes) take, which [`Self::heap_bytes`] counts, too.
+    pub fn filter_bytes(&self) -> u64 {
+        self.segments().iter().map(|segment| segment.filter_bytes()).sum()
+    }
 }

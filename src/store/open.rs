@@ -17,7 +17,7 @@ use crate::query::batch::Batch;
 use crate::query::clusters::Clustering;
 use crate::query::join::Join;
 use crate::query::search::Searcher;
-use crate::segment::CACHE_BYTES;
+use crate::segment::{self, CACHE_BYTES};
 use crate::snapshot::parts::Base;
 use crate::snapshot::union::Match;
 use crate::snapshot::{Iter, IterWithIds, Snapshot, Stats, VerifyReport};
@@ -78,6 +78,7 @@ struct Shared<F: Fingerprint> {
 struct How {
     access: Access,
     cache_bytes: u64,
+    filter_bytes: u64,
 }
 
 /// How to open a [`Store`].
@@ -92,6 +93,7 @@ struct How {
 pub struct OpenOptions<F = u64> {
     in_memory: bool,
     cache_bytes: u64,
+    filter_bytes: u64,
     width: PhantomData<fn() -> F>,
 }
 
@@ -107,13 +109,13 @@ impl OpenOptions {
 
     /// Maps the files.
     pub fn new() -> Self {
-        Self { in_memory: false, cache_bytes: CACHE_BYTES, width: PhantomData }
+        Self { in_memory: false, cache_bytes: CACHE_BYTES, filter_bytes: 0, width: PhantomData }
     }
 
     /// The same options, for fingerprints of another width: `OpenOptions::new().width::<[u64; 4]>()`.
     pub fn width<F: Fingerprint>(self) -> OpenOptions<F> {
-        let Self { in_memory, cache_bytes, .. } = self;
-        OpenOptions { in_memory, cache_bytes, width: PhantomData }
+        let Self { in_memory, cache_bytes, filter_bytes, .. } = self;
+        OpenOptions { in_memory, cache_bytes, filter_bytes, width: PhantomData }
     }
 }
 
@@ -136,6 +138,21 @@ impl<F: Fingerprint> OpenOptions<F> {
         self
     }
 
+    /// Bytes of memory for *prefix filters*, for stores that are not in memory: the first bits of all keys of all tables, 1.3 to 1.45 bytes for each key. Searches
+    /// ask the disk only for those blocks where by these something may be near. 0, as where nothing is said, builds none.
+    ///
+    /// With nothing else of 2^26 uniform fingerprints in memory (blocks of 1024 bytes) a search within 3 takes with them 0.15 to 0.18 of the time in `halves`, that of 1.5 random
+    /// reads of a page in place of 6.5, and 0.06 to 0.08 in `single`, 7.5 in place of 77. Where the tops of the design must be equal, as those of `quarters` within 3, they
+    /// gain nothing. Where all is in memory a search takes 1.5 times as long with them, in such designs 7 times: it takes every segment that has some for a cold one.
+    ///
+    /// Opening reads all tables to build them, with all cores, and a [`Store::refresh`] those that are new: with two cores 3 ns for each key, or the time that the disk takes. The smallest segments get
+    /// theirs first, each for all of its tables or none; none get those that [keep](Self::cache_bytes) their fingerprints, that have a damaged block or a base, or
+    /// that are read [into memory](Self::in_memory). [`Snapshot::filter_bytes`] tells what there is.
+    pub fn filter_bytes(mut self, filter_bytes: u64) -> Self {
+        self.filter_bytes = filter_bytes;
+        self
+    }
+
     /// Opens the store in the directory `path`.
     ///
     /// # Errors
@@ -145,7 +162,7 @@ impl<F: Fingerprint> OpenOptions<F> {
     pub fn open(self, path: impl AsRef<Path>) -> Result<Store<F>> {
         let path = path.as_ref();
         let access = if self.in_memory { Access::InMemory } else { Access::Mapped };
-        let how = How { access, cache_bytes: self.cache_bytes };
+        let how = How { access, cache_bytes: self.cache_bytes, filter_bytes: self.filter_bytes };
         let mut logs = None;
         let current = open_current(path, how, None, &mut logs)?;
         let shared = Shared {
@@ -210,7 +227,13 @@ fn open_manifest<F: Fingerprint>(
     let earlier = earlier.map(|snapshot| &snapshot.parts().base);
     let base = match earlier.filter(|base| base.bytes == bytes) {
         Some(same) => Arc::clone(same),
-        None => Arc::new(Base::open(files, bytes, earlier.map(|base| &**base), how.cache_bytes)?),
+        None => {
+            let base = Base::open(files, bytes, earlier.map(|base| &**base), how.cache_bytes)?;
+            if how.access == Access::Mapped && how.filter_bytes > 0 {
+                segment::filter_smallest(&base.segments, how.filter_bytes)?;
+            }
+            Arc::new(base)
+        }
     };
     let (section, store_id) = (base.manifest.log, base.manifest.store_id);
     let Some(section) = section else {
@@ -316,6 +339,11 @@ impl<F: Fingerprint> Store<F> {
     /// As [`Snapshot::heap_bytes`].
     pub fn heap_bytes(&self) -> u64 {
         self.snapshot().heap_bytes()
+    }
+
+    /// As [`Snapshot::filter_bytes`].
+    pub fn filter_bytes(&self) -> u64 {
+        self.snapshot().filter_bytes()
     }
 
     /// As [`Snapshot::search`].

@@ -2,6 +2,7 @@
 
 mod absent;
 mod described;
+mod filter;
 mod finding;
 mod kept_keys;
 mod reader;
@@ -14,6 +15,7 @@ mod verified;
 mod verify;
 mod writer;
 
+pub(crate) use filter::PrefixFilter;
 pub(crate) use finding::Finding;
 pub(crate) use kept_keys::{KeptKeys, kept_bytes};
 pub(crate) use reader::Table;

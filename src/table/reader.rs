@@ -211,7 +211,7 @@ impl Table {
 
     /// The budget of a search within `k`, with `threshold` inside the top.
     #[inline]
-    fn budget(&self, k: u32, threshold: u32) -> Budget {
+    pub(crate) fn budget(&self, k: u32, threshold: u32) -> Budget {
         Budget {
             k,
             threshold: threshold.min(k),

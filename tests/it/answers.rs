@@ -148,9 +148,15 @@ fn given_answers_are_found_with_every_design_codec_and_block_size() {
                         .pack(&path, fingerprints.iter().copied())
                         .unwrap();
                     let what = format!("{name}, {design}, {codec}, {block_bytes} bytes");
-                    // Searches keep what these small segments hold, or go by where runs start in their blocks.
-                    let cache_bytes = if block_bytes == 1024 { 0 } else { u64::MAX };
-                    let store = OpenOptions::new().cache_bytes(cache_bytes).open(&path).unwrap();
+                    // Searches keep what these small segments hold, go by where runs start in their blocks, or by filters.
+                    let options = OpenOptions::new();
+                    let options = match block_bytes {
+                        256 => options.cache_bytes(u64::MAX),
+                        1024 => options.cache_bytes(0),
+                        _ => options.cache_bytes(0).filter_bytes(u64::MAX),
+                    };
+                    let store = options.open(&path).unwrap();
+                    assert_eq!(store.filter_bytes() > 0, block_bytes == 4096);
                     let (queries, matches) = check(&store, truths, &what);
                     checked = (checked.0 + 1, checked.1 + queries, checked.2 + matches);
                 }

@@ -57,7 +57,9 @@ fn probe(sample: &Sample, in_memory: bool, what: &str, seen: &mut Seen) {
         );
         assert!(typed, "{what}: {error}");
     };
-    let store = match OpenOptions::new().in_memory(in_memory).open(&sample.path) {
+    // Of what is mapped, searches go by filters.
+    let options = OpenOptions::new().in_memory(in_memory).cache_bytes(0).filter_bytes(u64::MAX);
+    let store = match options.open(&sample.path) {
         Ok(store) => store,
         Err(error) => {
             typed(error);
@@ -127,7 +129,7 @@ fn flip_every_byte(sample: &Sample) {
             let mut bad = good.clone();
             bad[at] ^= mask;
             fs::write(&file, &bad).unwrap();
-            probe(sample, true, &format!("{} byte {at}", file.display()), &mut seen);
+            probe(sample, at % 3 > 0, &format!("{} byte {at}", file.display()), &mut seen);
             bytes_flipped += 1;
         }
         fs::write(&file, &good).unwrap();

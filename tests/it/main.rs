@@ -11,6 +11,7 @@ mod batch;
 mod beside;
 mod damage;
 mod exactness;
+mod filters;
 mod forge;
 mod hostile;
 mod house;

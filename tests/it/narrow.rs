@@ -106,9 +106,13 @@ proptest! {
         for table in &plain.segments[0].tables {
             prop_assert!(table.fingerprints.iter().copied().eq(all.iter().map(|&one| u64::from(one))));
         }
-        // Some searches go by blocks, some by the keys that they keep.
+        // Some searches go by blocks, some by filters, some by the keys that they keep.
         let options = OpenOptions::new().width::<u32>();
-        let options = if seed % 2 == 0 { options.cache_bytes(0) } else { options };
+        let options = match seed % 3 {
+            0 => options.cache_bytes(0),
+            1 => options.cache_bytes(0).filter_bytes(u64::MAX),
+            _ => options,
+        };
         let store = options.open(&path).unwrap();
         let listed: Vec<u32> = store.iter().collect::<Result<_, _>>().unwrap();
         prop_assert_eq!(&listed, &all);

@@ -1,6 +1,6 @@
 //! How much of a table a search takes at a time.
 
-use crate::table::{Lead, Table};
+use crate::table::{Lead, PrefixFilter, Table};
 
 /// Survivors of the first planes that are gathered before they are looked into. The bytes that this
 /// takes are on their way meanwhile.
@@ -39,6 +39,12 @@ pub(super) fn most_decoded(table: &Table) -> u64 {
 /// Different leads to blocks of an identity table, at most: to follow more takes as long as a scan.
 pub(super) fn most_leads(identity: &Table) -> usize {
     identity.block_count() as usize / 4 + 16
+}
+
+/// Bytes that a search with filters takes for what these tell.
+pub(super) fn filter_bytes(identity: &Table) -> u64 {
+    // A list that grows to twice of what it holds.
+    (2 * size_of::<Lead>() * (most_leads(identity) + PrefixFilter::MOST_OF_GROUP)) as u64
 }
 
 /// Bytes that the leads of a search take.

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
+use super::amounts::most_leads;
 use super::descended::Descended;
 use crate::block::{Candidate, Differs, Reading, Sieve};
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::router::Probe;
 use crate::segment::Tables;
-use crate::table::{Lead, Table};
+use crate::table::{Lead, PrefixFilter, Table};
 
 /// Blocks of all tables together that are asked for ahead of the scan.
 pub(super) const BLOCKS_AHEAD: usize = 8;
@@ -28,6 +29,8 @@ pub(super) struct Descent {
     probes: Vec<Probe>,
     /// Blocks, table by table.
     pub(super) candidates: Vec<Candidate>,
+    /// What a filter has found.
+    leads: Vec<Lead>,
     /// Of a scan, adjacent blocks that are decoded.
     pub(super) whole: Vec<Range<u32>>,
     pub(super) reading: Reading,
@@ -41,6 +44,7 @@ impl Descent {
             tables: Vec::new(),
             probes: Vec::new(),
             candidates: Vec::new(),
+            leads: Vec::new(),
             whole: Vec::new(),
             reading: Reading::Parts,
             is_checked: false,
@@ -90,6 +94,54 @@ impl Descent {
         true
     }
 
+    /// As [`Self::descend`], of a segment that is cold, where filters tell which prefixes its tables have: not where there are too many.
+    #[inline(always)]
+    pub(super) fn descend_filtered(
+        &mut self,
+        segment: &Tables,
+        filters: &[PrefixFilter],
+        (fingerprint, k): (u64, u32),
+        stop: &Stop,
+    ) -> Result<bool> {
+        let Some(thresholds) = segment.thresholds(k) else { return Ok(false) };
+        self.reading = Reading::Parts;
+        self.tables.clear();
+        self.candidates.clear();
+        self.whole.clear();
+        let scan_blocks = segment.identity().block_count() as usize;
+        for &number in segment.order() {
+            let (table, filter) = (&segment.all()[number], &filters[number]);
+            let Some(threshold) = thresholds[number] else { continue };
+            let query = table.key(fingerprint);
+            let (start, budget) = (self.candidates.len(), table.budget(k, threshold));
+            let limit = scan_blocks.saturating_sub(start);
+            let most = most_leads(segment.identity());
+            self.leads.clear();
+            let is_told = filter.groups(budget) <= limit as f64
+                && filter.near(query, budget, (most, stop), &mut self.leads)?;
+            if is_told {
+                let Self { leads, probes, candidates, .. } = self;
+                for leads in leads.chunks(FOLLOWED) {
+                    stop.check()?;
+                    let mut follow = |&lead| table.follow(lead, (query, k), probes, candidates);
+                    leads.iter().for_each(&mut follow);
+                }
+                unite(candidates, start);
+            } else {
+                self.probes.clear();
+                table.probe(query, k, threshold, &mut self.probes);
+                let (query, probes) = ((query, k, threshold), &self.probes);
+                if !table.descend(query, probes, limit, &mut self.candidates) {
+                    return Ok(false);
+                }
+            }
+            let candidates_end = self.candidates.len();
+            self.tables.push(Descended { number, query, threshold, probes_end: 0, candidates_end });
+        }
+        self.ask_for_blocks(segment, k, true);
+        Ok(true)
+    }
+
     /// Takes the blocks of the identity table that can hold matches within `k` which [leads](Lead) lead to.
     pub(super) fn follow(
         &mut self,
@@ -110,9 +162,7 @@ impl Descent {
                 table.follow(lead, (fingerprint, k), &mut self.probes, &mut self.candidates);
             }
         }
-        // Several lead to the same block; the largest budget is that of all of them.
-        self.candidates.sort_unstable_by_key(|one| (one.block, Reverse(one.budget)));
-        self.candidates.dedup_by_key(|one| one.block);
+        unite(&mut self.candidates, 0);
         self.take_identity(fingerprint, k);
         self.ask_for_blocks(segment, k, cold);
         Ok(())
@@ -229,6 +279,19 @@ impl Descent {
         }
         bytes
     }
+}
+
+/// Unites the candidates from `start` on to which several leads have led; the largest budget is that of all of them.
+fn unite(candidates: &mut Vec<Candidate>, start: usize) {
+    candidates[start..].sort_unstable_by_key(|one| (one.block, Reverse(one.budget)));
+    let mut kept = start;
+    for at in start..candidates.len() {
+        if kept == start || candidates[kept - 1].block != candidates[at].block {
+            candidates[kept] = candidates[at];
+            kept += 1;
+        }
+    }
+    candidates.truncate(kept);
 }
 
 /// The tables behind a table.

@@ -161,9 +161,10 @@ pub(super) fn most_bytes<F: Fingerprint>(segment: &Segment<F>) -> u64 {
         // As long as not all keys are known, blocks are searched.
         Index::Tables(tables) => {
             let runs = if tables.runs().keeps_keys() { KeptRuns::MOST_BYTES } else { 0 };
-            let leads =
-                if tables.has_short() { super::amounts::lead_bytes(tables.identity()) } else { 0 };
-            of_tables(tables).unwrap_or(0) + runs + leads
+            let identity = tables.identity();
+            let leads = if tables.has_short() { super::amounts::lead_bytes(identity) } else { 0 };
+            let filters = tables.filters().map_or(0, |_| super::amounts::filter_bytes(identity));
+            of_tables(tables).unwrap_or(0) + runs + leads + filters
         }
         Index::Parts(_) => Probing::MOST_BYTES,
     }

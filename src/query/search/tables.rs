@@ -16,6 +16,7 @@ use crate::execution::Stop;
 use crate::segment::{Found, Tables};
 use crate::simd::Work;
 use crate::snapshot::union::Match;
+use crate::table::PrefixFilter;
 
 /// Adjacent blocks that are decoded before their keys are looked at.
 const DECODED: u64 = 16;
@@ -81,11 +82,16 @@ impl TableSearch {
         stop: &Stop,
     ) -> Result<()> {
         let level = segment.identity().level();
+        // Filters are there for what is on the disk.
+        let cold = cold || segment.filters().is_some();
         // An error may have left these.
         self.survivors.clear();
         self.leads.start(most_leads(segment.identity()));
         let done = match self.search_runs(segment, ask, cold, stop) {
-            None => level.run(Descending { search: self, segment, ask, cold, stop }),
+            None => match segment.filters() {
+                None => level.run(Descending { search: self, segment, ask, cold, stop }),
+                Some(filters) => level.run(Filtering { search: self, segment, filters, ask, stop }),
+            },
             done => done,
         };
         match done {
@@ -364,6 +370,31 @@ impl Work for Descending<'_> {
             return None;
         }
         Some(search.search_candidates(segment, ask, stop))
+    }
+}
+
+/// A search by the filters of all tables, in the blocks that they lead to.
+struct Filtering<'a> {
+    search: &'a mut TableSearch,
+    segment: &'a Tables,
+    filters: &'a [PrefixFilter],
+    ask: Ask,
+    stop: &'a Stop,
+}
+
+impl Work for Filtering<'_> {
+    /// `None` where a scan touches fewer blocks.
+    type Output = Option<Result<()>>;
+
+    #[inline(always)]
+    fn work(self) -> Self::Output {
+        let Self { search, segment, filters, ask, stop } = self;
+        let query = (ask.fingerprint, ask.k);
+        match search.descent.descend_filtered(segment, filters, query, stop) {
+            Ok(true) => Some(search.search_candidates(segment, ask, stop)),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        }
     }
 }
 

@@ -1,0 +1,175 @@
+//! Searches by prefix filters, in stores of every kind that can have some.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use fpstore::{
+    BatchPlan, Durability, ErrorKind, Match, OpenOptions, Packer, Store, StoreOptions,
+    WriterOptions,
+};
+
+use crate::sets::{Random, brute_force, sorted};
+
+/// Uniform fingerprints, and some near the first ones.
+fn set(count: usize) -> Vec<u64> {
+    let mut random = Random(15);
+    let mut set: Vec<u64> = (0..count).map(|_| random.next()).collect();
+    for at in 0..count / 20 {
+        let near = random.flip(set[at % 300], at as u32 % 6);
+        set.push(near);
+    }
+    sorted(&set)
+}
+
+fn packer(design: &str) -> Packer {
+    Packer::new().design(design.parse().unwrap()).block_bytes(512)
+}
+
+/// Searches by filters, or by blocks.
+fn open(path: &Path, filter_bytes: u64) -> Store {
+    OpenOptions::new().cache_bytes(0).filter_bytes(filter_bytes).open(path).unwrap()
+}
+
+#[test]
+fn searches_by_filters_are_exact_and_look_into_fewer_blocks() {
+    let temporary = tempfile::tempdir().unwrap();
+    let set = set(60_000);
+    for (design, short, least) in [
+        ("single", false, 3.0),
+        ("halves", false, 3.0),
+        ("32,16", true, 1.5),
+        ("2of5", true, 1.0),
+        ("quarters", false, 1.0),
+    ] {
+        let path = temporary.path().join(design);
+        packer(design).short_tables(short).pack(&path, set.iter().copied()).unwrap();
+        let (plain, filtered) = (open(&path, 0), open(&path, u64::MAX));
+        let tables = filtered.stats().unwrap().segments[0].tables.len() as u64;
+        let of_key = filtered.filter_bytes() as f64 / (tables * set.len() as u64) as f64;
+        assert!((1.25..1.5).contains(&of_key) && plain.filter_bytes() == 0, "{of_key}");
+        let more = filtered.heap_bytes() - filtered.filter_bytes();
+        assert!(more <= plain.heap_bytes(), "{more}");
+        let (mut by_blocks, mut by_filters) = (plain.searcher(), filtered.searcher());
+        by_blocks.by_descents(true);
+        let mut random = Random(6);
+        let mut blocks = [0; 2];
+        for i in 0..400u32 {
+            let k = [3, 3, 3, 0, 1, 6, 12, 64][i as usize % 8];
+            let stored = set[random.next() as usize % set.len()];
+            let query = if i % 5 == 0 { random.next() } else { random.flip(stored, i % 7) };
+            let expected = brute_force(&set, query, k);
+            assert_eq!(by_filters.search(query, k).unwrap(), expected, "{design} {i}");
+            assert_eq!(by_filters.any_within(query, k).unwrap(), !expected.is_empty());
+            if k == 3 {
+                by_filters.search(query, k).unwrap();
+                by_blocks.search(query, k).unwrap();
+                blocks[0] += by_blocks.work().blocks_scanned;
+                blocks[1] += by_filters.work().blocks_scanned;
+            }
+            let nearest = by_filters.nearest(query, 3, k).unwrap();
+            assert_eq!(nearest, expected[..expected.len().min(3)], "{design} {i}");
+        }
+        let [by_blocks, by_filters] = blocks.map(|blocks| blocks as f64);
+        assert!(by_blocks > least * by_filters, "{design}: {by_blocks} {by_filters}");
+    }
+}
+
+#[test]
+fn batches_by_filters_answer_as_others() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let set = set(20_000);
+    packer("halves").pack(&path, set.iter().copied()).unwrap();
+    let store = open(&path, u64::MAX);
+    let mut random = Random(8);
+    let queries: Vec<u64> =
+        (0..1000).map(|i| random.flip(set[i * 7 % set.len()], i as u32 % 5)).collect();
+    for plan in [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream] {
+        let mut answers = vec![Vec::<Match>::new(); queries.len()];
+        let run = store.batch(3).plan(plan).run(&queries, |answer| {
+            answers[answer.query].extend_from_slice(answer.matches);
+            ControlFlow::Continue(())
+        });
+        run.unwrap();
+        for (query, answer) in queries.iter().zip(answers) {
+            assert_eq!(answer, brute_force(&set, *query, 3), "{plan:?}");
+        }
+    }
+}
+
+#[test]
+fn what_comes_into_a_store_gets_filters_at_the_next_refresh() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let all = set(12_000);
+    let options = StoreOptions::new().design("halves".parse().unwrap()).ids(false);
+    let writer = options.create(&path).unwrap();
+    let store = open(&path, u64::MAX);
+    let (mut held, mut random) = (BTreeSet::new(), Random(4));
+    let mut sizes = Vec::new();
+    for (round, part) in all.chunks(3000).enumerate() {
+        writer.insert_fingerprints(part).unwrap();
+        held.extend(part.iter().copied());
+        writer.flush().unwrap();
+        if round == 2 {
+            writer.merge_all().unwrap();
+        }
+        let gone: Vec<u64> = held.iter().step_by(9).copied().collect();
+        writer.delete_fingerprints(&gone).unwrap();
+        writer.commit(Durability::Group).unwrap();
+        gone.iter().for_each(|one| assert!(held.remove(one)));
+        assert!(store.refresh().unwrap());
+        sizes.push(store.filter_bytes());
+        let now: Vec<u64> = held.iter().copied().collect();
+        for i in 0..200 {
+            let query = random.flip(all[i * 57 % all.len()], i as u32 % 5);
+            assert_eq!(store.search(query, 3).unwrap(), brute_force(&now, query, 3), "{round}");
+        }
+    }
+    assert!(sizes[0] > 0 && sizes.is_sorted(), "{sizes:?}");
+    writer.close().unwrap();
+    // A writer has none of its own.
+    let writer = WriterOptions::new().open(&path).unwrap();
+    assert_eq!(writer.snapshot().filter_bytes(), 0);
+}
+
+#[test]
+fn a_segment_with_a_damaged_block_has_none_and_says_so_where_it_is_searched() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    let set = set(20_000);
+    packer("single").pack(&path, set.iter().copied()).unwrap();
+    let files = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+    let table = files.into_iter().find(|path| path.extension() == Some("fpt".as_ref())).unwrap();
+    let mut bytes = fs::read(&table).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&table, bytes).unwrap();
+    let store = open(&path, u64::MAX);
+    assert_eq!(store.filter_bytes(), 0);
+    let found = set.iter().map(|&one| store.search(one, 0));
+    let (good, bad): (Vec<_>, Vec<_>) = found.partition(Result::is_ok);
+    assert!(good.len() > set.len() / 2 && !bad.is_empty());
+    assert!(bad.into_iter().all(|error| error.unwrap_err().kind() == ErrorKind::Corrupt));
+}
+
+#[test]
+fn what_needs_no_filters_has_none() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("store");
+    packer("halves").pack(&path, set(5000)).unwrap();
+    let options = OpenOptions::new().filter_bytes(u64::MAX);
+    assert_eq!(options.open(&path).unwrap().filter_bytes(), 0, "it keeps its fingerprints");
+    let options = options.cache_bytes(0);
+    assert!(options.open(&path).unwrap().filter_bytes() > 0);
+    assert_eq!(options.in_memory(true).open(&path).unwrap().filter_bytes(), 0);
+    let path = temporary.path().join("wide");
+    Packer::new().width::<u128>().pack(&path, (0..5000).map(|i| 1 << 100 | i)).unwrap();
+    let store = options.width::<u128>().open(&path).unwrap();
+    assert_eq!((store.filter_bytes(), store.search(1 << 100, 0).unwrap().len()), (0, 1));
+    let path = temporary.path().join("empty");
+    packer("halves").pack(&path, [0u64; 0]).unwrap();
+    assert_eq!(options.open(&path).unwrap().search(5, 3).unwrap(), []);
+}
