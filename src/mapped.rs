@@ -51,6 +51,18 @@ impl Bytes {
         let _ = bytes;
     }
 
+    /// Tells the system that of these bytes some here and there will be needed: where one is not in memory, it reads the page alone. Elsewhere it
+    /// reads much around it, which takes milliseconds.
+    pub(crate) fn are_random(&self, bytes: Range<usize>) {
+        #[cfg(unix)]
+        if let Self::Mapped(map) = self {
+            // Advice that is not taken does no harm.
+            let _ = map.advise_range(memmap2::Advice::Random, bytes.start, bytes.len());
+        }
+        #[cfg(not(unix))]
+        let _ = bytes;
+    }
+
     /// Whether the page of this byte would have to be read first, as far as the system tells: it tells who may write the
     /// file. A system call.
     pub(crate) fn is_absent(&self, at: usize) -> bool {

@@ -95,16 +95,17 @@ impl Table {
         let checked = footer.check_router(&bytes, (&geometry, header.is_short()), header_crc);
         checked.map_err(|defect| defect.in_file(&path))?;
         let keys_per_block = header.count.checked_div(footer.block_count).unwrap_or(0) as usize;
+        let last_keys = LastKeys::new(geometry.bits, &bytes[geometry.router()]);
+        let router = Router::new(last_keys, geometry.middle_bits());
+        // Searches look only where tags are equal.
+        bytes.are_random(geometry.router());
         Ok(Self {
             keys_per_block,
             decodes_from: decodes_from(geometry.low_bits, keys_per_block),
             path,
             permutation: Permutation::new(&header.top),
             blocks: BlockReader::new(header.codec, geometry, &code_lengths),
-            router: Router::new(
-                LastKeys::new(geometry.bits, &bytes[geometry.router()]),
-                geometry.middle_bits(),
-            ),
+            router,
             verified: Verified::none_of(footer.block_count as usize),
             bytes,
             header,
