@@ -6,7 +6,8 @@
 //!
 //! The cache is dropped by `posix_fadvise(POSIX_FADV_DONTNEED)` on every file of the store while no
 //! mapping of them exists; then the store is opened, which reads headers, routers and footers, and
-//! the time of one search is taken. Needs Linux.
+//! the time of one search is taken. A store with prefix filters is opened once, which builds them, and its pages are taken out of
+//! the mappings before they are dropped. Needs Linux.
 
 #![allow(missing_docs)]
 
@@ -33,14 +34,31 @@ mod linux {
     use std::path::{Path, PathBuf};
     use std::time::{Duration, Instant};
 
-    use fpstore::{Design, Match, Packer, Store};
+    use fpstore::{Design, Match, OpenOptions, Packer};
     use rustix::fs::{Advice, fadvise};
+    use rustix::mm::{Advice as MapAdvice, madvise};
 
     use super::sets::Random;
 
     const QUERIES: usize = 200;
     const RADIUS: u32 = 3;
     const PAGE_BYTES: usize = 4096;
+
+    /// How a store is packed and opened.
+    #[derive(Clone, Copy, PartialEq)]
+    enum How {
+        Plain,
+        ShortTables,
+        Filtered,
+    }
+
+    /// What was measured of a store.
+    struct Measured {
+        opens: Vec<Duration>,
+        searches: Vec<Duration>,
+        reads: Vec<Duration>,
+        heap_bytes: u64,
+    }
 
     pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         let arguments: Vec<String> =
@@ -69,20 +87,35 @@ mod linux {
         };
         let queries: Vec<u64> = (0..QUERIES).map(query).collect();
         println!("2^{exponent} uniform fingerprints, k = {RADIUS}, {QUERIES} queries\n");
-        println!("| | open p50 ms | p50 us | p99 us | one read p50 us | p50 / read | p99 / read |");
-        println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
-        let short = ["quarters", "32,24"].map(|design| (design, true));
-        let whole = ["quarters", "halves", "single"].map(|design| (design, false));
-        for (design, is_short) in whole.into_iter().chain(short) {
-            let name = format!("{design}{}", if is_short { ", short tables" } else { "" });
+        println!(
+            "| | bytes | in memory | open p50 ms | p50 us | p99 us | one read p50 us | p50 / read | p99 / read |"
+        );
+        println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+        for (design, how) in [
+            ("quarters", How::Plain),
+            ("halves", How::Plain),
+            ("single", How::Plain),
+            ("quarters", How::ShortTables),
+            ("32,24", How::ShortTables),
+            ("quarters", How::Filtered),
+            ("halves", How::Filtered),
+            ("single", How::Filtered),
+        ] {
+            let name = match how {
+                How::Plain => design.to_string(),
+                How::ShortTables => format!("{design}, short tables"),
+                How::Filtered => format!("{design}, filters"),
+            };
             let path = directory.path().join(&name);
             let packer = Packer::new().design(design.parse::<Design>()?).block_bytes(1024);
-            packer.short_tables(is_short).pack(&path, &set)?;
-            let [opens, searches, reads] = measure(&path, &queries)?;
+            let packed = packer.short_tables(how == How::ShortTables).pack(&path, &set)?;
+            let Measured { opens, searches, reads, heap_bytes } = measure(&path, how, &queries)?;
             let (read, p99_read) = (percentile(&reads, 50), percentile(&reads, 99));
             let (p50, p99) = (percentile(&searches, 50), percentile(&searches, 99));
+            let [bytes, in_memory] =
+                [packed.bytes, heap_bytes].map(|bytes| bytes as f64 / set.len() as f64);
             println!(
-                "| {name} | {:.1} | {p50:.0} | {p99:.0} | {read:.0} (p99 {p99_read:.0}) | {:.2} | {:.2} |",
+                "| {name} | {bytes:.2} | {in_memory:.2} | {:.1} | {p50:.0} | {p99:.0} | {read:.0} (p99 {p99_read:.0}) | {:.2} | {:.2} |",
                 percentile(&opens, 50) / 1000.0,
                 p50 / read,
                 p99 / p99_read,
@@ -92,11 +125,12 @@ mod linux {
         Ok(())
     }
 
-    /// The times of opening, of a search, and of a read of one page, for each query.
+    /// Opens, searches, and reads one page, for each query; a store with filters is opened once.
     fn measure(
         path: &Path,
+        how: How,
         queries: &[u64],
-    ) -> Result<[Vec<Duration>; 3], Box<dyn std::error::Error>> {
+    ) -> Result<Measured, Box<dyn std::error::Error>> {
         let tables: Vec<PathBuf> = fs::read_dir(path)?
             .map(|entry| Ok(entry?.path()))
             .filter(|path| path.as_ref().is_ok_and(|path| path.extension() == Some("fpt".as_ref())))
@@ -104,18 +138,34 @@ mod linux {
         let mut random = Random(3);
         let [mut opens, mut searches, mut reads] = [const { Vec::new() }; 3];
         let mut answers: Vec<Vec<Match>> = Vec::new();
-        for &query in queries {
+        let filter_bytes = if how == How::Filtered { u64::MAX } else { 0 };
+        // What is small enough keeps its fingerprints, and needs no filters.
+        let options = OpenOptions::new().filter_bytes(filter_bytes).cache_bytes(0);
+        let mut open = || {
             drop_cache(&tables)?;
             let start = Instant::now();
-            let store = Store::open(path)?;
+            let store = options.open(path)?;
             opens.push(start.elapsed());
+            Ok::<_, Box<dyn std::error::Error>>(store)
+        };
+        let filtered = (how == How::Filtered).then(&mut open).transpose()?;
+        for &query in queries {
+            let store = match &filtered {
+                Some(store) => {
+                    forget_mapped(path)?;
+                    drop_cache(&tables)?;
+                    store.clone()
+                }
+                None => open()?,
+            };
             let mut searcher = store.searcher();
             let start = Instant::now();
             let found = searcher.search(query, RADIUS)?;
             searches.push(start.elapsed());
             answers.push(found.to_vec());
-            drop(store);
+            drop((searcher, store));
 
+            forget_mapped(path)?;
             drop_cache(&tables)?;
             let file = File::open(&tables[random.next() as usize % tables.len()])?;
             fadvise(&file, 0, None, Advice::Random)?;
@@ -127,15 +177,35 @@ mod linux {
             reads.push(start.elapsed());
         }
         // A scan of the identity table, which shares no descent with the searches.
-        let store = Store::open(path)?;
+        let store = match filtered {
+            Some(store) => store,
+            None => options.open(path)?,
+        };
         let mut searcher = store.searcher();
         for (query, answer) in queries.iter().zip(&answers) {
             assert_eq!(searcher.search_by_scan(*query, RADIUS)?, answer);
         }
-        Ok([opens, searches, reads])
+        Ok(Measured { opens, searches, reads, heap_bytes: store.heap_bytes() })
     }
 
-    /// Drops the files from the page cache. No mapping of them may exist.
+    /// Takes the pages of all files of a directory that are mapped out of the mappings: only then they can be dropped from the page cache.
+    fn forget_mapped(directory: &Path) -> Result<(), Box<dyn std::error::Error>> {
+        let directory = fs::canonicalize(directory)?.display().to_string();
+        for line in fs::read_to_string("/proc/self/maps")?.lines() {
+            let addresses = line.split(' ').next().and_then(|addresses| addresses.split_once('-'));
+            let Some((start, end)) = addresses.filter(|_| line.contains(&directory)) else {
+                continue;
+            };
+            let start = usize::from_str_radix(start, 16)?;
+            let length = usize::from_str_radix(end, 16)? - start;
+            let start = std::ptr::with_exposed_provenance_mut(start);
+            // SAFETY: this is a mapping of a file that nobody writes: what is read next comes from the file again.
+            unsafe { madvise(start, length, MapAdvice::LinuxDontNeed)? };
+        }
+        Ok(())
+    }
+
+    /// Drops the files from the page cache, but for pages that are in a mapping.
     fn drop_cache(files: &[PathBuf]) -> io::Result<()> {
         for file in files {
             fadvise(File::open(file)?, 0, None, Advice::DontNeed)?;
