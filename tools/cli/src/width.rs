@@ -36,10 +36,16 @@ pub fn open<F: Fingerprint>(path: &Path) -> Result<Store<F>, Failure> {
     Ok(OpenOptions::new().width::<F>().open(path)?)
 }
 
-/// As [`open`], for searches that may take so many bytes of memory: what they keep decoded takes an eighth of it at most.
-pub fn open_within<F: Fingerprint>(path: &Path, memory: u64) -> Result<Store<F>, Failure> {
+/// As [`open`], for searches that may take so many bytes of memory: what they keep decoded takes an eighth of it at most. Filters take up to
+/// `filter_bytes` on top.
+pub fn open_within<F: Fingerprint>(
+    path: &Path,
+    memory: u64,
+    filter_bytes: u64,
+) -> Result<Store<F>, Failure> {
     let cache_bytes = OpenOptions::CACHE_BYTES.min(memory / CACHE_SHARE);
-    Ok(OpenOptions::new().cache_bytes(cache_bytes).width::<F>().open(path)?)
+    let options = OpenOptions::new().cache_bytes(cache_bytes).filter_bytes(filter_bytes);
+    Ok(options.width::<F>().open(path)?)
 }
 
 /// Refuses raw integers, if an output has that name, which are no words of fingerprints of so many bits.
@@ -79,7 +85,7 @@ mod tests {
         let set = (0..60_000).map(number);
         Packer::new().design("quarters".parse().unwrap()).pack(&path, set).unwrap();
         let heap_bytes = |memory| {
-            let store = open_within::<u64>(&path, memory).unwrap();
+            let store = open_within::<u64>(&path, memory, 0).unwrap();
             let mut searcher = store.searcher();
             (0..1000).for_each(|i| assert!(!searcher.search(number(i), 3).unwrap().is_empty()));
             store.heap_bytes()

@@ -77,6 +77,9 @@ impl<F: Fingerprint> Opened<F> {
     }
 }
 
+/// The path of a store, and how it was opened: what `_reopen` takes.
+type ReopenArgs = (PathBuf, bool, u64, u64);
+
 /// A store of fingerprints, from `fpstore.open`.
 ///
 /// It can be shared by threads, used in forked processes, and pickled: what arrives opens the same path. It shows what
@@ -85,12 +88,12 @@ impl<F: Fingerprint> Opened<F> {
 pub struct Store {
     pub any: AnyStore,
     path: PathBuf,
-    /// How it was opened: whether in memory, and the bytes in which searches keep fingerprints.
-    how: (bool, u64),
+    /// How it was opened: whether in memory, and the bytes in which searches keep fingerprints, and filters.
+    how: (bool, u64, u64),
 }
 
 impl Store {
-    pub fn new(any: AnyStore, path: PathBuf, how: (bool, u64)) -> Self {
+    pub fn new(any: AnyStore, path: PathBuf, how: (bool, u64, u64)) -> Self {
         Self { any, path, how }
     }
 
@@ -159,6 +162,12 @@ impl Store {
         for_width!(&self.any, one => one.store.recipe())
     }
 
+    /// Bytes of memory that filters take: see `open`.
+    #[getter]
+    fn filter_bytes(&self) -> u64 {
+        for_width!(&self.any, one => one.store.filter_bytes())
+    }
+
     fn __len__(&self) -> PyResult<usize> {
         let count = for_width!(&self.any, one => one.store.len());
         usize::try_from(count)
@@ -179,13 +188,10 @@ impl Store {
         )
     }
 
-    fn __reduce__<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyAny>, (PathBuf, bool, u64))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, ReopenArgs)> {
         let open = py.import("fpstore")?.getattr("_reopen")?;
-        let (in_memory, cache_bytes) = self.how;
-        Ok((open, (self.path.clone(), in_memory, cache_bytes)))
+        let (in_memory, cache_bytes, filter_bytes) = self.how;
+        Ok((open, (self.path.clone(), in_memory, cache_bytes, filter_bytes)))
     }
 
     /// Shows what was committed meanwhile; tells whether there was something.

@@ -77,6 +77,11 @@ The output is the same. Plans are for fingerprints of 32 and 64 bits; others are
 searched one by one, on all threads. What does not fit into SIZE is answered in several
 pieces, one behind the other, so that nothing needs to be spilled.
 
+--filter-memory SIZE is for a store that memory does not hold, and queries that come
+one by one: query reads it whole at first, keeps the first bits of all keys, 1.3 to
+1.45 bytes for each fingerprint and table, and then asks the disk only for what may
+match. Where these bytes are more than SIZE, only the smallest segments have them.
+
 Exit codes: 0 if something matched, 1 if nothing did, 2 on an error. If the
 reader of the output goes away, query ends without a message, with the exit
 code of what matched so far.";
@@ -141,6 +146,10 @@ pub struct Args {
     /// The most memory that the queries of a file take [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE", requires = "from")]
     pub(super) memory: Option<Size>,
+
+    /// Memory for prefix filters, on top: where it does not hold the store, searches read less of it
+    #[arg(long, value_name = "SIZE")]
+    pub(super) filter_memory: Option<Size>,
 
     #[command(flatten)]
     pub(super) progress: ProgressArgs,
@@ -218,6 +227,11 @@ impl Args {
     /// The most memory that the queries of a file take.
     pub(super) fn limit(&self) -> u64 {
         self.memory.map_or_else(memory::default_limit, |size| size.0)
+    }
+
+    /// The most memory that filters take.
+    pub(super) fn filter_bytes(&self) -> u64 {
+        self.filter_memory.map_or(0, |size| size.0)
     }
 
     /// What is wanted of each query.
