@@ -30,6 +30,7 @@ impl TableSearch {
         let (level, blocks) = (segment.identity().level(), segment.identity().block_count() as u32);
         for start in (0..blocks).step_by(SCANNED) {
             let part = start..blocks.min(start.saturating_add(SCANNED as u32));
+            segment.identity().will_need_last_keys(&part);
             level.run(Scanning { search: self, segment, blocks: part, ask, stop })?;
             if self.gives_up(ask) {
                 break;
@@ -62,6 +63,7 @@ impl TableSearch {
             let end = blocks.min(start.saturating_add(count));
             self.matches.clear();
             let ask = Ask { fingerprint, k, most: usize::MAX };
+            segment.identity().will_need_last_keys(&(start..end));
             level.run(Scanning { search: self, segment, blocks: start..end, ask, stop })?;
             k = take(&self.matches)?;
             start = end;
