@@ -41,7 +41,7 @@ impl Touched {
 
     /// The same where filters leave so many blocks to a search.
     pub(crate) fn filtered(self, blocks: f64) -> Self {
-        if self.scans || blocks >= self.blocks {
+        if blocks >= self.blocks {
             return self;
         }
         let share = blocks / self.blocks;

@@ -37,8 +37,8 @@ pub(crate) struct Tables {
     run_plans: Vec<OnceLock<Option<Vec<RunTable>>>>,
     /// For each radius how a search goes by kept keys, once it was asked for.
     kept_plans: Vec<OnceLock<KeptPlan>>,
-    /// Of each table, where they are wanted.
-    filters: OnceLock<Vec<PrefixFilter>>,
+    /// Of each table, where they are wanted; `None` if they cannot be built.
+    filters: OnceLock<Option<Vec<PrefixFilter>>>,
 }
 
 impl Tables {
@@ -153,15 +153,18 @@ impl Tables {
 
     /// Has searches go by filters of all tables, which this reads with the threads of the current pool; not where a block is damaged.
     pub(super) fn build_filters(&self) {
-        if let Some(filters) = self.tables.iter().map(PrefixFilter::of).collect() {
-            let _ = self.filters.set(filters);
-        }
+        self.filters.get_or_init(|| self.tables.iter().map(PrefixFilter::of).collect());
+    }
+
+    /// Whether filters were built, or could not be.
+    pub(super) fn tried_filters(&self) -> bool {
+        self.filters.get().is_some()
     }
 
     /// The filters of all tables, if searches go by them.
     #[inline(always)]
     pub(crate) fn filters(&self) -> Option<&[PrefixFilter]> {
-        self.filters.get().map(|filters| &filters[..])
+        self.filters.get()?.as_deref()
     }
 
     /// Has searches keep no keys, also where there is room for them.
@@ -249,15 +252,21 @@ impl Tables {
         touched.as_ref().map_or(0.0, on_top)
     }
 
-    /// The blocks that filters leave to a search, on average, with a match.
+    /// The blocks that filters leave to a search, on average, with a match; infinite where it does not go by them.
     fn filtered_blocks(&self, k: u32) -> f64 {
         let (Some(filters), Some(thresholds)) = (self.filters(), self.thresholds(k)) else {
             return f64::INFINITY;
         };
-        let of_table = |((filter, table), threshold): ((&PrefixFilter, &Table), &Option<u32>)| {
-            threshold.map_or(0.0, |tau| filter.expected(self.count, table.budget(k, tau)))
-        };
-        1.0 + filters.iter().zip(&self.tables).zip(thresholds).map(of_table).sum::<f64>()
+        let mut blocks = 1.0;
+        for ((filter, table), threshold) in filters.iter().zip(&self.tables).zip(thresholds) {
+            let Some(threshold) = *threshold else { continue };
+            let budget = table.budget(k, threshold);
+            let leads = filter.expected(self.count, budget);
+            let is_told =
+                filter.is_quick(budget, table.block_count()) && leads <= table.most_leads() as f64;
+            blocks += if is_told { leads } else { f64::INFINITY };
+        }
+        blocks
     }
 
     /// What a search within `k` touches.

@@ -149,7 +149,7 @@ impl<F: Fingerprint> Snapshot<F> {
     }
 
     /// Bytes of heap that the open files take (router directories, the bitmaps of checked
-    /// blocks, and once searches have found them where runs start, or of small segments all fingerprints), what stands in no segment yet, and deletions, besides the files themselves where they are in memory, and some 45 KiB per table for
+    /// blocks, [filters](Self::filter_bytes), and once searches have found them where runs start, or of small segments all fingerprints), what stands in no segment yet, and deletions, besides the files themselves where they are in memory, and some 45 KiB per table for
     /// its codes.
     pub fn heap_bytes(&self) -> u64 {
         let opened = self.segments().iter().map(|segment| segment.heap_bytes());

@@ -81,6 +81,14 @@ struct How {
     filter_bytes: u64,
 }
 
+impl How {
+    /// Builds what filters of a snapshot there are to be.
+    fn build_filters<F: Fingerprint>(self, snapshot: &Snapshot<F>) -> Result<()> {
+        let filter_bytes = if self.access == Access::Mapped { self.filter_bytes } else { 0 };
+        segment::filter_smallest(snapshot.segments(), filter_bytes)
+    }
+}
+
 /// How to open a [`Store`].
 ///
 /// # Examples
@@ -138,16 +146,17 @@ impl<F: Fingerprint> OpenOptions<F> {
         self
     }
 
-    /// Bytes of memory for *prefix filters*, for stores that are not in memory: the first bits of all keys of all tables, 1.3 to 1.45 bytes for each key. Searches
-    /// ask the disk only for those blocks where by these something may be near. 0, as where nothing is said, builds none.
+    /// Bytes of memory for *prefix filters*, for stores that are not in memory: the first bits of all keys of all tables, 1.3 to 1.45 bytes for each fingerprint and table where these are
+    /// uniform, else less. Searches ask the disk only for those blocks where by these something may be near. 0, as where nothing is said, builds none.
     ///
     /// With nothing else of 2^26 uniform fingerprints in memory (blocks of 1024 bytes) a search within 3 takes with them 0.15 to 0.18 of the time in `halves`, that of 1.5 random
     /// reads of a page in place of 6.5, and 0.06 to 0.08 in `single`, 7.5 in place of 77. Where the tops of the design must be equal, as those of `quarters` within 3, they
     /// gain nothing. Where all is in memory a search takes 1.5 times as long with them, in such designs 7 times: it takes every segment that has some for a cold one.
     ///
-    /// Opening reads all tables to build them, with all cores, and a [`Store::refresh`] those that are new: with two cores 3 ns for each key, or the time that the disk takes. The smallest segments get
-    /// theirs first, each for all of its tables or none; none get those that [keep](Self::cache_bytes) their fingerprints, that have a damaged block or a base, or
-    /// that are read [into memory](Self::in_memory). [`Snapshot::filter_bytes`] tells what there is.
+    /// Opening reads all tables to build them, with all cores, and a [`Store::refresh`] those of segments that are new: with two cores 3 ns for each fingerprint and table, or the time that the disk
+    /// takes; of tables far from uniform up to twice their bytes meanwhile. The smallest segments get theirs first, each for all of its tables or none; none get those that
+    /// [keep](Self::cache_bytes) their fingerprints, that have a base or a damaged block, or that are read [into memory](Self::in_memory). What only snapshots from before a
+    /// refresh still have comes on top. [`Snapshot::filter_bytes`] tells what there is.
     pub fn filter_bytes(mut self, filter_bytes: u64) -> Self {
         self.filter_bytes = filter_bytes;
         self
@@ -165,6 +174,7 @@ impl<F: Fingerprint> OpenOptions<F> {
         let how = How { access, cache_bytes: self.cache_bytes, filter_bytes: self.filter_bytes };
         let mut logs = None;
         let current = open_current(path, how, None, &mut logs)?;
+        how.build_filters(&current)?;
         let shared = Shared {
             path: path.to_path_buf(),
             how,
@@ -227,13 +237,7 @@ fn open_manifest<F: Fingerprint>(
     let earlier = earlier.map(|snapshot| &snapshot.parts().base);
     let base = match earlier.filter(|base| base.bytes == bytes) {
         Some(same) => Arc::clone(same),
-        None => {
-            let base = Base::open(files, bytes, earlier.map(|base| &**base), how.cache_bytes)?;
-            if how.access == Access::Mapped && how.filter_bytes > 0 {
-                segment::filter_smallest(&base.segments, how.filter_bytes)?;
-            }
-            Arc::new(base)
-        }
+        None => Arc::new(Base::open(files, bytes, earlier.map(|base| &**base), how.cache_bytes)?),
     };
     let (section, store_id) = (base.manifest.log, base.manifest.store_id);
     let Some(section) = section else {
@@ -288,7 +292,9 @@ impl<F: Fingerprint> Store<F> {
         // Threads that refresh together wait for each other, so none brings back what another has replaced.
         let mut logs = self.shared.logs.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.snapshot();
-        let now = open_current(self.path(), self.shared.how, Some(&before), &mut logs);
+        let how = self.shared.how;
+        let now = open_current(self.path(), how, Some(&before), &mut logs);
+        let now = now.and_then(|now| how.build_filters(&now).map(|()| now));
         if now.is_err() {
             // What was read of the logs may not fit the snapshot that stays.
             *logs = None;

@@ -55,6 +55,12 @@ impl Table {
         self.follow_path((path, left), lead.bits, probes, out);
     }
 
+    /// Different leads to blocks of this table, at most: to follow more takes as long as a scan.
+    #[inline]
+    pub(crate) fn most_leads(&self) -> usize {
+        self.block_count() as usize / 4 + 16
+    }
+
     /// How many bits of a fingerprint, from the first on, its key tells.
     pub(crate) fn lead_bits(&self) -> u32 {
         self.permutation().fingerprint(self.key_mask()).leading_ones()

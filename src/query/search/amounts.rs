@@ -36,19 +36,14 @@ pub(super) fn most_decoded(table: &Table) -> u64 {
     table.geometry().most_keys().max(1 << 15)
 }
 
-/// Different leads to blocks of an identity table, at most: to follow more takes as long as a scan.
-pub(super) fn most_leads(identity: &Table) -> usize {
-    identity.block_count() as usize / 4 + 16
-}
-
-/// Bytes that a search with filters takes for what these tell.
-pub(super) fn filter_bytes(identity: &Table) -> u64 {
+/// Bytes that a search with filters takes for what that of a table tells.
+pub(super) fn filter_bytes(table: &Table) -> u64 {
     // A list that grows to twice of what it holds.
-    (2 * size_of::<Lead>() * (most_leads(identity) + PrefixFilter::MOST_OF_GROUP)) as u64
+    (2 * size_of::<Lead>() * (table.most_leads() + PrefixFilter::MOST_OF_GROUP)) as u64
 }
 
 /// Bytes that the leads of a search take.
 pub(super) fn lead_bytes(identity: &Table) -> u64 {
     // Twice as many until equal ones are removed, in a list that grows to twice of that.
-    (4 * size_of::<Lead>() * most_leads(identity)) as u64
+    (4 * size_of::<Lead>() * identity.most_leads()) as u64
 }

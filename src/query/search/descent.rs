@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use super::amounts::most_leads;
 use super::descended::Descended;
 use crate::block::{Candidate, Differs, Reading, Sieve};
 use crate::error::Result;
@@ -29,8 +28,11 @@ pub(super) struct Descent {
     probes: Vec<Probe>,
     /// Blocks, table by table.
     pub(super) candidates: Vec<Candidate>,
-    /// What a filter has found.
+    /// The groups of a filter that are looked into, and what is found there.
+    groups: Vec<u32>,
     leads: Vec<Lead>,
+    /// Blocks that can hold matches by the router alone.
+    routed: Vec<Candidate>,
     /// Of a scan, adjacent blocks that are decoded.
     pub(super) whole: Vec<Range<u32>>,
     pub(super) reading: Reading,
@@ -44,7 +46,9 @@ impl Descent {
             tables: Vec::new(),
             probes: Vec::new(),
             candidates: Vec::new(),
+            groups: Vec::new(),
             leads: Vec::new(),
+            routed: Vec::new(),
             whole: Vec::new(),
             reading: Reading::Parts,
             is_checked: false,
@@ -115,25 +119,36 @@ impl Descent {
             let query = table.key(fingerprint);
             let (start, budget) = (self.candidates.len(), table.budget(k, threshold));
             let limit = scan_blocks.saturating_sub(start);
-            let most = most_leads(segment.identity());
             self.leads.clear();
-            let is_told = filter.groups(budget) <= limit as f64
-                && filter.near(query, budget, (most, stop), &mut self.leads)?;
+            let Self { groups, leads, probes, candidates, routed, .. } = self;
+            let room = (table.most_leads(), stop);
+            let is_told = filter.is_quick(budget, table.block_count())
+                && filter.near(query, budget, room, groups, leads)?;
+            // Leads tell nothing of a top that goes on behind their bits; the router may.
+            let is_routed = !is_told || (threshold < k && filter.bits() < budget.top_bits);
+            if is_routed {
+                probes.clear();
+                routed.clear();
+                table.probe(query, k, threshold, probes);
+                if !table.descend((query, k, threshold), probes, limit, routed) && !is_told {
+                    return Ok(false);
+                }
+            }
             if is_told {
-                let Self { leads, probes, candidates, .. } = self;
                 for leads in leads.chunks(FOLLOWED) {
                     stop.check()?;
                     let mut follow = |&lead| table.follow(lead, (query, k), probes, candidates);
                     leads.iter().for_each(&mut follow);
                 }
                 unite(candidates, start);
-            } else {
-                self.probes.clear();
-                table.probe(query, k, threshold, &mut self.probes);
-                let (query, probes) = ((query, k, threshold), &self.probes);
-                if !table.descend(query, probes, limit, &mut self.candidates) {
-                    return Ok(false);
+                if is_routed && routed.len() <= limit {
+                    keep_common(candidates, start, routed);
                 }
+            } else {
+                candidates.append(routed);
+            }
+            if self.candidates.len() > scan_blocks {
+                return Ok(false);
             }
             let candidates_end = self.candidates.len();
             self.tables.push(Descended { number, query, threshold, probes_end: 0, candidates_end });
@@ -288,6 +303,22 @@ fn unite(candidates: &mut Vec<Candidate>, start: usize) {
     for at in start..candidates.len() {
         if kept == start || candidates[kept - 1].block != candidates[at].block {
             candidates[kept] = candidates[at];
+            kept += 1;
+        }
+    }
+    candidates.truncate(kept);
+}
+
+/// Leaves of the candidates from `start` on those that are among `others`, too; both ascend.
+fn keep_common(candidates: &mut Vec<Candidate>, start: usize, others: &[Candidate]) {
+    let mut others = others.iter().peekable();
+    let mut kept = start;
+    for at in start..candidates.len() {
+        let candidate = candidates[at];
+        while others.next_if(|other| other.block < candidate.block).is_some() {}
+        if let Some(other) = others.next_if(|other| other.block == candidate.block) {
+            let budget = candidate.budget.min(other.budget);
+            candidates[kept] = Candidate { budget, ..candidate };
             kept += 1;
         }
     }

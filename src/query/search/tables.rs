@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::amounts::{GATHERED, SIFTED, blocks_sifted, most_decoded, most_leads};
+use super::amounts::{GATHERED, SIFTED, blocks_sifted, most_decoded};
 use super::ask::Ask;
 use super::descended::Descended;
 use super::descent::{BLOCKS_AHEAD, Descent, LANES, PAGES_AHEAD};
@@ -86,7 +86,7 @@ impl TableSearch {
         let cold = cold || segment.filters().is_some();
         // An error may have left these.
         self.survivors.clear();
-        self.leads.start(most_leads(segment.identity()));
+        self.leads.start(segment.identity().most_leads());
         let done = match self.search_runs(segment, ask, cold, stop) {
             None => match segment.filters() {
                 None => level.run(Descending { search: self, segment, ask, cold, stop }),

@@ -1,6 +1,7 @@
 //! Builds a filter, of all keys of a table in their order.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::super::Table;
 use super::Piece;
@@ -11,8 +12,14 @@ const DECODED_KEYS: u64 = 1 << 16;
 /// Bytes of blocks that the system is asked for ahead.
 const AHEAD_BYTES: u64 = 4 << 20;
 
-/// The piece with these of the groups that so many bits tell. `None` if a block is damaged, or it becomes too large.
-pub(super) fn piece(table: &Table, group_bits: u32, groups: Range<u64>) -> Option<Piece> {
+/// The piece with these of the groups that so many bits tell. All pieces of a table count its keys in `counted`. `None` if a block is damaged, keys descend, or there are more
+/// than the table states: only `verify` looks for these two.
+pub(super) fn piece(
+    table: &Table,
+    group_bits: u32,
+    groups: Range<u64>,
+    counted: &AtomicU64,
+) -> Option<Piece> {
     // The first key of the first group.
     let mut next = table.seek(groups.start.checked_shl(u64::BITS - group_bits).unwrap_or(0));
     let mut piece = Building::new(table, group_bits, groups);
@@ -30,7 +37,13 @@ pub(super) fn piece(table: &Table, group_bits: u32, groups: Range<u64>) -> Optio
         let (decoded, _) = table.blocks_within(next..wanted, DECODED_KEYS);
         table.decode_blocks(next..decoded, &mut keys).ok()?;
         next = decoded;
-        if !piece.push(&keys)? {
+        let before = piece.counted;
+        let goes_on = piece.push(&keys)?;
+        let more = piece.counted - before;
+        if counted.fetch_add(more, Ordering::Relaxed) + more > table.header().count {
+            return None;
+        }
+        if !goes_on {
             break;
         }
     }
@@ -45,6 +58,10 @@ struct Building {
     words: Vec<u64>,
     /// Of the group at hand.
     entries: Vec<u16>,
+    /// The prefix of the last key that came.
+    last: u64,
+    /// Keys of the piece that came.
+    counted: u64,
 }
 
 impl Building {
@@ -55,14 +72,18 @@ impl Building {
         // Of uniform keys.
         let of_group = group::most_words((table.header().count >> group_bits) as usize);
         let words = Vec::with_capacity(count * of_group);
-        Self { group_bits, groups, starts, words, entries: Vec::new() }
+        Self { group_bits, groups, starts, words, entries: Vec::new(), last: 0, counted: 0 }
     }
 
-    /// Takes the next keys, which ascend; `false` behind the last of the piece, `None` if it becomes too large.
+    /// Takes the next keys; `false` behind the last of the piece, `None` if they descend, or it becomes too large.
     fn push(&mut self, keys: &[u64]) -> Option<bool> {
         let shift = u64::BITS - self.group_bits - ENTRY_BITS;
         for key in keys {
             let prefix = key >> shift;
+            if prefix < self.last {
+                return None;
+            }
+            self.last = prefix;
             let group = prefix >> ENTRY_BITS;
             if group < self.groups.start {
                 continue;
@@ -70,6 +91,7 @@ impl Building {
             if group >= self.groups.end {
                 return Some(false);
             }
+            self.counted += 1;
             while self.group() < group {
                 self.end_group()?;
             }

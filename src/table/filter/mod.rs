@@ -2,8 +2,8 @@
 //!
 //! A router tells where a key stands if there is one. Most of the blocks that a search looks into hold none that begins as near to the query as it would have to, which
 //! shows as soon as the block is there; but where it has to be read first, that takes as long as a thousand comparisons, and a disk gives only so many
-//! pages in that time. A *prefix filter* has of each key the first bits, each once, [log2 n](PrefixFilter::of) and eight more: of the prefixes that a search comes
-//! upon, one in 256 is there by chance. It takes 1.3 to 1.45 bytes for a key: a list by Elias (*Efficient storage and retrieval by content and address of static
+//! pages in that time. A *prefix filter* has of each key the first bits, each once, log2 n and eight more: of the prefixes of uniform keys that a search comes
+//! upon, one in 128 to 256 is there by chance. It takes 1.3 to 1.45 bytes for a key: a list by Elias (*Efficient storage and retrieval by content and address of static
 //! files*, J. ACM 1974) and Fano, in [groups](group) of some lines of the CPU's cache.
 //!
 //! A search lists the groups that its budget reaches, asks for their lines ahead, and compares the last byte of all prefixes of a group at once; where it is
@@ -14,7 +14,7 @@ mod group;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::{Lead, Table};
 use crate::error::Result;
@@ -27,8 +27,11 @@ use group::{BUCKET_BITS, ENTRY_BITS, TAIL_BITS, TailBudget};
 const PIECE_BITS: u32 = 6;
 /// Bits of the number of a group, at most.
 const MOST_GROUP_BITS: u32 = 31;
-/// Groups that a search lists before it looks into them.
+/// Groups that a search lists before it looks into them, and those that it looks into before it is seen whether to stop.
 const GROUPS: usize = 1 << 10;
+const UNTIL_STOP: usize = 8;
+/// Groups that are looked into in the time that it takes to read a block beside others.
+const GROUPS_OF_A_BLOCK: f64 = 8.0;
 /// How many groups ahead of the one that is looked into their places are asked for, and how many ahead their words.
 const PLACES_AHEAD: usize = 32;
 const WORDS_AHEAD: usize = 16;
@@ -61,6 +64,7 @@ struct Looking<'a> {
     top: u64,
     /// More are not wanted.
     most: usize,
+    stop: &'a Stop,
     out: &'a mut Vec<Lead>,
 }
 
@@ -77,19 +81,19 @@ impl PrefixFilter {
         of_keys + of_groups + (size_of::<u32>() << PIECE_BITS) as u64
     }
 
-    /// That of a table, whose blocks it reads, with the threads of the current pool. Prefixes have log2 n bits, rounded down, and 8. `None` if a block is damaged: that is for
-    /// those searches to tell that it concerns.
+    /// That of a table, whose blocks it reads, with the threads of the current pool. Prefixes have log2 n bits, rounded down, and 8; at least 14, at most those of a key.
+    /// `None` if a block is damaged, which is for those searches to tell that it concerns, or keys are not what the table states.
     pub(crate) fn of(table: &Table) -> Option<Self> {
         let group_bits = group_bits(table);
         let piece_bits = group_bits.min(PIECE_BITS);
         let in_piece = group_bits - piece_bits;
-        let has_failed = AtomicBool::new(false);
+        let (has_failed, counted) = (AtomicBool::new(false), AtomicU64::new(0));
         let build = |number: u64| {
             let groups = number << in_piece..(number + 1) << in_piece;
             let built = if has_failed.load(Ordering::Relaxed) {
                 None
             } else {
-                build::piece(table, group_bits, groups)
+                build::piece(table, group_bits, groups, &counted)
             };
             has_failed.fetch_or(built.is_none(), Ordering::Relaxed);
             built
@@ -105,15 +109,17 @@ impl PrefixFilter {
     }
 
     /// Bits of a prefix.
-    fn bits(&self) -> u32 {
+    #[inline]
+    pub(crate) fn bits(&self) -> u32 {
         self.group_bits + ENTRY_BITS
     }
 
-    /// Groups that a search looks into, at most.
-    pub(crate) fn groups(&self, budget: Budget) -> f64 {
+    /// Whether a search looks into so few groups that it takes less time than to read all blocks, of which there are so many.
+    pub(crate) fn is_quick(&self, budget: Budget, blocks: u64) -> bool {
         let in_top = budget.top_bits.min(self.group_bits);
         let behind = self.group_bits - in_top;
-        flips::ways(in_top, budget.threshold) * flips::ways(behind, budget.k)
+        let groups = flips::ways(in_top, budget.threshold) * flips::ways(behind, budget.k);
+        groups <= GROUPS_OF_A_BLOCK * blocks as f64
     }
 
     /// The prefixes of a table of so many uniform keys that a search comes upon, on average.
@@ -130,46 +136,46 @@ impl PrefixFilter {
     }
 
     /// Appends the prefixes within `budget` of the key `query`, in no order; `false` if there are more than `most`: then it has appended up to a
-    /// [group](Self::MOST_OF_GROUP) more.
+    /// [group](Self::MOST_OF_GROUP) more. `groups` is there for what it holds of memory.
     #[inline(always)]
     pub(crate) fn near(
         &self,
         query: u64,
         budget: Budget,
         (most, stop): (usize, &Stop),
+        groups: &mut Vec<u32>,
         out: &mut Vec<Lead>,
     ) -> Result<bool> {
         let query = query >> (u64::BITS - self.bits());
         let below_top = self.bits().saturating_sub(budget.top_bits);
         let top = ((1 << self.bits()) - 1) & !((1 << below_top) - 1);
         let most = out.len().saturating_add(most);
-        let mut looking = Looking { filter: self, query, budget, top, most, out };
+        let mut looking = Looking { filter: self, query, budget, top, most, stop, out };
         let in_top = budget.top_bits.min(self.group_bits);
         let behind = self.group_bits - in_top;
         let group = query >> ENTRY_BITS;
-        let mut groups = Vec::with_capacity(GROUPS);
-        let mut stopped = Ok(());
-        let goes_on = flips::up_to(in_top, budget.threshold, |flipped| {
+        groups.clear();
+        let mut looked = Ok(true);
+        flips::up_to(in_top, budget.threshold, |flipped| {
             let left = budget.k - flipped.count_ones();
             let flipped = (flipped as u64) << behind;
             flips::up_to(behind, left, |more| {
                 groups.push((group ^ flipped ^ more as u64) as u32);
-                if groups.len() < GROUPS {
-                    return true;
+                if groups.len() == GROUPS {
+                    looked = looking.look_into(groups);
+                    groups.clear();
                 }
-                stopped = stop.check();
-                stopped.is_ok() && looking.look_into(&mut groups)
+                matches!(looked, Ok(true))
             })
         });
-        stopped?;
-        Ok(goes_on && looking.look_into(&mut groups))
+        if looked? { looking.look_into(groups) } else { Ok(false) }
     }
 }
 
 impl Looking<'_> {
-    /// Looks into some groups, and forgets these; `false` once too much was found.
+    /// Looks into some groups; `false` once too much was found.
     #[inline(always)]
-    fn look_into(&mut self, groups: &mut Vec<u32>) -> bool {
+    fn look_into(&mut self, groups: &[u32]) -> Result<bool> {
         for at in 0..groups.len() + PLACES_AHEAD {
             if let Some(&group) = groups.get(at) {
                 self.filter.prefetch_place(group);
@@ -179,14 +185,16 @@ impl Looking<'_> {
                 self.filter.prefetch_words(group);
             }
             if let Some(&group) = at.checked_sub(PLACES_AHEAD).and_then(|at| groups.get(at)) {
+                if at % UNTIL_STOP == 0 {
+                    self.stop.check()?;
+                }
                 self.look_into_one(group);
                 if self.out.len() > self.most {
-                    return false;
+                    return Ok(false);
                 }
             }
         }
-        groups.clear();
-        true
+        Ok(true)
     }
 
     #[inline(always)]
