@@ -43,10 +43,7 @@ impl Bytes {
     /// that are in memory, but for the time of a system call.
     pub(crate) fn will_need(&self, bytes: Range<usize>) {
         #[cfg(unix)]
-        if let Self::Mapped(map) = self {
-            // Advice that is not taken does no harm.
-            let _ = map.advise_range(memmap2::Advice::WillNeed, bytes.start, bytes.len());
-        }
+        self.advise(memmap2::Advice::WillNeed, bytes);
         #[cfg(not(unix))]
         let _ = bytes;
     }
@@ -55,12 +52,17 @@ impl Bytes {
     /// reads much around it, which takes milliseconds.
     pub(crate) fn are_random(&self, bytes: Range<usize>) {
         #[cfg(unix)]
-        if let Self::Mapped(map) = self {
-            // Advice that is not taken does no harm.
-            let _ = map.advise_range(memmap2::Advice::Random, bytes.start, bytes.len());
-        }
+        self.advise(memmap2::Advice::Random, bytes);
         #[cfg(not(unix))]
         let _ = bytes;
+    }
+
+    #[cfg(unix)]
+    fn advise(&self, advice: memmap2::Advice, bytes: Range<usize>) {
+        if let Self::Mapped(map) = self {
+            // Advice that is not taken does no harm.
+            let _ = map.advise_range(advice, bytes.start, bytes.len());
+        }
     }
 
     /// Whether the page of this byte would have to be read first, as far as the system tells: it tells who may write the
