@@ -119,33 +119,26 @@ impl Descent {
             let query = table.key(fingerprint);
             let (start, budget) = (self.candidates.len(), table.budget(k, threshold));
             let limit = scan_blocks.saturating_sub(start);
-            self.leads.clear();
             let Self { groups, leads, probes, candidates, routed, .. } = self;
+            leads.clear();
+            routed.clear();
             let room = (table.most_leads(), stop);
             let is_told = filter.is_quick(budget, table.block_count())
                 && filter.near(query, budget, room, groups, leads)?;
             // Leads tell nothing of a top that goes on behind their bits; the router may.
-            let is_routed = !is_told || (threshold < k && filter.bits() < budget.top_bits);
-            if is_routed {
+            let asks_router = !is_told || (threshold < k && filter.bits() < budget.top_bits);
+            let is_routed = asks_router && {
                 probes.clear();
-                routed.clear();
                 table.probe(query, k, threshold, probes);
-                if !table.descend((query, k, threshold), probes, limit, routed) && !is_told {
-                    return Ok(false);
-                }
+                table.descend((query, k, threshold), probes, limit, routed)
+            };
+            match (is_told, is_routed) {
+                (true, _) => follow_all(table, (query, k), leads, (probes, candidates), stop)?,
+                (false, true) => candidates.append(routed),
+                (false, false) => return Ok(false),
             }
-            if is_told {
-                for leads in leads.chunks(FOLLOWED) {
-                    stop.check()?;
-                    let mut follow = |&lead| table.follow(lead, (query, k), probes, candidates);
-                    leads.iter().for_each(&mut follow);
-                }
-                unite(candidates, start);
-                if is_routed && routed.len() <= limit {
-                    keep_common(candidates, start, routed);
-                }
-            } else {
-                candidates.append(routed);
+            if is_told && is_routed {
+                keep_common(candidates, start, routed);
             }
             if self.candidates.len() > scan_blocks {
                 return Ok(false);
@@ -171,13 +164,8 @@ impl Descent {
         self.probes.clear();
         self.candidates.clear();
         self.whole.clear();
-        for leads in leads.chunks(FOLLOWED) {
-            stop.check()?;
-            for &lead in leads {
-                table.follow(lead, (fingerprint, k), &mut self.probes, &mut self.candidates);
-            }
-        }
-        unite(&mut self.candidates, 0);
+        let out = (&mut self.probes, &mut self.candidates);
+        follow_all(table, (fingerprint, k), leads, out, stop)?;
         self.take_identity(fingerprint, k);
         self.ask_for_blocks(segment, k, cold);
         Ok(())
@@ -294,6 +282,24 @@ impl Descent {
         }
         bytes
     }
+}
+
+/// Appends the blocks of a table that can hold matches within `k` which leads lead to, each once, ascending. `probes` is there for what it holds of
+/// memory.
+fn follow_all(
+    table: &Table,
+    query: (u64, u32),
+    leads: &[Lead],
+    (probes, candidates): (&mut Vec<Probe>, &mut Vec<Candidate>),
+    stop: &Stop,
+) -> Result<()> {
+    let start = candidates.len();
+    for leads in leads.chunks(FOLLOWED) {
+        stop.check()?;
+        leads.iter().for_each(|&lead| table.follow(lead, query, probes, candidates));
+    }
+    unite(candidates, start);
+    Ok(())
 }
 
 /// Unites the candidates from `start` on to which several leads have led; the largest budget is that of all of them.

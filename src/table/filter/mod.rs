@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::execution::Stop;
 use crate::router::Budget;
 use crate::{flips, mapped, tasks};
-use group::{BUCKET_BITS, ENTRY_BITS, TAIL_BITS, TailBudget};
+use group::{BUCKET_BITS, ENTRY_BITS, TailBudget};
 
 /// Bits of the number of a piece, at most: each is built by one thread.
 const PIECE_BITS: u32 = 6;
@@ -41,8 +41,6 @@ const WORDS_AHEAD: usize = 16;
 pub(crate) struct PrefixFilter {
     /// Bits that tell a group: it has the prefixes that begin with them.
     group_bits: u32,
-    /// Bits of these that tell a piece.
-    piece_bits: u32,
     pieces: Vec<Piece>,
 }
 
@@ -85,8 +83,7 @@ impl PrefixFilter {
     /// `None` if a block is damaged, which is for those searches to tell that it concerns, or keys are not what the table states.
     pub(crate) fn of(table: &Table) -> Option<Self> {
         let group_bits = group_bits(table);
-        let piece_bits = group_bits.min(PIECE_BITS);
-        let in_piece = group_bits - piece_bits;
+        let in_piece = in_piece_bits(group_bits);
         let (has_failed, counted) = (AtomicBool::new(false), AtomicU64::new(0));
         let build = |number: u64| {
             let groups = number << in_piece..(number + 1) << in_piece;
@@ -98,8 +95,8 @@ impl PrefixFilter {
             has_failed.fetch_or(built.is_none(), Ordering::Relaxed);
             built
         };
-        let pieces = tasks::map(0..1 << piece_bits, build).into_iter().collect::<Option<_>>()?;
-        Some(Self { group_bits, piece_bits, pieces })
+        let pieces = tasks::map(0..1 << (group_bits - in_piece), build);
+        Some(Self { group_bits, pieces: pieces.into_iter().collect::<Option<_>>()? })
     }
 
     /// Bytes of heap.
@@ -130,7 +127,7 @@ impl PrefixFilter {
             0 => 1.0,
             _ => flips::ways(in_top, flips) - flips::ways(in_top, flips - 1),
         };
-        let flips = 0..=budget.threshold.min(budget.k).min(in_top);
+        let flips = 0..=budget.threshold.min(in_top);
         let ways = flips.map(|flips| exactly(flips) * flips::ways(behind, budget.k - flips));
         ways.sum::<f64>() * count as f64 / f64::from(self.bits()).exp2()
     }
@@ -201,11 +198,10 @@ impl Looking<'_> {
     fn look_into_one(&mut self, group: u32) {
         let Self { filter, query, budget, top, .. } = *self;
         let flipped = (u64::from(group) ^ query >> ENTRY_BITS).count_ones();
-        let tail_top = top as u8 & ((1u16 << TAIL_BITS) - 1) as u8;
         // All bits before a tail are in the top where some of the tail are.
-        let tail = match tail_top {
+        let tail = match top as u8 {
             0 => TailBudget { mask: u8::MAX, most: budget.k - flipped },
-            mask => TailBudget { mask, most: budget.threshold.min(budget.k) - flipped },
+            mask => TailBudget { mask, most: budget.threshold - flipped },
         };
         let bits = filter.bits();
         let common = u64::from(group) << ENTRY_BITS;
@@ -226,7 +222,7 @@ impl PrefixFilter {
     /// The piece of a group, and the number in it.
     #[inline(always)]
     fn place(&self, group: u32) -> (&Piece, usize) {
-        let in_piece = self.group_bits - self.piece_bits;
+        let in_piece = in_piece_bits(self.group_bits);
         let piece = &self.pieces[group.checked_shr(in_piece).unwrap_or(0) as usize];
         (piece, (group & ((1 << in_piece) - 1)) as usize)
     }
@@ -252,6 +248,11 @@ impl PrefixFilter {
             .into_iter()
             .for_each(|behind| mapped::prefetch_one(&piece.words, start + behind));
     }
+}
+
+/// Of the bits of a group, those that tell its number in a piece.
+fn in_piece_bits(group_bits: u32) -> u32 {
+    group_bits.saturating_sub(PIECE_BITS)
 }
 
 /// Bits of the groups of the filter of a table.
