@@ -11,17 +11,11 @@ use fpstore::{
 };
 
 use crate::forge::writer::{SegmentSpec, StoreSpec, TableSpec, write_store};
-use crate::sets::{Random, brute_force, sorted};
+use crate::sets::{Random, brute_force, sorted, uniform_and_near};
 
 /// Uniform fingerprints, and some near the first ones.
 fn set(count: usize) -> Vec<u64> {
-    let mut random = Random(15);
-    let mut set: Vec<u64> = (0..count).map(|_| random.next()).collect();
-    for at in 0..count / 20 {
-        let near = random.flip(set[at % 300], at as u32 % 6);
-        set.push(near);
-    }
-    sorted(&set)
+    uniform_and_near(count, 15, 20, 5)
 }
 
 fn packer(design: &str) -> Packer {

@@ -47,6 +47,17 @@ pub fn clustered(count: usize, seed: u64) -> Vec<u64> {
     set
 }
 
+/// Uniform fingerprints, and for each `share` of them one within `flips` of one of the first ones, in order.
+pub fn uniform_and_near(count: usize, seed: u64, share: usize, flips: u32) -> Vec<u64> {
+    let mut random = Random(seed);
+    let mut set: Vec<u64> = (0..count).map(|_| random.next()).collect();
+    for at in 0..count / share {
+        let near = random.flip(set[at % 300], at as u32 % (flips + 1));
+        set.push(near);
+    }
+    sorted(&set)
+}
+
 /// All of `set` within `k` of `query`, as a store orders them.
 pub fn brute_force(set: &[u64], query: u64, k: u32) -> Vec<Match> {
     let mut matches: Vec<Match> = set

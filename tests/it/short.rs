@@ -4,17 +4,11 @@ use std::ops::ControlFlow;
 
 use fpstore::{BatchPlan, Design, ErrorKind, Match, OpenOptions, Packer, Store, StoreOptions};
 
-use crate::sets::{Random, brute_force, sorted};
+use crate::sets::{Random, brute_force, sorted, uniform_and_near};
 
 /// Uniform fingerprints, and some near the first ones.
 fn set(count: usize) -> Vec<u64> {
-    let mut random = Random(5);
-    let mut set: Vec<u64> = (0..count).map(|_| random.next()).collect();
-    for at in 0..count / 100 {
-        let near = random.flip(set[at % 300], at as u32 % 5);
-        set.push(near);
-    }
-    sorted(&set)
+    uniform_and_near(count, 5, 100, 4)
 }
 
 fn packer(design: &str) -> Packer {

@@ -6,23 +6,23 @@ use proptest::prelude::*;
 use super::*;
 use crate::design::Design;
 use crate::fingerprint::Fingerprint;
+use crate::set_sum::term;
 use crate::store::{OpenOptions, Packer, Store};
 
-fn splitmix(seed: &mut u64) -> u64 {
-    *seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mixed = (*seed ^ *seed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ mixed >> 31
+/// The next uniform word.
+fn next(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(1);
+    term(*seed) as u64
 }
 
 /// Uniform words, and near duplicates of some of them.
 fn words(seed: u64, uniform: usize, near: usize) -> Vec<u64> {
     let mut seed = seed;
-    let mut words: Vec<u64> = (0..uniform).map(|_| splitmix(&mut seed)).collect();
+    let mut words: Vec<u64> = (0..uniform).map(|_| next(&mut seed)).collect();
     words.extend([0, u64::MAX, 1 << 63]);
     for i in 0..near {
         let of = words[i % (1 + uniform / 100)];
-        let flip = |seed: &mut u64| 1 << (splitmix(seed) % 64);
+        let flip = |seed: &mut u64| 1 << (next(seed) % 64);
         words.push(of ^ flip(&mut seed) ^ flip(&mut seed) ^ flip(&mut seed));
     }
     words
@@ -148,7 +148,7 @@ fn what_is_expected_of_uniform_keys_is_what_is_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     let mut seed = 5;
-    let set: Vec<u64> = (0..1 << 16).map(|_| splitmix(&mut seed)).collect();
+    let set: Vec<u64> = (0..1 << 16).map(|_| next(&mut seed)).collect();
     let store = store(&path, &set, ("halves", 1024, false));
     let snapshot = store.snapshot();
     let table = &snapshot.segments()[0].tables()[0];
@@ -157,7 +157,7 @@ fn what_is_expected_of_uniform_keys_is_what_is_found() {
         let budget = table.budget(k, threshold);
         let (mut found, queries) = (Vec::new(), 300);
         for _ in 0..queries {
-            let query = splitmix(&mut seed);
+            let query = next(&mut seed);
             let room = (usize::MAX, &Stop::default());
             filter.near(query, budget, room, &mut Vec::new(), &mut found).unwrap();
         }
