@@ -9,9 +9,9 @@
 //! from a cold page cache. All that was planted must be found, and the matches of 1,000 queries are compared with those of a
 //! pass over all fingerprints that shares nothing with the library. With `--test` a small set.
 //!
-//! Two cores of an AMD EPYC with 24 GiB and a disk that gives 0.5 to 0.7 GB/s took 72.9 s by the clock and 129.4 s of processor
-//! time, cold, for 2^20 queries of 2^33 fingerprints in 39.1 GB; packing took 984 s at low priority beside other work, and
-//! 4,136 MiB of memory. The paper gives 100 s on 200 machines.
+//! Two cores of an AMD EPYC with 24 GiB took 56.0 s by the clock and 97.7 s of processor time, cold, for 2^20 queries of 2^33 fingerprints in 39.1 GB,
+//! read at 0.69 GB/s (78.9 s beside other work); packing took 567 s at low priority beside other work, and 4,026 MiB of memory. The
+//! paper gives 100 s on 200 machines.
 
 #![allow(missing_docs)]
 
