@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use crate::files::open_regular;
+use crate::files::DirectoryHandle;
 use crate::mapped::Bytes;
 
 /// Where the files of a store are read from.
@@ -28,13 +28,13 @@ pub(crate) enum Access {
 /// The files in a directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InDirectory<'a> {
-    pub(crate) path: &'a Path,
+    pub(crate) directory: &'a DirectoryHandle,
     pub(crate) access: Access,
 }
 
 impl ReadFiles for InDirectory<'_> {
     fn bytes(&self, name: &str) -> io::Result<Bytes> {
-        let file = open_regular(&self.path.join(name))?;
+        let file = self.directory.open_regular(name)?;
         match self.access {
             Access::Mapped => Bytes::map(&file),
             Access::InMemory => Bytes::read(&file),
@@ -42,7 +42,7 @@ impl ReadFiles for InDirectory<'_> {
     }
 
     fn bytes_from(&self, name: &str, start: u64) -> io::Result<Vec<u8>> {
-        let mut file = open_regular(&self.path.join(name))?;
+        let mut file = self.directory.open_regular(name)?;
         file.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
@@ -50,7 +50,7 @@ impl ReadFiles for InDirectory<'_> {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.path.join(name)
+        self.directory.path_of(name)
     }
 }
 

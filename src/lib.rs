@@ -162,7 +162,7 @@ pub use costs::{BatchCosts, Costs, DiskCosts, JoinCosts, PackCosts, SearchCosts}
 pub use design::Design;
 #[doc(hidden)]
 pub use error::Bytes;
-pub use error::{Corruption, Error, ErrorKind, IdMapProblem, Result, Unsupported};
+pub use error::{Corruption, Displacement, Error, ErrorKind, IdMapProblem, Result, Unsupported};
 pub use execution::{Execution, Phase, Progress};
 pub use fingerprint::{Fingerprint, Hex};
 pub use format::{BitRange, Codec, IdMapTag, SkippedSection};

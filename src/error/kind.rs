@@ -18,6 +18,8 @@ pub enum ErrorKind {
     AlreadyExists,
     /// Another process writes there: it may go later.
     Busy,
+    /// The store is not at its path any more, or not locked: open it where it is now.
+    Displaced,
     /// An option or an argument is wrong: it will fail again.
     InvalidInput,
     /// It was asked to stop, or its time has passed.
@@ -52,6 +54,7 @@ impl Error {
                 | IdMapProblem::Pending => ErrorKind::AlreadyExists,
                 _ => ErrorKind::InvalidInput,
             },
+            Self::Displaced { .. } => ErrorKind::Displaced,
             Self::Busy { .. } | Self::Unflushed { .. } => ErrorKind::Busy,
             Self::InvalidOption { .. }
             | Self::Width { .. }

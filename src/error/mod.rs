@@ -4,6 +4,7 @@
 //! Each [`Corruption`] and [`Unsupported`] stands for one rule of the format specification
 //! (`format-spec/FORMAT.md`), whose tag begins its message.
 
+mod displacement;
 mod id_map;
 mod kind;
 mod rules;
@@ -12,6 +13,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use displacement::Displacement;
 pub use id_map::IdMapProblem;
 #[cfg(test)]
 pub(crate) use id_map::OTHER_MAP;
@@ -94,6 +96,15 @@ pub enum Error {
     Busy {
         /// The directory.
         path: PathBuf,
+    },
+    /// What was written to is not the store at its path any more, or not locked by this writer. What
+    /// stands at the path now was not touched, and what was acknowledged before is where the store is.
+    #[non_exhaustive]
+    Displaced {
+        /// The path.
+        path: PathBuf,
+        /// What has happened.
+        by: Displacement,
     },
     /// What stands at the output of an incremental backup is no earlier state of the store.
     #[non_exhaustive]
@@ -251,6 +262,7 @@ impl fmt::Display for Error {
                 "{}: another process is writing here; wait until it ends",
                 path.display()
             ),
+            Self::Displaced { path, by } => write!(f, "{}: {by}", path.display()),
             Self::OtherStore { path } => write!(
                 f,
                 "{}: holds another store, or this one in a later or changed state; choose another output",

@@ -161,6 +161,8 @@ rules! {
     LogAfterSeal = "LOG-4", "the log goes on behind the record that ends it";
     /// A log follows one that has no end.
     LogUnsealed { next: u64 } = "LOG-5", "log {next} holds operations, but this one before it does not end";
+    /// A log ends before its first record could begin.
+    LogShort { found: u64, least: u64 } = "LOG-8", "the log has {found} bytes, the least is {least}";
     /// A whole record makes no sense.
     LogOperations { sequence: u64 } = "LOG-6", "the record of operation {sequence} does not hold the operations that it states";
     /// A table file has another length than the manifest says.

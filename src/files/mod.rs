@@ -17,6 +17,7 @@
 //! nothing of stores.
 
 mod aligned;
+mod directory;
 mod lock;
 mod positioned;
 mod temporary;
@@ -27,9 +28,12 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub(crate) use aligned::Aligned;
+pub use directory::{DirectoryHandle, DirectoryId};
 pub use lock::{Lock, Owner, is_locked};
 pub use positioned::{read_exact_at, write_all_at};
-pub use temporary::{TEMPORARY_PREFIX, Temporary, Visible, is_temporary_name, remove_dead};
+pub use temporary::{
+    TEMPORARY_PREFIX, Temporary, Visible, is_temporary_name, nameless, remove_dead,
+};
 
 /// Why a file is not used: what stands at a path is of a kind that is never read or written. The
 /// [source](io::Error::get_ref) of the errors of this module.
@@ -37,6 +41,11 @@ pub use temporary::{TEMPORARY_PREFIX, Temporary, Visible, is_temporary_name, rem
 pub struct Unfit(&'static str);
 
 impl Unfit {
+    const PIPE: Self = Self("it is a named pipe, not a regular file");
+    const DIRECTORY: Self = Self("it is a directory, not a regular file");
+    const LINK: Self = Self("it is a symbolic link, not a regular file");
+    const OTHER: Self = Self("it is a device or a socket, not a regular file");
+
     /// What to do about `error`, if it is one of these.
     pub fn remedy(error: &io::Error) -> Option<&'static str> {
         error.get_ref()?.downcast_ref::<Self>()?;
@@ -99,8 +108,17 @@ fn open_unfollowed(path: &Path) -> io::Result<File> {
 ///
 /// As [`open_regular`].
 pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    read_at_most_of(open_regular(path), most)
+}
+
+/// As [`read_at_most`], of a file that was opened.
+///
+/// # Errors
+///
+/// That of opening it; those of the system.
+pub fn read_at_most_of(file: io::Result<File>, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open_regular(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    file?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -193,14 +211,14 @@ fn check_kind(data: &Metadata) -> Result<(), Unfit> {
     {
         use std::os::unix::fs::FileTypeExt;
         if kind.is_fifo() {
-            return Err(Unfit("it is a named pipe, not a regular file"));
+            return Err(Unfit::PIPE);
         }
     }
     match () {
         () if kind.is_file() => Ok(()),
-        () if kind.is_dir() => Err(Unfit("it is a directory, not a regular file")),
-        () if kind.is_symlink() => Err(Unfit("it is a symbolic link, not a regular file")),
-        () => Err(Unfit("it is a device or a socket, not a regular file")),
+        () if kind.is_dir() => Err(Unfit::DIRECTORY),
+        () if kind.is_symlink() => Err(Unfit::LINK),
+        () => Err(Unfit::OTHER),
     }
 }
 

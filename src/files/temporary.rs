@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::{check_is_at, is_at, open_own, parent, sync_directory};
+use super::{DirectoryHandle, check_is_at, is_at, open_own, parent, sync_directory};
 
 /// How the names of temporary files start.
 pub const TEMPORARY_PREFIX: &str = ".tmp-fpstore-";
@@ -95,6 +95,52 @@ impl Temporary {
         };
         let file = persisted.map_err(|error| error.error)?;
         sync_directory(parent(path))?;
+        Ok(file)
+    }
+}
+
+/// A temporary file in `directory` that has no name, so that it goes with the process however that
+/// ends.
+///
+/// # Errors
+///
+/// Those of the system.
+pub fn nameless(directory: &Path) -> io::Result<File> {
+    tempfile::tempfile_in(directory)
+}
+
+impl DirectoryHandle {
+    /// A temporary file in the directory that loses its name at once, so that it goes with the process
+    /// however that ends.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system.
+    #[cfg(not(unix))]
+    pub fn nameless(&self) -> io::Result<File> {
+        // A file that is open keeps its name here, and goes when it is closed.
+        nameless(self.path())
+    }
+
+    /// A temporary file in the directory that loses its name at once, so that it goes with the process
+    /// however that ends.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system.
+    #[cfg(unix)]
+    pub fn nameless(&self) -> io::Result<File> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(TEMPORARY_PREFIX).rand_bytes(RANDOM_CHARS);
+        let mut name = String::new();
+        let made = builder.make_in(self.path(), |path| {
+            name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            self.create_private(&name)
+        })?;
+        let (file, mut path) = made.into_parts();
+        // The name is to be removed from this directory, not from the one at its path.
+        path.disable_cleanup(true);
+        self.remove(&name)?;
         Ok(file)
     }
 }

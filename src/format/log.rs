@@ -14,6 +14,8 @@ const FILE: FileKind = FileKind {
 };
 /// Most bytes of the payload of a record.
 const MAX_PAYLOAD_BYTES: usize = 1 << 24;
+/// Bytes of the note behind the header: those of the header of a record.
+const NOTE_BYTES: usize = log_record::END;
 /// Records begin at multiples of so many bytes.
 const ALIGNMENT: usize = 8;
 const FLAG_IDS: u32 = 1;
@@ -161,9 +163,17 @@ pub(crate) struct LogHeader {
 impl LogHeader {
     /// Bytes of the header.
     pub(crate) const BYTES: usize = log_header::END;
+    /// Where the first record of a log of this version begins: behind the header and the note.
+    pub(crate) const RECORDS_START: usize = log_header::END + NOTE_BYTES;
 
-    /// The bytes of the header.
-    pub(crate) fn encode(&self) -> [u8; log_header::END] {
+    /// The bytes of a log without records: header and note.
+    pub(crate) fn encode(&self) -> [u8; Self::RECORDS_START] {
+        let mut bytes = [0; Self::RECORDS_START];
+        bytes[..log_header::END].copy_from_slice(&self.encode_header());
+        bytes
+    }
+
+    fn encode_header(&self) -> [u8; log_header::END] {
         let mut header = [0; log_header::END];
         LE::write_u128(&mut header[log_header::STORE_ID], self.tag.store_id);
         LE::write_u64(&mut header[log_header::LOG_NUMBER], self.tag.number);
@@ -173,18 +183,9 @@ impl LogHeader {
         header
     }
 
-    /// Checks that the header of `file` is this one; gives its length.
-    ///
-    /// # Errors
-    ///
-    /// With `Ok(None)` a header that a crash may have left.
-    pub(crate) fn check(&self, file: &[u8]) -> Result<Option<usize>, Defect> {
-        let header = match FILE.header(file) {
-            Ok((header, _)) => header,
-            // One whose CRC is right is what a writer wrote.
-            Err(defect) if defect.is_corrupt() && !defect.is_short_header() => return Ok(None),
-            Err(defect) => return Err(defect),
-        };
+    /// Checks that the header of `file` is this one; gives where the records begin.
+    pub(crate) fn check(&self, file: &[u8]) -> Result<usize, Defect> {
+        let (header, _) = FILE.header(file)?;
         let flags = LE::read_u32(&header[log_header::FLAGS]);
         let Some(shape) = RecordShape::of_flags(flags) else {
             return Err(Defect::unsupported(
@@ -209,8 +210,23 @@ impl LogHeader {
             };
             return Err(Defect::corrupt(log_header::STORE_ID.start, corruption));
         }
-        Ok(Some(header.len()))
+        let start = header.len() + NOTE_BYTES;
+        if file.len() < start {
+            let (found, least) = (file.len() as u64, start as u64);
+            return Err(Defect::corrupt(header.len(), Corruption::LogShort { found, least }));
+        }
+        Ok(start)
     }
+}
+
+/// The operation up to which the note of a log says that all are durable, if it says anything. The records
+/// begin at `start`. A note that is half written says nothing.
+pub(crate) fn noted(tag: LogTag, file: &[u8], start: usize) -> Option<u64> {
+    let header = tag.record_header(file, start.checked_sub(NOTE_BYTES)?)?;
+    let first = LE::read_u64(&header[log_record::FIRST_SEQUENCE]);
+    let durable = LE::read_u64(&header[log_record::DURABLE_SEQUENCE]);
+    let unreserved = header[log_record::RESERVED].iter().all(|&byte| byte == 0);
+    (durable < first && unreserved).then_some(durable)
 }
 
 /// A whole record.
@@ -249,9 +265,8 @@ pub(crate) fn push_seal(
     push(tag, (next_sequence, durable_sequence), 0, (KIND_SEAL, &[]), out);
 }
 
-/// What stands behind the last record of a log that was closed: a record header, and no record, which says that all
-/// operations before this sequence are durable.
-pub(crate) fn end_mark(tag: LogTag, next_sequence: u64) -> [u8; log_record::END] {
+/// The note of a log, which says that all operations before this sequence are durable.
+pub(crate) fn note(tag: LogTag, next_sequence: u64) -> [u8; NOTE_BYTES] {
     header(tag, (next_sequence, next_sequence - 1), 0, (KIND_SEAL, &[]))
 }
 
@@ -347,6 +362,8 @@ impl<'a> LogRecord<'a> {
 ///
 /// The header is enough, and has a CRC of its own: to look for whole records would take time that grows with
 /// the square of the length of the file, since a payload may begin at every place.
+///
+/// The [note](note) of a log looks like the header of a record, and is one of these.
 pub(crate) fn promises(tag: LogTag, file: &[u8], from: usize, sequence: u64) -> bool {
     (from.next_multiple_of(ALIGNMENT)..file.len()).step_by(ALIGNMENT).any(|at| {
         // Looked at first: few places need a CRC then, and none of them is right by chance.

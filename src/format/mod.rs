@@ -37,8 +37,8 @@ pub(crate) use ids::{
 };
 pub(crate) use living::{DeletionsEntry, LogSection, MOST_NUMBERS, WindowsSection};
 pub(crate) use log::{
-    Change, LogHeader, LogRecord, LogTag, Operation, RecordShape, end_mark, promises, push_record,
-    push_seal,
+    Change, LogHeader, LogRecord, LogTag, Operation, RecordShape, note, noted, promises,
+    push_record, push_seal,
 };
 pub(crate) use manifest::Manifest;
 pub(crate) use prefix::{CRC_BYTES, FileKind, MOST_HEADER_BYTES};
@@ -54,6 +54,15 @@ use crate::files::is_temporary_name;
 pub(crate) const MANIFEST_NAME: &str = "manifest.fps";
 /// Name of the file that writers lock.
 pub(crate) const LOCK_NAME: &str = "lock";
+/// What a writer that creates the lock writes into it, for people.
+pub(crate) const LOCK_TEXT: &str = "\
+A writer of this store locks this file while it runs. The system frees the lock when the writer
+ends, however it ends: the file is never stale. Do not remove it.
+";
+/// Name of the manifest of a store that is not to be opened before all of it is there.
+pub(crate) const MANIFEST_UNFINISHED: &str = ".tmp-fpstore-unfinished";
+/// Name of a log until it has its header.
+pub(crate) const LOG_TEMPORARY: &str = ".tmp-fpstore-log";
 /// Name of the manifest until it is whole.
 pub(crate) const MANIFEST_TEMPORARY: &str = ".tmp-fpstore-manifest";
 /// The most bytes that a manifest has [MAN-1].
@@ -128,7 +137,7 @@ pub(crate) fn segment_number(name: &str) -> Option<u64> {
 
 /// Whether `name` is one that a writer gives to the files it creates in a store.
 pub(crate) fn is_writers_name(name: &str) -> bool {
-    name == MANIFEST_TEMPORARY
+    [MANIFEST_TEMPORARY, MANIFEST_UNFINISHED, LOG_TEMPORARY].contains(&name)
         || is_temporary_name(name)
         || segment_number(name).is_some()
         || log_number(name).is_some()
@@ -166,16 +175,6 @@ impl Defect {
     /// The same, of bytes that stand so far behind the start of their file.
     pub(crate) fn moved(self, by: u64) -> Self {
         Self { offset: self.offset + by, ..self }
-    }
-
-    /// Whether the bytes are not what a writer wrote.
-    pub(crate) fn is_corrupt(&self) -> bool {
-        matches!(self.what, What::Corrupt(_))
-    }
-
-    /// Whether a header is too short for its fields, though its CRC is right.
-    pub(crate) fn is_short_header(&self) -> bool {
-        matches!(self.what, What::Corrupt(Corruption::HeaderTooShort { .. }))
     }
 
     /// The error that names the file.

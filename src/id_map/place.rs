@@ -68,12 +68,20 @@ impl MapPlace {
     /// Gives the map its pending name, once its store is written and before that is visible.
     pub(super) fn announce(self) -> Result<Announced> {
         let Self { names, temporary } = self;
+        let file =
+            temporary.file().try_clone().map_err(Error::io(&names.path, "name the id map"))?;
         match temporary.persist(&names.pending, false) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 return Err(IdMapProblem::Pending.at(&names.pending));
             }
-            Err(error) => return Err(Error::io(&names.pending, "name the id map")(error)),
+            Err(error) => {
+                // It may have the name already: then nobody else could tell whose it is.
+                if files::is_at(&file, &names.pending) {
+                    let _ = fs::remove_file(&names.pending);
+                }
+                return Err(Error::io(&names.pending, "name the id map")(error));
+            }
         }
         let announced = Announced { names, is_named: false };
         // Once more: whoever brings a map into place must hold the pending name for it, so that nobody

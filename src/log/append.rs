@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::{
-    LogHeader, LogTag, Operation, RecordShape, end_mark, log_name, push_record, push_seal,
+    LOG_TEMPORARY, LogHeader, LogTag, Operation, RecordShape, log_name, note, push_record,
+    push_seal,
 };
 use crate::storage::Storage;
 
@@ -67,15 +68,24 @@ pub(crate) fn keep_log<S: Storage>(storage: &S, number: u64, end: u64) -> Result
         let mut file = storage.rewrite(&name, &bytes)?;
         storage.sync(&mut file)
     };
+    storage.check_held()?;
     kept().map_err(Error::io(storage.path(&name), "write and sync the log"))
 }
 
-/// Creates a log. One that exists is from an attempt that failed, or from a writer that was stopped, and is emptied.
-fn create_empty<S: Storage>(storage: &S, name: &str) -> io::Result<S::File> {
-    match storage.create(name) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => storage.rewrite(name, &[]),
+/// Creates a log with its header, in place of one that holds nothing: it never stands under its name
+/// without. Its bytes are durable then, its name is not.
+fn create_log<S: Storage>(storage: &S, name: &str, header: &[u8]) -> io::Result<S::File> {
+    let mut file = match storage.create(LOG_TEMPORARY) {
+        // From an attempt that failed.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            storage.rewrite(LOG_TEMPORARY, &[])
+        }
         created => created,
-    }
+    }?;
+    file.write_all(header)?;
+    storage.sync(&mut file)?;
+    storage.rename(LOG_TEMPORARY, name)?;
+    Ok(file)
 }
 
 /// Writes one log after the other.
@@ -87,6 +97,8 @@ pub(crate) struct LogWriter<S: Storage> {
     store_id: u128,
     shape: RecordShape,
     number: u64,
+    /// Where its first record begins.
+    start: usize,
     /// The open log.
     file: Option<S::File>,
     /// Bytes of it that are durable.
@@ -112,8 +124,8 @@ pub(crate) struct LogWriter<S: Storage> {
 }
 
 impl<S: Storage> LogWriter<S> {
-    /// Goes on behind the first `end` bytes of a log, which are durable, and whose next operation has this sequence. Creates
-    /// it if there are none.
+    /// Goes on behind the first `end` bytes of a log, which are durable, whose records begin at
+    /// `start`, and whose next operation has this sequence. Creates it if there are none.
     ///
     /// # Errors
     ///
@@ -121,7 +133,7 @@ impl<S: Storage> LogWriter<S> {
     pub(crate) fn resume(
         storage: Arc<S>,
         (tag, shape): (LogTag, RecordShape),
-        end: u64,
+        (start, end): (usize, u64),
         next_sequence: u64,
     ) -> Result<Self> {
         let mut writer = Self {
@@ -129,6 +141,7 @@ impl<S: Storage> LogWriter<S> {
             store_id: tag.store_id,
             shape,
             number: tag.number,
+            start,
             file: None,
             durable_bytes: end,
             unsynced: Vec::new(),
@@ -167,7 +180,7 @@ impl<S: Storage> LogWriter<S> {
     /// Whether the log has nothing but its header, and nothing is to be written to it.
     pub(crate) fn is_empty(&self) -> bool {
         let bytes = self.durable_bytes + self.unsynced.len() as u64;
-        bytes <= LogHeader::BYTES as u64 && self.queue.is_empty()
+        bytes <= self.start as u64 && self.queue.is_empty()
     }
 
     /// Takes what is to be written.
@@ -228,23 +241,27 @@ impl<S: Storage> LogWriter<S> {
         Ok(())
     }
 
-    /// Says behind the last record that all of the log is durable, if it is: then damage to that record is told from a
-    /// crash. What is written later is written over this. Nobody relies on it, so it may fail, and is not synced.
-    pub(crate) fn mark_end(&mut self) {
-        if self.is_sealed || !self.unsynced.is_empty() || !self.queue.is_empty() {
+    /// Notes in the log that all of it is durable, if it is: then damage to its last records, and their loss, are
+    /// told from a crash. Nobody relies on it, so it may fail, and is not synced.
+    pub(crate) fn note_end(&mut self) {
+        let is_noted = self.is_sealed || !self.unsynced.is_empty() || !self.queue.is_empty();
+        if is_noted || self.is_empty() || self.storage.check_held().is_err() {
             return;
         }
-        let mark = end_mark(self.tag(), self.next_durable);
-        let file = self.storage.open_at(&log_name(self.number), self.durable_bytes);
-        let _ = file.and_then(|mut file| file.write_all(&mark));
-        // The one that is open stands elsewhere.
-        self.file = None;
+        let note = note(self.tag(), self.next_durable);
+        let at = (self.start - note.len()) as u64;
+        let file = self.storage.open_at(&log_name(self.number), at);
+        let _ = file.and_then(|mut file| file.write_all(&note));
     }
 
-    /// Creates the next log, without a byte, and gives its name: for a manifest that needs no log before it.
+    /// Creates the next log, with its header, and gives its name: for a manifest that needs no log before it.
     pub(crate) fn create_next(&self) -> Result<String> {
-        let name = log_name(self.number + 1);
-        let created = create_empty(&*self.storage, &name);
+        let number = self.number + 1;
+        let name = log_name(number);
+        let tag = LogTag { number, ..self.tag() };
+        let header = LogHeader { tag, sequence: self.next_encoded, shape: self.shape };
+        self.storage.check_held()?;
+        let created = create_log(&*self.storage, &name, &header.encode());
         created.map_err(Error::io(self.storage.path(&name), "create the log"))?;
         Ok(name)
     }
@@ -255,6 +272,10 @@ impl<S: Storage> LogWriter<S> {
     /// before it takes records in that log for damage.
     pub(crate) fn leave(&mut self) {
         self.turn_to_next();
+        // It is there, with its header, and the commit of the manifest has made its name durable.
+        self.durable_bytes = self.start as u64;
+        self.unsynced.clear();
+        self.is_new = false;
         self.awaits_manifest = true;
     }
 
@@ -282,6 +303,7 @@ impl<S: Storage> LogWriter<S> {
     fn turn_to_next(&mut self) {
         self.file = None;
         self.number += 1;
+        self.start = LogHeader::RECORDS_START;
         self.durable_bytes = 0;
         self.unsynced.clear();
         self.written = 0;
@@ -296,6 +318,8 @@ impl<S: Storage> LogWriter<S> {
             self.next_written = self.next_encoded;
             return Ok(());
         }
+        // What another writer may have begun is not for this one.
+        self.storage.check_held()?;
         if self.awaits_manifest {
             let synced = self.storage.sync_directory();
             synced.map_err(self.error("sync the directory of"))?;
@@ -305,10 +329,14 @@ impl<S: Storage> LogWriter<S> {
         if self.file.is_none() {
             let handed_over = self.durable_bytes + self.written as u64;
             let opened = match handed_over {
-                0 => create_empty(&*self.storage, &name),
+                0 => create_log(&*self.storage, &name, &self.unsynced[..self.start]),
                 _ => self.storage.open_at(&name, handed_over),
             };
             self.file = Some(opened.map_err(self.error("open the log"))?);
+            if handed_over == 0 {
+                self.written = self.start;
+                self.written_bytes.fetch_add(self.start as u64, Ordering::Relaxed);
+            }
         }
         let Some(file) = &mut self.file else { return Ok(()) };
         let bytes = &self.unsynced[self.written..];
@@ -346,6 +374,8 @@ impl<S: Storage> LogWriter<S> {
             synced.map_err(self.error("sync the directory of"))?;
             self.is_new = false;
         }
+        // Durable is what is found again: not in a directory that was removed meanwhile.
+        self.storage.check_held()?;
         self.durable_bytes += self.unsynced.len() as u64;
         self.unsynced.clear();
         self.written = 0;

@@ -7,7 +7,7 @@ use crate::access::ReadFiles;
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::{
-    Defect, LogHeader, LogRecord, LogSection, LogTag, Operation, RecordShape, end_mark, log_name,
+    Defect, LogHeader, LogRecord, LogSection, LogTag, Operation, RecordShape, log_name, noted,
     promises,
 };
 use crate::tail::{Generation, TailView};
@@ -26,8 +26,12 @@ pub(crate) struct Follower<F: Fingerprint = u64> {
 /// A log, as far as it was read.
 pub(crate) struct FollowedLog<F: Fingerprint = u64> {
     tag: LogTag,
-    /// Where the whole records end; 0 if not even the header is whole.
+    /// Where the whole records end; 0 if it does not exist.
     end: u64,
+    /// Where the first record begins.
+    start: usize,
+    /// The operation up to which its note says that all are durable; 0 if it says nothing.
+    noted: u64,
     is_sealed: bool,
     generation: Generation<F>,
 }
@@ -132,16 +136,11 @@ impl<F: Fingerprint> FollowedLog<F> {
         Self {
             tag: LogTag { store_id, number },
             end: 0,
+            start: LogHeader::RECORDS_START,
+            noted: 0,
             is_sealed: false,
             generation: Generation::new(sequence, 1),
         }
-    }
-
-    /// What a copy of it that is durable may have behind its end; nothing where it has its end, or no operations.
-    pub(crate) fn end_mark(&self) -> Vec<u8> {
-        let next = self.generation.next_sequence();
-        let is_open = !self.is_sealed && next > self.generation.first_sequence();
-        if is_open { end_mark(self.tag, next).to_vec() } else { Vec::new() }
     }
 
     /// Its number.
@@ -152,6 +151,11 @@ impl<F: Fingerprint> FollowedLog<F> {
     /// Where its whole records end.
     pub(crate) fn end(&self) -> u64 {
         self.end
+    }
+
+    /// Where its first record begins.
+    pub(crate) fn start(&self) -> usize {
+        self.start
     }
 
     /// Its operations.
@@ -204,22 +208,16 @@ impl<F: Fingerprint> FollowedLog<F> {
         let mut at = 0;
         if start == 0 {
             let sequence = self.generation.next_sequence();
-            let header = LogHeader { tag, sequence, shape };
-            match header.check(bytes)? {
-                Some(end) => at = end,
-                None if promises(tag, bytes, LogHeader::BYTES, sequence) => {
-                    return Err(Defect::corrupt(0, Corruption::LogBroken { sequence }));
-                }
-                None => return Ok(()),
-            }
-            self.end = at as u64;
+            at = LogHeader { tag, sequence, shape }.check(bytes)?;
+            self.noted = noted(tag, bytes, at).unwrap_or(0);
+            (self.start, self.end) = (at, at as u64);
         }
         let mut piece = Vec::with_capacity(PIECE);
         loop {
             let sequence = self.generation.next_sequence();
             let record = LogRecord::at(tag, bytes, at);
             let Some(record) = record.filter(|record| record.first_sequence == sequence) else {
-                if promises(tag, bytes, at, sequence) {
+                if self.noted >= sequence || promises(tag, bytes, at, sequence) {
                     return Err(Defect::corrupt(at, Corruption::LogBroken { sequence }));
                 }
                 return Ok(());

@@ -2,6 +2,8 @@
 
 mod append;
 mod follow;
+mod gathered;
 
 pub(crate) use append::{LogWriter, Pending, keep_log};
 pub(crate) use follow::{FollowedLog, Follower};
+pub(crate) use gathered::GatheredLogs;

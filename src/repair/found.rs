@@ -1,14 +1,14 @@
 //! What stands in the directory of a damaged store.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::outcome::RepairReport;
 use crate::access::{Access, InDirectory, ReadFiles};
 use crate::error::{Error, Result};
-use crate::files;
+use crate::files::{self, DirectoryHandle};
 use crate::fingerprint::Fingerprint;
 use crate::format::{
     BaseHeader, IdsEntry, IndexKind, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, PartHeader,
@@ -25,7 +25,7 @@ const MOST_TABLES: usize = 64;
 
 /// A directory, and what its manifest says, or its files where there is none.
 pub(super) struct Directory {
-    path: PathBuf,
+    handle: DirectoryHandle,
     manifest: Manifest,
     /// Those of the manifest; none where that is gone.
     bytes: Vec<u8>,
@@ -39,8 +39,13 @@ impl Directory {
     /// [`Error::NotAStore`] if there are neither a manifest nor segments.
     pub(super) fn look(path: &Path) -> Result<(RepairReport, Self)> {
         let mut report = RepairReport::default();
+        let handle = DirectoryHandle::open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => none(path),
+            _ => Error::io(path, "open the directory")(error),
+        })?;
         let name = path.join(MANIFEST_NAME);
-        let bytes = files::read_at_most(&name, MAX_MANIFEST_BYTES);
+        let file = handle.open_regular(MANIFEST_NAME);
+        let bytes = files::read_at_most_of(file, MAX_MANIFEST_BYTES);
         let bytes = bytes.map_err(Error::io(&name, "read the manifest"));
         let decoded = bytes.and_then(|bytes| {
             let manifest = Manifest::decode(&bytes);
@@ -50,11 +55,10 @@ impl Directory {
             Ok(decoded) => decoded,
             Err(error) => {
                 report.manifest = Some(error.to_string());
-                let files = InDirectory { path, access: Access::Mapped };
-                (without_manifest(path, &files, &mut report)?, Vec::new())
+                (without_manifest(&in_directory(&handle), &mut report)?, Vec::new())
             }
         };
-        Ok((report, Self { path: path.to_path_buf(), manifest, bytes }))
+        Ok((report, Self { handle, manifest, bytes }))
     }
 
     /// Bits of the fingerprints.
@@ -65,7 +69,7 @@ impl Directory {
 
 /// The segments, deletions and logs that are there, as far as they can be read.
 pub(super) struct Found<F: Fingerprint> {
-    path: PathBuf,
+    handle: DirectoryHandle,
     pub(super) base: Arc<Base<F>>,
     parts: Parts<F>,
     pub(super) with_ids: bool,
@@ -74,8 +78,8 @@ pub(super) struct Found<F: Fingerprint> {
 impl<F: Fingerprint> Found<F> {
     /// Reads deletions and logs of a directory whose fingerprints are such.
     pub(super) fn read(directory: Directory, report: &mut RepairReport) -> Self {
-        let Directory { path, manifest, bytes } = directory;
-        let files = InDirectory { path: &path, access: Access::Mapped };
+        let Directory { handle, manifest, bytes } = directory;
+        let files = in_directory(&handle);
         let (lists, problems) = Base::salvage_deletions(&files, &manifest);
         report.problems.extend(problems.iter().map(ToString::to_string));
         let mut tails = Vec::new();
@@ -88,12 +92,17 @@ impl<F: Fingerprint> Found<F> {
         let with_ids = manifest.log.map_or(of_segments, |log| log.shape.ids);
         let base = Arc::new(Base::without_segments(bytes, manifest, lists));
         let parts = Parts { base: Arc::clone(&base), tails };
-        Self { path, base, parts, with_ids }
+        Self { handle, base, parts, with_ids }
+    }
+
+    /// The directory.
+    pub(super) fn directory(&self) -> &DirectoryHandle {
+        &self.handle
     }
 
     /// The files.
     pub(super) fn files(&self) -> InDirectory<'_> {
-        InDirectory { path: &self.path, access: Access::Mapped }
+        in_directory(&self.handle)
     }
 
     /// The window of a segment.
@@ -112,18 +121,20 @@ impl<F: Fingerprint> Found<F> {
     }
 }
 
+fn in_directory(directory: &DirectoryHandle) -> InDirectory<'_> {
+    InDirectory { directory, access: Access::Mapped }
+}
+
+/// Nothing can be saved.
+fn none(path: &Path) -> Error {
+    let found = "there is neither a sound manifest nor a segment";
+    Error::NotAStore { path: path.to_path_buf(), found }
+}
+
 /// A manifest of all segment files that are there.
-fn without_manifest(
-    path: &Path,
-    files: &InDirectory<'_>,
-    report: &mut RepairReport,
-) -> Result<Manifest> {
-    let none = || Error::NotAStore {
-        path: path.to_path_buf(),
-        found: "there is neither a sound manifest nor a segment",
-    };
-    let entries = fs::read_dir(path).map_err(|_| none())?;
-    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+fn without_manifest(files: &InDirectory<'_>, report: &mut RepairReport) -> Result<Manifest> {
+    let path = files.directory.path();
+    let names = files.directory.names().map_err(Error::io(path, "list the directory"))?;
     let mut numbers: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for name in names {
         if let Some(number) = segment_number(&name) {
@@ -147,7 +158,7 @@ fn without_manifest(
         }
     }
     if segments.is_empty() {
-        return Err(none());
+        return Err(none(path));
     }
     // All have ids, or what has none would have to be left out.
     if segments.iter().any(|segment| segment.ids.is_none()) {

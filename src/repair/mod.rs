@@ -12,8 +12,12 @@ mod outcome;
 mod segment;
 mod tables;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::Duration;
 
 pub use outcome::{RepairReport, SegmentLoss};
 
@@ -24,9 +28,15 @@ use crate::error::Result;
 use crate::execution::Execution;
 use crate::fingerprint::{Fingerprint, by_width};
 use crate::format::IndexKind;
-use crate::store::{PackSession, Packer};
+use crate::storage::{self, Storage};
+use crate::store::apart::{check_apart, check_other};
+use crate::store::target::Target;
+use crate::store::{Packer, Packing};
 use crate::tail::Hidden;
-use crate::writer::{StoreOptions, Writer};
+use crate::writer::{StagedStore, StoreOptions};
+
+/// What messages call the output.
+const OUTPUT: &str = "the output of a repair";
 
 /// Records that are handed on together.
 const PIECE: usize = 1 << 15;
@@ -50,10 +60,10 @@ pub struct Repair {
 }
 
 /// Where what is saved goes.
-enum Output<F: Fingerprint> {
-    Packed(PackSession<F>),
-    /// A store with windows of time, and their length.
-    Windows(Writer<F>, u64),
+enum Output<F: Fingerprint, S: Storage> {
+    Packed(Box<Packing<F, S>>),
+    /// A store with windows of time.
+    Windows(Box<StagedStore<F, S>>),
 }
 
 impl Repair {
@@ -74,7 +84,8 @@ impl Repair {
     /// # Errors
     ///
     /// [`Error::NotAStore`](crate::Error::NotAStore) where there are neither a manifest nor segments; those of
-    /// [`Packer::pack`] for the output.
+    /// [`Packer::pack`] for the output, which is refused if it is the store itself or lies in it
+    /// ([`Error::InvalidOption`](crate::Error::InvalidOption)).
     pub fn run(&self, store: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<RepairReport> {
         self.run_at(store.as_ref(), to.as_ref())
     }
@@ -91,7 +102,24 @@ impl Repair {
         to: &Path,
     ) -> Result<RepairReport> {
         let found = Found::<F>::read(directory, &mut report);
-        let mut output = self.output(&found, to)?;
+        check_apart(found.directory().path(), to, OUTPUT)?;
+        let target = Target::lock(to, false)?;
+        check_other(found.directory(), &target.hold(), OUTPUT)?;
+        let scratch = self.execution.scratch();
+        let storage = Arc::new(storage::Directory::held(target.hold(), scratch));
+        self.execution.install(|| self.save_into(&found, &mut report, to, storage))??;
+        Ok(report)
+    }
+
+    /// Saves what was found into a directory that is locked. Nothing is seen of it before the last step.
+    fn save_into<F: Fingerprint, S: Storage>(
+        &self,
+        found: &Found<F>,
+        report: &mut RepairReport,
+        to: &Path,
+        storage: Arc<S>,
+    ) -> Result<()> {
+        let mut output = self.output(found, to, storage)?;
         let with_ids = found.with_ids;
         let files = found.files();
         let mut saved = Vec::new();
@@ -123,6 +151,7 @@ impl Repair {
                     salvaged.loss.without_ids += 1;
                 }
                 if saved.len() >= PIECE {
+                    self.execution.stop().check()?;
                     output.take(&mut saved, with_ids, window)?;
                 }
             }
@@ -138,11 +167,15 @@ impl Repair {
             output.take(&mut saved, with_ids, record.window)?;
         }
         output.take(&mut saved, with_ids, 0)?;
-        output.finish()?;
-        Ok(report)
+        output.finish()
     }
 
-    fn output<F: Fingerprint>(&self, found: &Found<F>, to: &Path) -> Result<Output<F>> {
+    fn output<F: Fingerprint, S: Storage>(
+        &self,
+        found: &Found<F>,
+        to: &Path,
+        storage: Arc<S>,
+    ) -> Result<Output<F, S>> {
         let manifest = &found.base.manifest;
         let (radius, recipe) = (u32::from(manifest.radius), manifest.recipe.as_deref());
         // Fingerprints of 32 and 64 bits have a base only where that was asked for.
@@ -153,36 +186,35 @@ impl Repair {
             let options = StoreOptions::new().width().radius(radius).ids(found.with_ids);
             let options = parts.into_iter().fold(options, StoreOptions::parts);
             let options = recipe.into_iter().fold(options, StoreOptions::recipe);
-            let window = Duration::from_secs(windows.seconds);
-            let writer = options.window(Some(window)).create(to)?;
-            return Ok(Output::Windows(writer, windows.seconds));
+            let options = options.window(Some(Duration::from_secs(windows.seconds)));
+            let execution = self.execution.clone();
+            let store = StagedStore::create(&options, to, storage, execution)?;
+            return Ok(Output::Windows(Box::new(store)));
         }
         let packer = Packer::new().width().radius(radius).execution(self.execution.clone());
         let packer = parts.into_iter().fold(packer, Packer::parts);
         let packer = recipe.into_iter().fold(packer, Packer::recipe);
-        let mut session = packer.start(to)?;
+        let mut packing = Packing::start(packer, to, storage)?;
         if let Some(map) = manifest.id_map {
-            session.id_map(map);
+            packing.id_map(map);
         }
-        Ok(Output::Packed(session))
+        Ok(Output::Packed(Box::new(packing)))
     }
 }
 
-impl<F: Fingerprint> Output<F> {
+impl<F: Fingerprint, S: Storage> Output<F, S> {
     /// Takes records of one window, which are gone then.
     fn take(&mut self, saved: &mut Vec<(F, u64)>, with_ids: bool, window: u64) -> Result<()> {
-        let fingerprints = || saved.iter().map(|&(fingerprint, _)| fingerprint).collect::<Vec<_>>();
         match self {
-            Self::Packed(session) if with_ids => session.extend_with_ids(saved)?,
-            Self::Packed(session) => session.extend(&fingerprints())?,
-            Self::Windows(writer, seconds) => {
-                let since = Duration::from_secs(window.saturating_mul(*seconds));
-                let time = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
-                match with_ids {
-                    true => writer.insert_batch_at(saved, time)?,
-                    false => writer.insert_fingerprints_at(&fingerprints(), time)?,
-                }
+            Self::Packed(packing) if with_ids => {
+                let pair = |&(fingerprint, id): &(F, u64)| fingerprint.with_id(id);
+                packing.extend_with_ids(&saved.iter().map(pair).collect::<Vec<_>>())?;
             }
+            Self::Packed(packing) => {
+                let fingerprint = |&(fingerprint, _): &(F, u64)| fingerprint;
+                packing.extend(&saved.iter().map(fingerprint).collect::<Vec<_>>())?;
+            }
+            Self::Windows(store) => store.insert(saved, window)?,
         }
         saved.clear();
         Ok(())
@@ -190,11 +222,8 @@ impl<F: Fingerprint> Output<F> {
 
     fn finish(self) -> Result<()> {
         match self {
-            Self::Packed(session) => session.finish().map(drop),
-            Self::Windows(writer, _) => {
-                writer.flush()?;
-                writer.close()
-            }
+            Self::Packed(packing) => packing.finish().map(drop),
+            Self::Windows(store) => store.finish(),
         }
     }
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::edit::{Added, Edit, behind};
-use super::standing::Standing;
-use crate::error::{Error, IdMapProblem, Result, Unsupported};
+use super::standing::{Standing, check_writer};
+use crate::error::{Error, IdMapProblem, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::{DeletionsEntry, MANIFEST_NAME, Manifest, SegmentEntry};
+use crate::format::{DeletionsEntry, Manifest, SegmentEntry};
 use crate::log::Follower;
 use crate::recipe;
 use crate::storage::Storage;
@@ -44,11 +44,7 @@ impl Appending {
         let found = "its manifest is damaged, or gone";
         let none = || Error::NotAStore { path: path.to_path_buf(), found };
         let before = standing.manifest.clone().ok_or_else(none)?;
-        let mut unknown = before.unknown.iter().map(|section| section.skipped());
-        if let Some(section) = unknown.find(|section| section.writers_must_know) {
-            let feature = Unsupported::WritersSection { kind: section.kind };
-            return Err(Error::Unsupported { path: path.join(MANIFEST_NAME), offset: 0, feature });
-        }
+        check_writer(&before, path)?;
         recipe::check_same(before.recipe.as_deref(), recipe, Some(path))?;
         if let Some(section) = &before.log {
             let logs = Follower::<F>::open(storage, section, before.store_id)?;

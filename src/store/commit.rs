@@ -1,33 +1,35 @@
 //! Makes written segments a store: by one rename of a manifest.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
 use super::edit;
-use crate::error::Result;
-use crate::files::{self, Lock, Owner};
-use crate::format::{
-    IdMapTag, LOCK_NAME, MANIFEST_NAME, MANIFEST_TEMPORARY, MAX_MANIFEST_BYTES, Manifest,
-};
+use super::standing::ManifestTag;
+use crate::error::{Displacement, Error, Result};
+use crate::files;
+use crate::format::{IdMapTag, MANIFEST_NAME, MANIFEST_TEMPORARY, MAX_MANIFEST_BYTES, Manifest};
 use crate::segment::{NewFiles, PackTimes};
-use crate::storage::Storage;
+use crate::storage::{Hold, Storage};
 
 /// A manifest that is written, durable, and not visible yet. Dropping it leaves what was there before.
 pub(crate) struct Commit<S: Storage> {
     files: NewFiles<S>,
     /// Files of the store that stands there, and not of the new one.
     dropped: Vec<String>,
+    /// The manifest that stands there, if there is one, and the new one.
+    before: Option<ManifestTag>,
+    new: ManifestTag,
     /// Bytes of the manifest.
     pub(crate) manifest_bytes: u64,
 }
 
 impl<S: Storage> Commit<S> {
     /// Makes the names of `files` durable, and the manifest under its temporary name, which takes the place
-    /// of that which has the files `in_use`.
+    /// of `before`, if there is one, and of the files `in_use`.
     pub(crate) fn prepare(
         mut files: NewFiles<S>,
-        in_use: Vec<String>,
+        (before, in_use): (Option<ManifestTag>, Vec<String>),
         manifest: &Manifest,
         times: &mut PackTimes,
     ) -> Result<Self> {
@@ -42,7 +44,8 @@ impl<S: Storage> Commit<S> {
         files.sync(&mut file, name, "sync the manifest")?;
         times.sync += start.elapsed();
         let dropped = edit::dropped(in_use, manifest);
-        Ok(Self { files, dropped, manifest_bytes: bytes.len() as u64 })
+        let (new, manifest_bytes) = (ManifestTag::of(&bytes), bytes.len() as u64);
+        Ok(Self { files, dropped, before, new, manifest_bytes })
     }
 
     /// Makes the store visible, and that durable. What is not needed any more is removed, as far as the file
@@ -52,18 +55,42 @@ impl<S: Storage> Commit<S> {
         self.finish()
     }
 
-    /// Makes the store visible. After an error it is not.
+    /// Makes the store visible, if what stands there is what it is to replace. After an error it is not.
     pub(crate) fn show(&mut self) -> Result<()> {
+        self.files.storage().check_held()?;
+        if self.standing()? != self.before {
+            let path = self.files.storage().path("");
+            return Err(Error::Displaced { path, by: Displacement::Rewritten });
+        }
         let renamed = self.files.storage().rename(MANIFEST_TEMPORARY, MANIFEST_NAME);
-        renamed.map_err(self.files.error(MANIFEST_TEMPORARY, "rename the manifest"))?;
+        match renamed {
+            // A file system on a network may do it, and lose the answer.
+            Err(_) if self.standing().is_ok_and(|there| there == Some(self.new)) => {}
+            renamed => {
+                let error = self.files.error(MANIFEST_TEMPORARY, "rename the manifest");
+                renamed.map_err(error)?;
+            }
+        }
         self.files.keep();
         Ok(())
+    }
+
+    /// The manifest that stands there.
+    fn standing(&self) -> Result<Option<ManifestTag>> {
+        match self.files.storage().read(MANIFEST_NAME) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.files.error(MANIFEST_NAME, "read the manifest")(error)),
+            Ok(bytes) => Ok(Some(ManifestTag::of(&bytes))),
+        }
     }
 
     /// Makes it durable that the store is visible, and removes what it does not need.
     pub(crate) fn finish(self) -> Result<()> {
         self.files.sync_names()?;
-        self.files.remove(&self.dropped);
+        // Who has lost the store leaves them to the next writer.
+        if self.files.storage().check_held().is_ok() {
+            self.files.remove(&self.dropped);
+        }
         Ok(())
     }
 }
@@ -71,9 +98,9 @@ impl<S: Storage> Commit<S> {
 /// Calls `act` with the map that a pack into `path` would have had which was killed before its store was
 /// visible, if there is one, while no other pack writes there. For who brings the map into place.
 pub(crate) fn with_unfinished_id_map(path: &Path, act: impl FnOnce(IdMapTag)) {
-    let lock = Lock::take_existing(&path.join(LOCK_NAME), Owner::Anybody);
-    let Ok(Some(_lock)) = lock else { return };
-    let bytes = files::read_at_most(&path.join(MANIFEST_TEMPORARY), MAX_MANIFEST_BYTES);
+    let Some(hold) = Hold::take_existing(path) else { return };
+    let file = hold.directory().open_regular(MANIFEST_TEMPORARY);
+    let bytes = files::read_at_most_of(file, MAX_MANIFEST_BYTES);
     let manifest = bytes.ok().and_then(|bytes| Manifest::decode(&bytes).ok());
     if let Some(id_map) = manifest.and_then(|manifest| manifest.id_map) {
         act(id_map);

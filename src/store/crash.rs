@@ -1,65 +1,18 @@
 //! Stops a pack at every one of its file operations, and opens what a crash there can leave.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use super::intake::Intake;
+use super::Store;
 use super::options::Packer;
-use super::simulated::{Fault, Files, Kept, Simulated, State, Step, Survives};
-use super::{OpenOptions, Store};
+use super::packing::Packing;
+use super::simulated::{
+    Fault, Files, Kept, Simulated, Step, Survives, moments, open, stop_everywhere,
+};
 use crate::design::Design;
 use crate::error::Error;
-
-/// A directory with these files.
-fn directory(files: &Files) -> Simulated {
-    Simulated::new(State::of(files))
-}
-
-/// One whose operation `stop` fails, and all later ones as well if it `stays_down`, as after a kill.
-fn failing(files: &Files, stop: usize, stays_down: bool) -> Simulated {
-    let mut left = stop + 1;
-    directory(files).with_plan(move |step| {
-        if matches!(step, Step::Read(_)) || left == 0 {
-            return Fault::None;
-        }
-        left -= 1;
-        match (left, stays_down) {
-            (0, true) => Fault::Down,
-            (0, false) => Fault::Full,
-            _ => Fault::None,
-        }
-    })
-}
-
-/// The operations of a pack, and what there was before each of them and at the end.
-fn moments(
-    before: &Files,
-    pack: impl Fn(&Simulated) -> Result<(), Error>,
-) -> (Vec<Step>, Vec<State>) {
-    let storage = directory(before).with_memory();
-    pack(&storage).unwrap();
-    let (mut states, steps): (Vec<State>, Vec<Step>) = storage.take_moments().into_iter().unzip();
-    states.push(storage.state());
-    (steps, states)
-}
-
-/// What stands in a directory with these files.
-fn open(files: &Files) -> Option<Vec<u64>> {
-    let temporary = tempfile::tempdir().unwrap();
-    for (name, bytes) in files {
-        fs::write(temporary.path().join(name), bytes).unwrap();
-    }
-    match OpenOptions::new().in_memory(true).open(temporary.path()) {
-        Ok(store) => {
-            let report = store.verify().unwrap();
-            assert_eq!(store.has_ids(), report.ids > 0);
-            Some(store.iter().collect::<Result<_, _>>().unwrap())
-        }
-        Err(Error::NotAStore { .. }) => None,
-        Err(error) => panic!("a half store: {error}"),
-    }
-}
 
 fn packer() -> Packer {
     Packer::new().design(Design::named("thirds").unwrap()).block_bytes(256)
@@ -69,32 +22,24 @@ fn pack(storage: &Simulated, set: &[u64]) -> Result<(), Error> {
     pack_within(storage, set, usize::MAX)
 }
 
+fn packing(storage: &Simulated, capacity: usize) -> Result<Packing<u64, Simulated>, Error> {
+    Packing::within(packer(), Path::new("simulated"), Arc::new(storage.clone()), capacity)
+}
+
 /// As [`pack_within`], with one to three ids for each fingerprint.
 fn pack_with_ids(storage: &Simulated, set: &[u64], capacity: usize) -> Result<(), Error> {
     let pairs: Vec<[u64; 2]> =
         set.iter().flat_map(|&fp| (0..1 + fp % 3).map(move |id| [fp, fp % 1000 + id])).collect();
-    let mut intake = Intake::new(packer(), Path::new("simulated"), storage.clone(), capacity);
-    let standing = intake.pack.clear()?;
-    intake.admit(true)?;
-    let mut rest = intake.fill_pairs(&pairs);
-    while !rest.is_empty() {
-        intake.spill(&standing)?;
-        rest = intake.fill_pairs(rest);
-    }
-    intake.sort()?.write(standing)?.commit().map(|_| ())
+    let mut packing = packing(storage, capacity)?;
+    packing.extend_with_ids(&pairs)?;
+    packing.finish().map(drop)
 }
 
 /// Packs with room for `capacity` fingerprints, twice.
 fn pack_within(storage: &Simulated, set: &[u64], capacity: usize) -> Result<(), Error> {
-    let mut intake = Intake::new(packer(), Path::new("simulated"), storage.clone(), capacity);
-    let standing = intake.pack.clear()?;
-    intake.admit(false)?;
-    let mut rest = intake.fill(set);
-    while !rest.is_empty() {
-        intake.spill(&standing)?;
-        rest = intake.fill(rest);
-    }
-    intake.sort()?.write(standing)?.commit().map(|_| ())
+    let mut packing = packing(storage, capacity)?;
+    packing.extend(set)?;
+    packing.finish().map(drop)
 }
 
 /// Room for fewer fingerprints than the new set has.
@@ -134,54 +79,18 @@ fn a_pack_with_ids_stopped_at_any_operation_leaves_no_store_or_the_old_one_or_th
 type Pack = fn(&Simulated, &[u64], usize) -> Result<(), Error>;
 
 fn stop_packs_at_any_operation(pack: Pack, capacity: usize) {
-    let pack = |storage: &Simulated, set: &[u64]| pack(storage, set, capacity);
+    let pack = |storage: &Simulated| pack(storage, &new_set(), capacity);
     let spills = capacity < usize::MAX;
     for (place, before, old) in befores() {
-        let (steps, states) = moments(&before, |storage| pack(storage, &new_set()));
+        println!("{place}");
+        assert_eq!(open(&before), old);
+        let (steps, _) = moments(&before, pack);
         let kinds: HashSet<_> = steps.iter().map(std::mem::discriminant).collect();
         // Create, write, sync, rename, sync of the directory; remove where there is an older store
         // or a temporary file, and write to that.
         let removes = usize::from(old.is_some() || spills);
         assert_eq!(kinds.len(), 5 + removes + usize::from(spills));
-        let mut seen = [0, 0];
-        for (stop, state) in states.iter().enumerate() {
-            // An error at this operation: the pack cleans up as far as it can.
-            for stays_down in [false, true] {
-                let storage = failing(&before, stop, stays_down);
-                let result = pack(&storage, &new_set());
-                let found = open(&storage.files());
-                let is_new = found.as_deref() == Some(&new_set()[..]);
-                assert!(is_new || found == old, "{place}, stopped at {stop}: {found:?}");
-                assert!(
-                    is_new || result.is_err(),
-                    "{place}, stopped at {stop}: success without a store"
-                );
-                if !stays_down && !is_new {
-                    let names = |files: &Files| files.keys().cloned().collect::<BTreeSet<_>>();
-                    let left = names(&storage.files());
-                    assert!(
-                        left.is_subset(&names(&before)),
-                        "{place}, stopped at {stop}: {left:?} is left"
-                    );
-                }
-            }
-            // A power failure after it.
-            for bits in 0..12 {
-                let data = [Kept::Nothing, Kept::Half, Kept::All][bits / 4];
-                let [names, renames] =
-                    [1, 2].map(|bit| if bits & bit > 0 { Kept::All } else { Kept::Nothing });
-                let survives = Survives { data, names, renames, seed: 0 };
-                let found = open(&state.after_crash(survives).files());
-                let is_new = found.as_deref() == Some(&new_set()[..]);
-                assert!(
-                    is_new || found == old,
-                    "{place}, crash after {stop}, {survives:?}: {found:?}"
-                );
-                seen[usize::from(is_new)] += 1;
-            }
-        }
-        println!("{place}: {} operations, crashes that left old and new: {seen:?}", steps.len());
-        assert!(seen.iter().all(|&count| count > 0));
+        stop_everywhere(&before, pack, open);
     }
 }
 

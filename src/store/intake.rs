@@ -35,7 +35,7 @@ const LEAST_BUFFER: usize = 16;
 pub(super) struct Pack<F, S> {
     pub(super) packer: Packer<F>,
     pub(super) path: PathBuf,
-    storage: Arc<S>,
+    pub(super) storage: Arc<S>,
     /// Room for words, twice.
     capacity: usize,
     pub(super) meter: Meter,
@@ -72,12 +72,12 @@ impl<F: Fingerprint, S: Storage> Pack<F, S> {
 
 impl<F: Fingerprint, S: Storage> Intake<F, S> {
     /// An intake with room for `capacity` words, twice.
-    pub(super) fn new(packer: Packer<F>, path: &Path, storage: S, capacity: usize) -> Self {
+    pub(super) fn new(packer: Packer<F>, path: &Path, storage: Arc<S>, capacity: usize) -> Self {
         let meter = packer.execution.meter();
         let pack = Pack {
             packer,
             path: path.to_path_buf(),
-            storage: Arc::new(storage),
+            storage,
             capacity,
             meter,
             times: PackTimes::default(),
@@ -197,7 +197,7 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
                 edit::replacement(&standing, entry, store, &pack.path)?
             }
         };
-        let commit = Commit::prepare(files, standing.in_use, &manifest, &mut times)?;
+        let commit = Commit::prepare(files, standing.replaced(), &manifest, &mut times)?;
         let summary = PackSummary {
             read,
             distinct: count,

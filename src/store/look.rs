@@ -1,12 +1,11 @@
 //! Looks at the manifest of a store without opening it.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use crate::error::{Corruption, Error, Result};
-use crate::files;
-use crate::format::{Defect, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest};
+use crate::files::{self, DirectoryHandle};
+use crate::format::{Defect, MANIFEST_NAME, MANIFEST_UNFINISHED, MAX_MANIFEST_BYTES, Manifest};
 
 /// The width of the fingerprints of the store in the directory `path`, in bits: what
 /// [`OpenOptions::width`](crate::OpenOptions::width) must be. Reads
@@ -41,31 +40,44 @@ pub fn recipe_of(path: impl AsRef<Path>) -> Result<Option<String>> {
 
 /// What the manifest in the directory `path` says.
 pub(crate) fn manifest_of(path: &Path) -> Result<Manifest> {
-    let manifest = Manifest::decode(&read_manifest(path)?);
+    let manifest = Manifest::decode(&open_directory(path)?.1);
     manifest.map_err(|defect| defect.in_file(&path.join(MANIFEST_NAME)))
 }
 
-/// Reads the manifest in the directory `path`.
-pub(super) fn read_manifest(path: &Path) -> Result<Vec<u8>> {
-    let manifest = path.join(MANIFEST_NAME);
-    let read = files::read_at_most(&manifest, MAX_MANIFEST_BYTES);
-    let bytes = read.map_err(|source| {
-        let found = match (source.kind(), fs::metadata(path)) {
-            (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Ok(metadata)) => {
-                if metadata.is_dir() {
-                    "the directory has no manifest.fps (a pack that was stopped leaves none)"
-                } else {
-                    "this is a file, not a directory"
-                }
-            }
-            (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => "there is nothing here",
-            _ => return Error::io(&manifest, "read the manifest")(source),
+/// Opens the directory `path`, in which a store is to be read, and reads its manifest. What is read
+/// behind it is of the same directory, whatever the path leads to by then.
+pub(super) fn open_directory(path: &Path) -> Result<(DirectoryHandle, Vec<u8>)> {
+    let not_a_store = |found| Error::NotAStore { path: path.to_path_buf(), found };
+    let directory = DirectoryHandle::open(path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => not_a_store("there is nothing here"),
+        io::ErrorKind::NotADirectory if path.exists() => {
+            not_a_store("this is a file, not a directory")
+        }
+        io::ErrorKind::NotADirectory => not_a_store("there is nothing here"),
+        _ => Error::io(path, "open the directory")(source),
+    })?;
+    let bytes = read_manifest(&directory)?;
+    Ok((directory, bytes))
+}
+
+/// Reads the manifest in a directory.
+pub(super) fn read_manifest(directory: &DirectoryHandle) -> Result<Vec<u8>> {
+    let name = directory.path_of(MANIFEST_NAME);
+    let file = directory.open_regular(MANIFEST_NAME);
+    let bytes = files::read_at_most_of(file, MAX_MANIFEST_BYTES);
+    let bytes = bytes.map_err(|source| {
+        if source.kind() != io::ErrorKind::NotFound {
+            return Error::io(&name, "read the manifest")(source);
+        }
+        let found = match directory.has_regular(MANIFEST_UNFINISHED) {
+            true => "what wrote here was stopped before it was done, and is to be run again",
+            false => "the directory has no manifest.fps (a pack that was stopped leaves none)",
         };
-        Error::NotAStore { path: path.to_path_buf(), found }
+        Error::NotAStore { path: directory.path().to_path_buf(), found }
     })?;
     if bytes.len() as u64 > MAX_MANIFEST_BYTES {
         let corruption = Corruption::ManifestLimit { most: MAX_MANIFEST_BYTES };
-        return Err(Defect::corrupt(0, corruption).in_file(&manifest));
+        return Err(Defect::corrupt(0, corruption).in_file(&name));
     }
     Ok(bytes)
 }

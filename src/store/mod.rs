@@ -1,5 +1,6 @@
 //! Stores: a directory with a manifest and segments.
 
+pub(crate) mod apart;
 mod append;
 mod backup;
 mod budget;
@@ -13,6 +14,7 @@ mod look;
 mod open;
 mod options;
 mod pack;
+mod packing;
 mod prepared;
 mod records;
 mod session;
@@ -31,6 +33,7 @@ pub(crate) use look::manifest_of;
 pub use look::{recipe_of, width_of};
 pub use open::{OpenOptions, Store};
 pub use options::Packer;
+pub(crate) use packing::Packing;
 pub use prepared::PreparedPack;
 pub use session::PackSession;
 pub use summary::PackSummary;

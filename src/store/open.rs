@@ -5,10 +5,11 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::look::read_manifest;
+use super::look::open_directory;
 use crate::access::{Access, InDirectory};
 use crate::error::{Error, Result};
 use crate::execution::Execution;
+use crate::files::{DirectoryHandle, DirectoryId};
 use crate::fingerprint::Fingerprint;
 use crate::format::{IdMapTag, SkippedSection};
 use crate::ids::Ids;
@@ -70,7 +71,7 @@ struct Shared<F: Fingerprint> {
     how: How,
     current: RwLock<Snapshot<F>>,
     /// What was read of the logs. Held while the store is looked at anew.
-    logs: Mutex<Option<Follower<F>>>,
+    logs: Mutex<Option<Logs<F>>>,
 }
 
 /// How a store was opened, and is looked at anew.
@@ -185,26 +186,34 @@ impl<F: Fingerprint> OpenOptions<F> {
     }
 }
 
+/// The logs that were read, and the directory that they are in.
+struct Logs<F: Fingerprint> {
+    // Open, so that no other one gets its number meanwhile.
+    directory: Arc<DirectoryHandle>,
+    follower: Follower<F>,
+}
+
 /// Opens what stands at `path` now, with what is open of an `earlier` snapshot, and what was read of the
 /// logs before.
 fn open_current<F: Fingerprint>(
     path: &Path,
     how: How,
     earlier: Option<&Snapshot<F>>,
-    logs: &mut Option<Follower<F>>,
+    logs: &mut Option<Logs<F>>,
 ) -> Result<Snapshot<F>> {
-    let mut bytes = read_manifest(path)?;
+    let (directory, mut bytes) = open_directory(path)?;
+    let mut directory = Arc::new(directory);
     for _ in 1..OPEN_ATTEMPTS {
-        let result = open_manifest(path, how, &bytes, earlier, logs);
+        let result = open_manifest(&directory, how, &bytes, earlier, logs);
         let may_be_late = match &result {
             // What follows a log that has its end may have become a segment meanwhile.
-            Ok(_) => logs.as_ref().is_some_and(Follower::ends_with_seal),
+            Ok(_) => logs.as_ref().is_some_and(|logs| logs.follower.ends_with_seal()),
             Err(Error::Corrupt { corruption, .. }) => {
                 if corruption.may_be_a_log_that_changed() {
                     // A writer that began may have cut it, and gone on.
                     *logs = None;
-                    let again = open_manifest(path, how, &bytes, earlier, logs);
-                    if again.is_ok() && read_manifest(path)? == bytes {
+                    let again = open_manifest(&directory, how, &bytes, earlier, logs);
+                    if again.is_ok() && is_current(path, &directory, &bytes)? {
                         return again;
                     }
                 }
@@ -212,28 +221,35 @@ fn open_current<F: Fingerprint>(
             }
             Err(_) => false,
         };
-        if !may_be_late {
+        if !may_be_late || is_current(path, &directory, &bytes)? {
             return result;
         }
-        let now = read_manifest(path)?;
-        if now == bytes {
-            return result;
-        }
-        // A writer has replaced or changed the store between two reads.
-        bytes = now;
+        // A writer has changed the store between two reads, or another one has come to its path.
+        let (now, now_bytes) = open_directory(path)?;
+        (directory, bytes) = (Arc::new(now), now_bytes);
     }
-    open_manifest(path, how, &bytes, earlier, logs)
+    open_manifest(&directory, how, &bytes, earlier, logs)
+}
+
+/// Whether this manifest, of this directory, is still what stands at `path`.
+fn is_current(path: &Path, directory: &DirectoryHandle, bytes: &[u8]) -> Result<bool> {
+    let (now, now_bytes) = open_directory(path)?;
+    Ok(now_bytes == bytes && id_of(&now)? == id_of(directory)?)
+}
+
+fn id_of(directory: &DirectoryHandle) -> Result<DirectoryId> {
+    directory.id().map_err(Error::io(directory.path(), "look at the directory"))
 }
 
 /// Opens what a manifest names.
 fn open_manifest<F: Fingerprint>(
-    path: &Path,
+    directory: &Arc<DirectoryHandle>,
     how: How,
     bytes: &[u8],
     earlier: Option<&Snapshot<F>>,
-    logs: &mut Option<Follower<F>>,
+    logs: &mut Option<Logs<F>>,
 ) -> Result<Snapshot<F>> {
-    let files = &InDirectory { path, access: how.access };
+    let files = &InDirectory { directory, access: how.access };
     let earlier = earlier.map(|snapshot| &snapshot.parts().base);
     let base = match earlier.filter(|base| base.bytes == bytes) {
         Some(same) => Arc::clone(same),
@@ -244,14 +260,22 @@ fn open_manifest<F: Fingerprint>(
         *logs = None;
         return Ok(Snapshot::new(base, Vec::new()));
     };
-    match logs.as_mut().filter(|logs| logs.goes_on(&section, store_id)) {
-        Some(follower) => {
+    let id = id_of(directory)?;
+    let goes_on = |logs: &&mut Logs<F>| {
+        logs.directory.id().is_ok_and(|before| before == id)
+            && logs.follower.goes_on(&section, store_id)
+    };
+    match logs.as_mut().filter(goes_on) {
+        Some(Logs { follower, .. }) => {
             follower.forget_before(section.first_log);
             follower.advance(files)?;
         }
-        None => *logs = Some(Follower::open(files, &section, store_id)?),
+        None => {
+            let follower = Follower::open(files, &section, store_id)?;
+            *logs = Some(Logs { directory: Arc::clone(directory), follower });
+        }
     }
-    let tails = logs.as_ref().map(Follower::views).unwrap_or_default();
+    let tails = logs.as_ref().map(|logs| logs.follower.views()).unwrap_or_default();
     Ok(Snapshot::new(base, tails))
 }
 

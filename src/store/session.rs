@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rayon::ThreadPool;
 
-use super::intake::Intake;
+use super::intake::{Intake, Pack};
 use super::options::Packer;
 use super::prepared::PreparedPack;
 use super::standing::Standing;
@@ -62,13 +62,20 @@ struct Output {
     target: Target,
 }
 
+impl Output {
+    fn take<F: Fingerprint>(pack: &Pack<F, Directory>) -> Result<Self> {
+        let target = pack.packer.lock(&pack.path)?;
+        pack.storage.enter(target.hold());
+        Ok(Self { standing: pack.clear()?, target })
+    }
+}
+
 impl<F: Fingerprint> Open<F> {
     /// Locks and clears the output, unless that is done.
     fn take_output(&mut self) -> Result<&Output> {
         if self.output.is_none() {
             let pack = &self.intake.pack;
-            let target = pack.packer.lock(&pack.path)?;
-            self.output = Some(Output { standing: pack.clear()?, target });
+            self.output = Some(Output::take(pack)?);
         }
         self.output.as_ref().ok_or(Error::Ended)
     }
@@ -78,7 +85,7 @@ impl<F: Fingerprint> PackSession<F> {
     /// A session whose output was checked.
     pub(super) fn new(packer: Packer<F>, path: &Path) -> Result<Self> {
         let pool = packer.execution.start_pool()?;
-        let storage = Directory::new(path, packer.execution.scratch());
+        let storage = Arc::new(Directory::new(path, packer.execution.scratch()));
         let capacity = packer.capacity(pool.current_num_threads());
         let intake = Intake::new(packer, path, storage, capacity);
         Ok(Self { state: State::Open(Box::new(Open { intake, output: None })), pool })
@@ -188,9 +195,8 @@ impl<F: Fingerprint> PackSession<F> {
                 Some(output) => (intake.sort(), output),
                 None => {
                     let sorted = intake.sort()?;
-                    let target = sorted.pack.packer.lock(&sorted.pack.path)?;
-                    let standing = sorted.pack.clear()?;
-                    (Ok(sorted), Output { standing, target })
+                    let output = Output::take(&sorted.pack)?;
+                    (Ok(sorted), output)
                 }
             };
             let Output { standing, target } = output;

@@ -3,14 +3,27 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::format::{self, LOCK_NAME, MANIFEST_NAME, Manifest};
+use crate::error::{Error, Result, Unsupported};
+use crate::format::{self, LOCK_NAME, MANIFEST_NAME, MOST_NUMBERS, Manifest};
 use crate::storage::Storage;
+
+/// By which a manifest is told from another one: its length and a CRC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ManifestTag(usize, u32);
+
+impl ManifestTag {
+    /// That of a manifest of these bytes, damaged or not.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(bytes.len(), crc32fast::hash(bytes))
+    }
+}
 
 /// The store that stands in a directory, if there is one, and what a stopped writer left there.
 pub(crate) struct Standing {
     /// What it says of itself; `None` where there is none, or a damaged one.
     pub(crate) manifest: Option<Manifest>,
+    /// The manifest that is there, damaged or not.
+    pub(crate) tag: Option<ManifestTag>,
     /// The least number that a new segment can have.
     pub(crate) next_segment: u64,
     /// The least number that no log of it has had.
@@ -26,23 +39,25 @@ impl Standing {
     #[cfg(test)]
     pub(crate) fn empty() -> Self {
         let (in_use, leftovers) = (Vec::new(), Vec::new());
-        Self { manifest: None, next_segment: 1, next_log: 1, in_use, leftovers }
+        Self { manifest: None, tag: None, next_segment: 1, next_log: 1, in_use, leftovers }
     }
 
     /// Looks at a directory that is locked.
     pub(crate) fn read<S: Storage>(path: &Path, storage: &S) -> Result<Self> {
         let names = storage.names().map_err(Error::io(path, "list the directory"))?;
-        let manifest = if names.iter().any(|name| name == MANIFEST_NAME) {
-            let bytes = storage.read(MANIFEST_NAME);
-            let bytes = bytes.map_err(Error::io(path.join(MANIFEST_NAME), "read the manifest"))?;
-            Manifest::decode(&bytes).ok()
-        } else {
-            None
+        let bytes = match names.iter().any(|name| name == MANIFEST_NAME) {
+            true => {
+                let bytes = storage.read(MANIFEST_NAME);
+                Some(bytes.map_err(Error::io(path.join(MANIFEST_NAME), "read the manifest"))?)
+            }
+            false => None,
         };
+        let tag = bytes.as_deref().map(ManifestTag::of);
+        let manifest = bytes.and_then(|bytes| Manifest::decode(&bytes).ok());
         let named: HashSet<String> = manifest.iter().flat_map(named).collect();
         let is_open_log =
             |name: &str| manifest.as_ref().is_some_and(|manifest| is_open_log(name, manifest));
-        let damaged = manifest.is_none() && names.iter().any(|name| name == MANIFEST_NAME);
+        let damaged = manifest.is_none() && tag.is_some();
         let (mut in_use, mut leftovers) = (Vec::new(), Vec::new());
         let mut next_segment = manifest.as_ref().map_or(1, |manifest| manifest.next_segment.max(1));
         let first_log =
@@ -52,7 +67,8 @@ impl Standing {
             if let Some(after) = format::segment_number(&name).and_then(|n| n.checked_add(1)) {
                 next_segment = next_segment.max(after);
             }
-            if let Some(number) = format::log_number(&name) {
+            // No store has logs with greater numbers.
+            if let Some(number) = format::log_number(&name).filter(|&log| log < MOST_NUMBERS) {
                 next_log = next_log.max(number.saturating_add(1));
             }
             let is_writers = format::is_writers_name(&name);
@@ -64,7 +80,13 @@ impl Standing {
                 leftovers.push(name);
             }
         }
-        Ok(Self { manifest, next_segment, next_log, in_use, leftovers })
+        Ok(Self { manifest, tag, next_segment, next_log, in_use, leftovers })
+    }
+
+    /// What the next manifest takes the place of, as [`Commit::prepare`](super::commit::Commit::prepare)
+    /// takes it.
+    pub(crate) fn replaced(&self) -> (Option<ManifestTag>, Vec<String>) {
+        (self.tag, self.in_use.clone())
     }
 
     /// Removes what a stopped writer left.
@@ -72,12 +94,25 @@ impl Standing {
         if !self.leftovers.is_empty() {
             // Of a manifest that came in place of another this may not be durable yet, which may need them.
             storage.sync_directory().map_err(Error::io(path, "sync the directory"))?;
+            storage.check_held()?;
         }
         self.leftovers.iter().try_for_each(|name| {
             storage
                 .remove_leftover(name)
                 .map_err(Error::io(path.join(name), "remove what a stopped pack left"))
         })
+    }
+}
+
+/// Refuses to write what a program must know more to write; `path` is that of the store.
+pub(crate) fn check_writer(manifest: &Manifest, path: &Path) -> Result<()> {
+    let mut unknown = manifest.unknown.iter().map(|section| section.skipped());
+    match unknown.find(|section| section.writers_must_know) {
+        Some(section) => {
+            let feature = Unsupported::WritersSection { kind: section.kind };
+            Err(Error::Unsupported { path: path.join(MANIFEST_NAME), offset: 0, feature })
+        }
+        None => Ok(()),
     }
 }
 

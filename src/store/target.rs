@@ -3,38 +3,44 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::files::{self, Lock, Owner, parent};
+use crate::files::{self, DirectoryHandle, parent};
 use crate::format::{LOCK_NAME, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, is_writers_name};
+use crate::storage::Hold;
 
 /// Checks that a store may be written to `path`: nothing is there, an empty directory, what a
-/// stopped pack left, or, with `replace`, a store.
+/// stopped writer left, or, with `replace`, a store.
 pub(crate) fn check(path: &Path, replace: bool) -> Result<()> {
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return check_parent(path),
-        Err(error) => return Err(Error::io(path, "look at the output")(error)),
-    };
+    match DirectoryHandle::open(path) {
+        Ok(directory) => check_directory(&directory, replace),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound => check_parent(path),
+            io::ErrorKind::NotADirectory if path.exists() => {
+                let (path, entry) = (path.to_path_buf(), "a file, not a directory".to_string());
+                Err(Error::Foreign { path, entry })
+            }
+            _ => Err(Error::io(path, "look at the output")(error)),
+        },
+    }
+}
+
+/// As [`check`], of a directory that is there.
+fn check_directory(directory: &DirectoryHandle, replace: bool) -> Result<()> {
+    let path = directory.path();
     let foreign = |entry: String| Err(Error::Foreign { path: path.to_path_buf(), entry });
-    if !metadata.is_dir() {
-        return foreign("a file, not a directory".to_string());
-    }
-    let mut stranger = None;
-    let mut has_manifest = false;
-    for entry in fs::read_dir(path).map_err(Error::io(path, "list the output"))? {
-        let entry = entry.map_err(Error::io(path, "list the output"))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name == MANIFEST_NAME {
-            has_manifest = true;
-        } else if name != LOCK_NAME && !is_leftover(&name, &entry) {
-            stranger = Some(name);
-        }
-    }
-    if has_manifest {
-        let manifest = path.join(MANIFEST_NAME);
-        let bytes = files::read_at_most(&manifest, MAX_MANIFEST_BYTES)
-            .map_err(Error::io(&manifest, "read the manifest"))?;
+    let names = directory.names().map_err(Error::io(path, "list the output"))?;
+    // What a stopped writer may have left is no stranger.
+    let is_ours = |name: &str| {
+        [MANIFEST_NAME, LOCK_NAME].contains(&name)
+            || (is_writers_name(name) && directory.has_regular(name))
+    };
+    let stranger = names.iter().rfind(|name| !is_ours(name));
+    if names.iter().any(|name| name == MANIFEST_NAME) {
+        let bytes =
+            files::read_at_most_of(directory.open_regular(MANIFEST_NAME), MAX_MANIFEST_BYTES)
+                .map_err(Error::io(directory.path_of(MANIFEST_NAME), "read the manifest"))?;
         // A damaged store may be replaced, if nothing but a store can be meant.
         if Manifest::decode(&bytes).is_err() && (stranger.is_some() || !Manifest::has_magic(&bytes))
         {
@@ -45,12 +51,7 @@ pub(crate) fn check(path: &Path, replace: bool) -> Result<()> {
         }
         return Ok(());
     }
-    stranger.map_or(Ok(()), foreign)
-}
-
-/// Whether a stopped writer may have left this.
-fn is_leftover(name: &str, entry: &fs::DirEntry) -> bool {
-    is_writers_name(name) && entry.file_type().is_ok_and(|kind| kind.is_file())
+    stranger.cloned().map_or(Ok(()), foreign)
 }
 
 /// Checks that `path`, where nothing is, could be created.
@@ -65,13 +66,17 @@ fn check_parent(path: &Path) -> Result<()> {
     }
 }
 
-/// A directory that is locked for writing. Dropping it removes the directory, if it was created for
-/// this and no store came to be in it: in whatever way the pack ends.
+/// A directory that is locked for writing. Dropping it where no store came to be removes what was
+/// written there, and the directory, if it was created for this: in whatever way the work ends.
 pub(crate) struct Target {
     path: PathBuf,
     /// Held until the target is gone.
-    _lock: Lock,
+    hold: Arc<Hold>,
     created: bool,
+    /// What was there when it was locked.
+    before: Vec<String>,
+    /// Whether a store is there, or came to be: then nothing is removed, whatever becomes of it.
+    has_store: bool,
 }
 
 impl Target {
@@ -93,26 +98,47 @@ impl Target {
     }
 
     fn lock_directory(path: &Path, replace: bool, created: bool) -> Result<Self> {
-        let lock_path = path.join(LOCK_NAME);
-        let lock = Lock::take(&lock_path, Owner::Anybody);
-        // `None` also where a writer that gave up has just removed the file.
-        let lock = lock.map_err(Error::io(&lock_path, "take the lock"))?;
-        let lock = lock.ok_or_else(|| Error::Busy { path: path.to_path_buf() })?;
-        let target = Self { path: path.to_path_buf(), _lock: lock, created };
+        let hold = Hold::take(path)?;
+        // It may have been moved before it was locked.
+        hold.check()?;
+        let before = hold.directory().names().map_err(Error::io(path, "list the output"))?;
+        let has_store = !hold.directory().lacks(MANIFEST_NAME);
+        let path = std::path::absolute(path).map_err(Error::io(path, "look at the output"))?;
+        let target = Self { path, hold: Arc::new(hold), created, before, has_store };
         if created {
-            let parent = parent(path);
+            let parent = parent(&target.path);
             files::sync_directory(parent).map_err(Error::io(parent, "sync the directory"))?;
         }
-        check(path, replace)?;
+        check_directory(target.hold.directory(), replace)?;
         Ok(target)
+    }
+
+    /// Says that a store is there now.
+    pub(crate) fn keep(&mut self) {
+        self.has_store = true;
+    }
+
+    /// The directory.
+    pub(crate) fn hold(&self) -> Arc<Hold> {
+        Arc::clone(&self.hold)
     }
 }
 
 impl Drop for Target {
     fn drop(&mut self) {
-        if self.created && !self.path.join(MANIFEST_NAME).exists() {
+        let directory = self.hold.directory();
+        // Where nobody can tell, everything stays.
+        if self.has_store || !directory.lacks(MANIFEST_NAME) || self.hold.check().is_err() {
+            return;
+        }
+        let Ok(names) = directory.names() else { return };
+        let is_new = |name: &&String| is_writers_name(name) && !self.before.contains(name);
+        for name in names.iter().filter(is_new) {
+            let _ = directory.remove(name);
+        }
+        if self.created {
+            self.hold.remove_lock();
             // The directory stays, as it should, where anything else is left.
-            let _ = fs::remove_file(self.path.join(LOCK_NAME));
             let _ = fs::remove_dir(&self.path);
         }
     }
@@ -129,8 +155,21 @@ mod tests {
         drop(Target::lock(&path, false).unwrap());
         assert!(!path.exists());
         let target = Target::lock(&path, false).unwrap();
-        fs::write(path.join(MANIFEST_NAME), "").unwrap();
+        fs::write(path.join(MANIFEST_NAME), Manifest::empty(64, 3, 1).encode()).unwrap();
         drop(target);
         assert!(path.join(LOCK_NAME).exists());
+        // Nothing goes because somebody took its manifest away.
+        let target = Target::lock(&path, true).unwrap();
+        fs::remove_file(path.join(MANIFEST_NAME)).unwrap();
+        fs::write(path.join(crate::format::log_name(7)), "").unwrap();
+        drop(target);
+        assert!(path.join(crate::format::log_name(7)).exists());
+        // A directory that was there stays, with what was in it.
+        let log = |number: u64| path.join(crate::format::log_name(number));
+        fs::write(log(1), "").unwrap();
+        let target = Target::lock(&path, false).unwrap();
+        fs::write(log(2), "").unwrap();
+        drop(target);
+        assert!(log(1).exists() && !log(2).exists());
     }
 }

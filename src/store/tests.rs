@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::intake::Intake;
 use super::options::Packer;
+use super::packing::Packing;
 use super::summary::PackSummary;
 use crate::design::Design;
 use crate::error::Result;
 use crate::execution::{Execution, Phase};
-use crate::storage::Directory;
+use crate::format::LOCK_NAME;
+use crate::storage::{Directory, Hold};
 
 /// Packs with room for `capacity` fingerprints, twice; gives the summary and the files.
 fn pack(
@@ -21,17 +23,14 @@ fn pack(
     capacity: usize,
 ) -> Result<(PackSummary, BTreeMap<String, Vec<u8>>)> {
     let temporary = tempfile::tempdir().unwrap();
-    let path = temporary.path();
-    let mut intake = Intake::new(packer.clone(), path, Directory::new(path, None), capacity);
-    let standing = intake.pack.clear()?;
-    intake.admit(false)?;
-    let mut rest = intake.fill(set);
-    while !rest.is_empty() {
-        intake.spill(&standing)?;
-        rest = intake.fill(rest);
-    }
-    let summary = intake.sort()?.write(standing)?.commit()?;
-    Ok((summary, files(path)))
+    let mut packing = packing(packer, temporary.path(), capacity)?;
+    packing.extend(set)?;
+    Ok((packing.finish()?, files(temporary.path())))
+}
+
+fn packing(packer: &Packer, path: &Path, capacity: usize) -> Result<Packing<u64, Directory>> {
+    let storage = Directory::held(Arc::new(Hold::take(path)?), None);
+    Packing::within(packer.clone(), path, Arc::new(storage), capacity)
 }
 
 /// As [`pack`], of pairs of a fingerprint and an id.
@@ -41,21 +40,14 @@ fn pack_pairs(
     capacity: usize,
 ) -> Result<(PackSummary, BTreeMap<String, Vec<u8>>)> {
     let temporary = tempfile::tempdir().unwrap();
-    let path = temporary.path();
-    let mut intake = Intake::new(packer.clone(), path, Directory::new(path, None), capacity);
-    let standing = intake.pack.clear()?;
-    intake.admit(true)?;
-    let mut rest = intake.fill_pairs(pairs);
-    while !rest.is_empty() {
-        intake.spill(&standing)?;
-        rest = intake.fill_pairs(rest);
-    }
-    let summary = intake.sort()?.write(standing)?.commit()?;
-    Ok((summary, files(path)))
+    let mut packing = packing(packer, temporary.path(), capacity)?;
+    packing.extend_with_ids(pairs)?;
+    Ok((packing.finish()?, files(temporary.path())))
 }
 
 fn files(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
+    let entries = entries.filter(|entry| entry.file_name() != LOCK_NAME);
     entries.map(|e| (e.file_name().into_string().unwrap(), fs::read(e.path()).unwrap())).collect()
 }
 

@@ -13,7 +13,7 @@ use crate::snapshot::parts::Base;
 use crate::storage::Storage;
 use crate::store::commit::Commit;
 use crate::store::edit::Edit;
-use crate::store::standing::named;
+use crate::store::standing::{ManifestTag, named};
 
 /// Bytes that a manifest counts: all of logs, and others that were written.
 struct Counted {
@@ -38,13 +38,19 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let mut manifest = edit.apply(&before.manifest, back.next_segment, &self.path)?;
         let counted = self.count_bytes(&mut manifest, flushed, back);
         let bytes = manifest.encode();
+        self.storage.check_held()?;
         // An attempt that failed may have left it.
         let _ = self.storage.remove(MANIFEST_TEMPORARY);
         back.in_use.extend(named(&manifest));
         back.in_use.sort_unstable();
         back.in_use.dedup();
         let times = &mut PackTimes::default();
-        let mut prepared = Commit::prepare(files, back.in_use.clone(), &manifest, times)?;
+        let mut prepared = Commit::prepare(
+            files,
+            (Some(ManifestTag::of(&before.bytes)), back.in_use.clone()),
+            &manifest,
+            times,
+        )?;
         // Before it is visible: else the next commit would build on what is not there any more.
         let base = Base::open(&*self.storage, &bytes, Some(&before), CACHE_BYTES)?;
         prepared.show()?;

@@ -10,17 +10,19 @@ use super::front::Front;
 use super::settings::Settings;
 use super::signals::{Signals, Task};
 use super::slowing::{self, LEAST_DELAY, MOST_DELAY};
-use crate::error::{Error, IdMapProblem, Result, Unsupported};
+use crate::error::{Corruption, Error, IdMapProblem, Result};
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
-use crate::format::{Change, LogTag, MANIFEST_NAME, Operation, RecordShape};
+use crate::format::{
+    Change, Defect, LogTag, MANIFEST_NAME, Operation, RecordShape, log_name, log_number,
+};
 use crate::log::{FollowedLog, Follower, LogWriter, keep_log};
 use crate::query::search::Searcher;
 use crate::segment::{CACHE_BYTES, NewFiles};
 use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
-use crate::store::standing::Standing;
+use crate::store::standing::{Standing, check_writer};
 
 /// Operations that are written together at most: a longer list is cut.
 pub(super) const MOST_TOGETHER: usize = 1 << 15;
@@ -100,17 +102,12 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let bytes = storage.read(MANIFEST_NAME);
         let bytes = bytes.map_err(Error::io(path.join(MANIFEST_NAME), "read the manifest"))?;
         let base = Arc::new(Base::open(&*storage, &bytes, None, CACHE_BYTES)?);
-        let mut unknown = base.manifest.unknown.iter().map(|section| section.skipped());
-        if let Some(section) = unknown.find(|section| section.writers_must_know) {
-            let feature = Unsupported::WritersSection { kind: section.kind };
-            return Err(Error::Unsupported { path: path.join(MANIFEST_NAME), offset: 0, feature });
-        }
+        check_writer(&base.manifest, path)?;
         let standing = Standing::read(path, &*storage)?;
         standing.remove_leftovers(path, &*storage)?;
         let largest = base.segments.iter().max_by_key(|segment| segment.count());
         let settings = Settings::of_store(&base.manifest, largest.map(|segment| &**segment))?;
-        let Standing { next_segment, in_use, .. } = standing;
-        let back = Back { in_use, next_segment, log_bytes: 0 };
+        let Standing { next_segment, mut in_use, .. } = standing;
         let Some(section) = base.manifest.log else {
             return Err(Error::Ended);
         };
@@ -118,6 +115,18 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let store_id = base.manifest.store_id;
         let mut logs = Follower::open(&*storage, &section, store_id)?.into_logs();
         let last = logs.pop().ok_or(Error::Ended)?;
+        // What a backup that was stopped wrote, and no log of this store leads to: nothing is written
+        // behind a log without its end.
+        let is_stray = |name: &String| log_number(name).is_some_and(|log| log > last.number());
+        if last.end() == 0 && in_use.iter().any(is_stray) {
+            let name = log_name(last.number());
+            return Err(Defect::corrupt(0, Corruption::LogMissing).in_file(&path.join(name)));
+        }
+        for name in in_use.extract_if(.., |name| is_stray(name)) {
+            let removed = storage.check_held().map(|()| storage.remove_leftover(&name));
+            removed?.map_err(Error::io(path.join(&name), "remove what a stopped backup left"))?;
+        }
+        let back = Back { in_use, next_segment, log_bytes: 0 };
         // Written before, and counted with the next segment.
         let log_bytes = logs.iter().chain([&last]).map(|log| log.end()).sum();
         // What follows them must not be durable before them. The last one may not exist.
@@ -126,11 +135,15 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         }
         storage.sync_directory().map_err(Error::io(path, "sync the directory"))?;
         let sealed: VecDeque<_> = logs.into_iter().map(FollowedLog::into_generation).collect();
-        let (number, end) = (last.number(), last.end());
+        let (number, extent) = (last.number(), (last.start(), last.end()));
         let generation = last.into_generation();
         let tag = LogTag { store_id, number };
-        let log =
-            LogWriter::resume(Arc::clone(&storage), (tag, shape), end, generation.next_sequence())?;
+        let log = LogWriter::resume(
+            Arc::clone(&storage),
+            (tag, shape),
+            extent,
+            generation.next_sequence(),
+        )?;
         let windows = base.manifest.windows.as_ref();
         let id_map_strings = base.manifest.id_map.map(|map| map.string_count);
         let window_seconds = windows.map(|windows| windows.seconds);
@@ -288,21 +301,22 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let mut log = self.log();
         // Somebody else may have done it meanwhile.
         if log.next_durable() >= wanted || (!durable && log.next_written() >= wanted) {
-            return Ok(());
+            // It is acknowledged now, where it is found again.
+            return if durable { self.storage.check_held() } else { Ok(()) };
         }
         let pending = self.front().take_pending();
         log.enqueue(pending);
         if durable { log.sync() } else { log.write() }
     }
 
-    /// Marks the end of what stands in logs, if there is something and it is durable.
-    pub(super) fn mark_end(&self) {
+    /// Notes that all that stands in logs is durable, if there is something and it is.
+    pub(super) fn note_end(&self) {
         let is_written = {
             let front = self.front();
             front.is_handed_on() && (front.has_operations() || !front.sealed.is_empty())
         };
         if is_written {
-            self.log().mark_end();
+            self.log().note_end();
         }
     }
 

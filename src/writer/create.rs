@@ -9,7 +9,7 @@ use super::settings::Settings;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::{
-    LogSection, LogTag, MANIFEST_NAME, MOST_NUMBERS, Manifest, RecordShape, log_name,
+    LogHeader, LogSection, LogTag, MANIFEST_NAME, MOST_NUMBERS, Manifest, RecordShape, log_name,
 };
 use crate::log::LogWriter;
 use crate::segment::{NewFiles, PackTimes};
@@ -61,6 +61,8 @@ pub(super) fn enliven<F: Fingerprint, S: Storage>(path: &Path, storage: &Arc<S>)
     let standing = Standing::read(path, &**storage)?;
     standing.remove_leftovers(path, &**storage)?;
     let mut manifest = base.manifest.clone();
+    // Packs of the same set have the same id, and each may take other insertions.
+    manifest.store_id = random_id();
     let used_up = || Error::NoSegmentNumber { path: path.to_path_buf() };
     manifest.generation = manifest.generation.checked_add(1).ok_or_else(used_up)?;
     manifest.next_segment = standing.next_segment;
@@ -92,13 +94,14 @@ fn begin_log<S: Storage>(
     manifest.log =
         Some(LogSection { first_log, sequence: 0, shape, written_bytes: 0, inserted_bytes: 0 });
     let tag = LogTag { store_id: manifest.store_id, number: first_log };
-    let log = LogWriter::resume(Arc::clone(storage), (tag, shape), 0, 1);
+    let log =
+        LogWriter::resume(Arc::clone(storage), (tag, shape), (LogHeader::RECORDS_START, 0), 1);
     let files = NewFiles::new(path, Arc::clone(storage));
     let committed = log.and_then(|_| {
-        let mut in_use = standing.in_use;
+        let (before, mut in_use) = standing.replaced();
         in_use.push(log_name(first_log));
         let times = &mut PackTimes::default();
-        Commit::prepare(files, in_use, &manifest, times)?.publish()
+        Commit::prepare(files, (before, in_use), &manifest, times)?.publish()
     });
     if committed.is_err() && stands_without(&**storage, &manifest) {
         let _ = storage.remove(&log_name(first_log));

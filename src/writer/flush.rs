@@ -50,6 +50,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             (views, front.base.clone())
         };
         let Some(log) = base.manifest.log.map(|log| log.first_log) else { return Ok(false) };
+        self.storage.check_held()?;
         let sequence = views.last().map_or(0, |view| view.next_sequence() - 1);
         let mut files = self.new_files();
         let mut added = Vec::new();

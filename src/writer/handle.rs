@@ -6,14 +6,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::core::Core;
-use super::create::{create, enliven, random_id};
+use super::create::{create, enliven};
 use super::options::{Durability, StoreOptions, WriterOptions};
-use super::settings::Settings;
 use super::signals::{Signals, Task};
 use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
-use crate::format::{Change, Manifest, Operation, RecordShape, WindowsSection};
+use crate::format::{Change, Operation};
 use crate::snapshot::Snapshot;
 use crate::snapshot::union::Match;
 use crate::storage::Directory;
@@ -57,16 +56,9 @@ pub enum Verdict<F = u64> {
 
 impl<F: Fingerprint> Writer<F> {
     pub(super) fn create(options: &StoreOptions<F>, path: &Path) -> Result<Self> {
-        let settings = Settings::plan(F::BITS, &options.layout)?;
+        let (settings, of_store, shape) = options.empty_store()?;
         let target = Target::lock(path, false)?;
-        let shape = RecordShape { ids: options.ids, windows: options.window.is_some() };
-        let seconds = options.window.map(|window| window.as_secs());
-        let of_store = Manifest {
-            windows: seconds.map(|seconds| WindowsSection { seconds, windows: Vec::new() }),
-            recipe: options.recipe.clone(),
-            ..Manifest::empty(F::BITS as u16, options.layout.radius as u16, random_id())
-        };
-        let storage = Arc::new(Directory::new(path, None));
+        let storage = Arc::new(Directory::held(target.hold(), None));
         create(path, &storage, &settings, of_store, shape)?;
         Self::start(path, target, &options.writer)
     }
@@ -75,13 +67,14 @@ impl<F: Fingerprint> Writer<F> {
         // What is no store is not locked, and nothing is created there.
         drop(OpenOptions::new().width::<F>().open(path)?);
         let target = Target::lock(path, true)?;
-        enliven::<F, _>(path, &Arc::new(Directory::new(path, None)))?;
+        enliven::<F, _>(path, &Arc::new(Directory::held(target.hold(), None)))?;
         Self::start(path, target, &options.clone().width())
     }
 
-    fn start(path: &Path, target: Target, options: &WriterOptions) -> Result<Self> {
+    fn start(path: &Path, mut target: Target, options: &WriterOptions) -> Result<Self> {
+        target.keep();
         let execution = options.execution.clone().unwrap_or_else(|| Execution::new().threads(1));
-        let storage = Directory::new(path, execution.scratch());
+        let storage = Directory::held(target.hold(), execution.scratch());
         let core = Core::open(path, storage, options.tail_records, execution)?;
         let signals = Arc::clone(&core.signals);
         let shared = Arc::new(Shared { core, signals, options: options.clone() });
@@ -440,7 +433,7 @@ impl<F: Fingerprint> Drop for Writer<F> {
             // A thread that has panicked has said so.
             let _ = thread.join();
         }
-        self.core().mark_end();
+        self.core().note_end();
     }
 }
 

@@ -93,6 +93,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         if !has_all(&base.manifest, numbers) {
             return Ok(false);
         }
+        // A merge may take minutes.
+        self.storage.check_held()?;
         let sequence = base.manifest.log.map_or(0, |log| log.sequence);
         // All are in one window.
         let one = candidates(&base).into_iter().find(|at| numbers.contains(&at.number));

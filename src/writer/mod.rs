@@ -14,6 +14,7 @@ mod outlook;
 mod settings;
 mod signals;
 mod slowing;
+mod staged;
 #[cfg(test)]
 mod tests;
 mod timed;
@@ -22,3 +23,4 @@ pub use handle::{Verdict, Writer};
 pub use options::{Durability, StoreOptions, WriterOptions};
 pub use outlook::FullMerge;
 pub use slowing::Slowing;
+pub(crate) use staged::StagedStore;

@@ -3,11 +3,13 @@
 use std::marker::PhantomData;
 use std::time::Duration;
 
+use super::create::random_id;
+use super::settings::Settings;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
-use crate::format::Codec;
+use crate::format::{Codec, Manifest, RecordShape, WindowsSection};
 use crate::plan::LayoutOptions;
 use crate::recipe;
 
@@ -147,6 +149,19 @@ impl<F: Fingerprint> StoreOptions<F> {
     pub fn writer(mut self, writer: WriterOptions) -> Self {
         self.writer = writer;
         self
+    }
+
+    /// What is said of an empty store.
+    pub(super) fn empty_store(&self) -> Result<(Settings, Manifest, RecordShape)> {
+        let settings = Settings::plan(F::BITS, &self.layout)?;
+        let shape = RecordShape { ids: self.ids, windows: self.window.is_some() };
+        let seconds = self.window.map(|window| window.as_secs());
+        let manifest = Manifest {
+            windows: seconds.map(|seconds| WindowsSection { seconds, windows: Vec::new() }),
+            recipe: self.recipe.clone(),
+            ..Manifest::empty(F::BITS as u16, self.layout.radius as u16, random_id())
+        };
+        Ok((settings, manifest, shape))
     }
 
     pub(super) fn check(&self) -> Result<()> {

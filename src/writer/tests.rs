@@ -7,6 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::merging::IDLE_AMPLIFICATION;
+use crate::format::{LogHeader, log_name};
 use crate::store::simulated::Random;
 use crate::{
     Design, Durability, Error, Execution, IdMapWriter, Packer, Store, StoreOptions, Writer,
@@ -41,38 +42,74 @@ fn count(path: &Path) -> crate::Result<usize> {
 }
 
 #[test]
-fn damage_to_the_last_record_of_a_log_that_was_closed_is_told_from_a_crash() {
+fn damage_to_the_end_of_a_log_that_was_closed_and_its_loss_are_told_from_a_crash() {
     for close in [true, false] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store");
         closed(&path, close);
         let log = log_of(&path);
         let bytes = fs::read(&log).unwrap();
+        let (note, records) = (LogHeader::BYTES, LogHeader::RECORDS_START);
         // 32 bytes of header, two insertions of 17, padding and a CRC.
-        let (mark, record) = (bytes.len() - 32, bytes.len() - 32 - 72);
-        for at in record..bytes.len() {
+        let record = bytes.len() - 72;
+        let rule = |bytes: &[u8]| {
+            fs::write(&log, bytes).unwrap();
+            let opened = options().open(&path).map(drop);
+            let told = Store::open(&path).map(drop).err();
+            assert_eq!(opened.err().map(|error| error.rule()), told.as_ref().map(|at| at.rule()));
+            told.and_then(|error| error.rule())
+        };
+        for at in records..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            assert_eq!(rule(&damaged), Some("LOG-3"), "{at}");
+        }
+        for end in 0..bytes.len() {
+            let expected = match end {
+                0..24 => "PRE-1",
+                24..56 => "PRE-3",
+                56..88 => "LOG-8",
+                _ => "LOG-3",
+            };
+            assert_eq!(rule(&bytes[..end]), Some(expected), "{end} bytes");
+        }
+        for at in note..records {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1 << (at % 8);
             fs::write(&log, &damaged).unwrap();
-            if at >= mark {
-                assert_eq!(count(&path).unwrap(), 4, "the mark is needed by nobody");
-                continue;
-            }
-            for error in [Store::open(&path).unwrap_err(), options().open(&path).unwrap_err()] {
-                assert_eq!(error.rule(), Some("LOG-3"), "{at}: {error}");
-            }
+            assert_eq!(count(&path).unwrap(), 4, "nobody needs the note");
+            fs::write(&log, &damaged[..record]).unwrap();
+            assert_eq!(count(&path).unwrap(), 2, "without it this looks like a crash");
         }
-        for end in mark..bytes.len() {
-            fs::write(&log, &bytes[..end]).unwrap();
-            assert_eq!(count(&path).unwrap(), 4);
-        }
-        fs::write(&log, &bytes[..mark - 1]).unwrap();
-        assert_eq!(count(&path).unwrap(), 2, "without the mark it looks like a crash");
     }
 }
 
 #[test]
-fn a_log_does_not_grow_when_it_is_opened_and_closed_and_goes_on_over_its_mark() {
+fn a_log_that_is_missing_before_a_later_one_stops_a_writer() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    closed(&path, true);
+    let log = |number| path.join(log_name(number));
+    // No log of this store: nothing was written behind one without its end.
+    fs::copy(log(1), log(3)).unwrap();
+    options().open(&path).unwrap().close().unwrap();
+    assert!(!log(3).exists());
+    // The first log has its end, the second is lost, and a third is there.
+    let bytes = fs::read(log(1)).unwrap();
+    let writer = options().open(&path).unwrap();
+    writer.insert(9, 9).unwrap();
+    writer.core().front().seal();
+    writer.core().write_log(true).unwrap();
+    writer.close().unwrap();
+    let _ = fs::remove_file(log(2));
+    fs::write(log(3), &bytes).unwrap();
+    let error = options().open(&path).unwrap_err();
+    assert_eq!(error.rule(), Some("DIR-2"), "{error}");
+    assert!(log(3).exists());
+}
+
+#[test]
+fn a_log_does_not_grow_when_it_is_opened_and_closed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     closed(&path, true);
@@ -95,7 +132,8 @@ fn a_log_does_not_grow_when_it_is_opened_and_closed_and_goes_on_over_its_mark() 
     let writer = options().open(&path).unwrap();
     writer.flush().unwrap();
     writer.close().unwrap();
-    assert_eq!(fs::metadata(log_of(&path)).unwrap().len(), 56, "nothing is left to be marked");
+    let length = fs::metadata(log_of(&path)).unwrap().len();
+    assert_eq!(length, LogHeader::RECORDS_START as u64, "header and note");
 }
 
 /// Inserts pairs, and makes a segment of them.

@@ -296,6 +296,7 @@ fn dump_log() -> String {
     };
     let mut dump = Dump { file: &file, at: 0, text: String::new() };
     dump.fields("log-header");
+    dump.part(32, "note: it says nothing");
     for record in 1.. {
         let start = dump.at;
         if start == file.len() {

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Lines of a file at most.
-const MOST_LINES: usize = 500;
+const MOST_LINES: usize = 800;
 
 type Module = Vec<String>;
 

@@ -10,6 +10,8 @@ mod answers;
 mod batch;
 mod beside;
 mod damage;
+#[cfg(unix)]
+mod displaced;
 mod exactness;
 mod filters;
 mod forge;

@@ -340,7 +340,7 @@ fn check_living<F: Fingerprint>() {
     for at in places(length, 40) {
         let (report, held) = sample.repaired(log, Damage::Flip(at));
         assert!(held.len() >= in_segments, "{report:?}");
-        // A record behind it, or the mark of the end, says that something is missing.
+        // A record behind it, or the note of the log, says that something is missing.
         assert!(!report.is_whole() || held == sample.model, "{report:?}");
         assert!(!report.problems.is_empty() || held == sample.model, "byte {at}: {report:?}");
     }

@@ -1,39 +1,49 @@
 //! Copies stores, also such as are being written.
 //!
-//! A manifest names files that never change, and logs that only grow. So whoever has these files, and of each log a
-//! part from its start on, has a state of the store. What the manifest names comes first, then the manifest in one rename, and
-//! then the logs, the older first: were they there before, the manifest before might lead to them past logs that
-//! came since. Whatever stops a backup, the place holds the state before, the one after, or that one up to some record of its
-//! logs. A file that has gone meanwhile was dropped by a newer manifest, with which the backup starts over.
+//! A manifest names files that never change, and logs that only grow. So whoever has these files, and
+//! of each log a part from its start on, has a state of the store. The copy has one log, which holds
+//! what all logs of the store hold, under a number that no log at the output has had. All files come
+//! before the manifest, whose rename is the only moment at which something changes: whatever stops a
+//! backup, the output holds the state before, or none, or the one after. The log leaves a number
+//! free behind those of the state before, which is how a reader of that state, and a writer, know
+//! that it is no log of theirs. A file that has gone meanwhile was dropped by a newer manifest, with
+//! which the backup starts over.
 
-mod logs;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Write};
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use logs::{CopiedLog, check_logs, copy_bytes, logs_of};
-
+use super::apart::{check_apart, check_other};
 use super::commit::Commit;
-use super::look::read_manifest;
-use super::standing::{Standing, named};
+use super::look::open_directory;
+use super::standing::{Standing, check_writer, named};
 use super::target::Target;
+use crate::access::{Access, InDirectory};
 use crate::error::{Error, Result};
-use crate::files;
-use crate::fingerprint::by_width;
+use crate::files::DirectoryHandle;
+use crate::fingerprint::{Fingerprint, by_width};
 use crate::format::{
-    DeletionsEntry, MANIFEST_NAME, Manifest, SegmentEntry, deletions_name, log_name,
+    DeletionsEntry, LogTag, MANIFEST_NAME, MOST_NUMBERS, Manifest, SegmentEntry, deletions_name,
+    log_name,
 };
+use crate::log::{Follower, GatheredLogs};
 use crate::segment::{NewFiles, PackTimes};
 use crate::snapshot::parts::Base;
-use crate::storage::Directory;
+use crate::storage::{Directory, Storage};
 
 /// How often a backup starts over, since the store has dropped files meanwhile.
 const ATTEMPTS: usize = 10;
+
+/// What messages call the output.
+const OUTPUT: &str = "the output of a backup";
+
+/// Bytes that are copied between two looks at whether to stop.
+const PIECE_BYTES: u64 = 64 << 20;
 
 /// Copies a store to another directory, as it is at a moment, while it may be written. The copy is a store with the
 /// same [id](crate::Snapshot::id) and [generation](crate::Snapshot::generation).
@@ -57,10 +67,11 @@ const ATTEMPTS: usize = 10;
 /// assert!(Store::open(&copy)?.contains(0b1111)?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Backup {
     incremental: bool,
     copy: bool,
+    cancel: Arc<AtomicBool>,
 }
 
 /// What a [`Backup`] has done.
@@ -102,68 +113,92 @@ impl Backup {
         self
     }
 
+    /// A flag that stops the backup with [`Error::Cancelled`] soon after it is set. What was copied is
+    /// removed.
+    pub fn cancel(mut self, cancel: Arc<AtomicBool>) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
     /// Copies the store in the directory `store` to the directory `to`.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::open`](crate::Store::open) for both; [`Error::Exists`] if a store is there and the backup is not
-    /// incremental; [`Error::OtherStore`] if that is no earlier state of this one, or was written to since, as far as its
-    /// segments and logs tell; [`Error::Busy`] while another process writes there; [`Error::Io`].
+    /// Those of [`Store::open`](crate::Store::open) for both; [`Error::Exists`] if a store is there and
+    /// the backup is not incremental; [`Error::InvalidOption`] if `to` is the store itself, or lies in
+    /// it; [`Error::OtherStore`] if what is there is no earlier state of this one, or was
+    /// written to since, as far as its segments and logs tell; [`Error::Busy`] while another process
+    /// writes there; [`Error::Displaced`] if another directory comes to be at `to` meanwhile;
+    /// [`Error::Cancelled`]; [`Error::Io`].
     pub fn run(&self, store: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<BackupSummary> {
         let (from, to) = (store.as_ref(), to.as_ref());
-        drop(read_manifest(from)?);
-        if let (Ok(one), Ok(other)) = (fs::canonicalize(from), fs::canonicalize(to))
-            && one == other
-        {
-            return Err(Error::Exists { path: to.to_path_buf() });
-        }
+        let (mut directory, mut bytes) = open_directory(from)?;
+        check_apart(from, to, OUTPUT)?;
         let target = Target::lock(to, self.incremental)?;
+        check_other(&directory, &target.hold(), OUTPUT)?;
+        let storage = Arc::new(Directory::held(target.hold(), None));
         let mut attempts = 1;
-        let staged = loop {
-            let bytes = read_manifest(from)?;
-            match self.stage(from, to, &bytes) {
+        loop {
+            match self.stage((&directory, &bytes), to, &storage) {
                 Err(error) if is_late(&error) && attempts < ATTEMPTS => {
-                    // What it misses is missing, unless a writer that began has changed the logs meanwhile.
-                    if attempts > 1 && read_manifest(from)? == bytes {
+                    // What it misses is missing, unless a writer that began has changed the logs
+                    // meanwhile, or the store was replaced.
+                    let (now, now_bytes) = open_directory(from)?;
+                    if attempts > 1 && now_bytes == bytes && now.id().ok() == directory.id().ok() {
                         return Err(error);
                     }
+                    (directory, bytes) = (now, now_bytes);
                     attempts += 1;
                 }
-                staged => break staged?,
+                staged => return staged?.publish(),
             }
-        };
-        let summary = staged.publish()?;
-        drop(target);
-        Ok(summary)
+        }
     }
 
     /// Brings the files of a manifest to the output, where nothing is seen of them yet.
-    fn stage(&self, from: &Path, to: &Path, bytes: &[u8]) -> Result<Staged> {
+    fn stage<S: Storage>(
+        &self,
+        (from, bytes): (&DirectoryHandle, &[u8]),
+        to: &Path,
+        storage: &Arc<S>,
+    ) -> Result<Staged<S>> {
         let manifest = Manifest::decode(bytes);
-        let manifest = manifest.map_err(|defect| defect.in_file(&from.join(MANIFEST_NAME)))?;
-        let storage = Arc::new(Directory::new(to, None));
-        let standing = Standing::read(to, &*storage)?;
-        standing.remove_leftovers(to, &*storage)?;
-        let logs = by_width!(manifest.bits, F => logs_of::<F>(from, &manifest)?);
+        let manifest = manifest.map_err(|defect| defect.in_file(&from.path_of(MANIFEST_NAME)))?;
+        by_width!(manifest.bits, F => self.stage_width::<F, S>((from, manifest), to, storage))
+    }
+
+    fn stage_width<F: Fingerprint, S: Storage>(
+        &self,
+        (from, mut manifest): (&DirectoryHandle, Manifest),
+        to: &Path,
+        storage: &Arc<S>,
+    ) -> Result<Staged<S>> {
+        if manifest.log.is_some() {
+            // The number of its log changes.
+            check_writer(&manifest, from.path())?;
+        }
+        let standing = Standing::read(to, &**storage)?;
+        if standing.manifest.is_none() && standing.tag.is_some() {
+            // Whatever it is, it cannot be told to be an earlier state of this store.
+            return Err(Error::OtherStore { path: to.to_path_buf() });
+        }
+        standing.remove_leftovers(to, &**storage)?;
+        let source = &InDirectory { directory: from, access: Access::Mapped };
+        let read = |log| GatheredLogs::<F>::read(source, log, manifest.store_id);
+        let logs = manifest.log.as_ref().map(read).transpose()?;
         let earlier = match &standing.manifest {
             Some(earlier) => {
                 check_earlier(earlier, &manifest, to)?;
-                by_width!(manifest.bits, F => check_logs::<F>((from, &manifest), (to, earlier))?);
+                check_logs(&**storage, earlier, logs.as_ref(), to)?;
                 Contents::of(earlier)
             }
             None => Contents::default(),
         };
-        let logs: Vec<CopiedLog> = logs
-            .into_iter()
-            .map(|log| log.copy(from, to))
-            .filter_map(Result::transpose)
-            .collect::<Result<_>>()?;
         let now = Contents::of(&manifest);
-        let mut files = NewFiles::new(to, Arc::clone(&storage));
+        let mut files = NewFiles::new(to, Arc::clone(storage));
         let mut summary = BackupSummary {
             generation: manifest.generation,
             segments: manifest.segments.len() as u64,
-            log_bytes: logs.iter().map(|log| log.bytes).sum(),
             ..BackupSummary::default()
         };
         for name in named(&manifest) {
@@ -171,59 +206,77 @@ impl Backup {
                 summary.kept += 1;
                 continue;
             }
-            self.bring((from, to), &name, &mut files, &mut summary)?;
+            self.bring(from, &name, &mut files, &mut summary)?;
         }
-        let first_log = manifest.log.map(|log| log_name(log.first_log));
-        if let Some(name) = first_log.filter(|name| !standing.in_use.contains(name)) {
-            // Empty, it says nothing to who reads the manifest before.
+        if let Some((section, logs)) = manifest.log.as_mut().zip(logs) {
+            // Behind one that no log has: see the head of this file.
+            let number = logs.last_number().saturating_add(1).max(standing.next_log);
+            let number = number.saturating_add(1);
+            if number >= MOST_NUMBERS {
+                return Err(Error::NoSegmentNumber { path: to.to_path_buf() });
+            }
+            let tag = LogTag { store_id: manifest.store_id, number };
+            let (name, bytes) = (log_name(number), logs.encode(tag, section.shape));
             let mut log = files.create(&name)?;
+            log.write_all(&bytes).map_err(files.error(&name, "write the log"))?;
             files.sync(&mut log, &name, "sync the log")?;
+            section.first_log = number;
+            summary.log_bytes = bytes.len() as u64;
         }
         // Before it is visible: what has come must be what the manifest says.
-        by_width!(manifest.bits, F => drop(Base::<F>::open(&*storage, bytes, None, 0)?));
+        drop(Base::<F>::open(&**storage, &manifest.encode(), None, 0)?);
+        if let Some(section) = &manifest.log {
+            drop(Follower::<F>::open(&**storage, section, manifest.store_id)?);
+        }
         let times = &mut PackTimes::default();
-        let commit = Commit::prepare(files, standing.in_use, &manifest, times)?;
-        Ok(Staged { commit, logs, to: to.to_path_buf(), summary })
+        let commit = Commit::prepare(files, standing.replaced(), &manifest, times)?;
+        Ok(Staged { commit, summary })
     }
 
     /// Links or copies a file that does not change.
-    fn bring(
+    fn bring<S: Storage>(
         &self,
-        (from, to): (&Path, &Path),
+        from: &DirectoryHandle,
         name: &str,
-        files: &mut NewFiles<Directory>,
+        files: &mut NewFiles<S>,
         summary: &mut BackupSummary,
     ) -> Result<()> {
-        let from = &from.join(name);
-        let opened = files::open_regular(from).map_err(Error::io(from, "open the file"))?;
-        let data = opened.metadata().map_err(Error::io(from, "look at the file"))?;
+        self.check()?;
+        let path = from.path_of(name);
+        let opened = from.open_regular(name).map_err(Error::io(&path, "open the file"))?;
+        let data = opened.metadata().map_err(Error::io(&path, "look at the file"))?;
         summary.files += 1;
         summary.bytes = summary.bytes.saturating_add(data.len());
-        if !self.copy && fs::hard_link(from, to.join(name)).is_ok() {
+        if !self.copy && files.storage().link(from, name).is_ok() {
             files.add(name);
             summary.linked += 1;
             return Ok(());
         }
         let mut copy = files.create(name)?;
-        copy_bytes(opened, &mut copy, u64::MAX).map_err(files.error(name, "copy the file"))?;
+        loop {
+            let copied = io::copy(&mut (&opened).take(PIECE_BYTES), &mut copy);
+            if copied.map_err(files.error(name, "copy the file"))? == 0 {
+                break;
+            }
+            self.check()?;
+        }
         files.sync(&mut copy, name, "sync the copy")
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.cancel.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
     }
 }
 
 /// A backup whose files are there, and not seen yet. Dropping it leaves what was there before.
-struct Staged {
-    commit: Commit<Directory>,
-    logs: Vec<CopiedLog>,
-    to: PathBuf,
+struct Staged<S: Storage> {
+    commit: Commit<S>,
     summary: BackupSummary,
 }
 
-impl Staged {
+impl<S: Storage> Staged<S> {
     fn publish(self) -> Result<BackupSummary> {
         self.commit.publish()?;
-        for log in self.logs {
-            log.publish(&self.to)?;
-        }
         Ok(self.summary)
     }
 }
@@ -241,16 +294,51 @@ fn is_late(error: &Error) -> bool {
 
 /// Refuses what is no earlier state of a store, as far as ids, generations and segments tell.
 fn check_earlier(earlier: &Manifest, now: &Manifest, to: &Path) -> Result<()> {
-    let is_same_store = earlier.store_id == now.store_id && earlier.generation <= now.generation;
-    let is_same_state = earlier.generation != now.generation || earlier.encode() == now.encode();
-    let is_known = |segment: &&SegmentEntry| {
-        let place = now.segments.binary_search_by_key(&segment.number, |entry| entry.number);
-        place.map_or(segment.number < now.next_segment, |place| now.segments[place] == **segment)
+    let place = |segment: &SegmentEntry| {
+        now.segments.binary_search_by_key(&segment.number, |entry| entry.number)
     };
-    if is_same_store && is_same_state && earlier.segments.iter().all(|at| is_known(&at)) {
+    // A packed store gets an id of its own with its first insertion.
+    let is_packed = earlier.log.is_none() && earlier.store_id != now.store_id;
+    let is_known = |segment: &SegmentEntry| match place(segment) {
+        Ok(place) => now.segments[place] == *segment,
+        Err(_) => !is_packed && segment.number < now.next_segment,
+    };
+    let is_same_store = is_packed || earlier.store_id == now.store_id;
+    let is_same_state = earlier.generation != now.generation || said(earlier) == said(now);
+    if is_same_store
+        && earlier.generation <= now.generation
+        && is_same_state
+        && earlier.segments.iter().all(is_known)
+    {
         return Ok(());
     }
     Err(Error::OtherStore { path: to.to_path_buf() })
+}
+
+/// The manifest, but for the number of the log, which is another one in a copy.
+fn said(manifest: &Manifest) -> Vec<u8> {
+    let mut manifest = manifest.clone();
+    if let Some(log) = &mut manifest.log {
+        log.first_log = 1;
+    }
+    manifest.encode()
+}
+
+/// Refuses a copy that was written to, as far as its logs tell: what they hold must have been in those of
+/// the store.
+fn check_logs<F: Fingerprint, S: Storage>(
+    storage: &S,
+    earlier: &Manifest,
+    now: Option<&GatheredLogs<F>>,
+    to: &Path,
+) -> Result<()> {
+    let (Some(section), Some(now)) = (&earlier.log, now) else { return Ok(()) };
+    // Damage is no reason to refuse it: it is about to be replaced.
+    let copied = GatheredLogs::<F>::salvage(storage, section, earlier.store_id)?;
+    match copied.is_beginning_of(now) {
+        true => Ok(()),
+        false => Err(Error::OtherStore { path: to.to_path_buf() }),
+    }
 }
 
 /// Of each file what its manifest says of it: equal words stand for equal files.

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::state::{Files, State};
 use crate::access::ReadFiles;
-use crate::error::{Error, Result};
+use crate::error::{Displacement, Error, Result};
+use crate::files::DirectoryHandle;
 use crate::mapped::Bytes;
 use crate::sort::Spill;
 use crate::storage::Storage;
@@ -59,6 +60,8 @@ struct Inner {
     plan: Option<Plan>,
     is_down: bool,
     has_failed_to_sync: bool,
+    /// Whether it is not what its writer has locked any more.
+    is_displaced: bool,
     /// The operations that change something, and what there was before each.
     moments: Option<Vec<(State, Step)>>,
     spills: usize,
@@ -140,6 +143,11 @@ impl Simulated {
     /// Whether a sync has failed.
     pub(crate) fn has_failed_to_sync(&self) -> bool {
         self.inner().has_failed_to_sync
+    }
+
+    /// From now on another directory stands at its path.
+    pub(crate) fn displace(&self) {
+        self.inner().is_displaced = true;
     }
 
     /// Whether it has stopped.
@@ -246,6 +254,20 @@ impl ReadFiles for Simulated {
 impl Storage for Simulated {
     type File = SimulatedFile;
     type Spill = SimulatedFile;
+
+    fn check_held(&self) -> Result<()> {
+        match self.inner().is_displaced {
+            true => {
+                let (path, by) = (PathBuf::from("simulated"), Displacement::Replaced);
+                Err(Error::Displaced { path, by })
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn link(&self, _from: &DirectoryHandle, _name: &str) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     fn names(&self) -> io::Result<Vec<String>> {
         let mut inner = self.inner();

@@ -6,7 +6,9 @@
 //! own; only a rename happens as a whole.
 
 mod directory;
+mod everywhere;
 mod state;
 
 pub(crate) use directory::{Fault, Simulated, Step};
+pub(crate) use everywhere::{moments, open, stop_everywhere};
 pub(crate) use state::{Files, Kept, Random, State, Survives};

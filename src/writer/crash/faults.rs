@@ -4,7 +4,7 @@ use super::stage::{Found, SHAPES, Stage, alone, look, open};
 use super::stops::thoroughness;
 use super::story::{Act, Author};
 use crate::error::Error;
-use crate::format::{Change, Operation, RecordShape};
+use crate::format::{Change, MANIFEST_NAME, Operation, RecordShape};
 use crate::store::simulated::{Fault, Kept, Simulated, Step, Survives};
 
 /// Times that an act is tried. While a disk is full each of its operations may take one: an expiry has needed more than 200.
@@ -124,7 +124,7 @@ fn an_expiry_that_failed_at_last_is_durable_once_it_succeeds() {
     stage.disk.set_plan(Some(Box::new(move |step| {
         let fails = renamed && !failed && *step == Step::SyncDirectory;
         failed |= fails;
-        renamed |= matches!(step, Step::Rename(..));
+        renamed |= matches!(step, Step::Rename(_, to) if to == MANIFEST_NAME);
         if fails { Fault::Io } else { Fault::None }
     })));
     let expire = Act::Expire { before: 50 };
@@ -143,7 +143,7 @@ fn with_two_windows(fault: Fault) -> Stage {
     stage.succeed(&Act::Flush).unwrap();
     let mut renamed = false;
     stage.disk.set_plan(Some(Box::new(move |step| {
-        renamed |= matches!(step, Step::Rename(..));
+        renamed |= matches!(step, Step::Rename(_, to) if to == MANIFEST_NAME);
         if renamed && *step == Step::SyncDirectory { fault } else { Fault::None }
     })));
     stage

@@ -189,7 +189,7 @@ impl Stage {
             Act::Log { durable } => core.write_log(*durable)?,
             Act::Close => {
                 core.write_log(true)?;
-                core.mark_end();
+                core.note_end();
             }
             Act::Flush => core.flush()?,
             Act::MergeStep => drop(core.merge_step()?),

@@ -2,8 +2,8 @@
 
 use super::WrittenVector;
 use super::living_writer::{
-    BOTH, DELETIONS, LAYOUT, LOG, LivingSpec, Log, LogSpec, Op, WINDOWS, WRITERS, deletions_name,
-    living_parts, log, log_name, put_log, record_field,
+    BOTH, DELETIONS, LAYOUT, LOG, LivingSpec, Log, LogSpec, NOTE, Op, WINDOWS, WRITERS,
+    deletions_name, living_parts, log, log_name, put_log, record_field,
 };
 use super::wide_writer::wide_bits;
 use super::writer::{Parts, SegmentSpec, put};
@@ -61,7 +61,6 @@ pub fn vectors() -> Vec<WrittenVector> {
     let mut vectors = operations();
     vectors.extend(several_logs());
     vectors.extend(torn());
-    vectors.extend(torn_headers());
     vectors.extend(segments());
     vectors.extend(windows());
     vectors.extend(manifests());
@@ -120,7 +119,7 @@ fn several_logs() -> Vec<WrittenVector> {
     let mut unfinished = living_parts(&logs(vec![first.clone(), log(&[], 0)]));
     // Log 1 lost its last record and the seal; log 2 has begun where that would have ended.
     let record = 32 + 24;
-    unfinished.file(&log_name(1)).truncate(end("log-header") + record);
+    unfinished.file(&log_name(1)).truncate(end("log-header") + NOTE + record);
     let mut others = living_parts(&LivingSpec { first_log: 2, ..logs(vec![first.clone()]) });
     let around = living_parts(&LivingSpec { first_log: 4, sequence: 9, ..logs(three.clone()) });
     let stray = |number| (log_name(number), around.files[&log_name(number)].clone());
@@ -189,12 +188,6 @@ pub fn of_log(log: Log) -> Parts {
     parts
 }
 
-/// Ends a log with an end mark.
-pub fn mark_end(log: &mut Log) {
-    log.seal();
-    log.bytes.truncate(log.bytes.len() - 8);
-}
-
 fn torn_good(name: &'static str, sentence: &'static str, log: Log) -> WrittenVector {
     good(name, sentence, of_log(log), &[(A, &[], &[]), (C, &[], &[])])
 }
@@ -206,8 +199,22 @@ fn torn() -> Vec<WrittenVector> {
         log.bytes.truncate(log.bytes.len() - bytes);
         log
     };
-    let mut marked = two_records();
-    mark_end(&mut marked);
+    let mut noted = two_records();
+    noted.note();
+    // One more record, which the note says nothing of, is torn.
+    let mut noted_before = noted.clone();
+    noted_before.push(&[Insert(E, 0, 0)], 0);
+    noted_before.bytes.pop();
+    let mut half = two_records();
+    half.next += 1;
+    half.note();
+    half.bytes[end("log-header") + 30] = 0;
+    half.bytes[end("log-header")] ^= 1;
+    let mut of_other = two_records();
+    let mut other = Log::new(2, 9, false, false);
+    other.note();
+    let start = end("log-header");
+    of_other.bytes[start..start + NOTE].copy_from_slice(&other.bytes[start..]);
     let mut zeros = two_records();
     zeros.bytes.extend([0; 99]);
     // The record of operation 3 is broken; those behind it call at most 2 operations durable.
@@ -245,9 +252,24 @@ fn torn() -> Vec<WrittenVector> {
             cut(1),
         ),
         torn_good(
-            "good-torn-end-mark",
-            "The writer has ended, and left an end mark: the first 32 bytes of a seal.",
-            marked,
+            "good-living-log-noted",
+            "The writer has ended, and noted that all of the log is durable.",
+            noted,
+        ),
+        torn_good(
+            "good-torn-behind-note",
+            "The third record of the log is torn. The note says that those before it are durable.",
+            noted_before,
+        ),
+        torn_good(
+            "good-living-log-note-broken",
+            "The note of the log, which would call a missing operation durable, is half written.",
+            half,
+        ),
+        torn_good(
+            "good-living-log-note-of-other",
+            "The note of the log is that of another one: it says nothing.",
+            of_other,
         ),
         torn_good("good-torn-zeros", "99 zero bytes follow the last record of the log.", zeros),
         torn_good(
@@ -311,62 +333,6 @@ fn no_witness() -> Log {
     log.bytes.extend([0; 3]);
     log.bytes.extend(record(1, false));
     log
-}
-
-fn torn_headers() -> Vec<WrittenVector> {
-    let first =
-        || living_parts(&logs(vec![log(&[&[Insert(C, 0, 0), Insert(A, 0, 0)]], 0).sealed()]));
-    let second = |file: Vec<u8>| {
-        let mut parts = first();
-        parts.files.insert(log_name(2), file);
-        parts
-    };
-    let mut flipped = Log::new(2, 3, false, false);
-    flipped.push(&[Insert(D, 0, 0)], 0);
-    flipped.push(&[DeleteAll(C)], 1);
-    flipped.bytes[20] ^= 1;
-    let header = Log::new(2, 3, false, false).bytes;
-    let mut later = Log::new(2, 9, false, false);
-    later.push(&[Insert(D, 0, 0)], 0);
-    let in_header = [&[0; 8], &later.bytes[header.len()..]].concat();
-    let held: Held<'_> = &[(A, &[], &[]), (C, &[], &[])];
-    let mut only = living_parts(&logs(vec![LogSpec::default()]));
-    only.file(&log_name(1)).truncate(8);
-    vec![
-        good(
-            "good-torn-log-empty",
-            "The log behind a sealed one is an empty file.",
-            second(vec![]),
-            held,
-        ),
-        good(
-            "good-torn-log-zeros",
-            "The log behind a sealed one has 200 bytes, all zero.",
-            second(vec![0; 200]),
-            held,
-        ),
-        good(
-            "good-torn-log-cut",
-            "The header of the log behind a sealed one is cut off.",
-            second(header[..40].to_vec()),
-            held,
-        ),
-        good(
-            "good-torn-log-flipped",
-            "A bit of the header of the log behind a sealed one is flipped; the records there call nothing \
-             of it durable.",
-            second(flipped.bytes),
-            held,
-        ),
-        good(
-            "good-torn-log-witness-in-header",
-            "Where the header of the log behind a sealed one should be, at byte 8, stands the header of a \
-             record that calls operation 3 durable: no record begins there.",
-            second(in_header),
-            held,
-        ),
-        good("good-torn-only-log", "The only log is 8 bytes long.", only, &[]),
-    ]
 }
 
 /// Segments whose numbers have another order than their sequences, with deletions of both scopes.

@@ -16,6 +16,9 @@ pub const LAYOUT: u32 = 8;
 pub const BOTH: u32 = 3;
 pub const WRITERS: u32 = 2;
 
+/// Bytes of the note of a log, behind its header.
+pub const NOTE: usize = 32;
+
 /// An operation.
 #[derive(Clone, Copy)]
 pub enum Op {
@@ -88,7 +91,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// A log of nothing but a header.
+    /// A log of nothing but a header and a note that says nothing.
     pub fn new(number: u64, next: u64, ids: bool, windows: bool) -> Self {
         let (bits, bytes) = (64, vec![0; end("log-header")]);
         let mut log = Self { number, next, ids, windows, bits, bytes };
@@ -99,7 +102,17 @@ impl Log {
         put(&mut log.bytes, table, "sequence", next.into());
         put(&mut log.bytes, table, "flags", u128::from(ids) + 2 * u128::from(windows));
         reseal_header(&mut log.bytes);
+        log.bytes.extend([0; NOTE]);
         log
+    }
+
+    /// Notes that all operations so far are durable: the first bytes of a seal, behind the header.
+    pub fn note(&mut self) {
+        let mut seal = self.clone();
+        seal.bytes.clear();
+        seal.seal();
+        let start = super::header_bytes_of(&self.bytes);
+        self.bytes[start..start + NOTE].copy_from_slice(&seal.bytes[..NOTE]);
     }
 
     fn payload(&self, operations: &[Op]) -> Vec<u8> {

@@ -1,10 +1,12 @@
 //! Cases of section 10: logs that are damaged, not torn.
 
-use super::living_good::{A, B, C, D, E, F, logs, mark_end, of_log, two_records, with_ids};
-use super::living_writer::{Log, LogSpec, Op, living_parts, log, log_name, put_log, record_field};
+use super::living_good::{A, B, C, D, E, F, logs, of_log, two_records, with_ids};
+use super::living_writer::{
+    Log, LogSpec, NOTE, Op, living_parts, log, log_name, put_log, record_field,
+};
 use super::writer::put;
 use super::written::rejected;
-use super::{WrittenVector, good_variants::made_up, lengthen_header};
+use super::{WrittenVector, end, good_variants::made_up, lengthen_header};
 use Op::{Delete, DeleteAll, Insert};
 
 /// Name, rule, what it is, and the log, which is log 1 and begins with operation 1.
@@ -27,7 +29,12 @@ pub fn vectors() -> Vec<WrittenVector> {
 fn headers() -> Vec<Row> {
     vec![
         ("unsupported-pre-05-log-version-2", "PRE-5", "version_major of the log is 2.", |log| put_log(&mut log.bytes, "version_major", 2)),
-        ("bad-pre-06-log-header-48", "PRE-6", "The header of the log has 48 bytes, and is sound: no crash leaves that.", |log| log.bytes = made_up(b'L', 1, 48)),
+        ("bad-pre-01-log-empty", "PRE-1", "The log is an empty file.", |log| log.bytes.clear()),
+        ("bad-pre-01-log-8-bytes", "PRE-1", "The log is 8 bytes long.", |log| log.bytes.truncate(8)),
+        ("bad-pre-02-log-zeros", "PRE-2", "All of the log is zero.", |log| log.bytes.fill(0)),
+        ("bad-pre-03-log-cut", "PRE-3", "The header of the log is cut off.", |log| log.bytes.truncate(40)),
+        ("bad-pre-04-log-flipped", "PRE-4", "A bit of the header of the log is flipped.", |log| log.bytes[17] ^= 1),
+        ("bad-pre-06-log-header-48", "PRE-6", "The header of the log has 48 bytes, and is sound.", |log| log.bytes = made_up(b'L', 1, 48)),
         ("unsupported-pre-07-log-tail", "PRE-7", "The tail of the header of the log is not zero.", |log| {
             lengthen_header(&mut log.bytes, 8);
             log.bytes[52] = 1;
@@ -43,6 +50,12 @@ fn headers() -> Vec<Row> {
         ("unsupported-log-02-before-log-01", "LOG-2", "The log is of another store, and its reserved flag 2^31 is set.", |log| {
             put_log(&mut log.bytes, "store_id", 7);
             put_log(&mut log.bytes, "flags", 1 << 31);
+        }),
+        ("bad-log-08-header-alone", "LOG-8", "The log ends behind its header.", |log| log.bytes.truncate(end("log-header"))),
+        ("bad-log-08-note-cut", "LOG-8", "The log lacks the last byte of its note.", |log| log.bytes.truncate(end("log-header") + NOTE - 1)),
+        ("bad-log-01-before-log-08", "LOG-1", "The log is of another store, and ends behind its header.", |log| {
+            put_log(&mut log.bytes, "store_id", 1 << 127);
+            log.bytes.truncate(end("log-header"));
         }),
     ]
 }
@@ -80,11 +93,19 @@ fn promises() -> Vec<Row> {
             log.bytes[third] ^= 1;
             log.seal();
         }),
-        ("bad-log-03-end-mark", "LOG-3", "The third record is broken. The end mark behind it calls all durable.", |log| {
+        ("bad-log-03-noted", "LOG-3", "The third record is broken. The note calls it durable.", |log| {
             let third = log.bytes.len();
             log.push(&[Insert(F, 0, 0)], 0);
+            log.note();
             log.bytes[third + 40] ^= 1;
-            mark_end(log);
+        }),
+        ("bad-log-03-noted-cut", "LOG-3", "The log lost its last record, which the note calls durable.", |log| {
+            log.note();
+            log.bytes.truncate(log.bytes.len() - 48);
+        }),
+        ("bad-log-03-noted-all-cut", "LOG-3", "The log lost all its records, which the note calls durable.", |log| {
+            log.note();
+            log.bytes.truncate(end("log-header") + NOTE);
         }),
         ("bad-log-03-in-batch", "LOG-3", "The third record, of operations 3 and 4, is broken. Far behind it one calls operation 3 durable, and not operation 4.", |log| {
             let third = log.bytes.len();
@@ -116,7 +137,6 @@ fn promises() -> Vec<Row> {
             log.bytes[third] ^= 1;
             log.push_changed(&[Insert(F, 0, 0)], 0, |header, _| header[record_field("kind")] = 3);
         }),
-        ("bad-log-03-log-header", "LOG-3", "A bit of the header of the log is flipped. The second record calls operation 1 durable.", |log| log.bytes[17] ^= 1),
         ("bad-log-04-byte", "LOG-4", "A zero byte follows the seal of the log.", |log| {
             log.seal();
             log.bytes.push(0);
@@ -192,19 +212,27 @@ fn chains() -> Vec<WrittenVector> {
     let open = two(log(operations, 0));
     let left = living_parts(&logs(vec![log(&[], 0), log(operations, 0)]));
     let mut torn = open.clone();
-    torn.file(&log_name(1)).truncate(140);
+    torn.file(&log_name(1)).truncate(140 + NOTE);
     let mut header_only = open.clone();
-    header_only.file(&log_name(2)).truncate(56 + 32);
+    header_only.file(&log_name(2)).truncate(56 + NOTE + 32);
     let mut header_broken = open.clone();
     header_broken.file(&log_name(2))[3] ^= 1;
     let mut later = torn.clone();
-    later.file(&log_name(2)).splice(56..56, [0; 40]);
+    later.file(&log_name(2)).splice(56 + NOTE..56 + NOTE, [0; 40]);
     let mut gap = two(sealed());
     put_log(gap.file(&log_name(2)), "sequence", 4);
     let mut again = two(sealed());
     put_log(again.file(&log_name(2)), "sequence", 1);
+    let mut empty = two(sealed());
+    empty.file(&log_name(2)).clear();
+    let mut noted = two(log(&[], 0));
+    noted.file(&log_name(2)).truncate(56 + NOTE);
+    let mut of_second = Log::new(2, 1, false, false);
+    of_second.push(&[Insert(C, 0, 0)], 0);
+    of_second.note();
+    noted.file(&log_name(2))[56..].copy_from_slice(&of_second.bytes[56..56 + NOTE]);
     let mut second = living_parts(&logs(vec![sealed(), log(operations, 0)]));
-    second.file(&log_name(2))[56] ^= 1;
+    second.file(&log_name(2))[56 + NOTE] ^= 1;
     let mut seal = two(sealed());
     // The seal is the end of the first log.
     *seal.file(&log_name(1)).last_mut().expect("it is not empty") ^= 1;
@@ -238,6 +266,18 @@ fn chains() -> Vec<WrittenVector> {
             "LOG-5",
             "A log ends without a seal, and the next one holds a record behind a broken header.",
             header_broken.assemble(),
+        ),
+        rejected(
+            "bad-log-05-note",
+            "LOG-5",
+            "A log ends without a seal, and the note of the next one calls something there durable.",
+            noted.assemble(),
+        ),
+        rejected(
+            "bad-pre-01-second-log-empty",
+            "PRE-1",
+            "The log behind a sealed one is an empty file.",
+            empty.assemble(),
         ),
         rejected(
             "bad-log-05-later-record",

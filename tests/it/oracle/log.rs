@@ -119,7 +119,7 @@ impl<'a> Log<'a> {
     /// The first witness at `from` or behind it that says that operation `sequence` was durable.
     fn witness(&self, from: usize, sequence: u64) -> Option<usize> {
         let step = or(8, Wrong::WitnessAnywhere, 1);
-        let from = from.max(or(56, Wrong::WitnessInHeader, 0));
+        let from = from.max(56);
         (from..self.file.len()).step_by(step).find(|&place| {
             let Some(header) = self.record_header(place) else { return false };
             let durable = header.durable_sequence;
@@ -137,41 +137,44 @@ impl<'a> Log<'a> {
 impl Logs {
     /// Reads a log; tells whether it is sealed.
     fn read(&mut self, log: &Log<'_>, entry: &LogEntry) -> Checked<bool> {
-        let mut place = 0;
-        let torn_by = ["PRE-1", "PRE-2", "PRE-3", "PRE-4"];
-        let torn_by = or(&torn_by[..], Wrong::TornHeaderRefused, &[]);
-        let torn_by =
-            or(torn_by, Wrong::ShortHeaderTorn, &["PRE-1", "PRE-2", "PRE-3", "PRE-4", "PRE-6"]);
-        match read_header(log.file, b'L', 56) {
-            Err(rejection) if torn_by.contains(&rejection.rule) => {}
-            Err(rejection) => return Err(rejection),
-            Ok((header, _)) => {
-                self.check_header(log, header, entry)?;
-                place = or(header.len(), Wrong::RecordsAt56, 56);
-                while let Some(record) = log.whole_record(place) {
-                    let first = record.header.first_sequence;
-                    let follows = or(first == self.next, Wrong::AnySequenceFollows, true);
-                    if !or(follows, Wrong::SequencesMaySkip, first >= self.next) {
-                        break;
-                    }
-                    self.read_record(&record, entry)?;
-                    place = record.end;
-                    if record.header.kind == 2 {
-                        let all = place == log.file.len();
-                        require(all, "LOG-4", || format!("a seal ends at {place}"))?;
-                        self.next += or(0, Wrong::SealTakesSequence, 1);
-                        return Ok(true);
-                    }
-                }
+        let (header, _) = read_header(log.file, b'L', 56)?;
+        self.check_header(log, header, entry)?;
+        let mut place = or(header.len() + 32, Wrong::RecordsAt88, 88);
+        let has_note = log.file.len() >= place || is(Wrong::LogsWithoutNote);
+        require(has_note, "LOG-8", || format!("the log has {} bytes", log.file.len()))?;
+        let note = log.record_header(header.len());
+        let is_empty = all_zero(log.file.get(header.len()..place).unwrap_or(&[]));
+        let is_broken = note.is_none() && !is_empty && is(Wrong::BrokenNoteRefused);
+        require(!is_broken, "LOG-3", || "the note is broken".to_owned())?;
+        while let Some(record) = log.whole_record(place) {
+            let first = record.header.first_sequence;
+            let follows = or(first == self.next, Wrong::AnySequenceFollows, true);
+            if !or(follows, Wrong::SequencesMaySkip, first >= self.next) {
+                break;
+            }
+            self.read_record(&record, entry)?;
+            place = record.end;
+            if record.header.kind == 2 {
+                let all = place == log.file.len();
+                require(all, "LOG-4", || format!("a seal ends at {place}"))?;
+                self.next += or(0, Wrong::SealTakesSequence, 1);
+                return Ok(true);
             }
         }
+        let noted = note.filter(|note| note.durable_sequence < note.first_sequence);
+        let noted = noted.filter(|_| !is(Wrong::NoteIgnored));
+        let is_whole = noted.is_none_or(|note| {
+            let least = or(self.next, Wrong::NoteBelow, self.next - 1);
+            let least = or(least, Wrong::NoteAbove, self.next + 1);
+            note.durable_sequence < least
+        });
+        require(is_whole, "LOG-3", || format!("operation {} was noted, at {place}", self.next))?;
         let from = or(place, Wrong::WitnessBehindOnly, place + 8);
         let witness = log.witness(from, self.next);
-        let witness = witness.filter(|_| place > 0 || !is(Wrong::TornHeaderWithoutWitness));
         require(witness.is_none(), "LOG-3", || {
             format!("operation {} is broken, at {place}; witness at {witness:?}", self.next)
         })?;
-        self.torn = place == 0 || place < log.file.len();
+        self.torn = place < log.file.len();
         require(!self.torn || !is(Wrong::TornRefused), "LOG-3", || format!("torn at {place}"))?;
         Ok(is(Wrong::EndIsSeal) && !self.torn)
     }

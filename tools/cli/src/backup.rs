@@ -7,6 +7,7 @@ use fpstore::{Backup, BackupSummary, Error};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::interrupt::Interruptible;
 use crate::output::Output;
 use crate::units;
 
@@ -17,7 +18,8 @@ Examples:
 
 DEST becomes a store: a state that STORE had while the command ran, with all that
 was committed when it began. STORE may be written meanwhile, and merged; nobody
-waits. Until DEST is whole it is none, or the state that it was before.
+waits. DEST changes at once, when all of it is there: until then it is none, or the
+state that it was before, and a backup that was stopped is simply run again.
 
 Files of segments are linked where DEST is on the same file system: that takes
 neither time nor space, and no damage of the disk is survived. --copy makes copies.
@@ -73,16 +75,17 @@ struct Summary {
 /// Makes the backup, and tells what it took.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let start = Instant::now();
+    let work = Interruptible::<()>::default();
+    work.watch(|_, ()| {})?;
     let backup = Backup::new().incremental(args.incremental).copy(args.copy);
-    let done = backup.run(&args.store, &args.dest).map_err(|error| match error {
-        Error::Exists { path, .. } if !args.incremental => Failure::Usage(format!(
+    let done = backup.cancel(work.cancel.clone()).run(&args.store, &args.dest);
+    let done = done.map_err(|error| match error {
+        Error::Cancelled => work.signal().map_or(error.into(), Failure::Signal),
+        Error::Exists { path, .. } => Failure::Usage(format!(
             "{}: a store exists here already; choose another DEST, or give --incremental if it is an \
              earlier backup",
             path.display()
         )),
-        Error::Exists { path, .. } => {
-            Failure::Usage(format!("{}: is the store itself; choose another DEST", path.display()))
-        }
         other => other.into(),
     })?;
     print(args, &done, start.elapsed().as_secs_f64())

@@ -8,16 +8,19 @@ use fpstore::{Error, Execution, Repair, RepairReport, SegmentLoss};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
 use crate::output::Output;
 use crate::threads::ThreadArgs;
 use crate::units::{count, plural};
 
 const AFTER_HELP: &str = "\
-STORE is only read. DEST is a new store, in one segment, or one for each window of
-time, of all that is sound: every block has a checksum, and a fingerprint is saved
-if any table of its segment still holds it in a sound block. Ids are stored once:
-a fingerprint whose ids are damaged is left out of a store with ids, and counted.
+STORE is only read. DEST appears when all of it is there; a repair that was
+stopped leaves none, and is simply run again. It is a new store, in one segment, or
+one for each window of time, of all that is sound: every block has a checksum, and
+a fingerprint is saved if any table of its segment still holds it in a sound block.
+Ids are stored once: a fingerprint whose ids are damaged is left out of a store with
+ids, and counted.
 
 Fingerprints may have any width. Where a segment holds them once, beside tables of
 parts of their bits, those in sound blocks of that copy are saved, or all, if their
@@ -95,9 +98,17 @@ struct Loss {
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let memory = args.memory.map_or_else(memory::default_limit, |size| size.0);
+    let work = Interruptible::<()>::default();
+    work.watch(|_, ()| {})?;
     let execution = Execution::new().threads(args.threads.count()).memory(memory);
+    let execution = execution.cancel(work.cancel.clone());
     let report = Repair::new().execution(execution).run(&args.store, &args.dest);
     let report = report.map_err(|error| match error {
+        Error::Cancelled => work.signal().map_or(error.into(), Failure::Signal),
+        Error::Exists { path, .. } => Failure::Usage(format!(
+            "{}: a store exists here already; choose another DEST, or remove it",
+            path.display()
+        )),
         // Nothing is left to save, so that another repair is no remedy.
         Error::Corrupt { .. } => Failure::Usage(error.to_string()),
         other => other.into(),

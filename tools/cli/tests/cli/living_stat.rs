@@ -99,7 +99,7 @@ fn verify_counts_deletions_and_what_the_log_holds() {
     let name = format!("store/{}", log.unwrap().0);
     let mut bytes = std::fs::read(scratch.path(&name)).unwrap();
     // Of the first record, which the second one says was durable.
-    bytes[80] ^= 1;
+    bytes[80 + 32] ^= 1;
     std::fs::write(scratch.path(&name), bytes).unwrap();
     scratch.run("verify store").fails_naming(&[&name, "corrupt", "[LOG-"]);
 }

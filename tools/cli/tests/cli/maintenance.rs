@@ -54,7 +54,7 @@ fn stat_json_agrees_with_the_set_and_the_files() {
     let stat: Value =
         serde_json::from_str(&scratch.run("stat store --json").succeeds().stdout).unwrap();
     let distinct = sorted(&set).len() as u64;
-    let files = scratch.listing("store");
+    let files = scratch.store_files("store");
     assert_eq!(stat["store"], "store");
     assert_eq!(stat["radius"], 3);
     assert_eq!(stat["fingerprints"], distinct);

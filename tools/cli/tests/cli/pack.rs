@@ -37,7 +37,7 @@ fn the_summary_tells_size_design_and_what_else_there_would_be() {
         [&"design", &"faster", &"queries", &"read", &"size", &"smaller"]
     );
     assert_eq!(rows["design"], "halves (2 tables), blocks of 512 bytes; as given");
-    let bytes: u64 = scratch.listing("store").iter().map(|(_, bytes)| bytes).sum();
+    let bytes: u64 = scratch.store_files("store").iter().map(|(_, bytes)| bytes).sum();
     let share = format!(", {:.0}% of the ", 100.0 * bytes as f64 / (8 * distinct) as f64);
     assert!(rows["size"].contains(&share) && rows["size"].contains(" KiB"), "{}", rows["size"]);
     assert!(rows["queries"].contains("predicted at distance 3, "), "{}", rows["queries"]);
@@ -154,7 +154,7 @@ fn the_json_summary_is_one_object_that_agrees_with_the_files() {
     let set = fingerprints(2, 4000);
     scratch.write("in", raw(&set));
     let summary = json(&scratch, "pack in -o store --json --design thirds --block-bytes 1024 -k 2");
-    let bytes: u64 = scratch.listing("store").iter().map(|(_, bytes)| bytes).sum();
+    let bytes: u64 = scratch.store_files("store").iter().map(|(_, bytes)| bytes).sum();
     let distinct = sorted(&set).len();
     assert_eq!(summary["store"], "store");
     assert_eq!(summary["read"], 4000);

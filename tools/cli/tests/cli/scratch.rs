@@ -101,6 +101,13 @@ impl Scratch {
         listing.sort();
         listing
     }
+
+    /// The files of a store with their lengths. What is in `lock` means nothing.
+    pub fn store_files(&self, name: &str) -> Vec<(String, u64)> {
+        let mut files = self.listing(name);
+        files.retain(|(name, _)| name != "lock");
+        files
+    }
 }
 
 /// What a run has left.

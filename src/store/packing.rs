@@ -1,0 +1,84 @@
+//! A pack into any storage, for who is in the pool of threads that it is to use.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::intake::Intake;
+use super::options::Packer;
+use super::standing::Standing;
+use super::summary::PackSummary;
+use crate::error::Result;
+use crate::fingerprint::Fingerprint;
+use crate::format::IdMapTag;
+use crate::storage::Storage;
+
+/// A pack into a directory that is locked. Dropping it leaves what was there before.
+pub(crate) struct Packing<F: Fingerprint, S: Storage> {
+    intake: Intake<F, S>,
+    standing: Standing,
+}
+
+impl<F: Fingerprint, S: Storage> Packing<F, S> {
+    /// Removes what a stopped writer left, and begins.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`](crate::Error::Io).
+    pub(crate) fn start(packer: Packer<F>, path: &Path, storage: Arc<S>) -> Result<Self> {
+        let capacity = packer.capacity(rayon::current_num_threads());
+        let intake = Intake::new(packer, path, storage, capacity);
+        let standing = intake.pack.clear()?;
+        Ok(Self { intake, standing })
+    }
+
+    /// As [`PackSession::extend`](crate::PackSession::extend).
+    pub(crate) fn extend(&mut self, fingerprints: &[F]) -> Result<()> {
+        self.intake.pack.meter.check()?;
+        self.intake.admit(false)?;
+        let mut rest = self.intake.fill(fingerprints);
+        while !rest.is_empty() {
+            self.intake.spill(&self.standing)?;
+            rest = self.intake.fill(rest);
+        }
+        Ok(())
+    }
+
+    /// As [`PackSession::extend_with_ids`](crate::PackSession::extend_with_ids).
+    pub(crate) fn extend_with_ids(&mut self, pairs: &[F::WithId]) -> Result<()> {
+        self.intake.pack.meter.check()?;
+        self.intake.admit(true)?;
+        let mut rest = self.intake.fill_pairs(pairs);
+        while !rest.is_empty() {
+            self.intake.spill(&self.standing)?;
+            rest = self.intake.fill_pairs(rest);
+        }
+        Ok(())
+    }
+
+    /// Says which id map the ids are the numbers of.
+    pub(crate) fn id_map(&mut self, map: IdMapTag) {
+        self.intake.pack.id_map = Some(map);
+    }
+
+    /// Writes the store and makes it visible.
+    ///
+    /// # Errors
+    ///
+    /// As [`PackSession::finish`](crate::PackSession::finish).
+    pub(crate) fn finish(self) -> Result<PackSummary> {
+        self.intake.sort()?.write(self.standing)?.commit()
+    }
+
+    /// The same with room for so many words, twice.
+    #[cfg(test)]
+    pub(super) fn within(
+        packer: Packer<F>,
+        path: &Path,
+        storage: Arc<S>,
+        capacity: usize,
+    ) -> Result<Self> {
+        let intake = Intake::new(packer, path, storage, capacity);
+        let standing = intake.pack.clear()?;
+        Ok(Self { intake, standing })
+    }
+}
