@@ -40,7 +40,7 @@ impl FromStr for Moment {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             "a time is such as 2026-11-22, 2026-11-22T08:30:00Z, seconds since 1970, or how long \
-             ago it was: 300d"
+             ago it was: 300d; none is before 1970"
                 .to_string()
         };
         let seconds = text.parse().map(Duration::from_secs).ok();
@@ -52,7 +52,9 @@ impl FromStr for Moment {
             None => humantime::parse_rfc3339_weak(text).ok(),
         };
         let ago = || SystemTime::now().checked_sub(humantime::parse_duration(text).ok()?);
-        time.or_else(ago).map(Self).ok_or_else(wrong)
+        // Windows are counted from there on.
+        let time = time.or_else(ago).filter(|time| *time >= UNIX_EPOCH);
+        time.map(Self).ok_or_else(wrong)
     }
 }
 
@@ -135,8 +137,19 @@ mod tests {
         assert_eq!(seconds("12345"), 12_345);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         assert!((now - 86_400 * 300 - 2..=now - 86_400 * 300 + 2).contains(&seconds("300d")));
-        for wrong in ["", "x", "-1", "99999999999999999999", "1970-13-01", "1970-01-0\u{fc}"] {
-            wrong.parse::<Moment>().unwrap_err();
+        let told = "x".parse::<Moment>().unwrap_err();
+        for wrong in [
+            "",
+            "-1",
+            "99999999999999999999",
+            "1970-13-01",
+            "1970-01-0\u{fc}",
+            "1969-12-31",
+            "1969-12-31T23:59:59Z",
+            "99999999d",
+            "60years",
+        ] {
+            assert_eq!(wrong.parse::<Moment>(), Err(told.clone()), "{wrong}");
         }
     }
 

@@ -89,3 +89,29 @@ fn times_that_say_nothing_are_refused() {
         ran.fails_naming(&["packed: has no windows of time; leave --since and --until out"]);
     }
 }
+
+#[test]
+fn times_before_1970_are_refused_alike() {
+    let scratch = Scratch::new();
+    scratch.write("queries", "0x1\n");
+    scratch.run("create living --no-ids --quiet --window 1d").succeeds();
+    for line in [
+        "insert living queries --time",
+        "query living 1 --since",
+        "query living 1 --until",
+        "dump living --since",
+        "join living --until",
+        "dedup living --since",
+        "expire living --before",
+        "pack queries --append living --time",
+    ] {
+        let told = |time: &str| {
+            let ran = scratch.run(&format!("{line} {time}")).ends_with_code(2);
+            ran.stderr.replace(time, "TIME")
+        };
+        let expected = told("1969-01-01");
+        assert!(expected.contains("none is before 1970"), "{expected}");
+        assert_eq!(told("99999999d"), expected);
+    }
+    assert!(scratch.dump("living").is_empty());
+}
