@@ -53,8 +53,9 @@ which must be whole numbers; the store is created where it is not there. What ha
 features is not in the store.
 
 A command that was killed goes on when it is given again; only deciding, which takes a
-tenth of the time, starts over. DIR may not lie in a directory of inputs. DIR of another command, or of
-one with other settings or inputs, is refused. The result depends neither on threads nor
+tenth of the time, starts over. After an error before the first result, other settings and
+mended inputs start again in DIR. DIR with results of others is refused, and so is DIR in a
+directory of inputs. The result depends neither on threads nor
 on memory.
 
 Memory: --memory, from some 64 bytes per document on, 192 with --against, and with

@@ -196,6 +196,10 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
     let done = match Work::open(&args.output, &plan.settings)? {
         Found::Done(report) => Ok(report),
         Found::Work(mut work) => {
+            if let (false, Some(differ)) = (args.quiet, work.given_up()) {
+                let output = args.output.display();
+                say!("fpstore: {output}: starts again, without results so far: {differ}");
+            }
             plan.create_store(&mut work, (!args.quiet).then_some(&progress))?;
             let pool = ThreadPoolBuilder::new().num_threads(args.threads.count()).build();
             let pool =

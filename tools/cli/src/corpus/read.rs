@@ -100,8 +100,8 @@ impl Reading<'_> {
         match self.keep.column() {
             Some(column) if documents > 0 && read.counts.with_column == 0 => {
                 Err(Failure::Usage(format!(
-                    "--keep {}: none of {documents} documents has a value in `{column}`; start again, \
-                     into another directory, with a column that they have",
+                    "--keep {}: none of {documents} documents has a value in `{column}`; give the \
+                     command again with a column that they have",
                     self.keep
                 )))
             }

@@ -1,6 +1,7 @@
 //! What decides the result of a command, so that it can be told from another one.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use fpstore_text::RecipeId;
 use serde::{Deserialize, Serialize};
@@ -56,33 +57,37 @@ pub fn columns(wanted: &Wanted) -> (String, Option<String>) {
 }
 
 impl Settings {
-    /// Refuses to go on with what a command with other settings has begun or made, and says what differs.
-    pub fn check_same(&self, directory: &str, other: &Self) -> Result<(), Failure> {
+    /// What differs from the settings of a command that has begun or made something, in words; `None` if that is
+    /// this one.
+    pub fn difference(&self, other: &Self) -> Option<String> {
         // A store that is to be created has no id yet; one that was there has to be there.
         let created = self.add && other.store.is_none();
         let store = if created { other.store.clone() } else { self.store.clone() };
         if (Self { store, ..self.clone() }) == *other {
-            return Ok(());
+            return None;
         }
-        let differ = match (values(self), values(other)) {
-            (Some(mine), Some(theirs)) => {
-                let differ = mine.iter().filter(|(name, value)| theirs.get(*name) != Some(value));
-                let of = |value: Option<&serde_json::Value>| {
-                    value.map_or("nothing".to_string(), ToString::to_string)
-                };
-                let told = differ.map(|(name, value)| match name.as_str() {
-                    "inputs" => "the input files, or their times".to_string(),
-                    _ => format!("{name} (there {}, here {value})", of(theirs.get(name))),
-                });
-                told.collect::<Vec<_>>().join(", ")
-            }
-            _ => "the settings".to_string(),
+        let (Some(mine), Some(theirs)) = (values(self), values(other)) else {
+            return Some("the settings".to_string());
         };
-        Err(Failure::Usage(format!(
-            "{directory}: is the output of another command: these differ: {differ}; give the same again, name \
-             another directory, or remove this one"
-        )))
+        let differ = mine.iter().filter(|(name, value)| theirs.get(*name) != Some(value));
+        let of = |value: Option<&serde_json::Value>| {
+            value.map_or("nothing".to_string(), ToString::to_string)
+        };
+        let told = differ.map(|(name, value)| match name.as_str() {
+            "inputs" => "the input files, or their times".to_string(),
+            _ => format!("{name} (there {}, here {value})", of(theirs.get(name))),
+        });
+        Some(told.collect::<Vec<_>>().join(", "))
     }
+}
+
+/// Refuses to go on with the results of another command in a directory.
+pub fn of_another(directory: &Path, differ: &str) -> Failure {
+    Failure::Usage(format!(
+        "{}: is the output of another command: these differ: {differ}; give the same again, name another \
+         directory, or remove this one",
+        directory.display()
+    ))
 }
 
 fn values(settings: &Settings) -> Option<BTreeMap<String, serde_json::Value>> {

@@ -3,6 +3,9 @@
 //! A small file says which command works here, which of its stages are done, and how far the first one is. It is replaced as a whole, when
 //! what it says is durable; so a process that was killed is followed by one that goes on. In the end the report appears, and the directory of the
 //! work goes.
+//!
+//! Until there is a result, a command with other settings or inputs takes the place of the one before: that has stopped at a bad record, say,
+//! and is given again as its message advises. Once there are results, they belong to their settings.
 
 use std::fs;
 use std::io;
@@ -11,7 +14,7 @@ use std::path::{Path, PathBuf};
 use fpstore::files::{self, Lock, Owner};
 use serde::{Deserialize, Serialize};
 
-use super::settings::Settings;
+use super::settings::{self, Settings};
 use crate::failure::Failure;
 use crate::target::failure;
 
@@ -88,6 +91,8 @@ pub struct Work {
     pub to: PathBuf,
     directory: PathBuf,
     state: State,
+    /// What the settings differ in from those of a command whose work was given up for this one.
+    given_up: Option<String>,
     /// Held until the end.
     lock: Lock,
 }
@@ -123,7 +128,7 @@ impl Work {
             read: Mark::default(),
             stage: Stage::default(),
         };
-        let mut work = Self { to: to.to_path_buf(), directory, state, lock };
+        let mut work = Self { to: to.to_path_buf(), directory, state, given_up: None, lock };
         // Reports are written beside the results.
         files::remove_dead(to);
         files::remove_dead(&work.directory);
@@ -140,11 +145,44 @@ impl Work {
                         to.display()
                     ))
                 })?;
-                settings.check_same(&to.display().to_string(), &state.settings)?;
-                work.state = state;
+                match settings.difference(&state.settings) {
+                    None => work.state = state,
+                    // There is no result yet that could be of two commands. A message has advised
+                    // other settings, or the inputs were mended.
+                    Some(differ) if state.stage < Stage::Write(0) && !has_results(to)? => {
+                        work.give_up()?;
+                        work.given_up = Some(differ);
+                        work.note(|_| {})?;
+                    }
+                    Some(differ) => return Err(settings::of_another(to, &differ)),
+                }
             }
         }
         Ok(Found::Work(Box::new(work)))
+    }
+
+    /// Removes what another command has noted, so that this one starts at the beginning.
+    fn give_up(&self) -> Result<(), Failure> {
+        let fail = failure(&self.directory, "remove");
+        // The state goes first: whoever finds one goes on with the files beside it.
+        fs::remove_file(self.path(STATE)).map_err(&fail)?;
+        files::sync_directory(&self.directory).map_err(&fail)?;
+        for entry in fs::read_dir(&self.directory).map_err(&fail)? {
+            let entry = entry.map_err(&fail)?;
+            let is_directory = entry.file_type().map_err(&fail)?.is_dir();
+            match entry.file_name() == LOCK {
+                true => Ok(()),
+                false if is_directory => fs::remove_dir_all(entry.path()),
+                false => fs::remove_file(entry.path()),
+            }
+            .map_err(failure(&entry.path(), "remove"))?;
+        }
+        Ok(())
+    }
+
+    /// What the settings differ in from those of a command whose work was given up for this one.
+    pub fn given_up(&self) -> Option<&str> {
+        self.given_up.as_deref()
     }
 
     /// How far it is.
@@ -213,7 +251,9 @@ fn finished(to: &Path, settings: &Settings) -> Result<Option<Vec<u8>>, Failure> 
         let what = "is no report of this version of fpstore; name another directory";
         Failure::Usage(format!("{}: {what}", path.display()))
     })?;
-    settings.check_same(&to.display().to_string(), &report.settings)?;
+    if let Some(differ) = settings.difference(&report.settings) {
+        return Err(settings::of_another(to, &differ));
+    }
     remove(&to.join(WORK))?;
     Ok(Some(text))
 }
@@ -232,18 +272,22 @@ fn check_empty(to: &Path) -> Result<(), Failure> {
     if to.join(WORK).join(STATE).exists() {
         return Ok(());
     }
-    let entries = match fs::read_dir(to) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(failure(to, "read"))?,
-    };
-    let mut others = entries.flatten().filter(|entry| entry.file_name() != WORK);
-    match others.next() {
-        Some(_) => {
+    match has_results(to)? {
+        true => {
             let what = "is not empty, and no output of this command; name another directory";
             Err(Failure::Usage(format!("{}: {what}", to.display())))
         }
-        None => Ok(()),
+        false => Ok(()),
     }
+}
+
+/// Whether something stands in the directory beside the work.
+fn has_results(to: &Path) -> Result<bool, Failure> {
+    let entries = match fs::read_dir(to) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        entries => entries.map_err(failure(to, "read"))?,
+    };
+    Ok(entries.flatten().any(|entry| entry.file_name() != WORK))
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {

@@ -1,5 +1,6 @@
 //! `corpus dedup`: what is kept and removed, against plain definitions over all pairs.
 
+mod again;
 mod clusters;
 mod files;
 mod kills;

@@ -1,0 +1,110 @@
+//! Commands that are given again after an error, with other options or with inputs that were mended.
+
+use std::io::Write;
+
+use super::*;
+
+const DEDUP: &str = "corpus dedup --recipe simhash-64 --removed jsonl -q";
+
+/// A line without a text among lines with one.
+const BAD: &str = "{\"id\":1,\"text\":\"one two three four five six\"}\n{\"id\":2}\n";
+
+#[test]
+fn a_command_that_stopped_at_a_bad_record_is_given_again_as_its_message_advises() {
+    let scratch = Scratch::new();
+    scratch.write("a.jsonl", BAD);
+    let line = format!("{DEDUP} a.jsonl --id id");
+    scratch.run(&format!("{line} -o out")).fails_naming(&["a.jsonl: line 2", "--on-error skip"]);
+    assert!(scratch.path("out/work.fpstore").exists());
+    let ran = scratch.run(&format!("{line} -o out --on-error skip")).ends_with_code(0);
+    assert!(ran.stderr.starts_with("fpstore: skipped: a.jsonl: line 2"), "{}", ran.stderr);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    scratch.run(&format!("{line} -o whole --on-error skip")).ends_with_code(0);
+    assert_eq!(tree(&scratch.path("out")), tree(&scratch.path("whole")));
+    // Once there are results, they belong to their settings.
+    scratch.run(&format!("{line} -o out")).fails_naming(&[
+        "out: is the output of another command",
+        "on_error (there \"skip\", here \"stop\")",
+    ]);
+    assert_eq!(tree(&scratch.path("out")), tree(&scratch.path("whole")));
+}
+
+#[test]
+fn a_wrong_column_is_mended() {
+    let scratch = Scratch::new();
+    scratch.write("a.jsonl", BAD.lines().next().unwrap());
+    for wrong in ["--text body", "--id name", "--keep max:rank", "-k 3 --keep priority:rank=1"] {
+        let ran = scratch.run(&format!("{DEDUP} a.jsonl -o out {wrong}"));
+        ran.fails_naming(&["a"]);
+        let ran = scratch.run(&format!("{DEDUP} a.jsonl -o out"));
+        ran.succeeds();
+        let kept = fs::read_to_string(scratch.path("out/documents/a.jsonl")).unwrap();
+        assert_eq!(kept.trim_end(), BAD.lines().next().unwrap(), "{wrong}");
+        fs::remove_dir_all(scratch.path("out")).unwrap();
+    }
+    // Who looks is told why it starts at the beginning.
+    scratch.run(&format!("{DEDUP} a.jsonl -o out --text body")).fails_naming(&["line 1"]);
+    let line = DEDUP.replace(" -q", "");
+    let ran = scratch.run(&format!("{line} a.jsonl -o out")).ends_with_code(0);
+    let told = "fpstore: out: starts again, without results so far: text (there \"body\", here \
+                \"text\")\n";
+    assert!(ran.stderr.starts_with(told), "{}", ran.stderr);
+}
+
+#[test]
+fn an_input_that_was_cut_is_fetched_again() {
+    let scratch = Scratch::new();
+    let texts = texts(21, 200, 30);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(jsonl(&texts).as_bytes()).unwrap();
+    let whole = gzip.finish().unwrap();
+    scratch.write("a.jsonl.gz", &whole[..whole.len() / 2]);
+    let line = format!("{DEDUP} a.jsonl.gz");
+    scratch.run(&format!("{line} -o out --checkpoint 0")).fails_naming(&["a.jsonl.gz"]);
+    scratch.write("a.jsonl.gz", &whole);
+    scratch.run(&format!("{line} -o out")).succeeds();
+    scratch.run(&format!("{line} -o other")).succeeds();
+    assert_eq!(tree(&scratch.path("out")), tree(&scratch.path("other")));
+}
+
+#[test]
+fn a_command_with_too_little_memory_goes_on_with_more_and_changes_its_mind() {
+    let scratch = Scratch::new();
+    let texts = texts(22, 200, 30);
+    scratch.write("a.jsonl", jsonl(&texts));
+    let line = format!("{DEDUP} a.jsonl --id id");
+    // Read, but not decided.
+    scratch
+        .run(&format!("{line} -o out --memory 32MiB"))
+        .fails_naming(&["to decide about 200 documents"]);
+    let noted = fs::read_to_string(scratch.path("out/work.fpstore/state.json")).unwrap();
+    assert!(noted.contains("\"stage\":\"Decide\""), "{noted}");
+    scratch.run(&format!("{line} -o out -k 5")).succeeds();
+    scratch.run(&format!("{line} -o other -k 5")).succeeds();
+    assert_eq!(tree(&scratch.path("out")), tree(&scratch.path("other")));
+}
+
+#[test]
+fn the_store_of_a_command_that_stopped_takes_what_the_next_one_adds() {
+    let scratch = Scratch::new();
+    scratch.write("a.jsonl", BAD);
+    let line = format!("{DEDUP} a.jsonl --id id --against seen --add -o out");
+    scratch.run(&line).fails_naming(&["line 2"]);
+    scratch.run(&format!("{line} --on-error skip")).ends_with_code(0);
+    assert_eq!(scratch.dump("seen").len(), 1);
+}
+
+#[test]
+fn what_stands_beside_the_work_is_a_result_or_not_of_this_command() {
+    let scratch = Scratch::new();
+    scratch.write("a.jsonl", BAD);
+    let line = format!("{DEDUP} a.jsonl -o out");
+    scratch.run(&line).fails_naming(&["line 2"]);
+    scratch.write("out/mine", "mine");
+    scratch
+        .run(&format!("{line} --on-error skip"))
+        .fails_naming(&["out: is the output of another command", "name another directory"]);
+    assert_eq!(fs::read(scratch.path("out/mine")).unwrap(), b"mine");
+    // As the message advises.
+    scratch.run(&format!("{DEDUP} a.jsonl -o next --on-error skip")).ends_with_code(0);
+}
