@@ -25,7 +25,9 @@ use crate::width::{for_width, open};
 const PIECE: usize = 1 << 13;
 /// Bytes for each document that deciding takes beside its stores: fates, places, and the order.
 const DOCUMENT_BYTES: u64 = 64;
-
+/// What deciding takes beside that: a pack or a join, which sort no less at a time, and what the program is by
+/// itself. 48,000 short documents take 31 MiB in all.
+pub const BASE_BYTES: u64 = 32 << 20;
 /// Bytes for each document that the earlier corpus knows: what it is called there.
 const KNOWN_BYTES: u64 = 128;
 
@@ -69,7 +71,7 @@ impl Deciding<'_> {
         let documents = u64::from(self.notes.documents);
         let ids = if *self.keep == Keep::SmallestId { self.notes.id_bytes()? } else { 0 };
         let known = if self.earlier.is_some() { KNOWN_BYTES * documents } else { 0 };
-        let needed = DOCUMENT_BYTES * documents + ids.max(known) + (32 << 20);
+        let needed = DOCUMENT_BYTES * documents + ids.max(known) + BASE_BYTES;
         match needed > self.memory {
             true => Err(Failure::Usage(format!(
                 "memory cannot be {}: to decide about {} documents takes {} at least; give more (--memory)",

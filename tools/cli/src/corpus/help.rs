@@ -58,6 +58,6 @@ mended inputs start again in DIR. DIR with results of others is refused, and so 
 directory of inputs. The result depends neither on threads nor
 on memory.
 
-Memory: --memory, from some 64 bytes per document on, 192 with --against, and with
+Memory: --memory, from 32 MiB and 64 bytes per document on, 192 with --against, and with
 --keep smallest-id what the ids take. An eighth of it is for documents in flight; a document
 that is larger by itself takes what it takes.";

@@ -33,7 +33,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use self::against::Earlier;
 use self::choice::{Keep, Shape, TableShape, Verify};
-use self::decide::Deciding;
+use self::decide::{BASE_BYTES, Deciding};
 use self::fates::Fates;
 use self::ledger::Notes;
 use self::read::Reading;
@@ -267,6 +267,14 @@ impl Plan {
             inputs: settings::digest(&inputs),
         };
         let memory = args.memory.map_or(MEMORY, |size| size.0);
+        if memory < BASE_BYTES {
+            return Err(Failure::Usage(format!(
+                "memory cannot be {}: corpus dedup takes {} and 64 bytes for each document at least; give \
+                 more (--memory)",
+                fpstore::Bytes(memory),
+                fpstore::Bytes(BASE_BYTES)
+            )));
+        }
         Ok(Self {
             inputs,
             wanted,

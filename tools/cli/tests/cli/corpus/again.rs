@@ -73,6 +73,11 @@ fn a_command_with_too_little_memory_goes_on_with_more_and_changes_its_mind() {
     let texts = texts(22, 200, 30);
     scratch.write("a.jsonl", jsonl(&texts));
     let line = format!("{DEDUP} a.jsonl --id id");
+    // Nothing is read in vain.
+    let told = "memory cannot be 16 MiB: corpus dedup takes 32 MiB and 64 bytes for each document at least; \
+                give more (--memory)";
+    scratch.run(&format!("{line} -o out --memory 16MiB")).fails_with(told);
+    assert!(!scratch.path("out").exists());
     // Read, but not decided.
     scratch
         .run(&format!("{line} -o out --memory 32MiB"))
