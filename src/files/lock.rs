@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
-use super::{check_is_at, check_own, is_at, open_unfollowed, parent, sync_directory};
+use super::{
+    Ownership, check_is_at, check_own, is_at, keep_permissions, open_unfollowed, parent,
+    sync_directory,
+};
 
 /// How often a file is created that others remove at once.
 const ATTEMPTS: usize = 10;
@@ -75,7 +78,8 @@ impl Lock {
     }
 
     /// Makes the bytes durable, then gives the file the name `path`, in the same directory, and makes
-    /// that durable. What stands there is replaced only where that is wanted.
+    /// that durable. What stands there is replaced only where that is wanted, and the new file has its
+    /// owner and permissions as far as this user may give them.
     ///
     /// # Errors
     ///
@@ -83,6 +87,9 @@ impl Lock {
     /// system. The file keeps its name then, unless only the last sync failed.
     pub fn persist(self, path: &Path, replace: bool) -> io::Result<File> {
         check_is_at(&self.file, &self.path)?;
+        if replace {
+            keep_permissions(&self.file, path, Ownership::Given)?;
+        }
         self.file.sync_all()?;
         if replace {
             fs::rename(&self.path, path)?;

@@ -19,6 +19,7 @@
 mod aligned;
 mod directory;
 mod lock;
+mod permissions;
 mod positioned;
 mod temporary;
 
@@ -30,6 +31,7 @@ use std::path::Path;
 pub(crate) use aligned::Aligned;
 pub use directory::{DirectoryHandle, DirectoryId};
 pub use lock::{Lock, Owner, is_locked};
+pub use permissions::{Ownership, keep_permissions};
 pub use positioned::{read_exact_at, write_all_at};
 pub use temporary::{
     TEMPORARY_PREFIX, Temporary, Visible, is_temporary_name, nameless, remove_dead,

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-use super::{DirectoryHandle, check_is_at, is_at, open_own, parent, sync_directory};
+use super::{
+    DirectoryHandle, Ownership, check_is_at, is_at, keep_permissions, open_own, parent,
+    sync_directory,
+};
 
 /// How the names of temporary files start.
 pub const TEMPORARY_PREFIX: &str = ".tmp-fpstore-";
@@ -80,7 +83,8 @@ impl Temporary {
     }
 
     /// Makes the bytes durable, then gives the file the name `path`, in the same directory, and makes
-    /// that durable. What stands there is replaced only where that is wanted.
+    /// that durable. What stands there is replaced only where that is wanted, and the new file has its
+    /// owner and permissions as far as this user may give them.
     ///
     /// # Errors
     ///
@@ -88,6 +92,9 @@ impl Temporary {
     /// system. The file is gone then, unless only the last sync failed.
     pub fn persist(self, path: &Path, replace: bool) -> io::Result<File> {
         check_is_at(self.file(), self.path())?;
+        if replace {
+            keep_permissions(self.file(), path, Ownership::Given)?;
+        }
         self.file().sync_all()?;
         let persisted = match replace {
             true => self.file.persist(path),

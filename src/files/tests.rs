@@ -155,3 +155,46 @@ fn replacing_takes_the_place_of_a_link_and_refuses_a_pipe() {
     assert!(fs::metadata(zoo.path().join("pipe")).unwrap().file_type().is_fifo());
     assert_eq!(fs::metadata(&link).unwrap().nlink(), 1);
 }
+
+#[test]
+fn what_takes_the_place_of_a_file_lets_nobody_do_more() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("result");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    for (bits, kept) in [(0o600, 0o600), (0o664, 0o664), (0o444, 0o444), (0o4755, 0o755)] {
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(bits)).unwrap();
+        replace(&path, b"new").unwrap();
+        assert_eq!(mode(&path), kept, "{bits:o}");
+        let lock = Lock::take(&directory.path().join("part"), Owner::Me).unwrap().unwrap();
+        lock.persist(&path, true).unwrap();
+        assert_eq!(mode(&path), kept, "{bits:o}");
+        fs::remove_file(&path).unwrap();
+    }
+    // What is not replaced has the mode of new files, and a link there has none to give.
+    let usual = directory.path().join("usual");
+    fs::write(&usual, "").unwrap();
+    symlink(&usual, &path).unwrap();
+    fs::set_permissions(&usual, fs::Permissions::from_mode(0o600)).unwrap();
+    replace(&path, b"new").unwrap();
+    assert_ne!(mode(&path), 0o600);
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can give a file to another group");
+        return;
+    }
+    // The group of the old file, which this one does not get, could write it; others could read it.
+    let theirs = directory.path().join("theirs");
+    fs::write(&theirs, "old").unwrap();
+    std::os::unix::fs::chown(&theirs, Some(12345), Some(54321)).unwrap();
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o664)).unwrap();
+    let part = Lock::take(&directory.path().join("part"), Owner::Me).unwrap().unwrap();
+    keep_permissions(part.file(), &theirs, Ownership::Kept).unwrap();
+    assert_eq!(mode(part.path()), 0o644);
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o440)).unwrap();
+    keep_permissions(part.file(), &theirs, Ownership::Kept).unwrap();
+    assert_eq!(mode(part.path()), 0o600, "who goes on with it can write it");
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o664)).unwrap();
+    keep_permissions(part.file(), &theirs, Ownership::Given).unwrap();
+    let data = fs::metadata(part.path()).unwrap();
+    assert_eq!((data.uid(), data.gid(), mode(part.path())), (12345, 54321, 0o664));
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::reader::{IdMap, pending_path};
 use crate::error::{Error, IdMapProblem, Result};
-use crate::files::{self, Temporary, Visible};
+use crate::files::{self, Ownership, Temporary, Visible};
 use crate::format::ID_MAP_FILE;
 use crate::store::{manifest_of, with_unfinished_id_map};
 
@@ -70,6 +70,9 @@ impl MapPlace {
         let Self { names, temporary } = self;
         let file =
             temporary.file().try_clone().map_err(Error::io(&names.path, "name the id map"))?;
+        // It gets its name by two renames, of which the second one replaces the old map.
+        files::keep_permissions(temporary.file(), &names.path, Ownership::Given)
+            .map_err(Error::io(&names.path, "keep the permissions of the old id map"))?;
         match temporary.persist(&names.pending, false) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
