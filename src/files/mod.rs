@@ -1,6 +1,6 @@
 //! Files that appear whole, locks, and what stopped processes leave behind.
 //!
-//! Everything of this project that writes a file goes through here, the tool included, so that three
+//! Everything of this project that writes a file goes through here, the tool included, so that four
 //! promises are kept in one place:
 //!
 //! * A result appears under its name whole and durable, or not at all. It is written as a
@@ -10,6 +10,9 @@
 //!   what stands there is opened without following links and without waiting, must be a regular file
 //!   ([`open_own`]: of this user, under this name alone), and must still stand there once it is
 //!   locked.
+//! * A name that a user gives may be a link, a device or a pipe ([`Destination`]): the file behind a
+//!   link is replaced, and keeps its permissions ([`keep_permissions`]); what is no regular file is
+//!   written through and never replaced.
 //! * Only what a killed process left is removed ([`remove_dead`]): names of the exact shape that is
 //!   generated here, on regular files that nobody holds locked.
 //!
@@ -17,6 +20,7 @@
 //! nothing of stores.
 
 mod aligned;
+mod destination;
 mod directory;
 mod lock;
 mod permissions;
@@ -29,6 +33,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 pub(crate) use aligned::Aligned;
+pub use destination::{Destination, Through, put};
 pub use directory::{DirectoryHandle, DirectoryId};
 pub use lock::{Lock, Owner, is_locked};
 pub use permissions::{Ownership, keep_permissions};
@@ -125,6 +130,8 @@ pub fn read_at_most_of(file: io::Result<File>, most: u64) -> io::Result<Vec<u8>>
 }
 
 /// Puts a file with these bytes at `path`, whole and durable, in place of a regular file or of a link.
+/// For names that the project makes up, where a link was planted; [`put`] follows those that users
+/// give.
 ///
 /// # Errors
 ///

@@ -157,6 +157,40 @@ fn replacing_takes_the_place_of_a_link_and_refuses_a_pipe() {
 }
 
 #[test]
+fn a_name_leads_to_a_file_behind_all_links_or_to_what_is_written_through() {
+    let zoo = zoo();
+    let at = |name: &str| zoo.path().join(name);
+    let of = |name: &str| Destination::of(&at(name));
+    let file = |name: &str| Destination::File(at(name));
+    symlink("link", at("second")).unwrap();
+    symlink("round", at("round")).unwrap();
+    assert_eq!(of("victim").unwrap(), file("victim"));
+    assert_eq!(of("absent").unwrap(), file("absent"));
+    assert_eq!(of("second").unwrap(), file("victim"));
+    assert_eq!(of("dangling").unwrap(), file("nothing"));
+    assert_unfit(of("directory"), "a directory");
+    assert!(of("round").unwrap_err().to_string().contains("leads to itself"));
+    assert!(matches!(of("pipe").unwrap(), Destination::Through(_)));
+    for (name, target) in [("null", "/dev/null"), ("own", "/dev/fd/1"), ("theirs", "/proc/1/fd/1")]
+    {
+        if !Path::new(target).parent().unwrap().exists() {
+            println!("SKIPPED: {target} is of Linux");
+            continue;
+        }
+        symlink(target, at(name)).unwrap();
+        let Destination::Through(through) = of(name).unwrap() else { panic!("{name} is a file") };
+        let own = if name == "own" { Some(1) } else { None };
+        assert_eq!(through.descriptor(), own, "{name}");
+    }
+    put(&at("second"), b"new").unwrap();
+    assert_eq!(fs::read(at("victim")).unwrap(), b"new");
+    put(&at("null"), b"lost").unwrap();
+    for name in ["second", "link", "null"] {
+        assert!(fs::symlink_metadata(at(name)).unwrap().is_symlink(), "{name}");
+    }
+}
+
+#[test]
 fn what_takes_the_place_of_a_file_lets_nobody_do_more() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("result");

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::reader::{IdMap, pending_path};
+use super::reader::{IdMap, pending_path, place_of};
 use crate::error::{Error, IdMapProblem, Result};
 use crate::files::{self, Ownership, Temporary, Visible};
 use crate::format::ID_MAP_FILE;
@@ -39,6 +39,9 @@ impl MapPlace {
     /// Nothing at `path` is changed before [`Announced::commit`], except that what a killed pack of
     /// this store left is brought into place.
     pub(super) fn claim(path: &Path, store: &Path, replace: bool) -> Result<Self> {
+        // A link stays, and the map comes to be where it leads.
+        let place = place_of(path);
+        let path = place.as_path();
         let directory = files::parent(path);
         let parent = fs::canonicalize(directory).map_err(Error::io(path, "create the id map"))?;
         if fs::canonicalize(store).is_ok_and(|store| parent.starts_with(store)) {

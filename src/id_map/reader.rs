@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::text::Texts;
 use crate::error::{Corruption, Error, IdMapProblem, Result};
-use crate::files::{open_regular, read_exact_at};
+use crate::files::{Destination, open_regular, read_exact_at};
 use crate::fingerprint::Fingerprint;
 use crate::format::{
     Defect, ENTRY_BYTES, GROUP_STRINGS, ID_MAP_FILE, IdMapFooter, IdMapTag, MOST_HEADER_BYTES,
@@ -21,6 +21,15 @@ pub(super) fn pending_path(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".new");
     PathBuf::from(name)
+}
+
+/// Where the map called `path` stands: behind the links at the end of that name.
+pub(super) fn place_of(path: &Path) -> PathBuf {
+    match Destination::of(path) {
+        Ok(Destination::File(place)) => place,
+        // What is no file is refused where it is opened.
+        _ => path.to_path_buf(),
+    }
 }
 
 /// An open id map: the strings of the ids of a store, by their numbers.
@@ -85,7 +94,7 @@ impl IdMap {
             }
         };
         let path = path.as_ref();
-        open(path).or_else(|error| open(&pending_path(path)).map_err(|_| error))
+        open(path).or_else(|error| open(&pending_path(&place_of(path))).map_err(|_| error))
     }
 
     /// Opens a map, and checks header, footer and directory. Reads 12 bytes for each 32768 strings, and

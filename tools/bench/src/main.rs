@@ -287,9 +287,9 @@ fn write_all(results: &Results, directory: &Path) -> Result<(), Failure> {
     report::write(results, directory)
 }
 
-/// Puts a file in place, whole.
+/// Puts a file in place, whole, or where its name leads.
 fn put(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    fpstore::files::replace(path, bytes).map_err(|error| written(path, &error))
+    fpstore::files::put(path, bytes).map_err(|error| written(path, &error))
 }
 
 /// Why a file was not written.

@@ -71,6 +71,10 @@ which is told by its padding. The most significant byte comes first in digits,
 base64, bytes and arrays of bytes (or last, as --byte-order says), and the most
 significant word in arrays of words and in raw integers.
 
+Outputs (--to, -o): a file appears when it is whole. One that is there is replaced with
+--force only, and keeps its permissions; a link stays, and what it leads to is replaced.
+Devices and pipes are written as they stand.
+
 Exit codes:
   0  done; `query`: something matched
   1  `query`: nothing matched; `bench compare`: something got slower;

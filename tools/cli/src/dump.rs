@@ -118,7 +118,8 @@ fn dump<F: Fingerprint>(args: &Args, ids: bool) -> Result<(), Failure> {
     }
     let printer = ids.then(|| IdPrinter::new(&store, map.as_ref(), &args.id_output));
     let target = args.target.claim()?;
-    let progress = Progress::new(args.progress.beside_rows(false, target.is_some()));
+    let progress =
+        Progress::new(args.progress.beside_rows(false, target::is_terminal(target.as_ref())));
     let stopper = Stopper::default();
     if target.is_some() {
         target::watch(&stopper, &progress, target.as_ref())?;
@@ -170,7 +171,7 @@ fn check(args: &Args, ids: bool) -> Result<(), Failure> {
         )));
     }
     match args.output {
-        Shape::Parquet => table::check_parquet("dump", args.target.to.is_some()),
+        Shape::Parquet => table::check_parquet("dump", args.target.file().is_some()),
         _ => Ok(()),
     }
 }

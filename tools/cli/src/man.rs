@@ -46,7 +46,7 @@ pub fn run(args: &Args, root: Command) -> Result<(), Failure> {
         for command in all(&root) {
             let man = page_of(command);
             let path = directory.join(man.get_filename());
-            files::replace(&path, &render(command, &man)?).map_err(written(&path))?;
+            files::put(&path, &render(command, &man)?).map_err(written(&path))?;
         }
         return Ok(());
     }

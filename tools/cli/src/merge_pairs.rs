@@ -2,10 +2,10 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-use fpstore::Fingerprint;
+use fpstore::{Fingerprint, files};
 
 use crate::failure::Failure;
 use crate::input::is_stdin;
@@ -17,7 +17,7 @@ use crate::pairs::{PairFormat, PairReader, PairSource, PairWriter, Sorter};
 use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::recipes::Recipes;
 use crate::table;
-use crate::target::{self, TargetArgs};
+use crate::target::{self, Target, TargetArgs};
 use crate::width::{check_raw, for_width};
 
 /// Rows between two looks at the progress.
@@ -138,14 +138,14 @@ fn merge<F: Fingerprint>(args: &Args, first: First<'_>, limit: u64) -> Result<()
     let start = Instant::now();
     let format = args.output.unwrap_or(first.format);
     if format == PairFormat::Parquet {
-        table::check_parquet("merge-pairs", args.target.to.is_some())?;
+        table::check_parquet("merge-pairs", args.target.file().is_some())?;
     }
     let reader = first.source.reader::<F>()?;
     let target = args.target.claim()?;
-    let mode = args.progress.beside_rows(args.quiet, target.is_some());
+    let mode = args.progress.beside_rows(args.quiet, target::is_terminal(target.as_ref()));
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
-    let mut sorter = Sorter::new(limit, &temporary_directory(args));
+    let mut sorter = Sorter::new(limit, &temporary_directory(args, target.as_ref()));
     let recipes = Recipes::default();
     let mut merging = Merging { args, format, limit, progress: &progress, ids: None, recipes };
     let read = merging.read(reader, first.behind, &mut sorter);
@@ -286,12 +286,10 @@ impl Merging<'_> {
     }
 }
 
-fn temporary_directory(args: &Args) -> PathBuf {
-    let beside = args.target.to.as_ref().and_then(|path| path.parent());
-    match (&args.tmp_dir, beside) {
+fn temporary_directory(args: &Args, target: Option<&Target>) -> PathBuf {
+    match (&args.tmp_dir, target.and_then(Target::place)) {
         (Some(directory), _) => directory.clone(),
-        (None, Some(directory)) if directory.as_os_str().is_empty() => Path::new(".").into(),
-        (None, Some(directory)) => directory.to_path_buf(),
+        (None, Some(place)) => files::parent(place).to_path_buf(),
         (None, None) => env::temp_dir(),
     }
 }

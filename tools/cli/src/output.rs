@@ -90,10 +90,18 @@ impl Output {
 
     fn failure(&self, source: io::Error) -> Failure {
         match &self.path {
-            Some(path) => Failure::File { path: path.clone(), action: "write", source },
+            Some(path) => not_written(path, source),
             None if source.kind() == io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
             None => Failure::Output(source),
         }
+    }
+}
+
+/// Why `path` was not written. It may be a pipe, whose reader has enough.
+pub fn not_written(path: &Path, source: io::Error) -> Failure {
+    match source.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+        _ => Failure::File { path: path.to_path_buf(), action: "write", source },
     }
 }
 

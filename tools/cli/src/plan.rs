@@ -300,7 +300,7 @@ fn calibrate(path: &Path) -> Result<Costs, Failure> {
         output.bytes(text.as_bytes())?;
         output.flush()?;
     } else {
-        fpstore::files::replace(path, text.as_bytes()).map_err(|error| {
+        fpstore::files::put(path, text.as_bytes()).map_err(|error| {
             Failure::Usage(format!("{}: cannot write: {error}; choose another", path.display()))
         })?;
     }

@@ -2,7 +2,7 @@
 
 mod bar;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -41,10 +41,9 @@ impl ProgressArgs {
         self.progress.unwrap_or(if quiet { Mode::None } else { Mode::Auto })
     }
 
-    /// What is shown by a command that writes rows to a file or to standard output: no bar where
-    /// these stand on the terminal.
-    pub fn beside_rows(self, quiet: bool, to_file: bool) -> Mode {
-        self.mode(quiet || !to_file && io::stdout().is_terminal())
+    /// What is shown by a command that writes rows: no bar where these stand on a terminal.
+    pub fn beside_rows(self, quiet: bool, on_terminal: bool) -> Mode {
+        self.mode(quiet || on_terminal)
     }
 }
 

@@ -1,11 +1,17 @@
 //! Files of results, which appear when they are whole.
+//!
+//! A name may lead elsewhere: the file behind a link is replaced, and the link stays. Devices, pipes
+//! and descriptors such as `/dev/stdout` are written through, with `--force` and without, as a shell does
+//! it; nothing takes their place.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use fpstore::files::{self, Lock, Owner, Temporary, Unfit, Visible};
+use fpstore::files::{
+    self, Destination, Lock, Owner, Ownership, Temporary, Through, Unfit, Visible,
+};
 
 use crate::failure::{Failure, signal_name};
 use crate::interrupt::Stopper;
@@ -15,9 +21,10 @@ use crate::progress::Progress;
 /// Where results go.
 #[derive(clap::Args)]
 pub struct TargetArgs {
-    /// Write to this file, which appears when it is whole, instead of standard output
+    /// Write to this file, which appears when it is whole, instead of standard output. Devices
+    /// and pipes are written as they stand
     #[arg(long, value_name = "FILE")]
-    pub to: Option<PathBuf>,
+    to: Option<PathBuf>,
 
     /// Replace FILE if it exists
     #[arg(short, long, requires = "to")]
@@ -25,16 +32,24 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
+    /// The file, if one is given.
+    pub fn file(&self) -> Option<&Path> {
+        self.to.as_deref()
+    }
+
     /// Claims the file, if one is given.
     pub fn claim(&self) -> Result<Option<Target>, Failure> {
-        self.to.as_ref().map(|path| Target::claim(path, self.force)).transpose()
+        self.file().map(|path| Target::claim(path, self.force)).transpose()
     }
 }
 
 /// A file that is being written, and does not have its name yet. Dropping it before [`Target::commit`]
-/// removes what was written, unless another process is to go on with it.
+/// removes what was written, unless another process is to go on with it. Or what is written through.
 pub struct Target {
+    /// The name as it was given.
     path: PathBuf,
+    /// What it leads to.
+    place: PathBuf,
     force: bool,
     /// Gone once it has its name.
     written: Option<Written>,
@@ -46,38 +61,57 @@ enum Written {
     Temporary(Temporary),
     /// FILE.part, which another process goes on with.
     Part(Lock),
+    /// A device, a pipe, or a descriptor that is open: there is nothing to replace.
+    Through(File),
 }
 
 impl Target {
     /// Checks that a file may come to be at `path`, and creates a temporary one beside it.
     pub fn claim(path: &Path, force: bool) -> Result<Self, Failure> {
-        check(path, force)?;
-        let directory = files::parent(path);
+        let place = match look(path, force)? {
+            Destination::File(place) => place,
+            Destination::Through(through) => return Self::through(path, &through),
+        };
+        let directory = files::parent(&place);
         files::remove_dead(directory);
         let temporary = Temporary::create(directory, Visible::AsUsual);
         let temporary = temporary.map_err(failure(path, "create"))?;
-        Ok(Self::new(path, force, Written::Temporary(temporary)))
+        // Nobody reads now what he may not read later.
+        files::keep_permissions(temporary.file(), &place, Ownership::Kept)
+            .map_err(failure(path, "create"))?;
+        Ok(Self::new(path, place, force, Written::Temporary(temporary)))
     }
 
     /// As [`Self::claim`], of a file that can be gone on with: FILE.part, created here, or left by a
     /// process that was stopped, with what it wrote. It stays until it is whole.
     pub fn claim_part(path: &Path, force: bool) -> Result<Self, Failure> {
-        check(path, force)?;
+        let Destination::File(place) = look(path, force)? else {
+            let what = "is no regular file, so that nobody can go on with it; leave --resume out";
+            return Err(usage(path, what));
+        };
         // Such as the note that a process was writing when it was killed.
-        files::remove_dead(files::parent(path));
-        Self::lock_part(path, force)
+        files::remove_dead(files::parent(&place));
+        Self::lock_part(path, place, force)
     }
 
     /// Takes FILE.part, and checks again: whoever held it before may have finished since.
-    fn lock_part(path: &Path, force: bool) -> Result<Self, Failure> {
-        let part = part_of(path);
+    fn lock_part(path: &Path, place: PathBuf, force: bool) -> Result<Self, Failure> {
+        let part = part_of(&place);
         let lock = Lock::take(&part, Owner::Me).map_err(failure(&part, "use"))?;
-        let target = Self::new(path, force, Written::Part(lock.ok_or_else(|| busy(path))?));
-        match check(path, force) {
-            Ok(()) => Ok(target),
+        let lock = lock.ok_or_else(|| busy(path))?;
+        let target = Self::new(path, place, force, Written::Part(lock));
+        let is_new = target.len()? == 0;
+        match check(path, &target.place, force) {
+            Ok(()) => {
+                if let (true, Some(Written::Part(lock))) = (is_new, &target.written) {
+                    files::keep_permissions(lock.file(), &target.place, Ownership::Kept)
+                        .map_err(failure(&part, "create"))?;
+                }
+                Ok(target)
+            }
             Err(failure) => {
                 // Created just now. What was written is not for us to remove.
-                if let (0, Some(Written::Part(lock))) = (target.len()?, target.written) {
+                if let (true, Some(Written::Part(lock))) = (is_new, target.written) {
                     let _ = lock.remove();
                 }
                 Err(failure)
@@ -85,8 +119,13 @@ impl Target {
         }
     }
 
-    fn new(path: &Path, force: bool, written: Written) -> Self {
-        Self { path: path.to_path_buf(), force, written: Some(written) }
+    fn through(path: &Path, through: &Through) -> Result<Self, Failure> {
+        let open = through.open().map_err(failure(path, "open"))?;
+        Ok(Self::new(path, path.to_path_buf(), false, Written::Through(open)))
+    }
+
+    fn new(path: &Path, place: PathBuf, force: bool, written: Written) -> Self {
+        Self { path: path.to_path_buf(), place, force, written: Some(written) }
     }
 
     /// Whether what was written stays if it does not become whole.
@@ -94,9 +133,22 @@ impl Target {
         matches!(self.written, Some(Written::Part(_)))
     }
 
-    /// The name that it will have.
+    /// Whether rows appear on a terminal as they are written.
+    fn is_terminal(&self) -> bool {
+        matches!(&self.written, Some(Written::Through(file)) if file.is_terminal())
+    }
+
+    /// The name that it will have, as it was given.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where it comes to be, behind all links; `None` for what is written through.
+    pub fn place(&self) -> Option<&Path> {
+        match &self.written {
+            Some(Written::Through(_)) => None,
+            _ => Some(&self.place),
+        }
     }
 
     /// The name until it is whole.
@@ -104,7 +156,7 @@ impl Target {
         match &self.written {
             Some(Written::Temporary(temporary)) => temporary.path(),
             Some(Written::Part(lock)) => lock.path(),
-            None => &self.path,
+            Some(Written::Through(_)) | None => &self.path,
         }
     }
 
@@ -112,14 +164,19 @@ impl Target {
         match &self.written {
             Some(Written::Temporary(temporary)) => Ok(temporary.file()),
             Some(Written::Part(lock)) => Ok(lock.file()),
+            Some(Written::Through(file)) => Ok(file),
             None => Err(io::ErrorKind::NotFound.into()),
         }
     }
 
-    /// The file behind its first `bytes`; what follows them is cut off.
+    /// The file behind its first `bytes`; what follows them is cut off. What is written through has
+    /// no start and no end.
     pub fn file(&self, bytes: u64) -> Result<File, Failure> {
         use std::io::{Seek, SeekFrom};
         let open = self.open().and_then(|file| {
+            if matches!(self.written, Some(Written::Through(_))) {
+                return file.try_clone();
+            }
             file.set_len(bytes)?;
             let mut file = file.try_clone()?;
             file.seek(SeekFrom::Start(bytes))?;
@@ -143,9 +200,9 @@ impl Target {
     /// meanwhile is replaced only where that is wanted.
     pub fn commit(mut self) -> Result<(), Failure> {
         let named = match self.written.take() {
-            Some(Written::Temporary(temporary)) => temporary.persist(&self.path, self.force),
-            Some(Written::Part(lock)) => lock.persist(&self.path, self.force),
-            None => return Ok(()),
+            Some(Written::Temporary(temporary)) => temporary.persist(&self.place, self.force),
+            Some(Written::Part(lock)) => lock.persist(&self.place, self.force),
+            Some(Written::Through(_)) | None => return Ok(()),
         };
         match named {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -153,6 +210,14 @@ impl Target {
             }
             named => named.map(drop).map_err(failure(&self.path, "name")),
         }
+    }
+}
+
+/// Where a file called `path` comes to be; `None` where that is no regular file.
+pub fn place_of(path: &Path) -> Option<PathBuf> {
+    match Destination::of(path) {
+        Ok(Destination::File(place)) => Some(place),
+        _ => None,
     }
 }
 
@@ -174,14 +239,24 @@ pub fn remove_part(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Checks that a file may come to be at `path`.
-fn check(path: &Path, force: bool) -> Result<(), Failure> {
-    match fs::metadata(path) {
+/// What `path` leads to. Checks that it may be written.
+fn look(path: &Path, force: bool) -> Result<Destination, Failure> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let is_directory = bytes.last() == Some(&b'/') || path.is_dir();
+    if is_directory || path.file_name().is_none() {
+        return Err(usage(path, "is a directory; name a file"));
+    }
+    let destination = Destination::of(path).map_err(failure(path, "use"))?;
+    if let Destination::File(place) = &destination {
+        check(path, place, force)?;
+    }
+    Ok(destination)
+}
+
+/// Checks that a file may come to be at `place`, or takes that of another one.
+fn check(path: &Path, place: &Path, force: bool) -> Result<(), Failure> {
+    match fs::symlink_metadata(place) {
         Ok(data) if data.is_dir() => return Err(usage(path, "is a directory; name a file")),
-        Ok(data) if !data.is_file() => {
-            let message = "is no regular file; leave --to out, and redirect the output";
-            return Err(usage(path, message));
-        }
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(failure(path, "look at")(error));
         }
@@ -202,6 +277,11 @@ fn usage(path: &Path, message: &str) -> Failure {
     Failure::Usage(format!("{}: {message}", path.display()))
 }
 
+/// Whether the rows of a command appear on a terminal.
+pub fn is_terminal(target: Option<&Target>) -> bool {
+    target.map_or_else(|| io::stdout().is_terminal(), Target::is_terminal)
+}
+
 /// An output to the target, or to standard output.
 pub fn output(target: Option<&Target>) -> Result<Output, Failure> {
     Ok(match target {
@@ -218,6 +298,8 @@ pub fn watch(
     target: Option<&Target>,
 ) -> Result<(), Failure> {
     let progress = progress.clone();
+    // What is written through is as little whole as standard output, and stays where it is.
+    let target = target.filter(|target| target.place().is_some());
     let part = target.map(|target| (target.part().to_path_buf(), target.stays()));
     stopper.watch(move |signal| {
         let rest = match &part {
@@ -263,14 +345,14 @@ mod tests {
         assert!(claimed(false).err().unwrap().contains("is being written by another process"));
         // A second process has found nothing under the name, and the first one finishes before that
         // takes FILE.part.
-        check(&path, false).unwrap();
+        check(&path, &path, false).unwrap();
         first.commit().unwrap();
-        let failure = Target::lock_part(&path, false).err().unwrap();
+        let failure = Target::lock_part(&path, path.clone(), false).err().unwrap();
         assert!(failure.line().contains("exists"), "{}", failure.line());
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert!(!part_of(&path).exists(), "nothing is left of the attempt");
         // By force another result is written, and the first one stays until that is whole.
-        let second = Target::lock_part(&path, true).unwrap();
+        let second = Target::lock_part(&path, path.clone(), true).unwrap();
         second.file(0).unwrap().write_all(b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         second.commit().unwrap();

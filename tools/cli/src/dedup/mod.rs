@@ -165,7 +165,7 @@ enum Per {
 pub fn run(args: &Args) -> Result<(), Failure> {
     args.table.check("dedup", args.output == Shape::Tsv, None)?;
     if args.output == Shape::Parquet {
-        table::check_parquet("dedup", args.target.to.is_some())?;
+        table::check_parquet("dedup", args.target.file().is_some())?;
     }
     let bits = width_of(&args.store)?;
     check_radius("dedup", args.radius, bits)?;
@@ -179,7 +179,7 @@ fn dedup<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     check(args, &store)?;
     let map = args.id_output.open_map(&opened)?;
     let target = args.target.claim()?;
-    let mode = args.progress.beside_rows(args.quiet, target.is_some());
+    let mode = args.progress.beside_rows(args.quiet, target::is_terminal(target.as_ref()));
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
     let clusters = clusters(args, &store, &progress);

@@ -9,7 +9,8 @@ use plotters::prelude::*;
 use super::Args;
 use super::measure::{Measured, Row, Work};
 use crate::failure::Failure;
-use crate::target::{self, Target};
+use crate::output::not_written;
+use crate::target::Target;
 
 const SIZE: (u32, u32) = (470, 300);
 
@@ -50,7 +51,7 @@ pub(super) fn write(
     }
     html += "</body></html>\n";
     let written = target.file(0)?.write_all(html.as_bytes());
-    written.map_err(target::failure(target.path(), "write"))
+    written.map_err(|error| not_written(target.path(), error))
 }
 
 fn summary(html: &mut String, all: &[Measured]) {

@@ -13,11 +13,12 @@ use super::TooFew;
 use crate::documents::Piece;
 use crate::failure::Failure;
 use crate::input::InputError;
+use crate::output::not_written;
 #[cfg(feature = "parquet")]
 use crate::recipes;
 #[cfg(feature = "parquet")]
 use crate::table::{self, Kind, ParquetTable};
-use crate::target::{self, Target};
+use crate::target::Target;
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -145,7 +146,7 @@ impl Lines {
         &mut self,
         write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        write(&mut self.to).map_err(target::failure(&self.path, "write"))
+        write(&mut self.to).map_err(|error| not_written(&self.path, error))
     }
 }
 

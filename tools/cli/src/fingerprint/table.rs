@@ -11,6 +11,7 @@ use crate::by_recipe;
 use crate::documents::Inputs;
 use crate::failure::Failure;
 use crate::input::InputError;
+use crate::output::not_written;
 use crate::progress::Progress;
 use crate::target::Target;
 use crate::units::plural;
@@ -47,8 +48,8 @@ pub(super) fn make(
         all.merge(builder).map_err(refused)?;
     }
     let table = all.finish(args.least);
-    let failure = crate::target::failure(target.path(), "write");
-    target.file(0)?.write_all(&table.to_bytes()).map_err(failure)?;
+    let written = target.file(0)?.write_all(&table.to_bytes());
+    written.map_err(|error| not_written(target.path(), error))?;
     Ok(told(&table, target))
 }
 

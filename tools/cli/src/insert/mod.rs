@@ -2,6 +2,7 @@
 
 mod verdicts;
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -171,7 +172,8 @@ fn insert<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
         stored_ids: true,
     };
     let known = feed.check::<F>()?;
-    let progress = Progress::new(args.progress.beside_rows(args.quiet, !args.unless_near));
+    let on_terminal = args.unless_near && io::stdout().is_terminal();
+    let progress = Progress::new(args.progress.beside_rows(args.quiet, on_terminal));
     let work = Interruptible::default();
     let mut recipes = Recipes::given(args.recipe.as_deref());
     recipes.join(&known.recipes)?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Args;
 use crate::failure::Failure;
 use crate::output::hex;
-use crate::target::{Target, beside, failure, part_of, remove_part};
+use crate::target::{Target, beside, failure, part_of, place_of, remove_part};
 
 /// What the name of a journal has behind that of the output.
 pub const SUFFIX: &str = ".resume";
@@ -109,15 +109,14 @@ impl Journal {
         k: u32,
         stores: [Option<&Snapshot<F>>; 2],
     ) -> Result<Option<Self>, Failure> {
-        let Some(to) = args.target.to.as_ref().filter(|to| args.resume && to.exists()) else {
-            return Ok(None);
-        };
-        let path = beside(to, SUFFIX);
+        let place = args.target.file().filter(|_| args.resume).and_then(place_of);
+        let Some(to) = place.filter(|to| to.exists()) else { return Ok(None) };
+        let path = beside(&to, SUFFIX);
         let text = read(&path).ok();
         let notes = text.and_then(|text| serde_json::from_slice::<Notes>(&text).ok());
         let of = Of::new(args, k, stores)?;
         let is_whole = |notes: &Notes| notes.next.is_none() && notes.of == of;
-        let notes = notes.filter(is_whole).filter(|_| !part_of(to).exists());
+        let notes = notes.filter(is_whole).filter(|_| !part_of(&to).exists());
         Ok(notes.map(|notes| Self { path: Some(path), done: notes.done, notes }))
     }
 
@@ -128,7 +127,8 @@ impl Journal {
         stores: [Option<&Snapshot<F>>; 2],
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
-        let path = args.target.to.as_ref().map(|path| beside(path, SUFFIX));
+        let place = target.and_then(Target::place);
+        let path = place.map(|place| beside(place, SUFFIX));
         let of = Of::new(args, k, stores)?;
         let notes =
             Notes { version: VERSION, of, next: Some(hex(F::default())), done: Done::default() };
@@ -137,7 +137,7 @@ impl Journal {
         if !args.resume {
             // The old one was given up.
             if path.exists() {
-                remove_part(&args.target.to.clone().unwrap_or_default())?;
+                place.map_or(Ok(()), remove_part)?;
                 journal.remove()?;
             }
             return Ok(journal);

@@ -222,7 +222,7 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
         return Ok(());
     }
     let target = claim(&args)?;
-    let mode = args.progress.beside_rows(args.quiet, target.is_some());
+    let mode = args.progress.beside_rows(args.quiet, target::is_terminal(target.as_ref()));
     let progress = Progress::new(mode);
     let stopper = Stopper::default();
     // Before the first note is written: from then on a signal keeps what there is.
@@ -271,7 +271,7 @@ fn check(args: &Args, ids: bool) -> Result<(), Failure> {
     let raw = args.output.raw();
     args.table.check("join", args.output == PairFormat::Tsv, raw)?;
     if args.output == PairFormat::Parquet {
-        table::check_parquet("join", args.target.to.is_some())?;
+        table::check_parquet("join", args.target.file().is_some())?;
     }
     let message = match (raw, args.output) {
         (Some(raw), _) if ids => {
@@ -291,14 +291,16 @@ fn check(args: &Args, ids: bool) -> Result<(), Failure> {
 /// Claims the file of the output, if one is given. What a stopped join noted is not lost by
 /// accident.
 fn claim(args: &Args) -> Result<Option<Target>, Failure> {
-    let Some(path) = &args.target.to else { return Ok(None) };
-    let journal = beside(path, journal::SUFFIX);
-    if !args.resume && !args.target.force && journal.exists() {
-        return Err(Failure::Usage(format!(
-            "{}: notes what a stopped join has done; give --resume to go on with it, or --force to \
-             start again",
-            journal.display()
-        )));
+    let Some(path) = args.target.file() else { return args.target.claim() };
+    if let Some(place) = target::place_of(path) {
+        let journal = beside(&place, journal::SUFFIX);
+        if !args.resume && !args.target.force && journal.exists() {
+            return Err(Failure::Usage(format!(
+                "{}: notes what a stopped join has done; give --resume to go on with it, or --force to \
+                 start again",
+                journal.display()
+            )));
+        }
     }
     match args.resume {
         true => Target::claim_part(path, args.target.force).map(Some),

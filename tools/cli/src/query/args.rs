@@ -206,7 +206,7 @@ impl Args {
         let is_tsv = matches!(self.output, Shape::Tsv | Shape::Count);
         self.table.check("query", is_tsv, None)?;
         match self.output {
-            Shape::Parquet => table::check_parquet("query", self.target.to.is_some()),
+            Shape::Parquet => table::check_parquet("query", self.target.file().is_some()),
             _ => Ok(()),
         }
     }

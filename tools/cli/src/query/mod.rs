@@ -70,7 +70,8 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
         args.id_output.hint(&opened);
     }
     let target = args.target.claim()?;
-    let progress = Progress::new(args.progress.beside_rows(false, target.is_some()));
+    let progress =
+        Progress::new(args.progress.beside_rows(false, target::is_terminal(target.as_ref())));
     let stopper = Stopper::default();
     if target.is_some() {
         target::watch(&stopper, &progress, target.as_ref())?;

@@ -1,6 +1,7 @@
 //! Tables as Parquet.
 
 use std::fs::File;
+use std::io;
 use std::sync::Arc;
 
 use arrow_array::builder::{
@@ -354,7 +355,13 @@ fn misplaced() -> Failure {
     failed(ParquetError::General("a cell is not of its column; report this as a bug".to_string()))
 }
 
-/// Only writing can fail.
+/// Only writing can fail, and a pipe whose reader has enough is no failure.
 fn failed(error: ParquetError) -> Failure {
+    if let ParquetError::External(source) = &error
+        && let Some(source) = source.downcast_ref::<io::Error>()
+        && source.kind() == io::ErrorKind::BrokenPipe
+    {
+        return Failure::ClosedPipe;
+    }
     Failure::System(format!("--output parquet: cannot write: {error}; look at the disk"))
 }

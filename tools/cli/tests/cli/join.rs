@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -462,10 +461,7 @@ fn the_output_does_not_replace_what_is_no_file_of_its_own() {
     let scratch = Scratch::new();
     scratch.pack("store", &[1], "");
     scratch.run("join store --to store").fails_with("store: is a directory; name a file");
-    scratch
-        .run("join store --to /dev/null")
-        .fails_with("/dev/null: is no regular file; leave --to out, and redirect the output");
-    assert!(Path::new("/dev/null").exists());
+    scratch.run("join store --to there/").fails_with("there/: is a directory; name a file");
 }
 
 /// All values within three flips of one, which have 11,986,528 pairs: too many to be in the gate as rows.

@@ -25,6 +25,8 @@ mod living;
 mod living_stat;
 mod maintenance;
 mod oracle;
+#[cfg(unix)]
+mod outputs;
 mod pack;
 #[cfg(feature = "parquet")]
 mod pairs;

@@ -1,0 +1,272 @@
+//! What the name of an output leads to: inputs and stores, which are not written over; links, whose
+//! targets are replaced; pipes, devices and descriptors, which are written through.
+//!
+//! No test names a device or a descriptor of the machine with `--force`: a tool that replaces what a
+//! name leads to would take it away. Links in the directory of the test stand for them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use crate::scratch::{Ran, Scratch};
+
+const PAIR: &str = "0000000000000001\t0000000000000003\t1\n";
+
+/// A store of 1 and 3, and queries of these.
+fn scratch() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[1, 3], "");
+    scratch.write("queries", "0x1\n0x3\n");
+    scratch
+}
+
+fn pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+fn mode(scratch: &Scratch, name: &str) -> u32 {
+    fs::metadata(scratch.path(name)).unwrap().permissions().mode() & 0o777
+}
+
+fn set_mode(scratch: &Scratch, name: &str, mode: u32) {
+    fs::set_permissions(scratch.path(name), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+fn read(scratch: &Scratch, name: &str) -> String {
+    fs::read_to_string(scratch.path(name)).unwrap()
+}
+
+/// Runs a line of the shell, in which `$F` is the tool.
+fn shell(scratch: &Scratch, line: &str) -> Ran {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(line).env("F", crate::PROGRAM).current_dir(scratch.path(""));
+    Ran::new(line, command.stdin(Stdio::null()).output().unwrap())
+}
+
+#[test]
+fn a_link_stays_and_what_it_leads_to_is_replaced() {
+    let scratch = scratch();
+    scratch.write("pairs", PAIR);
+    scratch.write("docs.jsonl", "{\"text\":\"one two three four\"}\n{\"text\":\"a b c d e\"}\n");
+    fs::create_dir(scratch.path("far")).unwrap();
+    for line in [
+        "query store --from queries --to link -f",
+        "dump store --to link -f",
+        "join store --quiet --to link -f",
+        "join store --quiet --resume --to link -f",
+        "merge-pairs pairs --quiet --to link -f",
+        "dedup store --quiet --to link -f",
+        "fingerprint docs.jsonl --recipe simhash-64 --as jsonl -q -o link -f",
+        "fingerprint docs.jsonl --recipe imatch -q --make-table link -f",
+        "evaluate docs.jsonl --recipe simhash-64 -q -o link -f",
+    ] {
+        // Relative, and over a second link.
+        symlink("far/second", scratch.path("link")).unwrap();
+        symlink("target", scratch.path("far/second")).unwrap();
+        scratch.write("far/target", "old");
+        set_mode(&scratch, "far/target", 0o600);
+        let ran = scratch.run(line);
+        assert!(ran.code == Some(0) && ran.stderr.is_empty(), "{ran:#?}");
+        for link in ["link", "far/second"] {
+            let data = fs::symlink_metadata(scratch.path(link)).unwrap();
+            assert!(data.is_symlink(), "{line}: {link}");
+        }
+        assert_ne!(fs::read(scratch.path("far/target")).unwrap(), b"old", "{line}");
+        assert_eq!(mode(&scratch, "far/target"), 0o600, "{line}");
+        // Nothing beside the link or the target.
+        assert_eq!(scratch.listing("far").len(), 2, "{line}");
+        fs::remove_file(scratch.path("link")).unwrap();
+        fs::remove_dir_all(scratch.path("far")).unwrap();
+        fs::create_dir(scratch.path("far")).unwrap();
+    }
+    // Without --force neither it nor a link that leads nowhere.
+    symlink("far/none", scratch.path("link")).unwrap();
+    scratch.run("dump store --to link").fails_naming(&["link: exists"]);
+    scratch.run("dump store --to link -f").succeeds();
+    assert_eq!(read(&scratch, "far/none"), "0000000000000001\n0000000000000003\n");
+    scratch.run("dump store --to link").fails_naming(&["link: exists"]);
+    symlink("round", scratch.path("round")).unwrap();
+    scratch.run("dump store --to round -f").fails_naming(&["a link that leads to itself"]);
+}
+
+#[test]
+fn a_file_that_is_replaced_keeps_its_permissions() {
+    let scratch = scratch();
+    scratch.write("pairs", "old");
+    for bits in [0o600, 0o640, 0o664, 0o755] {
+        set_mode(&scratch, "pairs", bits);
+        scratch.run("join store --quiet --to pairs -f").succeeds();
+        assert_eq!((mode(&scratch, "pairs"), &*read(&scratch, "pairs")), (bits, PAIR));
+        scratch.run("join store --quiet --to pairs --resume -f").succeeds();
+        assert_eq!(mode(&scratch, "pairs"), bits);
+    }
+    let line = "pack in.csv -o named --id-column key --id-map ids --quiet";
+    scratch.write("in.csv", "key,fingerprint\na,0x1\n");
+    scratch.run(line).succeeds();
+    set_mode(&scratch, "ids", 0o600);
+    fs::rename(scratch.path("ids"), scratch.path("far-ids")).unwrap();
+    symlink("far-ids", scratch.path("ids")).unwrap();
+    scratch.write("in.csv", "key,fingerprint\nb,0x1\n");
+    scratch.run(&format!("{line} --force")).succeeds();
+    assert_eq!(mode(&scratch, "far-ids"), 0o600);
+    assert!(fs::symlink_metadata(scratch.path("ids")).unwrap().is_symlink());
+    let ran = scratch.run("dump named --id-map ids").succeeds();
+    assert_eq!(ran.stdout, "0000000000000001\tb\n");
+    // Manual pages too.
+    scratch.run("man --to man").succeeds();
+    set_mode(&scratch, "man/fpstore.1", 0o600);
+    fs::rename(scratch.path("man/fpstore.1"), scratch.path("page")).unwrap();
+    symlink("../page", scratch.path("man/fpstore.1")).unwrap();
+    scratch.run("man --to man").succeeds();
+    assert_eq!(mode(&scratch, "page"), 0o600);
+    assert!(fs::symlink_metadata(scratch.path("man/fpstore.1")).unwrap().is_symlink());
+}
+
+#[test]
+fn a_file_that_is_replaced_keeps_its_owner_where_the_user_may_give_it() {
+    let scratch = scratch();
+    scratch.write("pairs", "old");
+    let path = scratch.path("pairs");
+    if std::os::unix::fs::chown(&path, Some(12345), Some(54321)).is_err() {
+        println!("SKIPPED: only root can give a file to another user");
+        return;
+    }
+    set_mode(&scratch, "pairs", 0o640);
+    scratch.run("join store --quiet --to pairs -f").succeeds();
+    let data = fs::metadata(&path).unwrap();
+    assert_eq!((data.uid(), data.gid(), data.mode() & 0o777), (12345, 54321, 0o640));
+    assert_eq!(read(&scratch, "pairs"), PAIR);
+}
+
+#[test]
+fn what_is_written_is_as_private_as_what_it_replaces_before_it_is_whole() {
+    let scratch = scratch();
+    scratch.write("out", "old");
+    set_mode(&scratch, "out", 0o600);
+    let mut command = scratch.command("merge-pairs - --to out --quiet -f");
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(PAIR.as_bytes()).unwrap();
+    let temporary = loop {
+        let mut names = scratch.listing("").into_iter().map(|(name, _)| name);
+        if let Some(name) = names.find(|name| name.starts_with(".tmp-fpstore-")) {
+            break name;
+        }
+        thread::yield_now();
+    };
+    // It is created before it gets its permissions, and empty.
+    while mode(&scratch, &temporary) != 0o600 {
+        assert_eq!(fs::metadata(scratch.path(&temporary)).unwrap().len(), 0);
+    }
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert_eq!((mode(&scratch, "out"), &*read(&scratch, "out")), (0o600, PAIR));
+}
+
+#[test]
+fn pipes_are_written_through_and_stay() {
+    let scratch = scratch();
+    pipe(&scratch.path("pipe"));
+    symlink("pipe", scratch.path("link")).unwrap();
+    for (name, force) in [("pipe", ""), ("pipe", "-f"), ("link", ""), ("link", "-f")] {
+        let path = scratch.path(name);
+        let reader = thread::spawn(move || fs::read_to_string(path).unwrap());
+        scratch.run(&format!("dump store --to {name} {force}")).succeeds();
+        assert_eq!(reader.join().unwrap(), "0000000000000001\n0000000000000003\n");
+        let kind = fs::symlink_metadata(scratch.path("pipe")).unwrap().file_type();
+        assert!(kind.is_fifo());
+    }
+    assert!(fs::symlink_metadata(scratch.path("link")).unwrap().is_symlink());
+    assert_eq!(scratch.listing("").len(), 4, "nothing beside them");
+    scratch.run("join store --to pipe --resume").fails_with(
+        "pipe: is no regular file, so that nobody can go on with it; leave --resume out",
+    );
+}
+
+#[test]
+fn a_pipe_whose_reader_goes_away_ends_the_tool_quietly() {
+    let scratch = Scratch::new();
+    let set: Vec<u64> = (0..100_000).collect();
+    scratch.pack("store", &set, "");
+    pipe(&scratch.path("pipe"));
+    for output in ["tsv", "json", "u64le", "parquet"] {
+        if output == "parquet" && cfg!(not(feature = "parquet")) {
+            continue;
+        }
+        let path = scratch.path("pipe");
+        let reader = thread::spawn(move || File::open(path).unwrap().read(&mut [0; 1]).unwrap());
+        let line = format!("dump store --to pipe --output {output}");
+        scratch.run(&line).succeeds();
+        reader.join().unwrap();
+    }
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_goes_through_a_pipe() {
+    let scratch = scratch();
+    pipe(&scratch.path("pipe"));
+    scratch.run("dump store --output parquet --to file").succeeds();
+    let path = scratch.path("pipe");
+    let reader = thread::spawn(move || fs::read(path).unwrap());
+    scratch.run("dump store --output parquet --to pipe").succeeds();
+    assert_eq!(reader.join().unwrap(), fs::read(scratch.path("file")).unwrap());
+}
+
+#[test]
+fn devices_are_written_through_and_stay() {
+    let scratch = scratch();
+    symlink("/dev/null", scratch.path("null")).unwrap();
+    scratch.run("dump store --to null").succeeds();
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    symlink("/dev/full", scratch.path("full")).unwrap();
+    let ran = scratch.run("dump store --to full");
+    ran.fails_naming(&["full: cannot write it", "free space there"]);
+    let socket = std::os::unix::net::UnixListener::bind(scratch.path("socket")).unwrap();
+    scratch.run("dump store --to socket -f").fails_naming(&["socket: ", "a device or a socket"]);
+    drop(socket);
+    assert!(fs::metadata(scratch.path("socket")).unwrap().file_type().is_socket());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn descriptors_are_written_where_they_stand() {
+    let scratch = scratch();
+    let rows = "0000000000000001\n0000000000000003\n";
+    symlink("/proc/self/fd/1", scratch.path("my")).unwrap();
+    symlink("/proc/self/fd/3", scratch.path("three")).unwrap();
+    symlink("my", scratch.path("again")).unwrap();
+    for (name, force) in [("my", ""), ("my", "-f"), ("again", "-f")] {
+        scratch.write("out", "old");
+        let inode = fs::metadata(scratch.path("out")).unwrap().ino();
+        let line = format!("(echo head; \"$F\" dump store --to {name} {force}; echo tail) > out");
+        shell(&scratch, &line).succeeds();
+        assert_eq!(read(&scratch, "out"), format!("head\n{rows}tail\n"), "{name}");
+        assert_eq!(fs::metadata(scratch.path("out")).unwrap().ino(), inode);
+        // A pipe as well.
+        let ran = shell(&scratch, &format!("\"$F\" dump store --to {name} {force} | cat"));
+        assert_eq!(ran.succeeds().stdout, rows);
+    }
+    shell(&scratch, "(\"$F\" dump store --to three -f; echo tail >&3) 3> out").succeeds();
+    let out = read(&scratch, "out");
+    assert!(out.starts_with(rows) || out.starts_with("tail\n"), "{out}");
+    shell(&scratch, "\"$F\" dump store --to three -f 3>> out").succeeds();
+    assert!(read(&scratch, "out").ends_with(rows));
+    // As a shell has it; without --force, so that a tool that replaces it is refused.
+    shell(&scratch, "\"$F\" dump store --to /dev/stdout > out").succeeds();
+    assert_eq!(read(&scratch, "out"), rows);
+    // A file that another process has open gets the rows at its end.
+    let mut open = OpenOptions::new().write(true).read(true).open(scratch.path("out")).unwrap();
+    open.seek(SeekFrom::End(0)).unwrap();
+    let number = std::os::fd::AsRawFd::as_raw_fd(&open.as_fd());
+    symlink(format!("/proc/{}/fd/{number}", std::process::id()), scratch.path("theirs")).unwrap();
+    scratch.run("dump store --to theirs -f").succeeds();
+    assert_eq!(read(&scratch, "out"), format!("{rows}{rows}"));
+    for link in ["my", "three", "again", "theirs"] {
+        assert!(fs::symlink_metadata(scratch.path(link)).unwrap().is_symlink());
+    }
+}
