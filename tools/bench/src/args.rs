@@ -202,7 +202,7 @@ pub struct MeasureArgs {
 
     /// Predict with the constants of a machine, from `fpstore plan --calibrate`
     #[arg(long, value_name = "FILE")]
-    calibration: Option<PathBuf>,
+    pub calibration: Option<PathBuf>,
 
     /// Where results.json, results.csv and report.html go
     #[arg(long, value_name = "DIR")]

@@ -30,6 +30,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use clap::CommandFactory;
 use fpstore::Fingerprint;
+use fpstore_cli::apart::Used;
 use fpstore_cli::failure::Failure;
 use fpstore_cli::feed::told_width;
 use fpstore_cli::for_width;
@@ -44,6 +45,8 @@ use self::grid::{Configuration, Forecast, configurations};
 use self::queries::Queries;
 use self::results::{Measured, QuickCheck, Recommended, Results};
 
+/// What a sweep writes into a directory.
+const RESULTS: [&str; 4] = ["results.json", "results.csv", report::PAGE, report::CHART];
 /// Steps of the bar.
 const STEPS: f64 = 1000.0;
 
@@ -150,6 +153,8 @@ fn run_sweep<F: Fingerprint>(args: &MeasureArgs) -> Result<(), Failure> {
         overlay.extend(overlay::read(path)?);
     }
     if let Some(directory) = &args.output {
+        let used = Used::nothing().files(&args.input).files(&args.queries).files(&args.overlay);
+        check_outputs(directory, &RESULTS, &used.files(&args.calibration))?;
         fs::create_dir_all(directory).map_err(|error| written(directory, &error))?;
     }
     let directory = args.tmp_dir.clone().unwrap_or_else(std::env::temp_dir);
@@ -274,7 +279,12 @@ fn recommend(results: &Results, grid: &[Configuration]) -> Vec<Recommended> {
     recommended.collect()
 }
 
-/// Writes `results.json`, `results.csv` and `report.html`.
+/// Refuses a directory of which one of these files is an input, or that lies in a store.
+fn check_outputs(directory: &Path, names: &[&str], used: &Used<'_>) -> Result<(), Failure> {
+    names.iter().try_for_each(|name| used.check(&directory.join(name)))
+}
+
+/// Writes `results.json`, `results.csv` and the report.
 fn write_all(results: &Results, directory: &Path) -> Result<(), Failure> {
     let json = directory.join("results.json");
     let text = serde_json::to_string_pretty(results)

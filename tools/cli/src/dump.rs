@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use fpstore::{Fingerprint, Ids, Snapshot, width_of};
 
+use crate::apart::Used;
 use crate::failure::Failure;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape};
 use crate::interrupt::Stopper;
@@ -117,7 +118,8 @@ fn dump<F: Fingerprint>(args: &Args, ids: bool) -> Result<(), Failure> {
         args.id_output.hint(&opened);
     }
     let printer = ids.then(|| IdPrinter::new(&store, map.as_ref(), &args.id_output));
-    let target = args.target.claim()?;
+    let used = Used::nothing().stores([&args.store]).files(&args.id_output.id_map);
+    let target = args.target.claim(&used)?;
     let progress =
         Progress::new(args.progress.beside_rows(false, target::is_terminal(target.as_ref())));
     let stopper = Stopper::default();

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use fpstore::{Fingerprint, files};
 
+use crate::apart::Used;
 use crate::failure::Failure;
 use crate::input::is_stdin;
 use crate::interrupt::Stopper;
@@ -141,7 +142,7 @@ fn merge<F: Fingerprint>(args: &Args, first: First<'_>, limit: u64) -> Result<()
         table::check_parquet("merge-pairs", args.target.file().is_some())?;
     }
     let reader = first.source.reader::<F>()?;
-    let target = args.target.claim()?;
+    let target = args.target.claim(&Used::nothing().files(&args.input))?;
     let mode = args.progress.beside_rows(args.quiet, target::is_terminal(target.as_ref()));
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;

@@ -13,9 +13,10 @@ use fpstore::{Costs, Design, Fingerprint, Objective, Plan, Planner};
 use report::{PlanReport, Report};
 
 use self::show::{bytes, number, print_rows, time};
+use crate::apart::Used;
 use crate::failure::Failure;
 use crate::feed;
-use crate::input::{InputArgs, Records, Skipped, Source};
+use crate::input::{InputArgs, Records, Skipped, Source, is_stdin};
 use crate::options::{any_radius, bits, count, read_costs};
 use crate::output::Output;
 use crate::width::{check_radius, for_width};
@@ -237,6 +238,9 @@ fn plan_tables<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let costs = match (&args.calibration, &args.calibrate) {
         (Some(path), _) => read_costs(path)?,
         (None, Some(path)) => {
+            if !is_stdin(path) {
+                Used::nothing().files(&args.sample).check(path)?;
+            }
             let measured = calibrate(path)?;
             if args.count.is_none() && args.sample.is_none() {
                 return Ok(());
@@ -295,7 +299,7 @@ fn calibrate(path: &Path) -> Result<Costs, Failure> {
     if let Some(gap) = gap {
         text.push_str(&format!("# The disk was not measured ({}).\n", gap.disk));
     }
-    if path == Path::new("-") {
+    if is_stdin(path) {
         let mut output = Output::stdout();
         output.bytes(text.as_bytes())?;
         output.flush()?;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use fpstore::{Error, Execution, Repair, RepairReport, SegmentLoss};
 use serde::Serialize;
 
+use crate::apart::Used;
 use crate::failure::Failure;
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
@@ -97,6 +98,7 @@ struct Loss {
 /// Saves what is sound, and tells what is not; gives the exit code.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let start = Instant::now();
+    Used::nothing().stores([&args.store]).check(&args.dest)?;
     let memory = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let work = Interruptible::<()>::default();
     work.watch(|_, ()| {})?;

@@ -13,6 +13,7 @@ use fpstore::files::{
     self, Destination, Lock, Owner, Ownership, Temporary, Through, Unfit, Visible,
 };
 
+use crate::apart::Used;
 use crate::failure::{Failure, signal_name};
 use crate::interrupt::Stopper;
 use crate::output::{Output, say};
@@ -37,9 +38,15 @@ impl TargetArgs {
         self.to.as_deref()
     }
 
-    /// Claims the file, if one is given.
-    pub fn claim(&self) -> Result<Option<Target>, Failure> {
-        self.file().map(|path| Target::claim(path, self.force)).transpose()
+    /// Claims the file, if one is given. `used` is what the command reads.
+    pub fn claim(&self, used: &Used<'_>) -> Result<Option<Target>, Failure> {
+        match self.file() {
+            Some(path) => Target::claim(path, self.force, used).map(Some),
+            None => {
+                used.check_stdout()?;
+                Ok(None)
+            }
+        }
     }
 }
 
@@ -66,9 +73,10 @@ enum Written {
 }
 
 impl Target {
-    /// Checks that a file may come to be at `path`, and creates a temporary one beside it.
-    pub fn claim(path: &Path, force: bool) -> Result<Self, Failure> {
-        let place = match look(path, force)? {
+    /// Checks that a file may come to be at `path`, and is none of those that are `used`; and creates
+    /// a temporary one beside it.
+    pub fn claim(path: &Path, force: bool, used: &Used<'_>) -> Result<Self, Failure> {
+        let place = match look(path, force, used)? {
             Destination::File(place) => place,
             Destination::Through(through) => return Self::through(path, &through),
         };
@@ -84,11 +92,12 @@ impl Target {
 
     /// As [`Self::claim`], of a file that can be gone on with: FILE.part, created here, or left by a
     /// process that was stopped, with what it wrote. It stays until it is whole.
-    pub fn claim_part(path: &Path, force: bool) -> Result<Self, Failure> {
-        let Destination::File(place) = look(path, force)? else {
+    pub fn claim_part(path: &Path, force: bool, used: &Used<'_>) -> Result<Self, Failure> {
+        let Destination::File(place) = look(path, force, used)? else {
             let what = "is no regular file, so that nobody can go on with it; leave --resume out";
             return Err(usage(path, what));
         };
+        used.check(&part_of(&place))?;
         // Such as the note that a process was writing when it was killed.
         files::remove_dead(files::parent(&place));
         Self::lock_part(path, place, force)
@@ -239,13 +248,14 @@ pub fn remove_part(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// What `path` leads to. Checks that it may be written.
-fn look(path: &Path, force: bool) -> Result<Destination, Failure> {
+/// What `path` leads to. Checks that it may be written, and that it is nothing that is `used`.
+fn look(path: &Path, force: bool, used: &Used<'_>) -> Result<Destination, Failure> {
     let bytes = path.as_os_str().as_encoded_bytes();
     let is_directory = bytes.last() == Some(&b'/') || path.is_dir();
     if is_directory || path.file_name().is_none() {
         return Err(usage(path, "is a directory; name a file"));
     }
+    used.check(path)?;
     let destination = Destination::of(path).map_err(failure(path, "use"))?;
     if let Destination::File(place) = &destination {
         check(path, place, force)?;
@@ -339,7 +349,9 @@ mod tests {
     fn who_waited_for_a_part_does_not_take_or_follow_the_finished_result() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("pairs");
-        let claimed = |force| Target::claim_part(&path, force).map_err(|failure| failure.line());
+        let used = Used::nothing();
+        let claimed =
+            |force| Target::claim_part(&path, force, &used).map_err(|failure| failure.line());
         let first = claimed(false).unwrap();
         first.file(0).unwrap().write_all(b"whole").unwrap();
         assert!(claimed(false).err().unwrap().contains("is being written by another process"));

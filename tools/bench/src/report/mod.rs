@@ -10,6 +10,7 @@ mod charts;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fpstore_cli::apart::Used;
 use fpstore_cli::failure::Failure;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -30,6 +31,10 @@ const TEMPLATES: [(&str, &str); 5] = [
 ];
 const SCRIPT: &str = include_str!("script.js");
 
+/// The files of a report.
+pub const PAGE: &str = "report.html";
+pub const CHART: &str = "front.svg";
+
 /// A row of the table.
 #[derive(Serialize)]
 struct Row {
@@ -42,7 +47,7 @@ struct Row {
 
 /// Writes `report.html` and `front.svg` into a directory.
 pub fn write(results: &Results, directory: &Path) -> Result<(), Failure> {
-    for (name, text) in [("report.html", page(results)?), ("front.svg", alone(results)?)] {
+    for (name, text) in [(PAGE, page(results)?), (CHART, alone(results)?)] {
         let path = directory.join(name);
         super::put(&path, text.as_bytes())?;
     }
@@ -51,6 +56,8 @@ pub fn write(results: &Results, directory: &Path) -> Result<(), Failure> {
 
 /// Writes the report of results that were saved, with further engines in its first chart.
 pub fn rewrite(results: &Path, directory: &Path, engines: &[PathBuf]) -> Result<(), Failure> {
+    let used = Used::nothing().files([results]).files(engines);
+    super::check_outputs(directory, &[PAGE, CHART], &used)?;
     let mut results = Results::read(results)?;
     for path in engines {
         results.overlay.extend(overlay::read(path)?);

@@ -378,3 +378,22 @@ fn stores_of_other_widths_are_measured_by_their_parts() {
     let quick = scratch.run("--uniform 2e5 --bits 128 -k 8 --quick").succeeds().stdout;
     assert!(quick.contains("--bits 128 -k 8 --parts"), "{quick}");
 }
+
+#[cfg(unix)]
+#[test]
+fn results_do_not_replace_what_the_sweep_reads() {
+    let scratch = Scratch::new();
+    scratch.write("in.txt", "0000000000000001\n00000000000000ff\n");
+    fs::create_dir(scratch.path("out")).unwrap();
+    scratch.write("out/results.csv", "0000000000000001\n");
+    fs::hard_link(scratch.path("out/results.csv"), scratch.path("out/report.html")).unwrap();
+    for (inputs, name) in [
+        ("in.txt --queries out/results.csv", "out/results.csv: is an input"),
+        ("out/results.csv", "out/results.csv: is an input"),
+    ] {
+        scratch.run(&format!("{inputs} --output out")).fails_naming(&[name, "name another file"]);
+    }
+    scratch.run("report out/results.csv -o out").fails_naming(&["out/report.html: is the input"]);
+    assert_eq!(fs::read(scratch.path("out/results.csv")).unwrap(), b"0000000000000001\n");
+    assert_eq!(scratch.listing("out").len(), 2);
+}

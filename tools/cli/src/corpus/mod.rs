@@ -40,6 +40,7 @@ use self::read::Reading;
 use self::report::Report;
 use self::settings::Settings;
 use self::work::{Found, Stage, Work};
+use crate::apart::Used;
 use crate::by_recipe::RecipeArgs;
 use crate::documents::{DocumentArgs, Inputs, Wanted};
 use crate::failure::{Failure, signal_name};
@@ -221,6 +222,7 @@ impl Plan {
         let recipe::Made { recipe, fingerprinter, rule, bits } =
             recipe::make(&args.recipe, args.radius)?;
         check_outside(&args.output, &args.inputs)?;
+        Used::nothing().stores(&args.against).check(&args.output)?;
         let inputs = Inputs::find(&args.inputs, &args.documents)?;
         let wanted = args.documents.wanted(args.keep.column());
         let k = match rule {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use fpstore::{Clusters, Execution, Fingerprint, Keep, Pair, Snapshot, width_of};
 
+use crate::apart::Used;
 use crate::failure::Failure;
 use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
@@ -178,7 +179,9 @@ fn dedup<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let store = args.times.of(opened.snapshot(), &args.store)?;
     check(args, &store)?;
     let map = args.id_output.open_map(&opened)?;
-    let target = args.target.claim()?;
+    let used =
+        Used::nothing().stores([&args.store]).files(&args.pairs).files(&args.id_output.id_map);
+    let target = args.target.claim(&used)?;
     let mode = args.progress.beside_rows(args.quiet, target::is_terminal(target.as_ref()));
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 
 use fpstore_text::Recipe;
 
+use crate::apart::Used;
 use crate::by_recipe::{self, RecipeArgs};
-use crate::documents::DocumentArgs;
+use crate::documents::{DocumentArgs, Inputs};
 use crate::failure::Failure;
 use crate::interrupt::Stopper;
 use crate::output::{Output, say};
@@ -127,7 +128,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     };
     // What is wrong with the last one is told before the first is measured.
     recipes.iter().try_for_each(|given| by_recipe::with_any_table(given).map(drop))?;
-    let target = args.output.as_ref().map(|path| Target::claim(path, args.force)).transpose()?;
+    let inputs = match &args.output {
+        // Only to tell them from the output.
+        Some(_) if !args.input.is_empty() => Inputs::find(&args.input, &args.documents)?,
+        _ => Inputs::default(),
+    };
+    let files = inputs.files.iter().map(|input| &input.path);
+    let used = Used::nothing().files(files).files(&args.pairs);
+    let target = args.output.as_ref().map(|path| Target::claim(path, args.force, &used));
+    let target = target.transpose()?;
     let (progress, stopper) = (Progress::new(Mode::None), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
     let work = match &args.pairs {

@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use fpstore_text::{Fingerprinter, Recipe};
 use serde::Serialize;
 
+use crate::apart::Used;
 use crate::by_recipe::{self, RecipeArgs};
 use crate::documents::{DocumentArgs, Inputs};
 use crate::failure::Failure;
@@ -154,10 +155,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(message.to_string()));
     };
     let inputs = Inputs::find(&args.input, &args.documents)?;
+    let files = inputs.files.iter().map(|input| &input.path);
+    let used = Used::nothing().files(&args.input).files(files).files(&args.recipe.table);
     let mode = args.progress.mode(args.quiet);
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     if let Some(path) = &args.make_table {
-        let target = Target::claim(path, args.force)?;
+        let target = Target::claim(path, args.force, &used)?;
         target::watch(&stopper, &progress, Some(&target))?;
         let made = table::make(args, given, &inputs, &progress, &target);
         progress.finish();
@@ -172,7 +175,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let start = Instant::now();
     let path = args.output.as_deref().unwrap_or(Path::new(""));
     let form = Sheet::of(args.form, path)?;
-    let target = Target::claim(path, args.force)?;
+    let target = Target::claim(path, args.force, &used)?;
     target::watch(&stopper, &progress, Some(&target))?;
     let written = write(args, &fingerprinter, &inputs, &progress, form, &target);
     progress.finish();

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use verdicts::Verdicts;
 
+use crate::apart::Used;
 use crate::failure::Failure;
 use crate::feed::{Feed, Read, is_store};
 use crate::input::{InputArgs, Records};
@@ -172,6 +173,9 @@ fn insert<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
         stored_ids: true,
     };
     let known = feed.check::<F>()?;
+    if args.unless_near {
+        Used::nothing().files(&args.input).check_stdout()?;
+    }
     let on_terminal = args.unless_near && io::stdout().is_terminal();
     let progress = Progress::new(args.progress.beside_rows(args.quiet, on_terminal));
     let work = Interruptible::default();

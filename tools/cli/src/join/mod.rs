@@ -12,6 +12,7 @@ use fpstore::{Execution, Fingerprint, IdMap, Join, JoinEvent, Store, width_of};
 use journal::Journal;
 use rows::{Rows, Sides};
 
+use crate::apart::Used;
 use crate::failure::Failure;
 use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
@@ -291,9 +292,13 @@ fn check(args: &Args, ids: bool) -> Result<(), Failure> {
 /// Claims the file of the output, if one is given. What a stopped join noted is not lost by
 /// accident.
 fn claim(args: &Args) -> Result<Option<Target>, Failure> {
-    let Some(path) = args.target.file() else { return args.target.claim() };
+    let stores = std::iter::once(&args.store).chain(&args.other);
+    let used = Used::nothing().stores(stores).files(&args.id_output.id_map).files(&args.id_map_b);
+    let Some(path) = args.target.file() else { return args.target.claim(&used) };
     if let Some(place) = target::place_of(path) {
         let journal = beside(&place, journal::SUFFIX);
+        used.check(path)?;
+        used.check(&journal)?;
         if !args.resume && !args.target.force && journal.exists() {
             return Err(Failure::Usage(format!(
                 "{}: notes what a stopped join has done; give --resume to go on with it, or --force to \
@@ -303,8 +308,8 @@ fn claim(args: &Args) -> Result<Option<Target>, Failure> {
         }
     }
     match args.resume {
-        true => Target::claim_part(path, args.target.force).map(Some),
-        false => args.target.claim(),
+        true => Target::claim_part(path, args.target.force, &used).map(Some),
+        false => args.target.claim(&used),
     }
 }
 

@@ -42,6 +42,11 @@ impl IdArgs {
         self.record.are_unwanted()
     }
 
+    /// The file of strings, if there is to be one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.id_map.as_deref()
+    }
+
     /// What they say together.
     pub(super) fn mode(&self) -> Result<IdMode, Failure> {
         match (self.record.ids()?, &self.id_map) {

@@ -1,26 +1,31 @@
 //! What a pack looks at before it takes the place of something.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fpstore::{Error, Fingerprint, width_of};
 
 use super::Args;
+use crate::apart::Used;
 use crate::failure::Failure;
 use crate::output::say;
 use crate::width::{self, for_width};
 
-/// Refuses an output that is an input as well.
+/// Refuses an output that is an input as well, or lies in one.
 pub(super) fn check_apart(args: &Args) -> Result<(), Failure> {
-    let Ok(output) = fs::canonicalize(args.output()) else { return Ok(()) };
-    let is_output = |path: &&std::path::PathBuf| fs::canonicalize(path).is_ok_and(|p| p == output);
-    match args.input.iter().find(is_output) {
-        Some(path) => Err(Failure::Usage(format!(
-            "{}: is an input; give -o a new directory for the store",
-            path.display()
-        ))),
-        None => Ok(()),
+    let output = args.output();
+    if let Ok(output) = fs::canonicalize(output) {
+        let is_output = |path: &&PathBuf| fs::canonicalize(path).is_ok_and(|p| p == output);
+        if let Some(path) = args.input.iter().find(is_output) {
+            return Err(Failure::Usage(format!(
+                "{}: is an input; give -o a new directory for the store",
+                path.display()
+            )));
+        }
     }
+    let used = Used::nothing().files(&args.input).files(&args.calibration);
+    used.check(output)?;
+    args.ids.file().map_or(Ok(()), |map| used.check(map))
 }
 
 /// Refuses to replace a store that holds something by one that holds nothing.

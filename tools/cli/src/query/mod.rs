@@ -16,6 +16,7 @@ use args::{PlanArg, Shape, Wanted};
 use arrivals::Arrivals;
 use ask::Ask;
 
+use crate::apart::Used;
 use crate::failure::Failure;
 use crate::feed;
 use crate::input::{Id, IdKind, IdWish, Records, Skipped, Source};
@@ -69,7 +70,9 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
     if args.output != Shape::Count && answers::has_ids(&args, &store) {
         args.id_output.hint(&opened);
     }
-    let target = args.target.claim()?;
+    let used =
+        Used::nothing().stores([&args.store]).files(&args.from).files(&args.id_output.id_map);
+    let target = args.target.claim(&used)?;
     let progress =
         Progress::new(args.progress.beside_rows(false, target::is_terminal(target.as_ref())));
     let stopper = Stopper::default();

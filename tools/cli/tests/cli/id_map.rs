@@ -118,8 +118,10 @@ fn nothing_but_a_map_is_replaced_and_that_only_by_force() {
         "store.ids: is an id map, and not that of other; another store may need it: give another \
              FILE, or move it away",
     );
-    let foreign = "in.jsonl: is no id map, and is not replaced; give another FILE to --id-map";
-    scratch.run(&format!("{line} in.jsonl --force")).fails_with(foreign);
+    scratch.write("notes", "mine");
+    let foreign = "notes: is no id map, and is not replaced; give another FILE to --id-map";
+    scratch.run(&format!("{line} notes --force")).fails_with(foreign);
+    scratch.run(&format!("{line} in.jsonl --force")).fails_naming(&["in.jsonl: is an input"]);
     scratch.run(&format!("{line} nowhere/map")).fails_naming(&["nowhere/map", "cannot create"]);
     let inside = "pack in.jsonl -o store --force --id-column key --id-map store/map";
     scratch.run(inside).fails_naming(&["store/map: lies in the directory of the store"]);
@@ -130,7 +132,7 @@ fn nothing_but_a_map_is_replaced_and_that_only_by_force() {
     scratch.run(line).ends_with_code(2);
     assert!(fs::read(scratch.path("store.ids")).unwrap() == before);
     let names: Vec<_> = scratch.listing("").into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["bad.jsonl", "in.jsonl", "store", "store.ids"]);
+    assert_eq!(names, ["bad.jsonl", "in.jsonl", "notes", "store", "store.ids"]);
     assert_eq!(
         scratch.run("dump store --id-map store.ids").succeeds().stdout,
         "0000000000000001\ta\n"

@@ -48,6 +48,141 @@ fn shell(scratch: &Scratch, line: &str) -> Ran {
 }
 
 #[test]
+fn an_output_that_is_an_input_is_refused_under_every_name() {
+    let scratch = scratch();
+    scratch.write("docs.jsonl", "{\"id\":\"1\",\"text\":\"one two three\"}\n");
+    scratch.write("pairs", PAIR);
+    scratch.write("ids.csv", "key,fingerprint\na,0x1\nb,0x3\n");
+    scratch.run("pack ids.csv -o named --id-column key --id-map ids --quiet").succeeds();
+    fs::create_dir(scratch.path("in")).unwrap();
+    scratch.write("in/a.jsonl", "{\"text\":\"one two three\"}\n");
+    scratch.write("labels", "text_a,text_b,label\na b c d,a b c d,1\n");
+    for (input, command) in [
+        ("queries", "query store --from queries"),
+        ("queries", "query store --from queries --output parquet"),
+        ("ids", "query named 1 --id-map ids"),
+        ("ids", "dump named --id-map ids"),
+        ("ids", "join named --id-map ids"),
+        ("ids", "join named named --id-map-b ids"),
+        ("pairs", "merge-pairs pairs"),
+        ("pairs", "dedup store --pairs pairs"),
+        ("ids", "dedup named --id-map ids"),
+        ("docs.jsonl", "fingerprint docs.jsonl --recipe simhash-64 --as jsonl"),
+        ("in/a.jsonl", "fingerprint in --recipe simhash-64 --as jsonl"),
+        ("docs.jsonl", "fingerprint docs.jsonl --recipe imatch --make-table"),
+        ("docs.jsonl", "evaluate docs.jsonl"),
+        ("labels", "evaluate --pairs labels"),
+    ] {
+        if command.contains("parquet") && cfg!(not(feature = "parquet")) {
+            continue;
+        }
+        let before = fs::read(scratch.path(input)).unwrap();
+        symlink(scratch.path(input), scratch.path("link")).unwrap();
+        fs::hard_link(scratch.path(input), scratch.path("hard")).unwrap();
+        let option = match command.split(' ').next() {
+            _ if command.ends_with("--make-table") => "",
+            Some("fingerprint" | "evaluate") => "-o",
+            _ => "--to",
+        };
+        for output in [input, &format!("./in/../{input}"), "link", "hard"] {
+            let told = if output == input { "is an input" } else { "is the input" };
+            scratch.run(&format!("{command} {option} {output} -f")).fails_naming(&[
+                &format!("{output}: "),
+                told,
+                "name another file",
+            ]);
+        }
+        assert_eq!(fs::read(scratch.path(input)).unwrap(), before, "{command}");
+        fs::remove_file(scratch.path("link")).unwrap();
+        fs::remove_file(scratch.path("hard")).unwrap();
+    }
+    // Nothing was begun.
+    let names: Vec<_> = scratch.listing("").into_iter().map(|(name, _)| name).collect();
+    let expected =
+        ["docs.jsonl", "ids", "ids.csv", "in", "labels", "named", "pairs", "queries", "store"];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn an_input_is_refused_as_output_also_where_the_shell_opened_it() {
+    let scratch = scratch();
+    for line in [
+        "\"$F\" query store --from - --to queries -f < queries",
+        "\"$F\" query store --from queries >> queries",
+        "\"$F\" query store --from - >> queries < queries",
+        "\"$F\" merge-pairs queries --format tsv >> queries",
+        "\"$F\" query store --from queries --to /dev/stdout >> queries",
+    ] {
+        shell(&scratch, line).fails_naming(&["is the input", "name another file"]);
+        assert_eq!(read(&scratch, "queries"), "0x1\n0x3\n", "{line}");
+    }
+    scratch.run("create living --no-ids --quiet").succeeds();
+    shell(&scratch, "\"$F\" insert living queries --unless-near >> queries")
+        .fails_naming(&["standard output: is the input queries"]);
+    assert!(scratch.dump("living").is_empty());
+}
+
+#[test]
+fn an_output_in_a_store_is_refused() {
+    let scratch = scratch();
+    scratch.pack("other", &[5], "");
+    scratch.write("pairs", PAIR);
+    symlink(scratch.path("store"), scratch.path("way")).unwrap();
+    symlink(scratch.path("store/manifest.fps"), scratch.path("link")).unwrap();
+    symlink(scratch.path("store/new"), scratch.path("nowhere")).unwrap();
+    let before = scratch.listing("store");
+    for command in [
+        "query store 1 --to",
+        "dump store --to",
+        "join store --to",
+        "join store --resume --to",
+        "join other store --to",
+        "dedup store --pairs pairs --to",
+    ] {
+        for output in ["store/manifest.fps", "store/new", "way/new", "link", "nowhere"] {
+            scratch.run(&format!("{command} {output} -f")).fails_naming(&[
+                &format!("{output}: lies in the store "),
+                "name a place elsewhere",
+            ]);
+        }
+    }
+    for (line, output) in [
+        ("pack store -o store/sub", "store/sub"),
+        ("pack other way/ -o store/sub", "store/sub"),
+        ("repair store store/sub", "store/sub"),
+        ("repair way store", "store"),
+    ] {
+        scratch.run(line).fails_naming(&[output, "lies in the store"]);
+    }
+    scratch.write("a.jsonl", "{\"text\":\"a\"}\n");
+    scratch
+        .run("corpus dedup a.jsonl --recipe simhash-64 --against store -o way/out")
+        .fails_naming(&["way/out: lies in the store store"]);
+    assert_eq!(scratch.listing("store"), before);
+    assert_eq!(scratch.dump("store"), [1, 3]);
+    // A file of another store is no affair of this command; it is one that exists.
+    scratch.run("query store 1 --to other/manifest.fps").fails_naming(&["exists"]);
+}
+
+#[test]
+fn a_note_of_a_join_is_no_input() {
+    let scratch = scratch();
+    scratch.write("ids.csv", "key,fingerprint\na,0x1\nb,0x3\n");
+    scratch.run("pack ids.csv -o named --id-column key --id-map p.resume --quiet").succeeds();
+    let before = fs::read(scratch.path("p.resume")).unwrap();
+    for options in ["--force", "--resume"] {
+        scratch
+            .run(&format!("join named --id-map p.resume --to p {options}"))
+            .fails_naming(&["p.resume: is an input"]);
+    }
+    fs::rename(scratch.path("p.resume"), scratch.path("p.part")).unwrap();
+    scratch
+        .run("join named --id-map p.part --to p --resume")
+        .fails_naming(&["p.part: is an input"]);
+    assert_eq!(fs::read(scratch.path("p.part")).unwrap(), before);
+}
+
+#[test]
 fn a_link_stays_and_what_it_leads_to_is_replaced() {
     let scratch = scratch();
     scratch.write("pairs", PAIR);
