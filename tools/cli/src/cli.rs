@@ -73,8 +73,8 @@ significant word in arrays of words and in raw integers.
 
 Outputs (--to, -o): a file appears when it is whole. One that is there is replaced with
 --force only, and keeps its permissions; a link stays, and what it leads to is replaced.
-Devices and pipes are written as they stand. What a command reads, and what lies in a
-store that it uses, is refused.
+Devices and pipes are written as they stand; `-` is standard output, and `./-` a file of
+that name. What a command reads, and what lies in a store that it uses, is refused.
 
 Exit codes:
   0  done; `query`: something matched

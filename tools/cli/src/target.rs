@@ -15,6 +15,7 @@ use fpstore::files::{
 
 use crate::apart::Used;
 use crate::failure::{Failure, signal_name};
+use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::output::{Output, say};
 use crate::progress::Progress;
@@ -22,7 +23,7 @@ use crate::progress::Progress;
 /// Where results go.
 #[derive(clap::Args)]
 pub struct TargetArgs {
-    /// Write to this file, which appears when it is whole, instead of standard output. Devices
+    /// Write to this file, which appears when it is whole, instead of standard output (`-`). Devices
     /// and pipes are written as they stand
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
@@ -33,9 +34,9 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// The file, if one is given.
+    /// The file, if one is given: `-` is standard output.
     pub fn file(&self) -> Option<&Path> {
-        self.to.as_deref()
+        self.to.as_deref().filter(|path| !is_stdin(path))
     }
 
     /// Claims the file, if one is given. `used` is what the command reads.
@@ -74,8 +75,12 @@ enum Written {
 
 impl Target {
     /// Checks that a file may come to be at `path`, and is none of those that are `used`; and creates
-    /// a temporary one beside it.
+    /// a temporary one beside it. `-` is standard output.
     pub fn claim(path: &Path, force: bool, used: &Used<'_>) -> Result<Self, Failure> {
+        if is_stdin(path) {
+            used.check_stdout()?;
+            return Self::stdout();
+        }
         let place = match look(path, force, used)? {
             Destination::File(place) => place,
             Destination::Through(through) => return Self::through(path, &through),
@@ -131,6 +136,20 @@ impl Target {
     fn through(path: &Path, through: &Through) -> Result<Self, Failure> {
         let open = through.open().map_err(failure(path, "open"))?;
         Ok(Self::new(path, path.to_path_buf(), false, Written::Through(open)))
+    }
+
+    /// Standard output.
+    fn stdout() -> Result<Self, Failure> {
+        let name = Path::new("standard output");
+        #[cfg(unix)]
+        {
+            use std::os::fd::AsFd;
+            let open = io::stdout().as_fd().try_clone_to_owned();
+            let open = open.map(File::from).map_err(failure(name, "open"))?;
+            Ok(Self::new(name, name.to_path_buf(), false, Written::Through(open)))
+        }
+        #[cfg(not(unix))]
+        Err(usage(name, "cannot be written here by this command; name a file"))
     }
 
     fn new(path: &Path, place: PathBuf, force: bool, written: Written) -> Self {

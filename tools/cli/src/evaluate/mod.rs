@@ -13,6 +13,7 @@ use crate::apart::Used;
 use crate::by_recipe::{self, RecipeArgs};
 use crate::documents::{DocumentArgs, Inputs};
 use crate::failure::Failure;
+use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::output::{Output, say};
 use crate::progress::{Mode, Progress};
@@ -92,7 +93,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
 
-    /// Write a report with the curves to this file, in HTML
+    /// Write a report with the curves to this file, in HTML; with `-` to standard output, in place of the rows
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -137,6 +138,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let used = Used::nothing().files(files).files(&args.pairs);
     let target = args.output.as_ref().map(|path| Target::claim(path, args.force, &used));
     let target = target.transpose()?;
+    // The report has all rows, and would stand among them.
+    let prints = !args.output.as_ref().is_some_and(|path| is_stdin(path));
+    if args.json && !prints {
+        let message = "evaluate: --json and -o - both go to standard output; leave one of them out";
+        return Err(Failure::Usage(message.to_string()));
+    }
     let (progress, stopper) = (Progress::new(Mode::None), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
     let work = match &args.pairs {
@@ -153,13 +160,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         say!("fpstore: {}", told(&work));
     }
     let mut output = Output::stdout();
-    if !args.json {
+    if prints && !args.json {
         output.line(Row::HEADER)?;
     }
     let mut all: Vec<Measured> = Vec::new();
     for given in recipes {
         let measured = Measured::of(given, &work, args)?;
-        for row in &measured.rows {
+        for row in measured.rows.iter().filter(|_| prints) {
             match args.json {
                 true => output.json(row)?,
                 false => output.line(&row.line())?,

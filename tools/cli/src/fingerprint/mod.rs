@@ -15,6 +15,7 @@ use crate::apart::Used;
 use crate::by_recipe::{self, RecipeArgs};
 use crate::documents::{DocumentArgs, Inputs};
 use crate::failure::Failure;
+use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::memory;
 use crate::output::{Output, say};
@@ -72,7 +73,7 @@ pub struct Args {
     #[command(flatten)]
     recipe: RecipeArgs,
 
-    /// The file to write, which appears when it is whole
+    /// The file to write, which appears when it is whole; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     #[arg(required_unless_present_any = ["list", "make_table"], conflicts_with = "make_table")]
     output: Option<PathBuf>,
@@ -175,6 +176,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let start = Instant::now();
     let path = args.output.as_deref().unwrap_or(Path::new(""));
     let form = Sheet::of(args.form, path)?;
+    if args.json && is_stdin(path) {
+        let message =
+            "fingerprint: --json and -o - both go to standard output; leave one of them out";
+        return Err(Failure::Usage(message.to_string()));
+    }
     let target = Target::claim(path, args.force, &used)?;
     target::watch(&stopper, &progress, Some(&target))?;
     let written = write(args, &fingerprinter, &inputs, &progress, form, &target);

@@ -294,7 +294,15 @@ fn check(args: &Args, ids: bool) -> Result<(), Failure> {
 fn claim(args: &Args) -> Result<Option<Target>, Failure> {
     let stores = std::iter::once(&args.store).chain(&args.other);
     let used = Used::nothing().stores(stores).files(&args.id_output.id_map).files(&args.id_map_b);
-    let Some(path) = args.target.file() else { return args.target.claim(&used) };
+    let Some(path) = args.target.file() else {
+        return match args.resume {
+            true => Err(Failure::Usage(
+                "join: --resume goes on with a file; give --to FILE, or leave --resume out"
+                    .to_string(),
+            )),
+            false => args.target.claim(&used),
+        };
+    };
     if let Some(place) = target::place_of(path) {
         let journal = beside(&place, journal::SUFFIX);
         used.check(path)?;

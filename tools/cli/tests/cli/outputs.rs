@@ -350,6 +350,8 @@ fn parquet_goes_through_a_pipe() {
     let reader = thread::spawn(move || fs::read(path).unwrap());
     scratch.run("dump store --output parquet --to pipe").succeeds();
     assert_eq!(reader.join().unwrap(), fs::read(scratch.path("file")).unwrap());
+    // To standard output only where that has a name: nobody wants it on a terminal.
+    scratch.run("dump store --output parquet --to -").fails_naming(&["give --to FILE"]);
 }
 
 #[test]
@@ -404,4 +406,49 @@ fn descriptors_are_written_where_they_stand() {
     for link in ["my", "three", "again", "theirs"] {
         assert!(fs::symlink_metadata(scratch.path(link)).unwrap().is_symlink());
     }
+}
+
+#[test]
+fn a_dash_is_standard_output() {
+    let scratch = scratch();
+    scratch.write("pairs", PAIR);
+    scratch.write("docs.jsonl", "{\"text\":\"one two three four\"}\n{\"text\":\"a b c d e\"}\n");
+    for line in [
+        "query store --from queries",
+        "dump store",
+        "join store --quiet",
+        "merge-pairs pairs --quiet",
+        "dedup store --quiet",
+    ] {
+        let rows = scratch.run(line).succeeds().stdout;
+        assert!(!rows.is_empty());
+        for force in ["", "--force"] {
+            let ran = scratch.run(&format!("{line} --to - {force}")).succeeds();
+            assert_eq!(ran.stdout, rows, "{line}");
+        }
+    }
+    for (line, option) in [
+        ("fingerprint docs.jsonl --recipe simhash-64 --as jsonl -q", "-o"),
+        ("fingerprint docs.jsonl --recipe simhash-64 --as raw -q", "-o"),
+        ("fingerprint docs.jsonl --recipe imatch -q --least 1", "--make-table"),
+    ] {
+        scratch.run(&format!("{line} {option} file -f")).succeeds();
+        let mut command = scratch.command(&format!("{line} {option} -"));
+        let output = command.output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert_eq!(output.stdout, fs::read(scratch.path("file")).unwrap(), "{line}");
+    }
+    let ran = scratch.run("evaluate docs.jsonl --recipe simhash-64 -q -o -").succeeds();
+    assert!(ran.stdout.starts_with("<!doctype html>") && ran.stdout.ends_with("</html>\n"));
+    for line in [
+        "fingerprint docs.jsonl --recipe simhash-64 --as jsonl -o - --json",
+        "evaluate docs.jsonl --recipe simhash-64 -o - --json",
+    ] {
+        scratch.run(line).fails_naming(&["both go to standard output"]);
+    }
+    scratch.run("join store --to - --resume").fails_naming(&["--resume goes on with a file"]);
+    assert!(!scratch.path("-").exists());
+    // A file of that name has another spelling.
+    scratch.run("dump store --to ./-").succeeds();
+    assert!(scratch.path("-").exists());
 }
