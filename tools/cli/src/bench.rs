@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use crate::failure::Failure;
+use crate::output::check_stdout;
 
 /// The subcommand.
 pub const NAME: &str = "bench";
@@ -34,6 +35,8 @@ pub struct Args {
 
 /// Hands over what follows the subcommand, as it was given.
 pub fn run() -> Result<ExitCode, Failure> {
+    // That program finds standard output open, if only onto nothing.
+    check_stdout()?;
     hand_over(env::args_os().skip(2))
 }
 

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::failure::Failure;
+use crate::output::check_stdout;
 use crate::{
     backup, bench, compare, completions, corpus, create, dedup, delete, dump, evaluate,
     fingerprint, glossary, insert, join, man, merge_pairs, pack, plan, query, repair, stat, upkeep,
@@ -165,6 +166,7 @@ impl Cli {
 fn man_pages(args: &man::Args) -> Result<ExitCode, Failure> {
     match args.command.split_first() {
         Some((name, below)) if name == bench::NAME && bench::is_there() => {
+            check_stdout()?;
             bench::hand_over(std::iter::once("man").chain(below.iter().map(String::as_str)))
         }
         _ => {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
+use crate::closed;
 use crate::failure::Failure;
 
 /// Reads a command line, which begins with the name of the program. What is wrong with it is told in
@@ -14,7 +15,7 @@ use crate::failure::Failure;
 ///
 /// # Errors
 ///
-/// [`Failure::Usage`]; [`Failure::Output`] and [`Failure::ClosedPipe`] where help cannot be written.
+/// [`Failure::Usage`]; [`Failure::NoOutput`], [`Failure::Output`] and [`Failure::ClosedPipe`] where help cannot be written.
 pub fn read<P: Parser>(
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<Option<P>, Failure> {
@@ -24,6 +25,9 @@ pub fn read<P: Parser>(
         Err(error) => error,
     };
     match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if closed::is_stdout() => {
+            Err(Failure::NoOutput)
+        }
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match error.print() {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
             printed => printed.map(|()| None).map_err(Failure::Output),

@@ -6,7 +6,7 @@ use fpstore::{Error, Fingerprint, StoreOptions, WriterOptions};
 
 use crate::failure::Failure;
 use crate::options::{LayoutArgs, any_radius, bits};
-use crate::output::Output;
+use crate::output::{Output, check_summary};
 use crate::recipes;
 use crate::times::{self, Length};
 use crate::width::{check_radius, for_width};
@@ -97,6 +97,7 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let options = design.into_iter().fold(options, StoreOptions::design);
     let options = args.parts.into_iter().fold(options, StoreOptions::parts);
     let options = block_bytes.set(options, StoreOptions::block_bytes);
+    check_summary(!args.quiet)?;
     let created = options.create(&args.store);
     let writer = created.map_err(|error| match error {
         Error::Exists { path, .. } => Failure::Usage(format!(

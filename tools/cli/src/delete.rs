@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::feed::{self, Feed};
 use crate::input::{Id, IdKind, IdWish, InputArgs, Records};
 use crate::interrupt::Interruptible;
-use crate::output::Output;
+use crate::output::{Output, check_summary};
 use crate::progress::{Progress, ProgressArgs};
 use crate::units;
 use crate::width::for_width;
@@ -102,6 +102,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                        FILE or --id-everywhere ID";
         return Err(Failure::Usage(message.to_string()));
     }
+    check_summary(args.json || !args.quiet)?;
     for_width!(width_of(&args.store)?, delete(args))
 }
 

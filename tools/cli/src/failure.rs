@@ -19,6 +19,9 @@ pub enum Failure {
     /// Standard output does not take the results.
     #[error("standard output: cannot write: {0}; free space there or choose another output")]
     Output(io::Error),
+    /// Standard output was closed before the start.
+    #[error("standard output: is closed, and takes no results; redirect it to a file (> FILE)")]
+    NoOutput,
     /// The reader of standard output has closed it: an end, not an error.
     #[error("standard output was closed")]
     ClosedPipe,

@@ -14,6 +14,7 @@ mod backup;
 mod bench;
 mod by_recipe;
 mod cli;
+mod closed;
 pub mod command_line;
 mod compare;
 pub mod completions;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use fpstore::Fingerprint;
 use serde::Serialize;
 
+use crate::closed;
 use crate::failure::Failure;
 
 /// Says something on standard error. Unlike `eprintln!` it goes on where that is full or its reader is gone: what is said there is no result.
@@ -29,12 +30,15 @@ pub struct Output {
     /// The file, for messages; `None` stands for standard output.
     path: Option<PathBuf>,
     written: u64,
+    /// Whether it is standard output, and closed.
+    is_closed: bool,
 }
 
 impl Output {
-    /// Locks standard output until the value is dropped.
+    /// Locks standard output until the value is dropped. Where it is closed, the first byte fails.
     pub fn stdout() -> Self {
-        Self::new(Box::new(io::stdout().lock()), None)
+        let output = Self::new(Box::new(io::stdout().lock()), None);
+        Self { is_closed: closed::is_stdout(), ..output }
     }
 
     /// Writes to a file, from where it stands; `path` is for messages.
@@ -43,7 +47,7 @@ impl Output {
     }
 
     fn new(to: Box<dyn Write>, path: Option<PathBuf>) -> Self {
-        Self { to: BufWriter::with_capacity(BUFFER_BYTES, to), path, written: 0 }
+        Self { to: BufWriter::with_capacity(BUFFER_BYTES, to), path, written: 0, is_closed: false }
     }
 
     /// Counts so many bytes as written before.
@@ -58,6 +62,9 @@ impl Output {
 
     /// Writes `bytes`, sooner or later.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if self.is_closed && !bytes.is_empty() {
+            return Err(Failure::NoOutput);
+        }
         let result = self.to.write_all(bytes);
         self.written += bytes.len() as u64;
         result.map_err(|error| self.failure(error))
@@ -103,6 +110,24 @@ pub fn not_written(path: &Path, source: io::Error) -> Failure {
         io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
         _ => Failure::File { path: path.to_path_buf(), action: "write", source },
     }
+}
+
+/// Fails where standard output is closed, before a command takes its time for results.
+///
+/// # Errors
+///
+/// [`Failure::NoOutput`].
+pub fn check_stdout() -> Result<(), Failure> {
+    if closed::is_stdout() { Err(Failure::NoOutput) } else { Ok(()) }
+}
+
+/// The same of a command whose summary `is_printed` there, before it changes anything.
+///
+/// # Errors
+///
+/// [`Failure::NoOutput`].
+pub fn check_summary(is_printed: bool) -> Result<(), Failure> {
+    if is_printed { check_stdout() } else { Ok(()) }
 }
 
 /// Appends a fingerprint as it is printed everywhere: in all of its hexadecimal digits, lower-case.

@@ -12,7 +12,7 @@ use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
 use crate::options::{LayoutArgs, any_radius, bits, read_costs};
-use crate::output::say;
+use crate::output::{check_summary, say};
 use crate::progress::{Progress, ProgressArgs};
 use crate::recipes::{self, Recipes};
 use crate::threads::ThreadArgs;
@@ -230,6 +230,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
 
 fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
     check_radius("pack", Some(args.radius), F::BITS)?;
+    check_summary(args.json || !args.quiet)?;
     let mode = stores::resolve::<F>(&args, args.ids.mode()?)?;
     args.reading = args.reading.with_ids(mode.wish()).with_memory(memory_limit(&args));
     target::check_apart(&args)?;

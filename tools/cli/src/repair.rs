@@ -11,7 +11,7 @@ use crate::apart::Used;
 use crate::failure::Failure;
 use crate::interrupt::Interruptible;
 use crate::memory::{self, Size};
-use crate::output::Output;
+use crate::output::{Output, check_summary};
 use crate::threads::ThreadArgs;
 use crate::units::{count, plural};
 
@@ -98,6 +98,7 @@ struct Loss {
 /// Saves what is sound, and tells what is not; gives the exit code.
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let start = Instant::now();
+    check_summary(true)?;
     Used::nothing().stores([&args.store]).check(&args.dest)?;
     let memory = args.memory.map_or_else(memory::default_limit, |size| size.0);
     let work = Interruptible::<()>::default();

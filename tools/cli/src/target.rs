@@ -17,8 +17,11 @@ use crate::apart::Used;
 use crate::failure::{Failure, signal_name};
 use crate::input::is_stdin;
 use crate::interrupt::Stopper;
-use crate::output::{Output, say};
+use crate::output::{Output, check_stdout, say};
 use crate::progress::Progress;
+
+/// The descriptor of standard output.
+const STDOUT: u32 = 1;
 
 /// Where results go.
 #[derive(clap::Args)]
@@ -39,11 +42,13 @@ impl TargetArgs {
         self.to.as_deref().filter(|path| !is_stdin(path))
     }
 
-    /// Claims the file, if one is given. `used` is what the command reads.
+    /// Claims the file, if one is given, or finds out whether standard output takes the results. `used` is
+    /// what the command reads.
     pub fn claim(&self, used: &Used<'_>) -> Result<Option<Target>, Failure> {
         match self.file() {
             Some(path) => Target::claim(path, self.force, used).map(Some),
             None => {
+                check_stdout()?;
                 used.check_stdout()?;
                 Ok(None)
             }
@@ -134,12 +139,16 @@ impl Target {
     }
 
     fn through(path: &Path, through: &Through) -> Result<Self, Failure> {
+        if through.descriptor() == Some(STDOUT) {
+            check_stdout()?;
+        }
         let open = through.open().map_err(failure(path, "open"))?;
         Ok(Self::new(path, path.to_path_buf(), false, Written::Through(open)))
     }
 
     /// Standard output.
     fn stdout() -> Result<Self, Failure> {
+        check_stdout()?;
         let name = Path::new("standard output");
         #[cfg(unix)]
         {

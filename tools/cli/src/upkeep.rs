@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::interrupt::Interruptible;
-use crate::output::Output;
+use crate::output::{Output, check_summary};
 use crate::progress::{Progress, ProgressArgs};
 use crate::threads::ThreadArgs;
 use crate::times::{self, Moment};
@@ -158,6 +158,7 @@ impl Upkeep {
 
 /// Opens the store for writing, does something with it, and tells what that came to.
 fn run(args: &Common, done: &str, upkeep: &Upkeep) -> Result<(), Failure> {
+    check_summary(args.json || !args.quiet)?;
     for_width!(width_of(&args.store)?, run_in(args, done, upkeep))
 }
 

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::memory;
-use crate::output::{Output, say};
+use crate::output::{Output, check_summary, say};
 use crate::progress::{Progress, ProgressArgs};
 use crate::target::{self, Target};
 use crate::threads::ThreadArgs;
@@ -155,6 +155,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                        simhash-64 and onebit-256";
         return Err(Failure::Usage(message.to_string()));
     };
+    check_summary(args.json)?;
     let inputs = Inputs::find(&args.input, &args.documents)?;
     let files = inputs.files.iter().map(|input| &input.path);
     let used = Used::nothing().files(&args.input).files(files).files(&args.recipe.table);

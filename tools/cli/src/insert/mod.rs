@@ -18,7 +18,7 @@ use crate::feed::{Feed, Read, is_store};
 use crate::input::{InputArgs, Records};
 use crate::interrupt::Interruptible;
 use crate::options::any_radius;
-use crate::output::{Output, say};
+use crate::output::{Output, check_summary, say};
 use crate::progress::{Progress, ProgressArgs};
 use crate::recipes::{self, Recipes};
 use crate::record_ids::{RecordIdArgs, RecordIds};
@@ -173,6 +173,7 @@ fn insert<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
         stored_ids: true,
     };
     let known = feed.check::<F>()?;
+    check_summary(args.unless_near || args.json || !args.quiet)?;
     if args.unless_near {
         Used::nothing().files(&args.input).check_stdout()?;
     }

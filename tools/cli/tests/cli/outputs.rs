@@ -452,3 +452,73 @@ fn a_dash_is_standard_output() {
     scratch.run("dump store --to ./-").succeeds();
     assert!(scratch.path("-").exists());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_need_a_standard_output_that_is_open() {
+    let scratch = scratch();
+    scratch.write("pairs", PAIR);
+    scratch.write("a.txt", "one two three four five");
+    scratch.write("docs.jsonl", "{\"text\":\"one two three four\"}\n{\"text\":\"a b c d e\"}\n");
+    scratch.run("create living --no-ids --quiet").succeeds();
+    let told = "standard output: is closed, and takes no results; redirect it to a file (> FILE)";
+    for line in [
+        "query store 1",
+        "query store 1 --to -",
+        "query store 1 --output json",
+        "dump store",
+        "dump store --to /dev/stdout",
+        "join store",
+        "merge-pairs pairs",
+        "dedup store",
+        "stat store",
+        "stat store --json",
+        "verify store",
+        "compare a.txt a.txt",
+        "evaluate docs.jsonl --recipe simhash-64 -q",
+        "fingerprint --list",
+        "fingerprint docs.jsonl --recipe simhash-64 --as jsonl -q -o -",
+        "insert living queries --unless-near",
+        "plan --n 1e6",
+        "pack queries -o p --dry-run",
+        "glossary",
+        "man",
+        "completions bash",
+        "--help",
+        "query --help",
+        "--version",
+    ] {
+        shell(&scratch, &format!("\"$F\" {line} >&-")).fails_with(told);
+        // What a caller throws away on purpose is no error, however it is opened.
+        for null in ["> /dev/null", "1<> /dev/null"] {
+            let ran = shell(&scratch, &format!("\"$F\" {line} {null}"));
+            assert_eq!(ran.code, Some(0), "{ran:#?}");
+            if line.starts_with("fingerprint docs") || line.starts_with("pack") {
+                let _ = fs::remove_dir_all(scratch.path("p"));
+            }
+        }
+    }
+    // A command that could not tell what it did does nothing.
+    let before = scratch.listing("living");
+    for line in [
+        "pack queries -o new",
+        "pack queries -o new --json --quiet",
+        "pack queries --append living",
+        "create new",
+        "insert living queries",
+        "delete living 1",
+        "flush living",
+        "merge living",
+        "expire living --before 2020-01-01",
+        "repair store new",
+        "bench queries --quick",
+    ] {
+        shell(&scratch, &format!("\"$F\" {line} >&-")).fails_with(told);
+    }
+    assert_eq!(scratch.listing("living"), before);
+    assert!(!scratch.path("new").exists());
+    // What goes to a file needs none, nor does what tells nothing.
+    shell(&scratch, "\"$F\" dump store --to out >&-").succeeds();
+    shell(&scratch, "\"$F\" pack queries -o quiet --quiet >&-").succeeds();
+    assert_eq!(read(&scratch, "out"), "0000000000000001\n0000000000000003\n");
+}
