@@ -1,8 +1,10 @@
 //! Runs the tool under `strace`, which tells the system calls that change files, and lets one of
 //! them fail or kills the tool there.
 //!
-//! `strace` counts calls for each thread on its own. So a stop can meet several threads, or none
-//! where the order of a run is another one.
+//! `strace` counts calls for each thread on its own, and only those of a path if it is told one. So
+//! a call is named by its path wherever that is known beforehand: else the first of the threads
+//! that comes to a number would hide the others. A stop can meet none where the order of a run is
+//! another one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -87,10 +89,13 @@ impl Fault {
     }
 }
 
-/// A call of the tool: the one with this number among those of its name, from 1 on.
+/// A call of the tool.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Call {
     name: String,
+    /// What it is about, as a name in the scratch; `None` of a name that is another one each time.
+    path: Option<String>,
+    /// Which it is, from 1 on, among those of a thread with the same name and path.
     number: usize,
     /// Whether the first thread that comes to this number changes something: at a kill the others
     /// never come to it, and the tool would end while it is loaded.
@@ -113,7 +118,7 @@ impl Call {
 
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name, self.number)
+        write!(f, "{} {} of {}", self.name, self.number, self.path.as_deref().unwrap_or("all"))
     }
 }
 
@@ -146,10 +151,15 @@ pub fn record(scratch: &Scratch, line: &str) -> Vec<Call> {
 
 /// Runs a command that meets a fault; gives also what `strace` tells of the call, if there was one.
 pub fn stop(scratch: &Scratch, line: &str, stop: &Stop) -> (Ran, Option<String>) {
-    let Call { name, number, .. } = &stop.call;
+    let Call { name, number, path, .. } = &stop.call;
     let trace = format!("trace={name}");
     let inject = format!("inject={name}:{}:when={number}", stop.fault.injection());
-    let (ended, log) = run(scratch, line, &["-e", &trace, "-e", &inject]);
+    let mut options = vec!["-e", &trace, "-e", &inject, "--quiet=attach,path-resolution"];
+    let whole = path.as_ref().map(|path| scratch.path(path).display().to_string());
+    for path in path.iter().chain(&whole) {
+        options.extend(["-P", path.trim_end_matches("/.")]);
+    }
+    let (ended, log) = run(scratch, line, &options);
     // A call that a kill meets has no result.
     let killed = ended.code.is_none();
     let is_hit = |line: &&str| line.contains("(INJECTED)") || killed && line.ends_with("= ?");
@@ -191,7 +201,7 @@ fn run(scratch: &Scratch, line: &str, options: &[&str]) -> (Ran, String) {
 /// The calls of a trace that change something below `root`, each once.
 fn calls(log: &str, root: &Path) -> Vec<Call> {
     let root = root.to_str().unwrap().trim_end_matches('/');
-    let mut counts: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut counts: HashMap<(&str, &str, Option<String>), usize> = HashMap::new();
     let (mut calls, mut others) = (BTreeMap::new(), HashSet::new());
     for line in log.lines() {
         // Lines of signals, of exits and of calls that go on have another form.
@@ -200,33 +210,75 @@ fn calls(log: &str, root: &Path) -> Vec<Call> {
         if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
             continue;
         }
-        let number = counts.entry((thread, name)).or_default();
-        *number += 1;
-        let place = (name, *number);
-        if name == END || is_below(root, name, arguments) {
-            calls.entry(place).or_insert(!others.contains(&place));
+        let paths = paths_below(root, name, arguments);
+        let changes = name == END || !paths.is_empty() && changes(name, arguments);
+        let mut number = 0;
+        let path = paths.iter().rfind(|path| is_foreseen(path)).cloned();
+        for counted in paths.into_iter().map(Some).chain([None]) {
+            let count = counts.entry((thread, name, counted.clone())).or_default();
+            *count += 1;
+            if counted == path {
+                number = *count;
+            }
+        }
+        let place = (name, path, number);
+        if changes {
+            calls.entry(place.clone()).or_insert(!others.contains(&place));
         } else {
             others.insert(place);
         }
     }
-    let call = |((name, number), is_first): ((&str, usize), bool)| Call {
+    let call = |((name, path, number), is_first): ((&str, Option<String>, usize), bool)| Call {
         name: name.to_string(),
+        path,
         number,
         is_first,
     };
     calls.into_iter().map(call).collect()
 }
 
-/// Whether a call changes something below `root`, where the tool runs.
-fn is_below(root: &str, name: &str, arguments: &str) -> bool {
-    let path = arguments.split('"').nth(1);
-    if OPENING.contains(&name) {
-        let writes = ["O_CREAT", "O_WRONLY", "O_RDWR"].iter().any(|flag| arguments.contains(flag));
-        return writes && path.is_some_and(|path| !path.starts_with('/') || path.starts_with(root));
+/// Whether a call is to change something.
+fn changes(name: &str, arguments: &str) -> bool {
+    let writes = || ["O_CREAT", "O_WRONLY", "O_RDWR"].iter().any(|flag| arguments.contains(flag));
+    !OPENING.contains(&name) || writes()
+}
+
+/// The paths of a call that are below `root`, where the tool runs, as names there.
+fn paths_below(root: &str, name: &str, arguments: &str) -> Vec<String> {
+    // What it gives is no argument.
+    let arguments = arguments.rsplit_once(" = ").map_or(arguments, |(arguments, _)| arguments);
+    let mut paths = Vec::new();
+    let (mut rest, mut is_in_directory) = (arguments, false);
+    while let Some(start) = rest.find(['<', '"']) {
+        let is_opened = rest[start..].starts_with('<');
+        let end = if is_opened { '>' } else { '"' };
+        let (before, behind) = (&rest[..start], &rest[start + 1..]);
+        let Some((path, behind)) = behind.split_once(end) else { break };
+        // The directory in which the tool runs does not say what a call is about.
+        let is_current = is_opened && before.ends_with("AT_FDCWD");
+        if !is_current && (is_opened || !is_in_directory) {
+            paths.extend(name_below(root, path, is_opened));
+        }
+        (is_in_directory, rest) = (is_opened && !is_current, behind);
+        // What is written may look like a path, and of `rename` strace heeds the first path only.
+        if FILLING.contains(&name) || name == "rename" {
+            break;
+        }
     }
-    if FILLING.contains(&name) {
-        // What is written may look like a path.
-        return arguments.split('"').next().is_some_and(|before| before.contains(root));
+    paths
+}
+
+/// The name of a path below `root`.
+fn name_below(root: &str, path: &str, is_opened: bool) -> Option<String> {
+    match path.strip_prefix(root) {
+        Some("") => Some(".".to_string()),
+        Some(name) => name.strip_prefix('/').map(str::to_string),
+        None if is_opened || path.starts_with('/') => None,
+        None => Some(path.to_string()),
     }
-    arguments.contains(root) || path.is_some_and(|path| !path.starts_with('/'))
+}
+
+/// Whether a name is the same each time; those of temporary files are random but for one.
+fn is_foreseen(name: &str) -> bool {
+    !name.contains(".tmp") || name.ends_with(".tmp-fpstore-manifest")
 }
