@@ -113,6 +113,10 @@ impl<'a> Expected<'a> {
         if !states.iter().all(is_new) {
             failures.push(format!("again it leaves {states:?}"));
         }
+        if code != 0 {
+            // Who is refused does not tidy up.
+            return;
+        }
         let found = names(scratch);
         if found != self.names {
             failures.push(format!("there are {found:?}, not {:?}", self.names));

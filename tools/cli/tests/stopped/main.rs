@@ -1,12 +1,13 @@
 //! Whole or nothing: a command that is stopped never leaves something that looks finished.
 //!
 //! [`injected`] lets each system call of a command that changes a file fail, or kills the command
-//! there.
+//! there. [`kills`] kills commands at random moments.
 #![cfg(target_os = "linux")]
 
 mod commands;
 mod expected;
 mod injected;
+mod kills;
 #[path = "../cli/oracle.rs"]
 #[expect(dead_code, reason = "the other tests of the tool use all of it")]
 mod oracle;
