@@ -1,7 +1,8 @@
 //! Whole or nothing: a command that is stopped never leaves something that looks finished.
 //!
 //! [`injected`] lets each system call of a command that changes a file fail, or kills the command
-//! there. [`kills`] kills commands at random moments.
+//! there. [`kills`] kills commands at random moments. [`paths`] takes the store away from under
+//! them.
 #![cfg(target_os = "linux")]
 
 mod commands;
@@ -11,6 +12,7 @@ mod kills;
 #[path = "../cli/oracle.rs"]
 #[expect(dead_code, reason = "the other tests of the tool use all of it")]
 mod oracle;
+mod paths;
 #[path = "../cli/scratch.rs"]
 #[expect(dead_code, reason = "the other tests of the tool use all of it")]
 mod scratch;
