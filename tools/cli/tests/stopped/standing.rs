@@ -201,6 +201,11 @@ pub fn store(path: &Path) -> Standing {
                     let since = UNIX_EPOCH + DAY * day as u32;
                     all.extend(records(&snapshot.between(since..since + DAY)?, day)?);
                 }
+                let ids = |(_, fingerprint, id): &Record| (*fingerprint, *id);
+                let of_windows: BTreeSet<_> = all.iter().map(ids).collect();
+                if of_windows != records(&snapshot, 0)?.iter().map(ids).collect() {
+                    return Ok(Standing::Broken("records in windows that nobody filled".into()));
+                }
                 all
             }
         };
