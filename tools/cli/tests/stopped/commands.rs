@@ -102,7 +102,18 @@ pub const DELETE: Writing = Writing {
 };
 pub const FLUSH: Writing = Writing { line: "flush store -q -j 1", ..UPKEEP };
 pub const FLUSH_WINDOWS: Writing = Writing { prepare: windows, ..FLUSH };
-pub const MERGE: Writing = Writing { line: "merge store -q -j 1", ..UPKEEP };
+/// What `insert` has written it has merged as well, so these segments are appended.
+pub const MERGE: Writing = Writing {
+    prepare: |scratch| {
+        packed(scratch);
+        for seed in 7..10 {
+            scratch.write("some", raw(&fingerprints(seed, 40)));
+            ran(scratch, "pack some --append store --format u64le -q");
+        }
+    },
+    line: "merge store -q -j 1",
+    ..UPKEEP
+};
 pub const MERGE_FULL: Writing = Writing { line: "merge store --full -q -j 1", ..UPKEEP };
 pub const EXPIRE: Writing =
     Writing { prepare: windows, line: "expire store --before 2026-01-03 -q -j 1", ..UPKEEP };

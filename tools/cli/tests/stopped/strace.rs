@@ -203,6 +203,7 @@ fn calls(log: &str, root: &Path) -> Vec<Call> {
     let root = root.to_str().unwrap().trim_end_matches('/');
     let mut counts: HashMap<(&str, &str, Option<String>), usize> = HashMap::new();
     let (mut calls, mut others) = (BTreeMap::new(), HashSet::new());
+    let mut opened = HashMap::new();
     for line in log.lines() {
         // Lines of signals, of exits and of calls that go on have another form.
         let Some((thread, rest)) = line.split_once(char::is_whitespace) else { continue };
@@ -222,6 +223,14 @@ fn calls(log: &str, root: &Path) -> Vec<Call> {
             }
         }
         let place = (name, path, number);
+        // A directory is opened only to sync it: the sync itself may hide behind that of a worker.
+        let before = opened.insert(thread, place.clone());
+        if let Some(before) = before.filter(|(_, path, _)| name == "fsync" && *path == place.1)
+            && OPENING.contains(&before.0)
+        {
+            let is_first = others.remove(&before);
+            calls.entry(before).or_insert(is_first);
+        }
         if changes {
             calls.entry(place.clone()).or_insert(!others.contains(&place));
         } else {
