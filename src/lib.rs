@@ -161,7 +161,7 @@ pub use calibrate::CalibrationGap;
 pub use costs::{BatchCosts, Costs, DiskCosts, JoinCosts, PackCosts, SearchCosts};
 pub use design::Design;
 #[doc(hidden)]
-pub use error::Bytes;
+pub use error::{Bytes, remedy_of_limit};
 pub use error::{Corruption, Displacement, Error, ErrorKind, IdMapProblem, Result, Unsupported};
 pub use execution::{Execution, Phase, Progress};
 pub use fingerprint::{Fingerprint, Hex};

@@ -206,10 +206,11 @@ pub enum Error {
         /// Bytes that were asked for.
         bytes: u64,
     },
-    /// The system cannot start the threads that were asked for.
+    /// The system starts no thread. Where it starts some of those that were asked for, work goes on with
+    /// them.
     #[non_exhaustive]
     Threads {
-        /// How many; 0 stands for one per core.
+        /// How many were asked for; 0 stands for one per core.
         threads: usize,
         /// Why.
         source: io::Error,
@@ -327,12 +328,11 @@ impl fmt::Display for Error {
                 f,
                 "cannot get {bytes} bytes of memory; set a limit of memory, so that the work is done in pieces"
             ),
-            Self::Threads { threads: 0, source } => {
-                write!(f, "cannot start a thread per core ({source}); ask for fewer")
-            }
-            Self::Threads { threads, source } => {
-                write!(f, "cannot start {threads} threads ({source}); ask for fewer")
-            }
+            Self::Threads { source, .. } => write!(
+                f,
+                "cannot start a thread: {source}; allow more processes (`ulimit -u`, the limit of the container), \
+                 or more memory (`ulimit -v`)"
+            ),
             Self::TooManyBlocks { count, block_bytes } => write!(
                 f,
                 "{count} fingerprints need more than 2^32 - 1 blocks of {block_bytes} bytes; choose larger blocks"
@@ -355,7 +355,7 @@ impl std::error::Error for Error {
 
 /// What to do about an error of the operating system.
 fn remedy(error: &io::Error) -> &'static str {
-    if let Some(remedy) = Unfit::remedy(error) {
+    if let Some(remedy) = Unfit::remedy(error).or_else(|| remedy_of_limit(error)) {
         return remedy;
     }
     match error.kind() {
@@ -367,6 +367,38 @@ fn remedy(error: &io::Error) -> &'static str {
             "free some space or choose another place"
         }
         _ => "check the disk and the file system, then try again",
+    }
+}
+
+/// What to do where the system refuses memory.
+const MORE_MEMORY: &str = "allow more memory (`ulimit -v`, the limit of the container)";
+
+/// What to do about an error of the operating system, if it is a limit that is reached.
+#[doc(hidden)]
+pub fn remedy_of_limit(error: &io::Error) -> Option<&'static str> {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        // Who wraps an error may keep its words alone.
+        let code = error.raw_os_error().or_else(|| {
+            let words = error.to_string();
+            let (_, code) = words.split_once("(os error ")?;
+            code.split_once(')')?.0.parse().ok()
+        });
+        if error.kind() == io::ErrorKind::OutOfMemory {
+            return Some(MORE_MEMORY);
+        }
+        match code.map(Errno::from_raw_os_error)? {
+            Errno::MFILE => Some("allow more open files (`ulimit -n`)"),
+            Errno::NFILE => Some("allow more open files in the system (`sysctl fs.file-max`)"),
+            Errno::NOMEM => Some(MORE_MEMORY),
+            _ => None,
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        None
     }
 }
 
@@ -396,6 +428,12 @@ impl fmt::Display for Bytes {
 pub(crate) const NOT_A_STORE: &str = "DIR-1";
 
 impl Error {
+    /// So many threads were asked for, and the system starts none.
+    #[doc(hidden)]
+    pub fn threads(threads: usize, source: io::Error) -> Self {
+        Self::Threads { threads, source }
+    }
+
     /// The tag of the rule of the format specification that is broken or not supported, such as
     /// `BLK-4`; `None` where the error is no matter of a file's bytes.
     pub fn rule(&self) -> Option<&'static str> {

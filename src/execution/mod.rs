@@ -3,6 +3,7 @@
 
 pub(crate) mod budget;
 mod meter;
+mod pool;
 mod progress;
 mod stop;
 
@@ -12,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 
 pub(crate) use meter::{Meter, Metered};
 pub(crate) use progress::OnProgress;
@@ -90,7 +91,8 @@ impl Execution {
     }
 
     /// Number of threads, up to 1024; 0 stands for the number of cores. The caller's own thread takes
-    /// results meanwhile.
+    /// results meanwhile. If the system refuses some of them, the work goes on with half of those
+    /// that it starts; if it starts none, the work ends with [`Error::Threads`].
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self.pool = Arc::default();
@@ -173,15 +175,16 @@ impl Execution {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] if it would have too many threads, [`Error::Threads`] if the system cannot
-    /// start them.
-    pub(crate) fn start_pool(&self) -> Result<Arc<ThreadPool>> {
+    /// [`Error::InvalidOption`] if it would have too many threads, [`Error::Threads`] if the system starts
+    /// none.
+    #[doc(hidden)]
+    pub fn start_pool(&self) -> Result<Arc<ThreadPool>> {
         self.check_threads()?;
         match self.pool.get() {
             Some(pool) if pool.current_thread_index().is_none() => Ok(Arc::clone(pool)),
-            Some(_) => new_pool(self.threads),
+            Some(_) => pool::start(self.threads),
             None => {
-                let pool = new_pool(self.threads)?;
+                let pool = pool::start(self.threads)?;
                 Ok(Arc::clone(self.pool.get_or_init(|| pool)))
             }
         }
@@ -238,12 +241,6 @@ impl Execution {
     pub(crate) fn meter(&self) -> Meter {
         Meter::new(Arc::clone(&self.on_progress), self.stop.clone())
     }
-}
-
-fn new_pool(threads: usize) -> Result<Arc<ThreadPool>> {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map(Arc::new)
-        .map_err(|error| Error::Threads { threads, source: std::io::Error::other(error) })
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ impl<T: Send + 'static> Background<T> {
         let dropped = Arc::new(AtomicBool::new(false));
         let pieces = Pieces { sender, dropped: Arc::clone(&dropped) };
         let worker = thread::Builder::new().name("fpstore".to_string()).spawn(move || work(pieces));
-        let worker = worker.map_err(|source| Error::Threads { threads: 1, source })?;
+        let worker = worker.map_err(|source| Error::threads(1, source))?;
         Ok(Self { receiver, ready: Vec::new().into_iter(), worker: Some(worker), dropped })
     }
 }

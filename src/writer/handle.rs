@@ -87,7 +87,7 @@ impl<F: Fingerprint> Writer<F> {
             let shared = Arc::clone(&writer.shared);
             let thread = thread::Builder::new().name("fpstore".to_string());
             let started = thread.spawn(move || task(&shared));
-            writer.threads.push(started.map_err(|source| Error::Threads { threads: 1, source })?);
+            writer.threads.push(started.map_err(|source| Error::threads(1, source))?);
         }
         writer.shared.signals.request(Task::Flush);
         writer.shared.signals.request(Task::Merge);

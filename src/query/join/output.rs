@@ -3,6 +3,7 @@
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SyncSender};
+use std::thread;
 
 use rayon::ThreadPool;
 
@@ -40,7 +41,8 @@ impl<F: Fingerprint> Output<F> {
     ///
     /// # Errors
     ///
-    /// Those of the work; that of `due`, if the work has stopped for it before it was done.
+    /// [`Error::Threads`] if the system starts no thread that waits for the work; those of the work; that of
+    /// `due`, if the work has stopped for it before it was done.
     pub(crate) fn run<T: Send>(
         pool: &ThreadPool,
         due: &Stop,
@@ -50,16 +52,17 @@ impl<F: Fingerprint> Output<F> {
         let (messages, receiver) = mpsc::sync_channel(QUEUED);
         let (stop, was_due) = (AtomicBool::new(false), AtomicBool::new(false));
         let output = Self { messages, stop, due: due.clone(), was_due };
-        let ended = std::thread::scope(|scope| {
+        let ended: Result<_> = thread::scope(|scope| {
             // The output goes when the work has ended: then the receiver ends as well.
-            let work = scope.spawn(move || {
+            let work = thread::Builder::new().spawn_scoped(scope, move || {
                 let done = pool.install(|| work(&output));
                 (done, output.was_due.into_inner())
             });
+            let work = work.map_err(|source| Error::threads(1, source))?;
             let _ = receiver.into_iter().try_for_each(&mut take);
-            work.join()
+            Ok(work.join())
         });
-        let (done, was_due) = ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let (done, was_due) = ended?.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let done = done?;
         if was_due {
             due.check()?;
