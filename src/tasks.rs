@@ -1,5 +1,8 @@
 //! Tasks that the threads of the current pool share: each goes to the thread that is free next.
 //!
+//! Outside of any pool the current thread does them one by one. Rayon would start a pool of its own there, and panic
+//! where the system refuses its threads; so nothing in this crate calls rayon but through this module.
+//!
 //! What a task does stands behind a pointer, so that the machinery of a pool is compiled once, and not for every use and every
 //! width of fingerprints.
 
@@ -9,11 +12,39 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+/// How many threads share tasks: those of the current pool, or the current thread alone.
+pub(crate) fn threads() -> usize {
+    // Rayon's own count starts its own pool where there is none.
+    rayon::current_thread_index().map_or(1, |_| rayon::current_num_threads())
+}
+
+/// Does both, side by side where there is a further thread.
+pub(crate) fn join<A: Send, B: Send>(
+    one: impl FnOnce() -> A + Send,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    match rayon::current_thread_index() {
+        Some(_) => rayon::join(one, other),
+        None => (one(), other()),
+    }
+}
+
+/// Sorts, by all threads.
+pub(crate) fn sort_unstable<T: Ord + Send>(items: &mut [T]) {
+    match rayon::current_thread_index() {
+        Some(_) => items.par_sort_unstable(),
+        None => items.sort_unstable(),
+    }
+}
+
 /// Calls `work` on the threads of the current pool with what gives the numbers below `count`, each to one of them.
 fn share(count: usize, work: &(dyn Fn(&mut dyn Iterator<Item = usize>) + Sync)) {
     let next = AtomicUsize::new(0);
     let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&number| number < count);
-    let threads = rayon::current_num_threads().min(count);
+    let threads = threads().min(count);
+    if threads <= 1 {
+        return work(&mut iter::from_fn(take));
+    }
     let threads = (0..threads).into_par_iter().with_max_len(1);
     threads.for_each(|_| work(&mut iter::from_fn(take)));
 }

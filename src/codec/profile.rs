@@ -75,7 +75,7 @@ impl Profile {
     /// current pool.
     pub(crate) fn new(bits: u32, keys: &[u64]) -> Self {
         let steps = keys.len().saturating_sub(1);
-        let chunk = steps.div_ceil(CHUNKS * rayon::current_num_threads()).max(CHUNK_KEYS);
+        let chunk = steps.div_ceil(CHUNKS * tasks::threads()).max(CHUNK_KEYS);
         let profiles = tasks::map((0..steps).step_by(chunk), |start| {
             let mut profile = Self::empty(bits);
             profile.count(&keys[start..keys.len().min(start + chunk + 1)]);

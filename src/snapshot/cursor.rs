@@ -351,7 +351,7 @@ impl<F: Fingerprint> SegmentCursor<F> {
         let [task_keys, most_keys] =
             [TASK_BYTES, MOST_TASK_BYTES].map(|bytes| bytes / bytes_of::<F>().max(8) as u64);
         let of_task = (task_keys / of_block).max(TASK_BLOCKS);
-        let most_tasks = TASKS * rayon::current_num_threads() as u64;
+        let most_tasks = TASKS * tasks::threads() as u64;
         let (mut tasks, mut keys) = (Vec::new(), 0);
         while tasks.len() < most_tasks as usize && self.next_block < blocks {
             let start = self.next_block;

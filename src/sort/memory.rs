@@ -4,8 +4,6 @@
 //! A bucket that is far too long, as only very skewed sets have, is sorted by comparisons, so that
 //! no set takes more memory, or more than O(n log n) time.
 
-use rayon::slice::ParallelSliceMut;
-
 use super::partition::{MAX_BUCKETS, Sources, partition};
 use crate::fingerprint::{Fingerprint, key_of};
 use crate::permute::Permutation;
@@ -139,7 +137,7 @@ fn sort_buckets<R: Record, T: Send>(
     }
     let sort = |scratch: &mut Vec<R>, bucket: &mut [R]| {
         if bucket.len() > longest {
-            bucket.par_sort_unstable();
+            tasks::sort_unstable(bucket);
         } else {
             sort_bucket(bucket, scratch, ordered);
         }

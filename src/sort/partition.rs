@@ -63,7 +63,7 @@ pub(super) fn partition<I: Record, R: Record>(
     bucket: impl Fn(&R) -> usize + Sync,
     out: &mut [R],
 ) -> Vec<usize> {
-    let shares = rayon::current_num_threads().max(1);
+    let shares = tasks::threads();
     let counts = tasks::map(0..shares, |number| {
         let mut counts = vec![0; buckets];
         for record in sources.share(number, shares).flatten() {

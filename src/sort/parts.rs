@@ -59,7 +59,7 @@ impl Counts {
             records.iter().for_each(|&fp| counts[((key(fp) - base) >> shift) as usize] += 1);
             counts
         };
-        let share = records.len().div_ceil(rayon::current_num_threads()).max(1 << 14);
+        let share = records.len().div_ceil(tasks::threads()).max(1 << 14);
         for counted in tasks::map(records.chunks(share), count) {
             self.counts.iter_mut().zip(counted).for_each(|(sum, n)| *sum += n);
         }

@@ -27,6 +27,7 @@ use crate::segment::writer::{SegmentWriter, WrittenSegment};
 use crate::segment::{Merged, NewFiles, PackTimes, PackedIds, Set, SetSource, sum_of};
 use crate::sort::{Buffers, Sorted};
 use crate::storage::Storage;
+use crate::tasks;
 
 /// Words for which there is room in any case.
 const LEAST_BUFFER: usize = 16;
@@ -309,7 +310,7 @@ impl<F: Fingerprint, S: Storage> Pack<F, S> {
         // A key for each block, and a tenth more for tables that compress less.
         let blocks = count as f64 * coding.bits_per_key() / (8.0 * f64::from(block_bytes)) * 1.1;
         let routers = (if with_ids { 12 } else { 8 }) * blocks as u64;
-        let threads = rayon::current_num_threads();
+        let threads = tasks::threads();
         let (all, left) =
             (capacity(Some(memory), threads, 0), capacity(Some(memory), threads, routers));
         if left < all / 4 {

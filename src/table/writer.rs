@@ -197,7 +197,7 @@ impl<'a, W: Write + Send> TableWriter<'a, W> {
             });
             start.elapsed()
         };
-        let (written, encoded) = rayon::join(write, encode);
+        let (written, encoded) = tasks::join(write, encode);
         self.times.write += written?;
         self.times.encode += encoded;
         std::mem::swap(&mut self.encoded, &mut self.spare);

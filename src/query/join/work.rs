@@ -15,6 +15,7 @@ use crate::fingerprint::{Fingerprint, greatest, successor};
 use crate::simd::Level;
 use crate::snapshot::Snapshot;
 use crate::snapshot::cursor::{Cursor, Decode};
+use crate::tasks;
 
 /// Fingerprints that are in memory in any case.
 const LEAST_CAPACITY: usize = 1 << 14;
@@ -146,7 +147,7 @@ impl<'a, F: Fingerprint> RunningJoin<'a, F> {
             return capacity;
         }
         let Some(memory) = self.join.execution.memory_limit() else { return usize::MAX };
-        let threads = rayon::current_num_threads() as u64;
+        let threads = tasks::threads() as u64;
         let fingerprints =
             memory.saturating_sub(needed_bytes::<F>(0, threads)) / fingerprint_bytes::<F>();
         usize::try_from(fingerprints).unwrap_or(usize::MAX).max(LEAST_CAPACITY)

@@ -98,7 +98,7 @@ impl<'a, K: Kernel + Send + Sync, F: Fingerprint> Stream<'a, K, F> {
         while !self.tasks.are_done() && !self.output.stopped() {
             let room =
                 AtomicU64::new(if others.is_empty() { u64::MAX } else { self.plan.together });
-            let threads = 0..rayon::current_num_threads();
+            let threads = 0..tasks::threads();
             let read = tasks::try_map(threads, |_| self.read(first, others, &room))?;
             let mut kept: Vec<Vec<Turned>> = others.iter().map(|_| Vec::new()).collect();
             for of_thread in read {

@@ -1,10 +1,9 @@
 //! A part of the bits, and the queries in its order.
 
-use rayon::slice::ParallelSliceMut;
-
 use super::kernel::Entries;
 use crate::fingerprint::Fingerprint;
 use crate::query::join::flips;
+use crate::tasks;
 
 /// Some bits that follow each other, and how many of them may differ: what the top of a table is in a design.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +72,7 @@ impl Queries {
             keys
         } else {
             turned.extend(keys.iter().map(|&key| part.turn::<F>(key)));
-            turned.par_sort_unstable();
+            tasks::sort_unstable(&mut turned);
             &turned
         };
         let values = 1usize << part.listed_bits;
