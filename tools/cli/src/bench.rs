@@ -66,7 +66,10 @@ pub fn hand_over(
             "bench: {PROGRAM} is not there; install it (`cargo install --path tools/bench`), or put \
              it into PATH or beside fpstore"
         )),
-        _ => Failure::System(format!("bench: cannot run {PROGRAM}: {error}; install it again")),
+        _ => {
+            let remedy = fpstore::remedy_of_limit(&error).unwrap_or("install it again");
+            Failure::System(format!("bench: cannot run {PROGRAM}: {error}; {remedy}"))
+        }
     })
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use fpstore::files::Unfit;
+use fpstore::remedy_of_limit;
 
 use crate::input::InputError;
 
@@ -107,7 +108,7 @@ fn in_words_of_the_tool(error: &fpstore::Error) -> String {
 
 /// What to do about an error of the system.
 pub fn remedy(error: &io::Error) -> &'static str {
-    if let Some(remedy) = Unfit::remedy(error) {
+    if let Some(remedy) = Unfit::remedy(error).or_else(|| remedy_of_limit(error)) {
         return remedy;
     }
     match error.kind() {

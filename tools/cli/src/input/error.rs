@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use fpstore::remedy_of_limit;
+
 use crate::input::detect::{Columns, HEAD_BYTES, is_value};
 use crate::input::fault::Fault;
 use crate::input::format::Container;
@@ -151,12 +153,16 @@ impl InputError {
             _ => format!("{origin}: line {}, column {}", place.line, place.column),
         };
         match &*self.problem {
-            Problem::Open(error) => write!(f, "{origin}: cannot open: {error}; check the path"),
+            Problem::Open(error) => {
+                let remedy = remedy_of_limit(error).unwrap_or("check the path");
+                write!(f, "{origin}: cannot open: {error}; {remedy}")
+            }
             Problem::Directory => {
                 write!(f, "{origin}: is a directory; give a file of fingerprints")
             }
             Problem::Read(at, error) => {
-                write!(f, "{origin}: cannot read at byte {at}: {error}; copy it and try again")
+                let remedy = remedy_of_limit(error).unwrap_or("copy it and try again");
+                write!(f, "{origin}: cannot read at byte {at}: {error}; {remedy}")
             }
             Problem::Decompress(at, undecodable) => write!(
                 f,

@@ -54,7 +54,7 @@ pub use raw::of_words;
 pub use reader::{IdKind, IdWish};
 pub use records::{Id, Record, Records};
 pub use skipped::Skipped;
-pub use stream::Codec;
+pub use stream::{Codec, is_out_of_memory};
 pub(crate) use stream::{Counter, Stream};
 pub use token::full_hex;
 

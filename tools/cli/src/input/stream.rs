@@ -144,6 +144,16 @@ impl<R: Read> Read for Decoded<R> {
     }
 }
 
+/// Whether a coder was refused memory, in its own words.
+pub fn is_out_of_memory(error: &io::Error) -> bool {
+    let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<liblzma::stream::Error>());
+    matches!(reason, Some(liblzma::stream::Error::Mem))
+        || error.to_string().contains("not enough memory")
+}
+
+/// What to do where a decoder gets no memory.
+const MORE_MEMORY: &str = "allow more memory (`ulimit -v`, the limit of the container)";
+
 fn undecodable(error: io::Error, codec: Codec) -> io::Error {
     if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted {
         return error;
@@ -154,6 +164,7 @@ fn undecodable(error: io::Error, codec: Codec) -> io::Error {
             format!("its dictionary takes more than {} MiB", XZ_BYTES >> 20),
             "compress it with `xz -9` or less",
         ),
+        _ if is_out_of_memory(&error) => (error.to_string(), MORE_MEMORY),
         _ => (
             error.to_string(),
             "the file is cut or damaged: fetch it again, or give --compression none if it is not \
