@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fpstore::PackSession;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, remedy};
+use crate::threads;
 
 /// A session that may be taken away by a signal.
 pub struct Interruptible<T = PackSession> {
@@ -129,15 +130,14 @@ impl Stopper {
 /// system each send one.
 #[cfg(unix)]
 fn on_signal(act: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
-    use std::thread;
-
     use signal_hook::consts::SIGHUP;
 
     let signals = signal_hook::iterator::Signals::new(watched());
-    let mut signals =
-        signals.map_err(|error| Failure::System(format!("cannot watch for signals: {error}")))?;
+    let mut signals = signals.map_err(|error| {
+        Failure::System(format!("cannot watch for signals: {error}; {}", remedy(&error)))
+    })?;
     let act = Arc::new(act);
-    thread::spawn(move || {
+    threads::spawn(move || {
         for (number, signal) in signals.forever().enumerate() {
             if number > 0 {
                 if signal == SIGHUP {
@@ -145,10 +145,13 @@ fn on_signal(act: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
                 }
                 std::process::exit(128 + signal);
             }
-            let act = act.clone();
-            thread::spawn(move || act(signal));
+            let acting = act.clone();
+            if threads::spawn(move || acting(signal)).is_err() {
+                // A second signal comes too late then.
+                act(signal);
+            }
         }
-    });
+    })?;
     Ok(())
 }
 

@@ -52,7 +52,7 @@ mod report;
 mod stat;
 mod table;
 mod target;
-mod threads;
+pub mod threads;
 mod times;
 pub mod units;
 mod upkeep;

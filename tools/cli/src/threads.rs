@@ -1,9 +1,19 @@
-//! With how many threads a command runs.
+//! With how many threads a command runs, and how they are started: what the system refuses is an error, and work
+//! for which it starts fewer goes on with those.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
+
+use fpstore::{Error, Execution};
+use rayon::ThreadPool;
+
+use crate::failure::Failure;
 
 /// The option.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct ThreadArgs {
-    /// Threads to use, up to 1024; 0 for all cores
+    /// Threads to use, up to 1024; 0 for all cores. Fewer where the system refuses some
     #[arg(short = 'j', long, default_value_t = 0, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
@@ -14,4 +24,82 @@ impl ThreadArgs {
     pub fn count(self) -> usize {
         self.threads.into()
     }
+
+    /// A pool of so many, or of as many as the system starts.
+    ///
+    /// # Errors
+    ///
+    /// It starts none.
+    pub fn start_pool(self) -> Result<Arc<ThreadPool>, Failure> {
+        start_pool(self.count())
+    }
+}
+
+/// A pool of so many threads, 0 for one per core, or of as many as the system starts.
+///
+/// # Errors
+///
+/// It starts none.
+pub fn start_pool(threads: usize) -> Result<Arc<ThreadPool>, Failure> {
+    Ok(Execution::new().threads(threads).start_pool()?)
+}
+
+/// Starts a thread for `work`.
+///
+/// # Errors
+///
+/// The system refuses it.
+pub fn spawn<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, Failure> {
+    Builder::new().spawn(work).map_err(refused)
+}
+
+/// As [`spawn`], within a scope.
+///
+/// # Errors
+///
+/// The system refuses it.
+pub fn spawn_scoped<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, Failure> {
+    Builder::new().spawn_scoped(scope, work).map_err(refused)
+}
+
+/// A thread was refused.
+fn refused(source: io::Error) -> Failure {
+    Error::threads(1, source).into()
+}
+
+/// How many of so many threads a library may start that does not tell what it was refused: all, or half of those that
+/// the system starts now.
+///
+/// # Errors
+///
+/// It starts none.
+pub fn granted(wanted: usize) -> Result<usize, Failure> {
+    let gate = Mutex::new(());
+    std::thread::scope(|scope| {
+        let closed = gate.lock();
+        let mut started = Vec::new();
+        let mut refusal = None;
+        while started.len() < wanted && refusal.is_none() {
+            match spawn_scoped(scope, || drop(gate.lock())) {
+                Ok(thread) => started.push(thread),
+                Err(failure) => refusal = Some(failure),
+            }
+        }
+        drop(closed);
+        let count = started.len();
+        for thread in started {
+            // It has only waited.
+            let _ = thread.join();
+        }
+        match refusal {
+            None => Ok(wanted),
+            Some(failure) if count == 0 => Err(failure),
+            Some(_) => Ok((count / 2).max(1)),
+        }
+    })
 }

@@ -29,7 +29,7 @@ use std::time::Duration;
 
 use fpstore::Execution;
 use fpstore_text::{Fingerprinter, Recipe, Rule};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 
 use self::against::Earlier;
 use self::choice::{Keep, Shape, TableShape, Verify};
@@ -202,9 +202,7 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
                 say!("fpstore: {output}: starts again, without results so far: {differ}");
             }
             plan.create_store(&mut work, (!args.quiet).then_some(&progress))?;
-            let pool = ThreadPoolBuilder::new().num_threads(args.threads.count()).build();
-            let pool =
-                pool.map_err(|error| Failure::System(format!("cannot start threads: {error}")))?;
+            let pool = args.threads.start_pool()?;
             plan.work(args, *work, &pool, &progress)
         }
     };

@@ -7,6 +7,7 @@ use std::thread;
 
 use crate::documents::{Documents, Input, Inputs, Piece, Wanted};
 use crate::failure::Failure;
+use crate::threads;
 
 /// What the thread that reads hands on.
 pub enum Message {
@@ -29,7 +30,7 @@ pub fn each_round(
         // No round waits in between: the next one is collected meanwhile.
         let (sender, receiver) = sync_channel(0);
         let to = Rounds { sender, most, messages: Vec::new(), bytes: 0, read: 0 };
-        scope.spawn(move || send_all(inputs, wanted, start, to));
+        threads::spawn_scoped(scope, move || send_all(inputs, wanted, start, to))?;
         for (messages, read) in receiver {
             if take(messages, read)?.is_break() {
                 break;

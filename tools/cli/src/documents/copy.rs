@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use super::inputs::Input;
 use super::piece::Piece;
 use crate::failure::Failure;
-use crate::input::Codec;
+use crate::input::{Codec, is_out_of_memory};
 use crate::target::failure;
+use crate::threads;
 
 /// Bytes that are written together.
 const BUFFER_BYTES: usize = 1 << 18;
@@ -40,11 +41,13 @@ impl Copier {
                 Encoder::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
             }
             Some(Codec::Zstd) => {
+                // The same bytes come of any number.
+                let threads = threads::granted(threads.clamp(1, 16))?;
                 let encoder = zstd::stream::write::Encoder::new(file, ZSTD_LEVEL);
                 let encoder = encoder.and_then(|mut encoder| {
                     encoder.include_checksum(true)?;
                     // At least one, since without any it would come out in other bytes.
-                    encoder.multithread(threads.clamp(1, 16) as u32)?;
+                    encoder.multithread(threads as u32)?;
                     Ok(encoder)
                 });
                 Encoder::Zstd(encoder.map_err(failure(path, "write"))?)
@@ -82,16 +85,25 @@ impl Copier {
             Encoder::Xz(to) => to.finish(),
         };
         let file = ended.and_then(|to| to.into_inner().map_err(io::IntoInnerError::into_error));
-        file.map_err(failure(&self.path, "write"))
+        file.map_err(told_as_of_system).map_err(failure(&self.path, "write"))
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match &mut self.to {
+        let written = match &mut self.to {
             Encoder::Plain(to) => to.write_all(bytes),
             Encoder::Gzip(to) => to.write_all(bytes),
             Encoder::Zstd(to) => to.write_all(bytes),
             Encoder::Bzip2(to) => to.write_all(bytes),
             Encoder::Xz(to) => to.write_all(bytes),
-        }
+        };
+        written.map_err(told_as_of_system)
+    }
+}
+
+/// The error of the system, where an encoder has its own words for being refused memory.
+fn told_as_of_system(error: io::Error) -> io::Error {
+    match is_out_of_memory(&error) {
+        true => io::ErrorKind::OutOfMemory.into(),
+        false => error,
     }
 }

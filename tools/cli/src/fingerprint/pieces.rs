@@ -6,13 +6,13 @@
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::documents::{DocumentArgs, Documents, Inputs, Piece, Wanted};
 use crate::failure::Failure;
 use crate::input::InputError;
 use crate::output::say;
 use crate::progress::Progress;
+use crate::threads;
 
 /// A batch ends with the piece that reaches so many bytes, or with this many pieces for each thread.
 const BATCH_BYTES: usize = 16 << 20;
@@ -102,7 +102,7 @@ impl Pieces<'_> {
         work: impl Fn(&mut W, &Piece) -> T + Sync,
         mut take: impl FnMut(T) -> Result<(), Failure> + Send,
     ) -> Result<Vec<W>, Failure> {
-        let pool = self.pool()?;
+        let pool = threads::start_pool(self.threads)?;
         let threads = pool.current_num_threads();
         let workers: Vec<Mutex<W>> = (0..threads).map(|_| Mutex::new(worker())).collect();
         let on_thread = |piece: &Piece| {
@@ -153,12 +153,5 @@ impl Pieces<'_> {
         Ok(workers
             .map(|worker| worker.into_inner().unwrap_or_else(PoisonError::into_inner))
             .collect())
-    }
-
-    fn pool(&self) -> Result<ThreadPool, Failure> {
-        let pool = ThreadPoolBuilder::new().num_threads(self.threads).build();
-        pool.map_err(|error| {
-            Failure::Usage(format!("--threads: cannot start them: {error}; give fewer"))
-        })
     }
 }

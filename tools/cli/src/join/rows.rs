@@ -1,10 +1,11 @@
 //! The rows of pairs, as they are written.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use fpstore::{Fingerprint, IdMap, Pair, Snapshot};
+use rayon::ThreadPool;
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::Args;
 use super::journal::Journal;
@@ -75,7 +76,7 @@ pub struct WithIds<'a, F: Fingerprint> {
     sides: Sides<'a, F>,
     printers: [IdPrinter<'a, F>; 2],
     caches: [Cache<F>; 2],
-    pool: ThreadPool,
+    pool: Arc<ThreadPool>,
 }
 
 impl<'a, F: Fingerprint> Rows<'a, F> {
@@ -115,10 +116,7 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
                 Ok(Rows::Plain(form, output, Vec::new()))
             }
             Some(sides) => {
-                let pool = ThreadPoolBuilder::new().num_threads(args.threads.count()).build();
-                let pool = pool.map_err(|error| {
-                    Failure::Usage(format!("--threads: cannot start them: {error}; give fewer"))
-                })?;
+                let pool = args.threads.start_pool()?;
                 let (printers, caches) = (sides.printers(), Default::default());
                 Ok(Rows::Ids(Box::new(WithIds { output, form, sides, printers, caches, pool })))
             }

@@ -5,19 +5,23 @@
 //! of pairs takes a bounded number of open files, and is written once per level. The files have no
 //! names, so that nothing is left of a process that is killed.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fpstore::Fingerprint;
+use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::Row;
 use crate::failure::Failure;
 use crate::output::hex;
 use crate::target::failure;
+use crate::threads;
 
 /// What the process takes besides pairs.
 const FIXED_BYTES: u64 = 10 << 20;
@@ -25,6 +29,8 @@ const FIXED_BYTES: u64 = 10 << 20;
 const BUFFER_BYTES: usize = 1 << 16;
 /// The most runs that are read together.
 const MAX_RUNS: usize = 64;
+/// Pairs from which on all threads sort them.
+const TOGETHER: usize = 1 << 13;
 
 /// Sorts pairs in bounded memory.
 pub struct Sorter<F> {
@@ -38,6 +44,8 @@ pub struct Sorter<F> {
     rests: Vec<u8>,
     /// The runs of each level.
     levels: Vec<Vec<File>>,
+    /// Started when it is first needed; `None` where it cannot be.
+    pool: OnceCell<Option<Arc<ThreadPool>>>,
 }
 
 /// A pair in memory.
@@ -61,6 +69,7 @@ impl<F: Fingerprint> Sorter<F> {
             pairs: Vec::new(),
             rests: vec![0],
             levels: Vec::new(),
+            pool: OnceCell::new(),
         }
     }
 
@@ -117,11 +126,19 @@ impl<F: Fingerprint> Sorter<F> {
 
     fn sort(&mut self) {
         let rests = &self.rests;
-        self.pairs.par_sort_unstable_by(|one, other| {
+        let order = |one: &Entry<F>, other: &Entry<F>| {
             let key = |pair: &Entry<F>| (pair.a, pair.b);
             let rests = || rest(rests, one.rest).cmp(rest(rests, other.rest));
             key(one).cmp(&key(other)).then_with(rests)
-        });
+        };
+        let pairs = &mut self.pairs;
+        // Few are sorted sooner than threads are started; and where none can be started, this one sorts.
+        let pool = (pairs.len() >= TOGETHER)
+            .then(|| self.pool.get_or_init(|| threads::start_pool(0).ok()).as_deref());
+        match pool.flatten() {
+            Some(pool) => pool.install(|| pairs.par_sort_unstable_by(order)),
+            None => pairs.sort_unstable_by(order),
+        }
     }
 
     /// Writes what is in memory.

@@ -6,12 +6,12 @@
 
 use std::fmt::Write;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::threads;
 use crate::units;
 
 /// The time that passes before anything is drawn.
@@ -182,7 +182,11 @@ impl Bar {
             Waiting::NotYet => {
                 *waiting = Waiting::Started;
                 let bar = self.clone();
-                thread::spawn(move || bar.draw_later());
+                // Whoever cannot be told how far it is gets the results all the same.
+                if threads::spawn(move || bar.draw_later()).is_err() {
+                    *waiting = Waiting::Ended;
+                    return;
+                }
             }
         }
         drop(waiting);
@@ -198,7 +202,7 @@ impl Bar {
         });
     }
 
-    /// Draws the line from now on, unless it has ended before.
+    /// Draws the line from now on until it ends, unless it has ended before.
     fn draw_later(&self) {
         let waiting = self.waiting();
         let wait = self
@@ -206,11 +210,15 @@ impl Bar {
             .changed
             .wait_timeout_while(waiting, DELAY, |waiting| *waiting == Waiting::Started);
         // Held, so that nobody ends the bar before it ticks.
-        let (waiting, _) = wait.unwrap_or_else(PoisonError::into_inner);
+        let (mut waiting, _) = wait.unwrap_or_else(PoisonError::into_inner);
         if *waiting == Waiting::Started {
-            let line = lock(&self.line);
-            line.set_draw_target(ProgressDrawTarget::stderr());
-            line.enable_steady_tick(TICK);
+            lock(&self.line).set_draw_target(ProgressDrawTarget::stderr());
+        }
+        // A steady tick of the line's own would be a further thread, and a panic where there is none.
+        while *waiting == Waiting::Started {
+            lock(&self.line).tick();
+            let wait = self.clock.changed.wait_timeout(waiting, TICK);
+            (waiting, _) = wait.unwrap_or_else(PoisonError::into_inner);
         }
     }
 

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::sync::Arc;
 
 use fpstore::{Fingerprint, IdMap, Match, Snapshot};
+use rayon::ThreadPool;
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::args::{Args, Shape};
 use super::ask::Found;
@@ -139,12 +139,9 @@ impl<'a, F: Fingerprint> Printer<'a, F> {
         map: Option<&'a IdMap>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
-        let pool = ThreadPoolBuilder::new().num_threads(args.threads.count()).build();
-        let pool = pool.map_err(|error| {
-            Failure::Usage(format!("--threads: cannot start the threads: {error}; give fewer"))
-        })?;
+        let pool = args.threads.start_pool()?;
         let to = To::new(args, k, store, target)?;
-        Ok(Self { args, store, map, pool: Arc::new(pool), to, matched: false })
+        Ok(Self { args, store, map, pool, to, matched: false })
     }
 
     /// Prints answers, sooner or later, and empties them.

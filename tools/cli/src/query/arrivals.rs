@@ -3,12 +3,13 @@
 
 use std::panic::resume_unwind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 
 use fpstore::Fingerprint;
 
 use crate::failure::Failure;
 use crate::input::{InputError, Records, Source};
+use crate::threads;
 
 /// What has arrived and was not taken.
 pub struct Arrivals<F> {
@@ -44,9 +45,8 @@ impl<F: Fingerprint> Arrivals<F> {
         let shared = Arc::new(Shared { queue, arrived, taken, most_queries, most_bytes });
         let end = End(Arc::clone(&shared));
         // It is not waited for if the answers end first: nothing may come for ever.
-        let reader = Builder::new().name("queries".to_string()).spawn(move || end.0.read(source));
-        let cannot = |error| Failure::Usage(format!("query: no thread for a pipe: {error}"));
-        Ok(Self { shared, reader: Some(reader.map_err(cannot)?) })
+        let reader = threads::spawn(move || end.0.read(source))?;
+        Ok(Self { shared, reader: Some(reader) })
     }
 
     /// Takes all that is there into `to`, which is empty. Waits if there is nothing; gives `false` at the end.
