@@ -8,6 +8,8 @@
 //! slower, 2 for an error, 129, 130 and 143 for a command that SIGHUP, SIGINT or SIGTERM stopped. Results go to
 //! standard output; progress and the one line of an error go to standard error.
 
+#[allow(unsafe_code, reason = "an allocator is unsafe to be")]
+pub mod allocator;
 pub mod apart;
 mod append;
 mod backup;

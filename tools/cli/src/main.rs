@@ -2,6 +2,11 @@
 
 use std::process::ExitCode;
 
+use fpstore_cli::allocator::OrEnd;
+
+#[global_allocator]
+static ALLOCATOR: OrEnd = OrEnd;
+
 fn main() -> ExitCode {
     fpstore_cli::main()
 }

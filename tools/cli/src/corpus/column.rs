@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fpstore::files::read_exact_at;
 
+use crate::allocator::fallibly;
 use crate::failure::Failure;
 use crate::target::failure;
 
@@ -100,9 +101,9 @@ impl Reader {
         let length = self.length()?;
         let mut bytes = Vec::new();
         let length = usize::try_from(length).unwrap_or(usize::MAX);
-        bytes.try_reserve_exact(length).map_err(|_| {
+        fallibly(|| bytes.try_reserve_exact(length)).map_err(|_| {
             Failure::System(format!(
-                "{}: memory for {length} bytes was refused",
+                "{}: memory for {length} bytes was refused; allow more (`ulimit -v`, the limit of the container)",
                 self.path.display()
             ))
         })?;
