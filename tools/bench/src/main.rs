@@ -73,6 +73,9 @@ fn run(args: Args) -> Result<ExitCode, Failure> {
 
 /// Measures, or recommends, fingerprints of the width that is given or that the inputs tell.
 fn measure(args: &MeasureArgs) -> Result<(), Failure> {
+    // Started here, since rayon panics where it cannot start its threads later.
+    let pool = rayon::ThreadPoolBuilder::new().build_global();
+    pool.map_err(|refusal| fpstore::Error::threads(0, std::io::Error::other(refusal)))?;
     let bits = match args.bits {
         Some(bits) => bits,
         None => told_width(&args.input, &args.reading)?,

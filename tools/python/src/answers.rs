@@ -83,10 +83,18 @@ impl<F: Width> Answers<F> {
         };
         let share = self.fingerprints.len().div_ceil(threads).max(TOGETHER);
         let parts: Vec<PyResult<Ids>> = thread::scope(|scope| {
-            let start = |part| scope.spawn(move || Ids::of(snapshot, part, cancelled));
+            let start = |part| {
+                let read = move || Ids::of(snapshot, part, cancelled);
+                // This thread does what the system starts no other one for.
+                thread::Builder::new().spawn_scoped(scope, read).map_err(|_| read())
+            };
             let working: Vec<_> = self.fingerprints.chunks(share).map(start).collect();
             let panicked = |_| Err(PyRuntimeError::new_err("fpstore: a thread panicked"));
-            working.into_iter().map(|one| one.join().unwrap_or_else(panicked)).collect()
+            let joined = working.into_iter().map(|one| match one {
+                Ok(thread) => thread.join().unwrap_or_else(panicked),
+                Err(read) => read,
+            });
+            joined.collect()
         });
         let mut all = Ids::default();
         all.offsets.push(0);

@@ -7,9 +7,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use fpstore::{Execution, Progress};
+use fpstore::{Error, Execution, Progress};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+
+use super::errors;
 
 /// How often it is looked for signals, and the function in Python is told.
 const LOOK: Duration = Duration::from_millis(50);
@@ -94,12 +96,13 @@ impl Running<'_> {
         py.detach(move || {
             thread::scope(|scope| {
                 let (ended, end) = mpsc::channel::<()>();
-                let worker = scope.spawn(move || {
+                let worker = thread::Builder::new().spawn_scoped(scope, move || {
                     let done = work();
                     // Whoever waits is woken.
                     drop(ended);
                     done
                 });
+                let worker = worker.map_err(|refusal| errors::of(Error::threads(1, refusal)))?;
                 let raised = attend(&end, told.as_ref().zip(progress));
                 if raised.is_err() {
                     cancel.store(true, Ordering::Relaxed);

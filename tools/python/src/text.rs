@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_schema::DataType;
+use fpstore::Execution;
 use fpstore_text::{Fingerprint, Fingerprinter, Found, Signature};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -14,7 +15,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use pyo3_arrow::input::AnyArray;
 use rayon::prelude::*;
 
-use super::errors::RecipeError;
+use super::errors::{self, RecipeError};
 use super::run::How;
 use super::width::{Width, by_bits};
 
@@ -167,8 +168,8 @@ impl Recipe {
         texts: &[&[u8]],
     ) -> PyResult<Vec<(Option<Fingerprint>, u128)>> {
         how.run(py, |_| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads.into()).build();
-            let pool = pool.map_err(|error| PyValueError::new_err(error.to_string()))?;
+            let pool = Execution::new().threads(how.threads.into()).start_pool();
+            let pool = pool.map_err(errors::of)?;
             pool.install(|| {
                 let pieces = texts.par_chunks(TASK).map(|texts| {
                     self.with_fingerprinter(|one| {
