@@ -39,6 +39,8 @@ mod planted;
 mod progress;
 mod query;
 mod recipes;
+#[cfg(target_os = "linux")]
+mod refused;
 mod repair;
 #[cfg(feature = "parquet")]
 mod round_trips;
