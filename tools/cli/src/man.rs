@@ -43,6 +43,8 @@ pub fn run(args: &Args, root: Command) -> Result<(), Failure> {
             move |source| Failure::File { path, action: "write", source }
         };
         fs::create_dir_all(directory).map_err(written(directory))?;
+        // Of a call that was killed.
+        files::remove_dead(directory);
         for command in all(&root) {
             let man = page_of(command);
             let path = directory.join(man.get_filename());
