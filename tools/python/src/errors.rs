@@ -28,6 +28,12 @@ create_exception!(
 );
 create_exception!(
     fpstore,
+    DisplacedError,
+    Error,
+    "The store is not at its path any more, or its lock was removed: open it where it is now."
+);
+create_exception!(
+    fpstore,
     StoppedError,
     Error,
     "The work was asked to stop, or its time has passed."
@@ -59,6 +65,7 @@ pub fn of(error: fpstore::Error) -> PyErr {
         ErrorKind::Unsupported => UnsupportedError::new_err(text),
         ErrorKind::AlreadyExists => ExistsError::new_err(text),
         ErrorKind::Busy => BusyError::new_err(text),
+        ErrorKind::Displaced => DisplacedError::new_err(text),
         ErrorKind::Stopped => StoppedError::new_err(text),
         ErrorKind::OutOfResources => ResourceError::new_err(text),
         ErrorKind::InvalidInput if matches!(error, fpstore::Error::Recipes { .. }) => {

@@ -30,8 +30,8 @@ mod _native {
     use super::arrow::ArrowStream;
     #[pymodule_export]
     use super::errors::{
-        BusyError, CorruptError, Error, ExistsError, NotFoundError, RecipeError, ResourceError,
-        StoppedError, UnsupportedError,
+        BusyError, CorruptError, DisplacedError, Error, ExistsError, NotFoundError, RecipeError,
+        ResourceError, StoppedError, UnsupportedError,
     };
     #[pymodule_export]
     use super::exchange::{Census, Exchange};

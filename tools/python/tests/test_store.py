@@ -246,6 +246,19 @@ def test_damage_is_an_exception(tmp_path):
         fpstore.open(path).verify()
 
 
+def test_a_writer_whose_store_was_moved(tmp_path):
+    path, away = tmp_path / "store", tmp_path / "away"
+    writer = fpstore.create(path, k=3)
+    writer.insert(5, 1)
+    writer.commit("immediate")
+    path.rename(away)
+    writer.insert(6, 2)
+    with pytest.raises(fpstore.DisplacedError, match="moved"):
+        writer.commit("immediate")
+    del writer
+    assert 5 in fpstore.open(away) and not path.exists()
+
+
 def test_a_writer_and_its_readers(tmp_path):
     path = tmp_path / "living"
     rows = native(uniform(8, 64, 1000))
