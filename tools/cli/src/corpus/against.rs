@@ -44,7 +44,8 @@ impl Earlier {
         let (path, map, recipe) =
             (path.to_path_buf(), map.map(Path::to_path_buf), recipe.to_string());
         let mut earlier = Self { path, bits, recipe, k, map, id: None };
-        if add && !earlier.path.exists() {
+        // Nothing is there, or what a call left that was killed while it created the store.
+        if add && (!earlier.path.exists() || Packer::new().check_target(&earlier.path).is_ok()) {
             return Ok(earlier);
         }
         let path = &earlier.path;

@@ -54,6 +54,17 @@ fn what_an_earlier_corpus_holds_does_not_come_again() {
 }
 
 #[test]
+fn a_store_whose_creation_was_killed_is_created_again() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", jsonl(&texts(9, 30, 40)));
+    std::fs::create_dir(scratch.path("seen")).unwrap();
+    scratch.write("seen/segment-0000000000000001-table-000.fpt", "half of it");
+    run(&scratch, "in.jsonl --id id --recipe simhash-64 --against seen --add -o out");
+    scratch.run("verify seen").succeeds();
+    assert!(!scratch.dump("seen").is_empty());
+}
+
+#[test]
 fn stores_that_do_not_fit_are_refused() {
     let scratch = Scratch::new();
     scratch.write("in.jsonl", "{\"text\":\"a\",\"id\":\"x\"}\n");
