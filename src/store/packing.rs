@@ -26,6 +26,16 @@ impl<F: Fingerprint, S: Storage> Packing<F, S> {
     /// [`Error::Io`](crate::Error::Io).
     pub(crate) fn start(packer: Packer<F>, path: &Path, storage: Arc<S>) -> Result<Self> {
         let capacity = packer.capacity(rayon::current_num_threads());
+        Self::within(packer, path, storage, capacity)
+    }
+
+    /// As [`Self::start`], with room for so many words, twice.
+    pub(super) fn within(
+        packer: Packer<F>,
+        path: &Path,
+        storage: Arc<S>,
+        capacity: usize,
+    ) -> Result<Self> {
         let intake = Intake::new(packer, path, storage, capacity);
         let standing = intake.pack.clear()?;
         Ok(Self { intake, standing })
@@ -67,18 +77,5 @@ impl<F: Fingerprint, S: Storage> Packing<F, S> {
     /// As [`PackSession::finish`](crate::PackSession::finish).
     pub(crate) fn finish(self) -> Result<PackSummary> {
         self.intake.sort()?.write(self.standing)?.commit()
-    }
-
-    /// The same with room for so many words, twice.
-    #[cfg(test)]
-    pub(super) fn within(
-        packer: Packer<F>,
-        path: &Path,
-        storage: Arc<S>,
-        capacity: usize,
-    ) -> Result<Self> {
-        let intake = Intake::new(packer, path, storage, capacity);
-        let standing = intake.pack.clear()?;
-        Ok(Self { intake, standing })
     }
 }
