@@ -1,5 +1,7 @@
 //! The write-ahead log: header and records (section 10 of the specification).
 
+use std::ops::Range;
+
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{CRC_BYTES, Defect, FileKind, log_header, log_record, pad8};
@@ -303,6 +305,64 @@ fn push(
     out.extend(crc.to_le_bytes());
 }
 
+/// Records that were read whole, one behind the other, without their log.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Records(Vec<u8>);
+
+impl Records {
+    /// Adds the bytes of a record with operations, which a [`LogRecord`] was of.
+    pub(crate) fn push(&mut self, record: &[u8]) {
+        self.0.extend(record);
+    }
+
+    /// Adds others behind.
+    pub(crate) fn append(&mut self, mut others: Self) {
+        if self.0.is_empty() {
+            *self = others;
+        } else {
+            self.0.append(&mut others.0);
+        }
+    }
+
+    /// Where the payload of the record at `at` is, and the record ends.
+    fn extent(&self, at: usize) -> (Range<usize>, usize) {
+        let (start, bytes) = (at + log_record::END, payload_bytes(&self.0[at..]));
+        (start..start + bytes, start + pad8(bytes + CRC_BYTES))
+    }
+
+    /// Makes them those of a log in which each was durable before the next was written, and gives their bytes.
+    pub(crate) fn of_log(mut self, tag: LogTag) -> Vec<u8> {
+        let mut at = 0;
+        while at < self.0.len() {
+            let (payload, end) = self.extent(at);
+            let (header, body) = self.0[at..end].split_at_mut(payload.start - at);
+            let first = LE::read_u64(&header[log_record::FIRST_SEQUENCE]);
+            LE::write_u64(&mut header[log_record::DURABLE_SEQUENCE], first - 1);
+            let crc = tag.header_crc(header);
+            LE::write_u32(&mut header[log_record::HEADER_CRC], crc);
+            let (padded, own) = body.split_at_mut(body.len() - CRC_BYTES);
+            LE::write_u32(own, payload_crc(header, padded));
+            at = end;
+        }
+        self.0
+    }
+
+    /// Their operations.
+    pub(crate) fn operations<F: Fingerprint>(&self, shape: RecordShape) -> Vec<Operation<F>> {
+        let (mut operations, mut at) = (Vec::new(), 0);
+        while at < self.0.len() {
+            let (payload, end) = self.extent(at);
+            let mut rest = &self.0[payload];
+            while let Some((operation, behind)) = Operation::decode(rest, shape) {
+                operations.push(operation);
+                rest = behind;
+            }
+            at = end;
+        }
+        operations
+    }
+}
+
 impl<'a> LogRecord<'a> {
     /// The record at `at`, if a whole one of this log stands there.
     pub(crate) fn at(tag: LogTag, file: &'a [u8], at: usize) -> Option<Self> {
@@ -426,6 +486,33 @@ mod tests {
                 bytes[bit / 8] ^= 1 << (bit % 8);
             }
         }
+    }
+
+    #[test]
+    fn records_of_several_logs_become_those_of_another() {
+        let changes = [Change::Insert, Change::Delete, Change::DeleteFingerprint];
+        let all: Vec<_> = (0..9).map(|i| operation(changes[i % 3], 100 + i as u64)).collect();
+        let pieces = [(41, 2), (43, 1), (44, 6)];
+        let (mut first, mut second) = (Records::default(), Records::default());
+        for (number, (sequence, count)) in pieces.into_iter().enumerate() {
+            let start = sequence as usize - 41;
+            let bytes = record(sequence, sequence - 2, &all[start..start + count]);
+            if number < 2 { first.push(&bytes) } else { second.push(&bytes) }
+        }
+        first.append(second);
+        assert_eq!(first.operations::<u64>(SHAPE), all);
+        let tag = LogTag { number: 9, ..TAG };
+        let bytes = first.of_log(tag);
+        let (mut at, mut read) = (0, Vec::new());
+        for (sequence, count) in pieces {
+            assert!(LogRecord::at(TAG, &bytes, at).is_none());
+            let whole = LogRecord::at(tag, &bytes, at).unwrap();
+            assert_eq!((whole.first_sequence, whole.operation_count as usize), (sequence, count));
+            whole.operations(&bytes, SHAPE, |operation| read.push(operation)).unwrap();
+            assert!(promises(tag, &bytes, at, sequence - 1));
+            at = whole.end;
+        }
+        assert_eq!((at, read), (bytes.len(), all));
     }
 
     #[test]

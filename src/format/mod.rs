@@ -37,7 +37,7 @@ pub(crate) use ids::{
 };
 pub(crate) use living::{DeletionsEntry, LogSection, MOST_NUMBERS, WindowsSection};
 pub(crate) use log::{
-    Change, LogHeader, LogRecord, LogTag, Operation, RecordShape, note, noted, promises,
+    Change, LogHeader, LogRecord, LogTag, Operation, RecordShape, Records, note, noted, promises,
     push_record, push_seal,
 };
 pub(crate) use manifest::Manifest;

@@ -1,6 +1,7 @@
 //! Reads logs, also such as grow meanwhile.
 
 use std::io;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 
 use crate::access::ReadFiles;
@@ -15,16 +16,76 @@ use crate::tail::{Generation, TailView};
 /// Operations that are handed on together.
 const PIECE: usize = 1 << 10;
 
+/// What becomes of the operations of a log as it is read.
+pub(crate) trait Contents<F> {
+    /// Of no operations so far; the first will have this sequence.
+    fn from_sequence(first_sequence: u64) -> Self;
+
+    /// The sequence of the first operation.
+    fn first_sequence(&self) -> u64;
+
+    /// The sequence of the next operation.
+    fn next_sequence(&self) -> u64;
+
+    /// Takes the next operations, all of one record.
+    fn push(&mut self, operations: &[Operation<F>]);
+
+    /// Takes the bytes of a record whose operations have come, and with which the log does not end.
+    fn end_record(&mut self, _: &[u8]) {}
+}
+
+impl<F: Fingerprint> Contents<F> for Generation<F> {
+    fn from_sequence(first_sequence: u64) -> Self {
+        Self::new(first_sequence, 1)
+    }
+
+    fn first_sequence(&self) -> u64 {
+        self.first_sequence()
+    }
+
+    fn next_sequence(&self) -> u64 {
+        self.next_sequence()
+    }
+
+    fn push(&mut self, operations: &[Operation<F>]) {
+        self.push(operations);
+    }
+}
+
+/// The sequences of the operations alone, for who only checks a log.
+pub(crate) struct Sequences {
+    first: u64,
+    next: u64,
+}
+
+impl<F> Contents<F> for Sequences {
+    fn from_sequence(first: u64) -> Self {
+        Self { first, next: first }
+    }
+
+    fn first_sequence(&self) -> u64 {
+        self.first
+    }
+
+    fn next_sequence(&self) -> u64 {
+        self.next
+    }
+
+    fn push(&mut self, operations: &[Operation<F>]) {
+        self.next += operations.len() as u64;
+    }
+}
+
 /// The logs of a store, as far as they were read.
-pub(crate) struct Follower<F: Fingerprint = u64> {
+pub(crate) struct Follower<F: Fingerprint = u64, C: Contents<F> = Generation<F>> {
     store_id: u128,
     shape: RecordShape,
     /// The older first; all but the last are sealed.
-    logs: Vec<FollowedLog<F>>,
+    logs: Vec<FollowedLog<F, C>>,
 }
 
 /// A log, as far as it was read.
-pub(crate) struct FollowedLog<F: Fingerprint = u64> {
+pub(crate) struct FollowedLog<F: Fingerprint = u64, C: Contents<F> = Generation<F>> {
     tag: LogTag,
     /// Where the whole records end; 0 if it does not exist.
     end: u64,
@@ -33,10 +94,11 @@ pub(crate) struct FollowedLog<F: Fingerprint = u64> {
     /// The operation up to which its note says that all are durable; 0 if it says nothing.
     noted: u64,
     is_sealed: bool,
-    generation: Generation<F>,
+    contents: C,
+    width: PhantomData<F>,
 }
 
-impl<F: Fingerprint> Follower<F> {
+impl<F: Fingerprint, C: Contents<F>> Follower<F, C> {
     /// Reads the logs of a store.
     ///
     /// # Errors
@@ -80,7 +142,7 @@ impl<F: Fingerprint> Follower<F> {
                 return if is_first { Err(last.missing(files)) } else { Ok(advanced) };
             };
             advanced |= more;
-            let (number, sequence) = (last.tag.number, last.generation.next_sequence());
+            let (number, sequence) = (last.tag.number, last.contents.next_sequence());
             let Some(next) = number.checked_add(1) else { return Ok(advanced) };
             let next = FollowedLog::new(self.store_id, next, sequence);
             if !last.is_sealed {
@@ -107,8 +169,8 @@ impl<F: Fingerprint> Follower<F> {
 
     /// Whether this is about the same store, and what it has read goes on behind these segments.
     pub(crate) fn goes_on(&self, section: &LogSection, store_id: u128) -> bool {
-        let is_known = |log: &FollowedLog<F>| {
-            let first_sequence = log.generation.first_sequence();
+        let is_known = |log: &FollowedLog<F, C>| {
+            let first_sequence = log.contents.first_sequence();
             (log.tag.number, first_sequence) == (section.first_log, section.sequence + 1)
         };
         (self.store_id, self.shape) == (store_id, section.shape) && self.logs.iter().any(is_known)
@@ -119,19 +181,21 @@ impl<F: Fingerprint> Follower<F> {
         self.logs.retain(|log| log.tag.number >= first_log);
     }
 
-    /// What stands in the logs, the older first.
-    pub(crate) fn views(&self) -> Vec<TailView<F>> {
-        let views = self.logs.iter().flat_map(|log| log.generation.views());
-        views.filter(|view| !view.is_empty()).collect()
-    }
-
     /// The logs, for who goes on writing them. The last may not exist.
-    pub(crate) fn into_logs(self) -> Vec<FollowedLog<F>> {
+    pub(crate) fn into_logs(self) -> Vec<FollowedLog<F, C>> {
         self.logs
     }
 }
 
-impl<F: Fingerprint> FollowedLog<F> {
+impl<F: Fingerprint> Follower<F> {
+    /// What stands in the logs, the older first.
+    pub(crate) fn views(&self) -> Vec<TailView<F>> {
+        let views = self.logs.iter().flat_map(|log| log.contents.views());
+        views.filter(|view| !view.is_empty()).collect()
+    }
+}
+
+impl<F: Fingerprint, C: Contents<F>> FollowedLog<F, C> {
     fn new(store_id: u128, number: u64, sequence: u64) -> Self {
         Self {
             tag: LogTag { store_id, number },
@@ -139,7 +203,8 @@ impl<F: Fingerprint> FollowedLog<F> {
             start: LogHeader::RECORDS_START,
             noted: 0,
             is_sealed: false,
-            generation: Generation::new(sequence, 1),
+            contents: C::from_sequence(sequence),
+            width: PhantomData,
         }
     }
 
@@ -159,8 +224,8 @@ impl<F: Fingerprint> FollowedLog<F> {
     }
 
     /// Its operations.
-    pub(crate) fn into_generation(self) -> Generation<F> {
-        self.generation
+    pub(crate) fn into_contents(self) -> C {
+        self.contents
     }
 
     fn path(&self, files: &dyn ReadFiles) -> PathBuf {
@@ -207,14 +272,14 @@ impl<F: Fingerprint> FollowedLog<F> {
         let (tag, start) = (self.tag, self.end);
         let mut at = 0;
         if start == 0 {
-            let sequence = self.generation.next_sequence();
+            let sequence = self.contents.next_sequence();
             at = LogHeader { tag, sequence, shape }.check(bytes)?;
             self.noted = noted(tag, bytes, at).unwrap_or(0);
             (self.start, self.end) = (at, at as u64);
         }
         let mut piece = Vec::with_capacity(PIECE);
         loop {
-            let sequence = self.generation.next_sequence();
+            let sequence = self.contents.next_sequence();
             let record = LogRecord::at(tag, bytes, at);
             let Some(record) = record.filter(|record| record.first_sequence == sequence) else {
                 if self.noted >= sequence || promises(tag, bytes, at, sequence) {
@@ -227,12 +292,15 @@ impl<F: Fingerprint> FollowedLog<F> {
             record.operations(bytes, shape, |operation: Operation<F>| {
                 piece.push(operation);
                 if piece.len() == PIECE {
-                    self.generation.push(&piece);
+                    self.contents.push(&piece);
                     piece.clear();
                 }
             })?;
-            self.generation.push(&piece);
+            self.contents.push(&piece);
             piece.clear();
+            if !record.is_seal {
+                self.contents.end_record(&bytes[at..record.end]);
+            }
             at = record.end;
             self.end = start + at as u64;
             if record.is_seal {

@@ -5,5 +5,5 @@ mod follow;
 mod gathered;
 
 pub(crate) use append::{LogWriter, Pending, keep_log};
-pub(crate) use follow::{FollowedLog, Follower};
+pub(crate) use follow::{FollowedLog, Follower, Sequences};
 pub(crate) use gathered::GatheredLogs;

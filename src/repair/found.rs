@@ -84,7 +84,8 @@ impl<F: Fingerprint> Found<F> {
         report.problems.extend(problems.iter().map(ToString::to_string));
         let mut tails = Vec::new();
         if let Some(section) = &manifest.log {
-            let (logs, problem) = Follower::salvage(&files, section, manifest.store_id);
+            let (logs, problem): (Follower<F>, _) =
+                Follower::salvage(&files, section, manifest.store_id);
             report.problems.extend(problem.iter().map(ToString::to_string));
             tails = logs.views();
         }

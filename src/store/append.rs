@@ -47,7 +47,7 @@ impl Appending {
         check_writer(&before, path)?;
         recipe::check_same(before.recipe.as_deref(), recipe, Some(path))?;
         if let Some(section) = &before.log {
-            let logs = Follower::<F>::open(storage, section, before.store_id)?;
+            let logs: Follower<F> = Follower::open(storage, section, before.store_id)?;
             let last = logs.views().last().map(|view| view.next_sequence() - 1);
             let operations = last.unwrap_or(0).saturating_sub(section.sequence);
             if operations > 0 {

@@ -113,7 +113,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         };
         let shape = section.shape;
         let store_id = base.manifest.store_id;
-        let mut logs = Follower::open(&*storage, &section, store_id)?.into_logs();
+        let follower: Follower<F> = Follower::open(&*storage, &section, store_id)?;
+        let mut logs = follower.into_logs();
         let last = logs.pop().ok_or(Error::Ended)?;
         // What a backup that was stopped wrote, and no log of this store leads to: nothing is written
         // behind a log without its end.
@@ -134,9 +135,9 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             keep_log(&*storage, log.number(), log.end())?;
         }
         storage.sync_directory().map_err(Error::io(path, "sync the directory"))?;
-        let sealed: VecDeque<_> = logs.into_iter().map(FollowedLog::into_generation).collect();
+        let sealed: VecDeque<_> = logs.into_iter().map(FollowedLog::into_contents).collect();
         let (number, extent) = (last.number(), (last.start(), last.end()));
-        let generation = last.into_generation();
+        let generation = last.into_contents();
         let tag = LogTag { store_id, number };
         let log = LogWriter::resume(
             Arc::clone(&storage),

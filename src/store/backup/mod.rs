@@ -31,7 +31,7 @@ use crate::format::{
     DeletionsEntry, LogTag, MANIFEST_NAME, MOST_NUMBERS, Manifest, SegmentEntry, deletions_name,
     log_name,
 };
-use crate::log::{Follower, GatheredLogs};
+use crate::log::{Follower, GatheredLogs, Sequences};
 use crate::segment::{NewFiles, PackTimes};
 use crate::snapshot::parts::Base;
 use crate::storage::{Directory, Storage};
@@ -184,12 +184,12 @@ impl Backup {
         }
         standing.remove_leftovers(to, &**storage)?;
         let source = &InDirectory { directory: from, access: Access::Mapped };
-        let read = |log| GatheredLogs::<F>::read(source, log, manifest.store_id);
+        let read = |log| GatheredLogs::read::<F>(source, log, manifest.store_id);
         let logs = manifest.log.as_ref().map(read).transpose()?;
         let earlier = match &standing.manifest {
             Some(earlier) => {
                 check_earlier(earlier, &manifest, to)?;
-                check_logs(&**storage, earlier, logs.as_ref(), to)?;
+                check_logs::<F, S>(&**storage, earlier, logs.as_ref(), to)?;
                 Contents::of(earlier)
             }
             None => Contents::default(),
@@ -216,17 +216,18 @@ impl Backup {
                 return Err(Error::NoSegmentNumber { path: to.to_path_buf() });
             }
             let tag = LogTag { store_id: manifest.store_id, number };
-            let (name, bytes) = (log_name(number), logs.encode(tag, section.shape));
+            let (name, (start, records)) = (log_name(number), logs.into_log(tag));
             let mut log = files.create(&name)?;
-            log.write_all(&bytes).map_err(files.error(&name, "write the log"))?;
+            let written = log.write_all(&start).and_then(|()| log.write_all(&records));
+            written.map_err(files.error(&name, "write the log"))?;
             files.sync(&mut log, &name, "sync the log")?;
             section.first_log = number;
-            summary.log_bytes = bytes.len() as u64;
+            summary.log_bytes = (start.len() + records.len()) as u64;
         }
         // Before it is visible: what has come must be what the manifest says.
         drop(Base::<F>::open(&**storage, &manifest.encode(), None, 0)?);
         if let Some(section) = &manifest.log {
-            drop(Follower::<F>::open(&**storage, section, manifest.store_id)?);
+            drop(Follower::<F, Sequences>::open(&**storage, section, manifest.store_id)?);
         }
         let times = &mut PackTimes::default();
         let commit = Commit::prepare(files, standing.replaced(), &manifest, times)?;
@@ -329,13 +330,13 @@ fn said(manifest: &Manifest) -> Vec<u8> {
 fn check_logs<F: Fingerprint, S: Storage>(
     storage: &S,
     earlier: &Manifest,
-    now: Option<&GatheredLogs<F>>,
+    now: Option<&GatheredLogs>,
     to: &Path,
 ) -> Result<()> {
     let (Some(section), Some(now)) = (&earlier.log, now) else { return Ok(()) };
     // Damage is no reason to refuse it: it is about to be replaced.
-    let copied = GatheredLogs::<F>::salvage(storage, section, earlier.store_id)?;
-    match copied.is_beginning_of(now) {
+    let copied = GatheredLogs::salvage::<F>(storage, section, earlier.store_id);
+    match copied.is_beginning_of::<F>(now) {
         true => Ok(()),
         false => Err(Error::OtherStore { path: to.to_path_buf() }),
     }

@@ -91,7 +91,7 @@ fn read(disk: &Simulated) -> Result<Snapshot> {
     let bytes = disk.read(MANIFEST_NAME).map_err(Error::io(MANIFEST_NAME, "read"))?;
     let base = Base::open(disk, &bytes, None, CACHE_BYTES)?;
     let (section, store_id) = (base.manifest.log.unwrap(), base.manifest.store_id);
-    let logs = Follower::open(disk, &section, store_id)?;
+    let logs: Follower = Follower::open(disk, &section, store_id)?;
     Ok(Snapshot::new(Arc::new(base), logs.views()))
 }
 
