@@ -133,6 +133,8 @@ pub mod instances;
 #[doc(hidden)]
 pub mod internals;
 mod log;
+#[doc(hidden)]
+pub mod machine;
 mod mapped;
 mod memory;
 mod merge;

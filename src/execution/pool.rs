@@ -8,6 +8,7 @@ use std::time::Duration;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{Error, Result};
+use crate::machine::room_for_thread;
 
 /// Threads that are to be left beside a pool, for who reads, writes, waits or watches meanwhile.
 const SPARE: usize = 2;
@@ -25,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 ///
 /// [`Error::Threads`] if the system starts none.
 pub(super) fn start(wanted: usize) -> Result<Arc<ThreadPool>> {
-    start_by(wanted, |work| thread::Builder::new().spawn(work))
+    start_by(wanted, |work| room_for_thread().and_then(|()| thread::Builder::new().spawn(work)))
 }
 
 /// As [`start`], with threads that `spawn` starts.

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
+use fpstore::machine::room_for_thread;
 use fpstore::{Error, Execution};
 use rayon::ThreadPool;
 
@@ -52,7 +53,7 @@ pub fn start_pool(threads: usize) -> Result<Arc<ThreadPool>, Failure> {
 pub fn spawn<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, Failure> {
-    Builder::new().spawn(work).map_err(refused)
+    room_for_thread().and_then(|()| Builder::new().spawn(work)).map_err(refused)
 }
 
 /// As [`spawn`], within a scope.
@@ -64,7 +65,8 @@ pub fn spawn_scoped<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>, Failure> {
-    Builder::new().spawn_scoped(scope, work).map_err(refused)
+    let spawned = room_for_thread().and_then(|()| Builder::new().spawn_scoped(scope, work));
+    spawned.map_err(refused)
 }
 
 /// A thread was refused.

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::memory;
 use crate::units;
+use fpstore::machine;
 
 /// What a pack needs, and what there is of it.
 #[derive(Default)]
@@ -28,7 +28,7 @@ struct Disk {
 impl Room {
     /// Room for so many bytes of memory.
     pub(super) fn new(memory_needed: u64) -> Self {
-        Self { memory_needed, memory_free: memory::free(), disks: Vec::new() }
+        Self { memory_needed, memory_free: machine::free_bytes(), disks: Vec::new() }
     }
 
     /// With so many more bytes in the directory `place`, or where that is to be created.
