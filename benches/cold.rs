@@ -140,7 +140,7 @@ mod linux {
         let mut answers: Vec<Vec<Match>> = Vec::new();
         let filter_bytes = if how == How::Filtered { u64::MAX } else { 0 };
         // What is small enough keeps its fingerprints, and needs no filters.
-        let options = OpenOptions::new().filter_bytes(filter_bytes).cache_bytes(0);
+        let options = OpenOptions::new().filter_bytes(filter_bytes).memory(0);
         let mut open = || {
             drop_cache(&tables)?;
             let start = Instant::now();

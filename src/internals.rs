@@ -6,7 +6,7 @@
 
 use crate::block::{BlockReader, BlockWriter, Candidate, OVERHANG, Reading, Survivor, sift};
 use crate::codec::huffman;
-use crate::codec::profile::{Coding, Profile, Searched};
+use crate::codec::profile::{Coding, Profile};
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry};
 use crate::router::{self, LastKeys};
@@ -37,8 +37,7 @@ impl Blocks {
     ///
     /// As [`Packer::low_bits`](crate::Packer::low_bits).
     pub fn new(keys: &[u64], codec: Codec, low_bits: u32, block_bytes: u32) -> crate::Result<Self> {
-        let coding =
-            Profile::new(64, keys).choose(Some(codec), Some(low_bits), Searched::ByRouter)?;
+        let coding = Profile::new(64, keys).choose(Some(codec), Some(low_bits))?;
         let geometry = |block_count| Geometry { bits: 64, block_bytes, low_bits, block_count };
         let writer = BlockWriter::new(&coding, geometry(0), HEADER_CRC);
         let starts = writer.cut(keys);

@@ -89,9 +89,8 @@
 //! An open store takes 8 bytes per block of mapped router, and up to 5 bytes per block of heap; 2 more
 //! where keys crowd. With blocks of 1024 bytes, which hold some 200 keys, that is 0.065 byte per
 //! fingerprint and table.
-//! What the first searches find for the later ones stays in the heap: of the smallest segments the fingerprints, 8 to 16 bytes for each and each table in up to
-//! 24 MiB ([`OpenOptions::cache_bytes`]; in a [`Writer`] these 24), of the others up to a byte per fingerprint and table, or 256 KiB
-//! per table. A
+//! Searches build hot indexes of the smallest segments, of 32 bytes per fingerprint of 64 bits in up to a 64th of the
+//! memory of the machine ([`OpenOptions::memory`]). A
 //! [`Packer`] takes 16 bytes per fingerprint of 64 bits, or what [`Execution::memory`] allows: then it sorts in
 //! temporary files, of up to 16 bytes per fingerprint. With ids both are twice as much.
 //!
@@ -110,12 +109,12 @@
 compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target");
 
 mod access;
-mod arena;
 mod block;
 mod calibrate;
 mod chunked;
 mod codec;
 mod costs;
+mod cover;
 mod design;
 mod error;
 mod execution;
@@ -124,6 +123,7 @@ pub mod files;
 mod fingerprint;
 mod flips;
 mod format;
+mod hot_index;
 mod id_map;
 mod ids;
 #[cfg(all(feature = "internals", not(test)))]

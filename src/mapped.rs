@@ -1,6 +1,6 @@
 //! The bytes of a file: mapped, or read into memory.
 //!
-//! With [`arena`](crate::arena) the only module, besides vector instructions, with `unsafe` code.
+//! The only module, besides vector instructions, with `unsafe` code.
 
 #![allow(unsafe_code)]
 

@@ -7,8 +7,6 @@
 mod candidate;
 mod decode;
 mod encode;
-mod key_place;
-mod near_keys;
 mod reader;
 mod refine;
 mod scan;
@@ -17,15 +15,10 @@ mod view;
 mod walk;
 
 pub(crate) use candidate::Candidate;
-pub(crate) use decode::LANES;
 pub(crate) use encode::BlockWriter;
-pub(crate) use key_place::KeyPlace;
-pub(crate) use near_keys::NearKeys;
 pub(crate) use reader::BlockReader;
-pub(crate) use refine::Differs;
 pub(crate) use scan::{
-    KeyRow, MAX_PLANES, Reading, RunSieve, Sieve, bytes_of, decodes_from, runs_within,
-    share_within, sift, sift_runs, within,
+    KeyRow, Reading, Sieve, decodes_from, runs_within, share_within, sift, within,
 };
 pub(crate) use survivor::Survivor;
 pub(crate) use view::{BlockView, Column, OVERHANG};

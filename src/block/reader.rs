@@ -3,14 +3,10 @@
 //! Memory-safe for any bytes: the CRC of a block is checked when it is first touched, but a page
 //! of a mapped file may be evicted and come back changed.
 
-use std::ops::Range;
-
 use super::candidate::Candidate;
 use super::decode::{Code, Decoder, LANES, Lane, Place, Streams, decoder};
-use super::key_place::KeyPlace;
-use super::near_keys::NearKeys;
-use super::scan::{MAX_PLANES, Reading, RunSieve, Sieve};
-use super::view::{BlockView, Column, OVERHANG, low};
+use super::scan::{Reading, Sieve};
+use super::view::{BlockView, Column, OVERHANG};
 use super::walk::Walk;
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry, follows};
@@ -86,19 +82,6 @@ impl BlockReader {
     ) -> Sieve<'a> {
         let geometry = &self.geometry;
         Sieve { geometry, file, query, k, candidates, first, reading, keys_per_block }
-    }
-
-    /// A query within `k` for the keys of a run of a table, whose file is `file`.
-    #[inline(always)]
-    pub(crate) fn run_sieve<'a>(
-        &'a self,
-        file: &'a [u8],
-        (query, k): (u64, u32),
-        run: &Range<KeyPlace>,
-        (unless, keys_per_block): (&'a [[u8; MAX_PLANES]], usize),
-    ) -> RunSieve<'a> {
-        let (geometry, start, end) = (&self.geometry, run.start, run.end);
-        RunSieve { geometry, file, query, k, start, end, unless, keys_per_block }
     }
 
     /// Asks for the stream up to key `number`, as far as the average key tells.
@@ -313,37 +296,6 @@ impl BlockReader {
         let first = start / 8;
         let bytes = block.bytes.get(first..end.div_ceil(8)).unwrap_or_default();
         bytes.iter().zip(first..).all(|(&bits, byte)| u32::from(bits) & bit_range(byte) == 0)
-    }
-
-    /// Calls `found` with some keys of a block of a table, whose file is `file` and whose blocks have all been checked: keys that have the middle of
-    /// `query`, so that the column shows the rest.
-    ///
-    /// # Errors
-    ///
-    /// [BLK-2].
-    #[inline(always)]
-    pub(crate) fn shown(
-        &self,
-        file: &[u8],
-        near: NearKeys,
-        query: u64,
-        mut found: impl FnMut(u64),
-    ) -> Result<(), Corruption> {
-        let geometry = &self.geometry;
-        let bytes = &file[geometry.block(near.block.into())];
-        let (keys, first) = geometry.block_header(bytes);
-        let Some(column) = geometry.column(keys) else {
-            return Err(Corruption::KeyCount { block: near.block.into(), found: keys });
-        };
-        let (column, planes) = (&bytes[column], geometry.planes());
-        let (pad, below) = (geometry.pad_bits(), geometry.below_middle());
-        for number in near.numbers() {
-            found(match number {
-                0 => first,
-                _ => query >> below << below | low(column, planes, keys, number) << pad,
-            });
-        }
-        Ok(())
     }
 
     /// The low parts of a block.

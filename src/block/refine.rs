@@ -2,14 +2,7 @@
 
 use super::reader::BlockReader;
 use super::view::{BlockView, low};
-
-/// The bits in which a key differs from a query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Differs {
-    pub(crate) bits: u64,
-    /// Those that were looked at.
-    pub(crate) seen: u64,
-}
+use crate::cover::Differs;
 
 /// A query for the keys of one block, of which all is seen that need not be decoded.
 pub(crate) struct Refiner<'a> {

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::decode::LANES;
 use super::*;
 use crate::codec::profile::{Coding, Profile};
+use crate::cover::Differs;
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry, low_widths};
 use crate::simd::Level;

@@ -14,11 +14,6 @@ pub(crate) struct BlockView<'a> {
     pub(super) first: u64,
 }
 
-impl BlockView<'_> {
-    /// No block.
-    pub(crate) const NONE: Self = Self { number: 0, bytes: &[], keys: 0, first: 0 };
-}
-
 /// The low parts of the keys of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column<'a> {

@@ -12,10 +12,6 @@ use crate::tasks;
 const ALIKE: usize = 5;
 /// The payload with an open width of the column, in thousandths of that without a column, at most.
 const WIDER: u128 = 1010;
-/// The same for the widest column of tables that are searched by their tops. With 48 bits in place of 32 to 40, a search of
-/// `quarters` takes 0.55 to 0.8 of the time in three sets of real fingerprints, 0.35 to 0.5 at its 99th percentile, for 5% to 8%; with 2^20
-/// uniform ones, for 7.5%, it takes 0.85, with 2^21 and 2^22, for 10% and 12%, 0.95 (0.9 at the percentile), and more with 2^23.
-const WIDEST: u128 = 1125;
 /// Tasks per thread at most, unless these are so few keys that each task counts the least number of them.
 const CHUNKS: usize = 16;
 /// The least number of keys that a task counts, but for the last one.
@@ -46,15 +42,6 @@ pub(crate) struct Profile {
     alike: [u64; 65],
     /// The last key counted, where keys come in pieces.
     last: Option<u64>,
-}
-
-/// How a search finds its way in a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Searched {
-    /// By the router, to blocks.
-    ByRouter,
-    /// By the top, within some radius, to keys; behind it stands the widest column, so that none need be decoded.
-    ByTop,
 }
 
 /// How a table is coded.
@@ -204,18 +191,12 @@ impl Profile {
     }
 
     /// The coding with the given codec and width. An open width is the largest whose payload is at
-    /// most 1% above that of L = 0, or the widest of all at up to an eighth where tables are searched by their tops; an open codec
-    /// the one with the smaller payload (`xor` if they are equal).
+    /// most 1% above that of L = 0; an open codec the one with the smaller payload (`xor` if they are equal).
     ///
     /// # Errors
     ///
     /// [`Error::InvalidOption`] for a width that the format does not know.
-    pub(crate) fn choose(
-        &self,
-        codec: Option<Codec>,
-        low_bits: Option<u32>,
-        searched: Searched,
-    ) -> Result<Coding> {
+    pub(crate) fn choose(&self, codec: Option<Codec>, low_bits: Option<u32>) -> Result<Coding> {
         let widths = low_widths(self.bits);
         if let Some(width) = low_bits.filter(|width| !widths.clone().any(|known| known == *width)) {
             return Err(Error::InvalidOption {
@@ -231,15 +212,9 @@ impl Profile {
             Some(width) => self.coding(codec, width),
             None => {
                 let plain = self.coding(codec, 0);
-                let widest = widths.clone().last().unwrap_or(0);
-                let most = |width| match searched {
-                    Searched::ByTop if width == widest => WIDEST,
-                    _ => WIDER,
-                };
                 let payload = u128::from(plain.payload_bits);
-                let fits = |coding: &Coding| {
-                    u128::from(coding.payload_bits) * 1000 <= payload * most(coding.low_bits)
-                };
+                let fits =
+                    |coding: &Coding| u128::from(coding.payload_bits) * 1000 <= payload * WIDER;
                 let wider = widths.clone().skip(1).map(|width| self.coding(codec, width));
                 wider.filter(fits).last().unwrap_or(plain)
             }
@@ -333,7 +308,7 @@ mod tests {
     fn the_open_width_is_the_largest_within_one_percent() {
         let profile = Profile::new(64, &spread(100_000));
         for codec in Codec::ALL {
-            let chosen = profile.choose(Some(codec), None, Searched::ByRouter).unwrap();
+            let chosen = profile.choose(Some(codec), None).unwrap();
             let plain = profile.coding(codec, 0).payload_bits;
             let fits = |width: u32| profile.coding(codec, width).payload_bits * 100 <= plain * 101;
             let expected = LOW_BITS.into_iter().rev().find(|&width| fits(width)).unwrap();
@@ -343,32 +318,10 @@ mod tests {
     }
 
     #[test]
-    fn the_widest_column_may_cost_more_where_tables_are_searched_by_their_tops() {
-        let mut shares = [0; 2];
-        for count in [1 << 10, 1 << 16, 1 << 20, 1 << 23, 1 << 26] {
-            let profile = Profile::uniform(64, count);
-            for codec in Codec::ALL {
-                let size = |width| profile.coding(codec, width).payload_bits as f64;
-                let by_top = profile.choose(Some(codec), None, Searched::ByTop).unwrap();
-                let by_router = profile.choose(Some(codec), None, Searched::ByRouter).unwrap();
-                let is_widest = size(48) <= 1.125 * size(0);
-                let expected = if is_widest { 48 } else { by_router.low_bits };
-                assert_eq!(by_top.low_bits, expected, "{codec}, {count}");
-                shares[usize::from(is_widest)] += 1;
-            }
-        }
-        assert!(shares.iter().all(|&share| share >= 3), "{shares:?}");
-        let narrow = Profile::uniform(32, 1 << 10);
-        let chosen = narrow.choose(None, None, Searched::ByTop).unwrap();
-        assert_eq!(chosen.low_bits, 24);
-    }
-
-    #[test]
     fn the_open_codec_is_the_smaller_one() {
         for keys in [spread(50_000), (0..5000).collect(), vec![]] {
             let profile = Profile::new(64, &keys);
-            let size =
-                |codec| profile.choose(codec, None, Searched::ByRouter).unwrap().payload_bits;
+            let size = |codec| profile.choose(codec, None).unwrap().payload_bits;
             assert_eq!(size(None), size(Some(Codec::Xor)).min(size(Some(Codec::Gap))));
         }
     }
@@ -400,9 +353,8 @@ mod tests {
                         "{codec} {low_bits}: {found} {expected}"
                     );
                 }
-                let low_bits = |profile: &Profile| {
-                    profile.choose(Some(codec), None, Searched::ByRouter).unwrap().low_bits
-                };
+                let low_bits =
+                    |profile: &Profile| profile.choose(Some(codec), None).unwrap().low_bits;
                 assert_eq!(low_bits(&profile), low_bits(&uniform));
             }
         }
@@ -420,6 +372,6 @@ mod tests {
 
     #[test]
     fn an_unknown_width_is_refused() {
-        assert!(Profile::new(64, &[]).choose(None, Some(12), Searched::ByRouter).is_err());
+        assert!(Profile::new(64, &[]).choose(None, Some(12)).is_err());
     }
 }

@@ -43,12 +43,15 @@ group! {
         column_byte_dram_ns = 0.11, "What that takes on top where it is not in the cache.";
         decode_block_ns = 76.0, "A decoded block, before its first key.";
         decode_key_ns = 3.1, "A decoded key.";
-        run_ns = 30.0, "A run of keys that is looked up by its start, and compared. Not measured.";
-        run_dram_ns = 100.0, "What that takes on top where it is not in the cache. Not measured.";
-        run_key_ns = 0.5, "A key of such a run. Not measured.";
-        kept_table_ns = 20.0, "A table whose keys are kept decoded. Not measured.";
-        kept_run_ns = 7.5,
-            "A run of kept keys that is looked up, or as many keys as are compared meanwhile. Not measured.";
+        hot_part_ns = 20.0, "A part of a hot index. Not measured.";
+        hot_part_dram_ns = 40.0, "What that takes on top where it is not in the cache. Not measured.";
+        hot_run_ns = 7.5, "A run of keys of it that is looked up, from the cache. Not measured.";
+        hot_run_dram_ns = 15.0, "What that takes on top where it is not in the cache. Not measured.";
+        hot_key_ns = 0.31, "A key of it that is compared, from the cache. Not measured.";
+        hot_key_avx512_ns = 0.078, "The same with AVX-512. Not measured.";
+        hot_key_dram_ns = 0.65, "What that takes on top where it is not in the cache. Not measured.";
+        hot_build_ns = 6.0, "A key of it that is put in its place, in the cache. Not measured.";
+        hot_build_dram_ns = 15.0, "What that takes on top where it is not in the cache. Not measured.";
         crc_byte_ns = 0.041, "A byte of a block that is checked, at its first touch.";
         cache_bytes = 4_194_304.0,
             "Bytes of the caches that one search finds again in the next. Not measured.";

@@ -11,9 +11,8 @@ mod named;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::codec::profile::Searched;
 use crate::error::{Error, Result};
-use crate::format::{BitRange, is_identity, is_top, low_widths, top_bits};
+use crate::format::{BitRange, is_identity, is_top};
 
 /// A list of tables, each with the bit ranges that it puts in front of its keys.
 ///
@@ -96,22 +95,6 @@ impl Design {
             });
         }
         Self::from_tops_for(bits, named::parts(widths).into_iter().map(|part| vec![part]).collect())
-    }
-
-    /// How a search finds its way in the tables: by their tops, if within some radius none of a top may differ, and each
-    /// has the bits that the widest column leaves. By longer ones a descent tells more blocks apart than it could above such a column.
-    pub(crate) fn searched(&self) -> Searched {
-        let left = self.bits - low_widths(self.bits).last().unwrap_or(0);
-        let mask = |top: &Vec<BitRange>| {
-            top.iter().fold(0, |mask, range| mask | range.mask().unwrap_or(0))
-        };
-        // A bit that is in all tops may differ within any radius but 0.
-        let common = self.tops.iter().map(mask).fold(u64::MAX, |all, mask| all & mask);
-        if common == 0 && self.tops.iter().all(|top| top_bits(top) == left) {
-            Searched::ByTop
-        } else {
-            Searched::ByRouter
-        }
     }
 
     /// A design from the tops of its tables.
@@ -251,18 +234,6 @@ fn list(widths: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tables_are_searched_by_tops_that_begin_where_the_widest_column_ends_and_have_no_bit_in_common()
-     {
-        let by_top = ["quarters", "16,16,16,16", "16,16", "16,16,16"];
-        let by_router = ["single", "halves", "thirds", "2of5", "3of6", "16", "16,16,17", "16,15"];
-        let narrow = [("quarters", true), ("8,8", true), ("halves", false), ("16,16", false)];
-        let of = |bits, design| Design::read(bits, design).unwrap().searched() == Searched::ByTop;
-        assert!(by_top.iter().all(|design| of(64, design)));
-        assert!(!by_router.iter().any(|design| of(64, design)));
-        assert!(narrow.iter().all(|(design, expected)| of(32, design) == *expected));
-    }
 
     #[test]
     fn named_designs_are_valid_and_have_the_tables_that_they_promise() {

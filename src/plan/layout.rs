@@ -3,7 +3,7 @@
 use super::objective::Objective;
 use super::planner::Planner;
 use super::short::{self, key_bits, low_bits};
-use crate::codec::profile::{Coding, Profile, Searched};
+use crate::codec::profile::{Coding, Profile};
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec, GROUP_BITS, low_widths};
@@ -74,8 +74,7 @@ impl Layout {
     ///
     /// As [`Profile::choose`].
     pub(crate) fn coding(&self, table: usize, profile: &Profile, bits: u32) -> Result<Coding> {
-        let searched = self.design.searched();
-        let choose = |low_bits| profile.choose(self.codec, low_bits, searched);
+        let choose = |low_bits| profile.choose(self.codec, low_bits);
         let top = self.design.tops().get(table).filter(|_| bits < self.design.bits());
         let Some(top) = top else { return choose(self.low_bits) };
         let widest = low_bits(bits, top, self.low_bits);
@@ -147,7 +146,7 @@ impl LayoutOptions {
             return invalid("block bytes", bytes, "they are a power of two from 256 to 65536");
         }
         let none = Profile::empty(bits.min(u64::BITS));
-        none.choose(self.codec, self.low_bits, Searched::ByRouter).map(|_| ())
+        none.choose(self.codec, self.low_bits).map(|_| ())
     }
 
     /// A planner of what is open, for fingerprints of so many bits.

@@ -8,7 +8,7 @@ use super::sample::Sample;
 use super::short;
 use super::size::Coded;
 use super::uneven;
-use crate::codec::profile::{Profile, Searched};
+use crate::codec::profile::Profile;
 use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::{Error, Result};
@@ -242,12 +242,11 @@ impl Planner {
     /// matches below 0, and sizes of blocks or columns that the format does not know.
     pub fn plans(&self) -> Result<Vec<Plan>> {
         self.check()?;
-        let by_router = self.predictions(Searched::ByRouter)?;
-        let by_top = self.predictions(Searched::ByTop)?;
+        let predictions = self.predictions()?;
         let given = self.designs_given();
         let mut designs = given.clone();
         if self.uneven {
-            for prediction in &by_router {
+            for prediction in &predictions {
                 let found = uneven::designs(self.bits, self.radius, prediction.model());
                 designs.extend(
                     found.into_iter().filter(|found| !designs.contains(found)).collect::<Vec<_>>(),
@@ -257,11 +256,7 @@ impl Planner {
         let mut plans = Vec::new();
         for design in &designs {
             let sampled = self.sample.as_ref().map(|sample| sample.tables(design));
-            let predictions = match design.searched() {
-                Searched::ByRouter => &by_router,
-                Searched::ByTop => &by_top,
-            };
-            for prediction in predictions {
+            for prediction in &predictions {
                 let mut plan = prediction.plan(design, sampled.as_ref(), &self.costs);
                 if self.short_tables {
                     prediction.shorten(&mut plan, (self.codec, self.low_bits))?;
@@ -293,13 +288,13 @@ impl Planner {
     }
 
     /// What is predicted for each size of blocks that is possible.
-    fn predictions(&self, searched: Searched) -> Result<Vec<Prediction>> {
+    fn predictions(&self) -> Result<Vec<Prediction>> {
         let given = (self.codec, self.low_bits);
         let coded = match &self.runs {
-            Some(runs) => Coded::of_runs(runs, given, searched)?,
+            Some(runs) => Coded::of_runs(runs, given)?,
             None => {
                 let set = (self.bits, self.count);
-                Coded::new(set, given, searched, self.sample.as_deref())?
+                Coded::new(set, given, self.sample.as_deref())?
             }
         };
         let sizes = self.block_sizes.iter();

@@ -5,7 +5,6 @@ use super::short;
 use super::size::{Coded, TableSize};
 use super::touched::Touched;
 use crate::block::{Reading, share_within};
-use crate::codec::profile::Searched;
 use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::Result;
@@ -65,7 +64,7 @@ pub struct Plan {
     pub bytes_per_fingerprint: f64,
     /// Bytes of memory that the routers of an open store take, mapped and on the heap.
     pub router_bytes: u64,
-    /// Nanoseconds of a search in a store that is in memory, by a descent; less where the starts of runs are known.
+    /// Nanoseconds of a search in a store that is in memory, by a descent; less where it has a hot index.
     pub warm_ns: f64,
     /// Nanoseconds of a search in a store of which only the routers are in memory.
     pub cold_ns: f64,
@@ -310,7 +309,7 @@ impl Prediction {
             plan.short_tables = true;
             let low_bits = Some(short::low_bits(key_bits, top, low_bits));
             let given = (codec, low_bits);
-            let coded = Coded::new((key_bits, count), given, Searched::ByRouter, None)?;
+            let coded = Coded::new((key_bits, count), given, None)?;
             let size = coded.table(count, self.block_bytes);
             let geometry = coded.geometry(self.block_bytes, size.blocks);
             plan.store_bytes = plan.store_bytes - self.size.file_bytes + size.file_bytes;

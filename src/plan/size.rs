@@ -1,7 +1,7 @@
 //! How large a table will be.
 
 use super::sample::Sample;
-use crate::codec::profile::{Profile, Searched};
+use crate::codec::profile::Profile;
 use crate::error::Result;
 use crate::format::{Codec, Geometry};
 
@@ -40,10 +40,9 @@ impl Coded {
     pub(super) fn new(
         (bits, count): (u32, u64),
         (codec, low_bits): (Option<Codec>, Option<u32>),
-        searched: Searched,
         sample: Option<&Sample>,
     ) -> Result<Self> {
-        let uniform = Profile::uniform(bits, count).choose(codec, low_bits, searched)?;
+        let uniform = Profile::uniform(bits, count).choose(codec, low_bits)?;
         let mut coded = Self {
             bits,
             codec: uniform.codec,
@@ -51,7 +50,7 @@ impl Coded {
             bits_per_key: uniform.bits_per_key(),
         };
         if let Some(sample) = sample {
-            let real = sample.profile.choose(codec, low_bits, searched)?;
+            let real = sample.profile.choose(codec, low_bits)?;
             let coding = |count| Profile::uniform(bits, count).coding(real.codec, real.low_bits);
             let as_uniform = coding(sample.count);
             let saved = as_uniform.bits_per_key() - real.bits_per_key();
@@ -70,9 +69,8 @@ impl Coded {
     pub(super) fn of_runs(
         runs: &Profile,
         (codec, low_bits): (Option<Codec>, Option<u32>),
-        searched: Searched,
     ) -> Result<Self> {
-        let real = runs.choose(codec, low_bits, searched)?;
+        let real = runs.choose(codec, low_bits)?;
         let bits_per_key = real.bits_per_key().max(1.0);
         Ok(Self { bits: real.bits, codec: real.codec, low_bits: real.low_bits, bits_per_key })
     }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
 
-/// Builds filters for the smallest segments of a store, beside those that have some already, in up to so many bytes. Segments that keep their keys need
+/// Builds filters for the smallest segments of a store, beside those that have some already, in up to so many bytes. Segments with a hot index need
 /// none.
 pub(crate) fn filter_smallest<F: Fingerprint>(
     segments: &[Arc<Segment<F>>],
@@ -20,7 +20,7 @@ pub(crate) fn filter_smallest<F: Fingerprint>(
     let (filtered, others): (Vec<_>, Vec<_>) =
         tables.partition(|tables| tables.filters().is_some());
     let mut room = most.saturating_sub(filtered.iter().map(|tables| tables.filter_bytes()).sum());
-    let wants = |tables: &&Tables| !tables.runs().keeps_keys() && !tables.tried_filters();
+    let wants = |tables: &&Tables| !tables.hot().is_taken() && !tables.tried_filters();
     let others = others.into_iter().filter(wants);
     let mut others: Vec<(u64, &Tables)> =
         others.map(|tables| (tables.most_filter_bytes(), tables)).collect();
@@ -63,7 +63,7 @@ mod tests {
         append(&path, 4000..4100);
         append(&path, 4100..5100);
         let open = |bytes| {
-            let options = OpenOptions::new().cache_bytes(0).filter_bytes(bytes);
+            let options = OpenOptions::new().memory(0).filter_bytes(bytes);
             options.open(&path).unwrap()
         };
         let all = open(u64::MAX);
@@ -102,7 +102,7 @@ mod tests {
             let packer = Packer::new().design(design.parse().unwrap()).replace(true);
             packer.pack(&path, (0..1 << 17).map(|i| term(i) as u64)).unwrap();
             let disk_ns = |bytes| {
-                let options = OpenOptions::new().cache_bytes(0).filter_bytes(bytes);
+                let options = OpenOptions::new().memory(0).filter_bytes(bytes);
                 options.open(&path).unwrap().snapshot().segments()[0].disk_ns(k, &costs)
             };
             let (plain, filtered) = (disk_ns(0), disk_ns(u64::MAX));

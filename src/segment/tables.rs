@@ -2,16 +2,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::kept_plan::KeptPlan;
-use super::runs::{self, Found, RunTable, Runs};
 use crate::access::ReadFiles;
 use crate::costs::{Costs, SearchCosts};
 use crate::design::Design;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, key_of};
 use crate::format::SegmentEntry;
+use crate::hot_index::{HotPlan, HotSlot};
 use crate::plan::{self, Touched};
-use crate::table::{KeptKeys, Lead, PrefixFilter, Table, kept_bytes};
+use crate::table::{Lead, PrefixFilter, Table};
 use crate::thresholds::shared::Solved;
 use crate::thresholds::solver::Thresholds;
 
@@ -32,11 +31,7 @@ pub(crate) struct Tables {
     solved_whole: Arc<Solved>,
     /// For each radius what a search touches on average, once it was asked for.
     touched: Vec<OnceLock<Touched>>,
-    runs: Runs,
-    /// For each radius how a search goes by runs, if it can, once it was asked for.
-    run_plans: Vec<OnceLock<Option<Vec<RunTable>>>>,
-    /// For each radius how a search goes by kept keys, once it was asked for.
-    kept_plans: Vec<OnceLock<KeptPlan>>,
+    hot: HotSlot,
     /// Of each table, where they are wanted; `None` if they cannot be built.
     filters: OnceLock<Option<Vec<PrefixFilter>>>,
 }
@@ -68,13 +63,11 @@ impl Tables {
             lead_bits: tables.iter().map(Table::lead_bits).collect(),
             order,
             design,
-            runs: Runs::new(&tables, entry.count),
+            hot: HotSlot::new(bits, entry.count),
             tables,
             tops: in_keys,
             count: entry.count,
             touched: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
-            run_plans: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
-            kept_plans: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
             filters: OnceLock::new(),
         })
     }
@@ -124,21 +117,10 @@ impl Tables {
         &self.tops[number * self.tables.len()..][..self.tables.len()]
     }
 
-    /// What searches by runs go by.
+    /// Its hot index.
     #[inline]
-    pub(crate) fn runs(&self) -> &Runs {
-        &self.runs
-    }
-
-    /// The bytes that all keys take, decoded and whole; `None` if there are too many, or runs cannot be told.
-    pub(super) fn kept_bytes(&self) -> Option<u64> {
-        self.tables.iter().map(kept_bytes).sum()
-    }
-
-    /// Has searches keep all keys; `false` if they go by something else already.
-    pub(super) fn keep_keys(&self) -> bool {
-        self.runs.keep_keys(&self.tables);
-        self.runs.keeps_keys()
+    pub(crate) fn hot(&self) -> &HotSlot {
+        &self.hot
     }
 
     /// Bytes of the filters of all tables, at most.
@@ -167,37 +149,9 @@ impl Tables {
         self.filters.get()?.as_deref()
     }
 
-    /// Has searches keep no keys, also where there is room for them.
-    #[cfg(test)]
-    pub(crate) fn keep_no_keys(&self) {
-        self.runs.keep_no_keys(&self.tables, self.count);
-    }
-
-    /// The tables of a search by runs within `k`; `None` if it has to look at more than these.
-    #[inline]
-    pub(crate) fn run_plan(&self, k: u32) -> Option<&[RunTable]> {
-        let plan = || {
-            let thresholds = self.thresholds(k)?;
-            runs::plan((&self.tables, &self.order), thresholds, |number| self.tops(number))
-        };
-        self.run_plans.get(k as usize)?.get_or_init(plan).as_deref()
-    }
-
-    /// How a search within `k` goes among the keys of all tables; `None` for a radius over 64.
-    #[inline]
-    pub(crate) fn kept_plan(&self, k: u32, keys: &[KeptKeys]) -> Option<&KeptPlan> {
-        let plan = || {
-            let prefixes = keys.iter().map(|keys| 1 << keys.prefix_bits()).max().unwrap_or(1);
-            let solved = Solved::of(&self.design, prefixes);
-            let level = self.identity().level();
-            KeptPlan::new((keys, level), solved.thresholds(k), |number| self.tops(number))
-        };
-        Some(self.kept_plans.get(k as usize)?.get_or_init(plan))
-    }
-
     /// Bytes of heap.
     pub(super) fn heap_bytes(&self) -> u64 {
-        self.runs.heap_bytes()
+        self.hot.bytes()
             + self.filter_bytes()
             + self.tables.iter().map(Table::heap_bytes).sum::<u64>()
     }
@@ -218,32 +172,27 @@ impl Tables {
         self.solved_whole.thresholds(k)
     }
 
-    /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of
-    /// one thread: of one by what searches have found, where it goes by that.
+    /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of one thread: in the hot index, if that is
+    /// complete.
     pub(crate) fn search_ns(&self, k: u32, costs: &SearchCosts) -> f64 {
-        let by_found = match self.runs.found() {
-            Some(Found::Keys(keys)) => self.kept_plan(k, keys).map(|plan| plan.search_ns(costs)),
-            Some(Found::Starts(starts)) => self
-                .run_plan(k)
-                .map(|tables| runs::search_ns(tables, (&self.tables, starts), self.count, costs)),
-            None => None,
-        };
+        let in_hot = self.hot.index().and_then(|index| index.plan(k));
+        let in_hot = in_hot.map(|plan| plan.search_ns(costs));
         let by_descent = || self.touched(k).map(|touched| touched.warm_ns(costs));
-        by_found.or_else(by_descent).unwrap_or(f64::INFINITY)
+        in_hot.or_else(by_descent).unwrap_or(f64::INFINITY)
     }
 
-    /// Whether such a search is predicted to take as long as a look at the identity table from its start to its end, or among kept keys half as long, which
-    /// is better spent on a radius that narrows.
+    /// Whether such a search is predicted to take as long as a look at the identity table from its start to its end, or in the hot index half as
+    /// long, which is better spent on a radius that narrows.
     pub(crate) fn takes_a_scan(&self, k: u32) -> bool {
-        match self.runs.found() {
-            Some(Found::Keys(keys)) => self.kept_plan(k, keys).is_none_or(KeptPlan::is_long),
-            _ => self.touched(k).is_none_or(|touched| touched.scans),
+        match self.hot.index() {
+            Some(index) => index.plan(k).is_none_or(HotPlan::is_long),
+            None => self.touched(k).is_none_or(|touched| touched.scans),
         }
     }
 
     /// What such a search takes on top if nothing is in memory.
     pub(crate) fn disk_ns(&self, k: u32, costs: &Costs) -> f64 {
-        if let Some(Found::Keys(_)) = self.runs.found() {
+        if self.hot.index().is_some() {
             return 0.0;
         }
         let on_top = |touched: &Touched| touched.cold_ns(costs) - touched.warm_ns(&costs.search);

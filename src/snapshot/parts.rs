@@ -27,13 +27,13 @@ pub(crate) struct Base<F: Fingerprint = u64> {
 }
 
 impl<F: Fingerprint> Base<F> {
-    /// Opens what a manifest names. What is open already is taken from the `earlier` one, if it has it. Searches keep the keys of small segments in up to
-    /// `cache_bytes`.
+    /// Opens what a manifest names. What is open already is taken from the `earlier` one, if it has it. Searches build hot indexes of the smallest segments in up to
+    /// `memory` bytes.
     pub(crate) fn open(
         files: &dyn ReadFiles,
         bytes: &[u8],
         earlier: Option<&Self>,
-        cache_bytes: u64,
+        memory: u64,
     ) -> Result<Self> {
         let manifest = Manifest::decode(bytes);
         let manifest = manifest.map_err(|defect| defect.in_file(&files.path(MANIFEST_NAME)))?;
@@ -65,7 +65,7 @@ impl<F: Fingerprint> Base<F> {
                 deletions.push(open_deletions(entry)?);
             }
         }
-        segment::keep_keys_of_smallest(&segments, cache_bytes);
+        segment::want_hot(&segments, memory);
         let hiding = Hiding::new(sequences(&manifest), deletions.clone());
         Ok(Self { bytes: bytes.to_vec(), manifest, segments, hiding, deletions })
     }

@@ -14,8 +14,6 @@ use super::prepared::Prepared;
 use super::records::{Records, SortedRecords};
 use super::standing::Standing;
 use super::summary::PackSummary;
-use crate::codec::profile::Searched;
-use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
 use crate::fingerprint::Fingerprint;
@@ -303,9 +301,7 @@ impl<F: Fingerprint, S: Storage> Pack<F, S> {
             return Ok(());
         };
         let layout = &self.packer.layout;
-        // Of a design that is still open the larger one.
-        let searched = layout.design.as_ref().map_or(Searched::ByTop, Design::searched);
-        let coding = spilled.profile.choose(layout.codec, layout.low_bits, searched)?;
+        let coding = spilled.profile.choose(layout.codec, layout.low_bits)?;
         let count = spilled.count();
         // A key for each block, and a tenth more for tables that compress less.
         let blocks = count as f64 * coding.bits_per_key() / (8.0 * f64::from(block_bytes)) * 1.1;

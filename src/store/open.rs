@@ -18,7 +18,7 @@ use crate::query::batch::Batch;
 use crate::query::clusters::Clustering;
 use crate::query::join::Join;
 use crate::query::search::Searcher;
-use crate::segment::{self, CACHE_BYTES};
+use crate::segment;
 use crate::snapshot::parts::Base;
 use crate::snapshot::union::Match;
 use crate::snapshot::{Iter, IterWithIds, Snapshot, Stats, VerifyReport};
@@ -34,7 +34,7 @@ const OPEN_ATTEMPTS: usize = 10;
 /// are some (a thousandth of them); blocks and ids are read when they are needed, and their checksums are verified at the first touch. Where searches ask for equal
 /// tops, the first thousands of them find out where the keys of each prefix start, and later ones go right there: at most a byte per fingerprint
 /// and table of memory more; of small sets up to 8, but no more than 256 KiB per table, where they then decode nothing. Of the smallest segments searches
-/// keep the fingerprints, in up to 24 MiB ([`OpenOptions::cache_bytes`]). Opening needs no write permission, and
+/// build hot indexes ([`OpenOptions::memory`]). Opening needs no write permission, and
 /// takes no lock: a store that is replaced meanwhile stays readable, as it was, for those who
 /// opened it.
 ///
@@ -78,7 +78,7 @@ struct Shared<F: Fingerprint> {
 #[derive(Clone, Copy)]
 struct How {
     access: Access,
-    cache_bytes: u64,
+    memory: u64,
     filter_bytes: u64,
 }
 
@@ -101,7 +101,7 @@ impl How {
 #[derive(Clone, Copy, Debug)]
 pub struct OpenOptions<F = u64> {
     in_memory: bool,
-    cache_bytes: u64,
+    memory: u64,
     filter_bytes: u64,
     width: PhantomData<fn() -> F>,
 }
@@ -113,18 +113,20 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The [`cache_bytes`](OpenOptions::cache_bytes) where nothing else is said.
-    pub const CACHE_BYTES: u64 = CACHE_BYTES;
-
     /// Maps the files.
     pub fn new() -> Self {
-        Self { in_memory: false, cache_bytes: CACHE_BYTES, filter_bytes: 0, width: PhantomData }
+        Self {
+            in_memory: false,
+            memory: segment::default_hot_bytes(),
+            filter_bytes: 0,
+            width: PhantomData,
+        }
     }
 
     /// The same options, for fingerprints of another width: `OpenOptions::new().width::<[u64; 4]>()`.
     pub fn width<F: Fingerprint>(self) -> OpenOptions<F> {
-        let Self { in_memory, cache_bytes, filter_bytes, .. } = self;
-        OpenOptions { in_memory, cache_bytes, filter_bytes, width: PhantomData }
+        let Self { in_memory, memory, filter_bytes, .. } = self;
+        OpenOptions { in_memory, memory, filter_bytes, width: PhantomData }
     }
 }
 
@@ -136,14 +138,14 @@ impl<F: Fingerprint> OpenOptions<F> {
         self
     }
 
-    /// Bytes of memory in which searches keep the fingerprints of the smallest segments decoded, once they have read them: 8 to 16 for each
-    /// fingerprint and table, and at least 128 for a table, so for up to 750,000 in `quarters` with the 24 MiB that it is where nothing is said. 0 keeps none. A segment
-    /// of tables is kept whole or not at all; what only snapshots from before a [`Store::refresh`] still have comes on top.
+    /// Bytes of memory for *hot indexes*: all fingerprints of a segment, decoded and sorted by each part of 16 bits. Searches there take a tenth of
+    /// the time or less, whatever design the store has. An index takes 32 bytes for each fingerprint of 64 bits, 16 of 32 bits, and up to 1 MiB
+    /// for each segment. The smallest segments get theirs first, each whole or not at all; those with a base get none. Searches build them
+    /// step by step, as far as blocks are in memory. What only snapshots from before a [`Store::refresh`] still have comes on top.
     ///
-    /// Within more than 3 searches take 0.03 to 0.9 of the time there, in `halves` also within 3 0.15 to 0.3. In `quarters` within 3 they take 0.8 to 1.0 with up to
-    /// 130,000 fingerprints and up to 1.2 with more (AVX-512; thousands of different queries, after others of the same store).
-    pub fn cache_bytes(mut self, cache_bytes: u64) -> Self {
-        self.cache_bytes = cache_bytes;
+    /// Default: a 64th of the memory of the machine, at least 24 MiB and at most 512 MiB. 0 builds none.
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
         self
     }
 
@@ -156,7 +158,7 @@ impl<F: Fingerprint> OpenOptions<F> {
     ///
     /// Opening reads all tables to build them, with all cores, and a [`Store::refresh`] those of segments that are new: with two cores 3 ns for each fingerprint and table, or the time that the disk
     /// takes; of tables far from uniform up to twice their bytes meanwhile. The smallest segments get theirs first, each for all of its tables or none; none get those that
-    /// [keep](Self::cache_bytes) their fingerprints, that have a base or a damaged block, or that are read [into memory](Self::in_memory). What only snapshots from before a
+    /// have a [hot index](Self::memory), that have a base or a damaged block, or that are read [into memory](Self::in_memory). What only snapshots from before a
     /// refresh still have comes on top. [`Snapshot::filter_bytes`] tells what there is.
     pub fn filter_bytes(mut self, filter_bytes: u64) -> Self {
         self.filter_bytes = filter_bytes;
@@ -172,7 +174,7 @@ impl<F: Fingerprint> OpenOptions<F> {
     pub fn open(self, path: impl AsRef<Path>) -> Result<Store<F>> {
         let path = path.as_ref();
         let access = if self.in_memory { Access::InMemory } else { Access::Mapped };
-        let how = How { access, cache_bytes: self.cache_bytes, filter_bytes: self.filter_bytes };
+        let how = How { access, memory: self.memory, filter_bytes: self.filter_bytes };
         let mut logs = None;
         let current = open_current(path, how, None, &mut logs)?;
         how.build_filters(&current)?;
@@ -253,7 +255,7 @@ fn open_manifest<F: Fingerprint>(
     let earlier = earlier.map(|snapshot| &snapshot.parts().base);
     let base = match earlier.filter(|base| base.bytes == bytes) {
         Some(same) => Arc::clone(same),
-        None => Arc::new(Base::open(files, bytes, earlier.map(|base| &**base), how.cache_bytes)?),
+        None => Arc::new(Base::open(files, bytes, earlier.map(|base| &**base), how.memory)?),
     };
     let (section, store_id) = (base.manifest.log, base.manifest.store_id);
     let Some(section) = section else {

@@ -7,9 +7,10 @@ use std::thread;
 
 use crate::access::ReadFiles;
 use crate::block::{
-    BlockReader, BlockView, Candidate, Column, Differs, OVERHANG, Reading, Sieve, Survivor,
-    decodes_from, sift,
+    BlockReader, BlockView, Candidate, Column, OVERHANG, Reading, Sieve, Survivor, decodes_from,
+    sift,
 };
+use crate::cover::Differs;
 use crate::error::{Corruption, Error, Result};
 use crate::format::{Defect, Footer, Geometry, SegmentEntry, TableHeader};
 use crate::mapped::{self, Bytes};
@@ -362,21 +363,9 @@ impl Table {
         query: (u64, u32),
         survivors: &[Survivor],
         scratch: &mut Vec<u64>,
-        found: impl FnMut(u64),
-    ) -> Result<()> {
-        let numbers = survivors.iter().map(|survivor| survivor.number);
-        self.matches_among(block, query, numbers, scratch, found)
-    }
-
-    /// As [`Self::matches`], of the keys of these numbers.
-    pub(crate) fn matches_among(
-        &self,
-        block: u32,
-        query: (u64, u32),
-        survivors: impl ExactSizeIterator<Item = u32> + Clone,
-        scratch: &mut Vec<u64>,
         mut found: impl FnMut(u64),
     ) -> Result<()> {
+        let survivors = survivors.iter().map(|survivor| survivor.number);
         let number = u64::from(block);
         self.blocks
             .matches(&self.block(number)?, query, survivors, scratch, |_, key| found(key))

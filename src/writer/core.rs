@@ -18,7 +18,7 @@ use crate::format::{
 };
 use crate::log::{FollowedLog, Follower, LogWriter, keep_log};
 use crate::query::search::Searcher;
-use crate::segment::{CACHE_BYTES, NewFiles};
+use crate::segment::{NewFiles, default_hot_bytes};
 use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
@@ -101,7 +101,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let storage = Arc::new(storage);
         let bytes = storage.read(MANIFEST_NAME);
         let bytes = bytes.map_err(Error::io(path.join(MANIFEST_NAME), "read the manifest"))?;
-        let base = Arc::new(Base::open(&*storage, &bytes, None, CACHE_BYTES)?);
+        let base = Arc::new(Base::open(&*storage, &bytes, None, default_hot_bytes())?);
         check_writer(&base.manifest, path)?;
         let standing = Standing::read(path, &*storage)?;
         standing.remove_leftovers(path, &*storage)?;

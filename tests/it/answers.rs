@@ -151,9 +151,9 @@ fn given_answers_are_found_with_every_design_codec_and_block_size() {
                     // Searches keep what these small segments hold, go by where runs start in their blocks, or by filters.
                     let options = OpenOptions::new();
                     let options = match block_bytes {
-                        256 => options.cache_bytes(u64::MAX),
-                        1024 => options.cache_bytes(0),
-                        _ => options.cache_bytes(0).filter_bytes(u64::MAX),
+                        256 => options.memory(u64::MAX),
+                        1024 => options.memory(0),
+                        _ => options.memory(0).filter_bytes(u64::MAX),
                     };
                     let store = options.open(&path).unwrap();
                     assert_eq!(store.filter_bytes() > 0, block_bytes == 4096);

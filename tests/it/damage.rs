@@ -58,7 +58,7 @@ fn probe(sample: &Sample, in_memory: bool, what: &str, seen: &mut Seen) {
         assert!(typed, "{what}: {error}");
     };
     // Of what is mapped, searches go by filters.
-    let options = OpenOptions::new().in_memory(in_memory).cache_bytes(0).filter_bytes(u64::MAX);
+    let options = OpenOptions::new().in_memory(in_memory).memory(0).filter_bytes(u64::MAX);
     let store = match options.open(&sample.path) {
         Ok(store) => store,
         Err(error) => {

@@ -24,7 +24,7 @@ fn packer(design: &str) -> Packer {
 
 /// Searches by filters, or by blocks.
 fn open(path: &Path, filter_bytes: u64) -> Store {
-    OpenOptions::new().cache_bytes(0).filter_bytes(filter_bytes).open(path).unwrap()
+    OpenOptions::new().memory(0).filter_bytes(filter_bytes).open(path).unwrap()
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn forge(path: &Path, fingerprints: Vec<u64>, keys: Vec<u64>, block: (usize, usi
 #[test]
 fn tables_with_other_keys_than_they_state_have_none() {
     let temporary = tempfile::tempdir().unwrap();
-    let options = OpenOptions::new().width::<u32>().cache_bytes(0);
+    let options = OpenOptions::new().width::<u32>().memory(0);
     // Two keys descend inside the column.
     let path = temporary.path().join("descending");
     let mut keys: Vec<u64> = vec![0x0080_0000 | 1 << 15, 9 << 15];
@@ -236,7 +236,7 @@ fn what_needs_no_filters_has_none() {
     packer("halves").pack(&path, set(5000)).unwrap();
     let options = OpenOptions::new().filter_bytes(u64::MAX);
     assert_eq!(options.open(&path).unwrap().filter_bytes(), 0, "it keeps its fingerprints");
-    let options = options.cache_bytes(0);
+    let options = options.memory(0);
     assert!(options.open(&path).unwrap().filter_bytes() > 0);
     assert_eq!(options.in_memory(true).open(&path).unwrap().filter_bytes(), 0);
     let path = temporary.path().join("wide");

@@ -109,8 +109,8 @@ proptest! {
         // Some searches go by blocks, some by filters, some by the keys that they keep.
         let options = OpenOptions::new().width::<u32>();
         let options = match seed % 3 {
-            0 => options.cache_bytes(0),
-            1 => options.cache_bytes(0).filter_bytes(u64::MAX),
+            0 => options.memory(0),
+            1 => options.memory(0).filter_bytes(u64::MAX),
             _ => options,
         };
         let store = options.open(&path).unwrap();

@@ -44,14 +44,14 @@ fn keys_have_the_bits_that_searches_need() {
 }
 
 #[test]
-fn searches_by_runs_by_descents_and_by_kept_keys_are_exact() {
+fn searches_by_descents_and_in_hot_indexes_are_exact() {
     let temporary = tempfile::tempdir().unwrap();
     let set = set(200_000);
     let designs = ["quarters", "2of5", "32,16", "2of3+1of2", "halves"].map(|name| (name, 0));
-    for (design, cache_bytes) in designs.into_iter().chain([("quarters", 24 << 20)]) {
-        let path = temporary.path().join(format!("{design}-{cache_bytes}"));
+    for (design, memory) in designs.into_iter().chain([("quarters", 24 << 20)]) {
+        let path = temporary.path().join(format!("{design}-{memory}"));
         packer(design).pack(&path, set.iter().copied()).unwrap();
-        let store = OpenOptions::new().cache_bytes(cache_bytes).open(&path).unwrap();
+        let store = OpenOptions::new().memory(memory).open(&path).unwrap();
         let mut searcher = store.searcher();
         let mut random = Random(6);
         for i in 0..3000u32 {
@@ -59,7 +59,7 @@ fn searches_by_runs_by_descents_and_by_kept_keys_are_exact() {
             let stored = set[random.next() as usize % set.len()];
             let query = random.flip(stored, i % 6);
             let found = searcher.search(query, k).unwrap();
-            // The first go by blocks, those at the end by kept keys, or by runs where the design has some.
+            // The first go by blocks, those at the end by the hot index where there is one.
             if !(100..=2800).contains(&i) {
                 assert_eq!(found, brute_force(&set, query, k), "{design} {i}");
             }

@@ -137,7 +137,7 @@ impl SymbolRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::profile::{Profile, Searched};
+    use crate::codec::profile::Profile;
     use crate::format::Codec;
 
     /// Code lengths of a complete code whose short codes are those of the classes from `first` on.
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_look_up_finds_more_than_three_keys_of_a_large_uniform_set() {
         let profile = Profile::uniform(64, 1 << 24);
-        let coding = profile.choose(Some(Codec::Gap), None, Searched::ByRouter).unwrap();
+        let coding = profile.choose(Some(Codec::Gap), None).unwrap();
         let symbols = Symbols::new(&coding.code_lengths, 64 - coding.low_bits);
         let runs = SymbolRuns::new(&symbols).unwrap();
         let keys: usize = runs.0.runs.iter().map(|run| run.keys()).sum();

@@ -16,11 +16,9 @@
 
 use std::arch::x86_64::*;
 
-use super::super::near_keys::NearKeys;
 use super::super::survivor::Survivor;
 use super::super::view::OVERHANG;
 use super::compare::{Compare, MANY, MAX_PLANES, Planes, bytes_of};
-use super::run::{self, RunSieve, SiftRuns};
 use super::sieve::Sieve;
 use super::sift::{Sift, run};
 use crate::error::Corruption;
@@ -52,26 +50,6 @@ fn sift<'a>(
     run(kernel, sieves, ahead, survivors)
 }
 
-impl SiftRuns for Avx2 {
-    fn sift_runs<'a>(
-        self,
-        runs: impl Iterator<Item = RunSieve<'a>>,
-        near: &mut Vec<NearKeys>,
-    ) -> Result<(), (usize, Corruption)> {
-        // SAFETY: a value of `Avx2` exists only where the CPU has these.
-        unsafe { sift_runs(self, runs, near) }
-    }
-}
-
-#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn sift_runs<'a>(
-    kernel: Avx2,
-    runs: impl Iterator<Item = RunSieve<'a>>,
-    near: &mut Vec<NearKeys>,
-) -> Result<(), (usize, Corruption)> {
-    run::run(kernel, runs, near)
-}
-
 impl Compare for Avx2 {
     type Query = [__m256i; MAX_PLANES];
 
@@ -91,19 +69,6 @@ impl Compare for Avx2 {
     ) {
         // SAFETY: a value of `Avx2` exists only where the CPU has AVX2 and BMI2.
         unsafe { compare(planes, query, budget, near) }
-    }
-
-    #[inline(always)]
-    fn compare_unless<const PLANES: usize>(
-        self,
-        planes: Planes<'_, PLANES>,
-        query: u64,
-        budget: u8,
-        unless: &[[u8; MAX_PLANES]],
-        near: impl FnMut(usize, u64),
-    ) {
-        // SAFETY: a value of `Avx2` exists only where the CPU has AVX2 and BMI2.
-        unsafe { compare_unless(planes, query, budget, unless, near) }
     }
 }
 
@@ -134,48 +99,6 @@ fn compare<const PLANES: usize>(
             within &= at_most(distance, limit);
         }
         ones(within.into()).for_each(|lane| near(at + lane));
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx2,bmi2")]
-fn compare_unless<const PLANES: usize>(
-    planes: Planes<'_, PLANES>,
-    query: u64,
-    budget: u8,
-    unless: &[[u8; MAX_PLANES]],
-    mut near: impl FnMut(usize, u64),
-) {
-    let query = bytes_of(query).map(|byte| _mm256_set1_epi8(byte as i8));
-    let limit = _mm256_set1_epi8(budget as i8);
-    for at in (0..planes.count).step_by(LANES) {
-        let mut differs = [_mm256_setzero_si256(); MAX_PLANES];
-        let mut distance = _mm256_setzero_si256();
-        for plane in 0..PLANES {
-            differs[plane] = _mm256_xor_si256(lanes(&planes, plane, at), query[plane]);
-            distance = _mm256_add_epi8(distance, count_ones(differs[plane]));
-        }
-        let there = (planes.count - at).min(LANES) as u32;
-        if _bzhi_u32(at_most(distance, limit), there) == 0 {
-            continue;
-        }
-        for plane in PLANES..planes.all.min(MAX_PLANES) {
-            differs[plane] = _mm256_xor_si256(lanes(&planes, plane, at), query[plane]);
-            distance = _mm256_add_epi8(distance, count_ones(differs[plane]));
-        }
-        let mut within = _bzhi_u32(at_most(distance, limit), there);
-        for bits in unless {
-            let mut seen = _mm256_setzero_si256();
-            for (differs, bits) in differs.into_iter().zip(bits) {
-                let bits = _mm256_set1_epi8(*bits as i8);
-                seen = _mm256_or_si256(seen, _mm256_and_si256(differs, bits));
-            }
-            let equal = _mm256_cmpeq_epi8(seen, _mm256_setzero_si256());
-            within &= !(_mm256_movemask_epi8(equal) as u32);
-        }
-        if within != 0 {
-            near(at, within.into());
-        }
     }
 }
 

@@ -17,10 +17,8 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::super::near_keys::NearKeys;
 use super::super::survivor::Survivor;
 use super::compare::{Compare, KeyRow, MANY, MAX_PLANES, Planes, bytes_of};
-use super::run::{self, RunSieve, SiftRuns};
 use super::sieve::Sieve;
 use super::sift::{Sift, run};
 use crate::error::Corruption;
@@ -49,26 +47,6 @@ fn sift<'a>(
     run(kernel, sieves, ahead, survivors)
 }
 
-impl SiftRuns for Avx512 {
-    fn sift_runs<'a>(
-        self,
-        runs: impl Iterator<Item = RunSieve<'a>>,
-        near: &mut Vec<NearKeys>,
-    ) -> Result<(), (usize, Corruption)> {
-        // SAFETY: a value of `Avx512` exists only where the CPU has these.
-        unsafe { sift_runs(self, runs, near) }
-    }
-}
-
-#[target_feature(enable = "avx512bw,avx512bitalg,avx2,bmi1,bmi2,popcnt")]
-fn sift_runs<'a>(
-    kernel: Avx512,
-    runs: impl Iterator<Item = RunSieve<'a>>,
-    near: &mut Vec<NearKeys>,
-) -> Result<(), (usize, Corruption)> {
-    run::run(kernel, runs, near)
-}
-
 impl Compare for Avx512 {
     type Query = [__m512i; MAX_PLANES];
 
@@ -88,19 +66,6 @@ impl Compare for Avx512 {
     ) {
         // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 BW and BITALG.
         unsafe { compare(planes, query, budget, near) }
-    }
-
-    #[inline(always)]
-    fn compare_unless<const PLANES: usize>(
-        self,
-        planes: Planes<'_, PLANES>,
-        query: u64,
-        budget: u8,
-        unless: &[[u8; MAX_PLANES]],
-        near: impl FnMut(usize, u64),
-    ) {
-        // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 BW and BITALG.
-        unsafe { compare_unless(planes, query, budget, unless, near) }
     }
 
     #[inline(always)]
@@ -154,50 +119,6 @@ fn compare<const PLANES: usize>(
     }
     let within = _mm512_mask_cmple_epu8_mask(mask, distance, limit);
     ones(within).for_each(|lane| near(groups * LANES + lane));
-}
-
-#[inline]
-#[target_feature(enable = "avx512bw,avx512bitalg")]
-fn compare_unless<const PLANES: usize>(
-    planes: Planes<'_, PLANES>,
-    query: u64,
-    budget: u8,
-    unless: &[[u8; MAX_PLANES]],
-    mut near: impl FnMut(usize, u64),
-) {
-    const LANES: usize = 64;
-    let query = bytes_of(query).map(|byte| _mm512_set1_epi8(byte as i8));
-    let limit = _mm512_set1_epi8(budget as i8);
-    for at in (0..planes.count).step_by(LANES) {
-        let mut there = 0;
-        let mut differs = [_mm512_setzero_si512(); MAX_PLANES];
-        let mut distance = _mm512_setzero_si512();
-        for plane in 0..PLANES {
-            let entries;
-            (there, entries) = load_some(&planes.plane(plane)[at..]);
-            differs[plane] = _mm512_xor_si512(entries, query[plane]);
-            distance = _mm512_add_epi8(distance, _mm512_popcnt_epi8(differs[plane]));
-        }
-        if _mm512_mask_cmple_epu8_mask(there, distance, limit) == 0 {
-            continue;
-        }
-        for plane in PLANES..planes.all.min(MAX_PLANES) {
-            let (_, entries) = load_some(&planes.plane(plane)[at..]);
-            differs[plane] = _mm512_xor_si512(entries, query[plane]);
-            distance = _mm512_add_epi8(distance, _mm512_popcnt_epi8(differs[plane]));
-        }
-        let mut within = _mm512_mask_cmple_epu8_mask(there, distance, limit);
-        for bits in unless {
-            let mut equal = u64::MAX;
-            for (differs, bits) in differs.into_iter().zip(bits) {
-                equal &= _mm512_testn_epi8_mask(differs, _mm512_set1_epi8(*bits as i8));
-            }
-            within &= !equal;
-        }
-        if within != 0 {
-            near(at, within);
-        }
-    }
 }
 
 #[inline]

@@ -28,18 +28,6 @@ pub(super) trait Compare: Copy {
         near: impl FnMut(usize),
     );
 
-    /// Calls `near` with a mask of entries, and the number of its first bit, for those that differ from the low bits of the query in
-    /// at most `budget` bits of all planes; but for those that differ in no bit of one of `unless`, which has a byte for each
-    /// plane. Compares these planes of all entries, the others where they let one through.
-    fn compare_unless<const PLANES: usize>(
-        self,
-        planes: Planes<'_, PLANES>,
-        query: u64,
-        budget: u8,
-        unless: &[[u8; MAX_PLANES]],
-        near: impl FnMut(usize, u64),
-    );
-
     /// Calls `near` with the number of each key of some runs of rows that is within `k` of the query of the row.
     #[inline(always)]
     fn words<'a>(
@@ -89,15 +77,6 @@ impl<'a, const PLANES: usize> Planes<'a, PLANES> {
     pub(super) fn new(bytes: &'a [u8], (count, all): (usize, usize)) -> Self {
         assert!(PLANES <= all && all * count + OVERHANG <= bytes.len());
         Self { bytes, plane_bytes: count, from: 0, count, all }
-    }
-
-    /// These entries of all planes; of those that there are.
-    #[inline(always)]
-    pub(super) fn some(mut self, entries: Range<usize>) -> Self {
-        let end = entries.end.min(self.count);
-        self.from = entries.start.min(end);
-        self.count = end - self.from;
-        self
     }
 
     /// Where entry `at` of a plane stands.

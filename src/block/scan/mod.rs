@@ -17,18 +17,18 @@ mod avx2;
 mod avx512;
 mod compare;
 mod reading;
-mod run;
 mod scalar;
 mod share;
 mod sieve;
 mod sift;
+mod words;
 
-pub(crate) use compare::{KeyRow, MAX_PLANES, bytes_of};
+pub(crate) use compare::KeyRow;
 pub(crate) use reading::Reading;
-pub(crate) use run::{RunSieve, runs_within, sift_runs, within};
 pub(crate) use share::{decodes_from, share_within};
 pub(crate) use sieve::Sieve;
 pub(crate) use sift::sift;
+pub(crate) use words::{runs_within, within};
 
 #[cfg(test)]
 mod tests {
@@ -37,7 +37,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::view::OVERHANG;
-    use super::compare::{Compare, KeyRow, MAX_PLANES, Planes, bytes_of};
+    use super::compare::{Compare, KeyRow, MAX_PLANES, Planes};
     use super::runs_within;
     use crate::simd::{Level, by_level};
 
@@ -115,72 +115,6 @@ mod tests {
         }
     }
 
-    fn near_unless<const PLANES: usize>(
-        kernel: impl Compare,
-        planes: Planes<'_, PLANES>,
-        (query, budget): (u64, u8),
-        unless: &[[u8; MAX_PLANES]],
-    ) -> Vec<usize> {
-        let mut found = Vec::new();
-        kernel.compare_unless(planes, query, budget, unless, |first, mask| {
-            assert!(mask != 0, "an empty mask");
-            found.extend((0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| first + bit));
-        });
-        found
-    }
-
-    /// Compares with the definition on some entries, whatever planes are compared first.
-    fn check_unless(
-        planes: &[Vec<u8>],
-        offset: usize,
-        entries: Range<usize>,
-        (query, budget): (u64, u32),
-        unless: &[u64],
-    ) {
-        let count = planes[0].len();
-        let mut buffer = vec![0xA5; offset];
-        planes.iter().for_each(|plane| buffer.extend(plane));
-        let end = buffer.len();
-        buffer.extend([query as u8; 70]);
-        let column = &buffer[offset..end + OVERHANG];
-        // Of planes that there are not, no bits.
-        let all = u64::MAX >> (64 - 8 * planes.len());
-        let unless: Vec<u64> = unless.iter().map(|bits| bits & all).collect();
-        let low = |i: usize| {
-            let bytes = planes.iter().enumerate();
-            bytes.map(|(plane, bytes)| u64::from(bytes[i]) << (8 * plane)).sum::<u64>()
-        };
-        let differs = |i: &usize| (low(*i) ^ query) & all;
-        let is_near = |i: &usize| {
-            differs(i).count_ones() <= budget && !unless.iter().any(|bits| differs(i) & bits == 0)
-        };
-        let some = entries.start.min(count)..entries.end.min(count);
-        let expected: Vec<usize> = some.filter(is_near).map(|i| i - entries.start).collect();
-        let unless: Vec<_> = unless.iter().map(|bits| bytes_of(*bits)).collect();
-        for first in 1..=planes.len() {
-            for level in Level::all() {
-                macro_rules! near {
-                    ($planes:literal) => {{
-                        let planes = Planes::<$planes>::new(column, (count, planes.len()));
-                        let (planes, query) =
-                            (planes.some(entries.clone()), (query, budget as u8));
-                        by_level!(level, kernel => near_unless(kernel, planes, query, &unless))
-                    }};
-                }
-                let found = match first {
-                    1 => near!(1),
-                    2 => near!(2),
-                    3 => near!(3),
-                    4 => near!(4),
-                    5 => near!(5),
-                    _ => near!(6),
-                };
-                let place = format!("{level:?}, {entries:?} of {count}, {first} planes first");
-                assert_eq!(found, expected, "{place}");
-            }
-        }
-    }
-
     #[test]
     fn keys_of_runs_are_near_as_they_are_counted() {
         let mut seed = 1u64;
@@ -253,24 +187,5 @@ mod tests {
             check(&planes, offset, query, budget);
         }
 
-        /// Parts of a column: of entries near the query, but for those that are equal in some of its bits.
-        #[test]
-        fn near_entries_of_a_part_are_found_unless_they_are_equal_elsewhere(
-            entries in prop::collection::vec(any::<[u64; 4]>(), 1..300),
-            planes in 1..=MAX_PLANES, offset in 0usize..80, query in any::<u64>(), budget in 0u32..12,
-            (start, length) in (0usize..300, 0usize..300),
-            unless in prop::collection::vec((any::<u64>(), 0u32..48, 16u32..64), 0..4),
-        ) {
-            let near: Vec<u64> = entries.iter().map(|[a, b, c, d]| query ^ (a & b & c & d)).collect();
-            let plane = |plane: usize| near.iter().map(|low| (low >> (8 * plane)) as u8).collect();
-            let planes: Vec<Vec<u8>> = (0..planes).map(plane).collect();
-            // Adjacent bits, as those of a top mostly are, and others.
-            let bits = |&(any, up, down): &(u64, u32, u32)| match any % 4 {
-                0 => any,
-                _ => u64::MAX << up & u64::MAX >> down,
-            };
-            let unless: Vec<u64> = unless.iter().map(bits).collect();
-            check_unless(&planes, offset, start..start + length, (query, budget), &unless);
-        }
     }
 }

@@ -125,7 +125,11 @@ impl<F: Fingerprint> Batch<F> {
     /// A searcher for a thread of the batch.
     pub(super) fn searcher(&self) -> Searcher<F> {
         let searcher = Searcher::new(self.snapshot.clone(), &self.execution.cost().disk);
-        searcher.stopped_by(self.execution.stop().clone()).finding_no_runs()
+        let searcher = searcher.stopped_by(self.execution.stop().clone());
+        match self.execution.memory_limit() {
+            Some(_) => searcher.building_no_hot(),
+            None => searcher,
+        }
     }
 
     /// Fingerprints of the store that a stream holds.

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::descended::Descended;
-use crate::block::{Candidate, Differs, Reading, Sieve};
+use crate::block::{Candidate, Reading, Sieve};
+use crate::cover::{self, Claim, Differs};
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::router::Probe;
@@ -345,9 +346,8 @@ impl Behind<'_> {
     /// find it.
     #[inline(always)]
     pub(super) fn find(self, differs: Differs) -> bool {
-        self.tables.iter().any(|behind| {
-            let top = self.tops[behind.number];
-            top & !differs.seen == 0 && (top & differs.bits).count_ones() <= behind.threshold
-        })
+        let claim =
+            |behind: &Descended| Claim { mask: self.tops[behind.number], flips: behind.threshold };
+        !cover::reports(self.tables.iter().map(claim), differs)
     }
 }

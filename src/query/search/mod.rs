@@ -4,10 +4,9 @@ mod amounts;
 mod ask;
 mod descended;
 mod descent;
-mod kept;
+mod hot;
 mod leads;
 mod nearest;
-mod runs;
 mod scan;
 mod segment;
 mod tables;
@@ -65,9 +64,9 @@ impl<F: Fingerprint> Searcher<F> {
         Self { stop, ..self }
     }
 
-    /// Leaves it to others to find where runs start, which takes memory that stays.
-    pub(crate) fn finding_no_runs(mut self) -> Self {
-        self.search.tables.finds_runs = false;
+    /// Builds no hot indexes: their memory is not that of the work of which this is a part.
+    pub(crate) fn building_no_hot(mut self) -> Self {
+        self.search.tables.builds_hot = false;
         self
     }
 
@@ -124,10 +123,10 @@ impl<F: Fingerprint> Searcher<F> {
         self.ask(Ask { fingerprint, k: k.min(F::BITS), most: usize::MAX }, true)
     }
 
-    /// Whether searches descend the routers even where the starts of runs, or all keys, are known, as all do before these have been found. The answers
-    /// are the same; it is there to measure and to check: what a [`Planner`](crate::Planner) predicts of a search are descents.
+    /// Whether searches descend the routers even where there is a hot index. The answers are the same; it is there to measure and to check:
+    /// what a [`Planner`](crate::Planner) predicts of a search are descents.
     pub fn by_descents(&mut self, always: bool) {
-        self.search.tables.goes_by_runs = !always;
+        self.search.tables.uses_hot = !always;
     }
 
     /// The time at which a search gives up, if there is one: it is looked at again after some dozens of

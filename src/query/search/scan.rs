@@ -4,14 +4,13 @@ use std::mem;
 use std::ops::Range;
 
 use super::ask::Ask;
-use super::kept::NarrowingKept;
+use super::hot::NarrowingHot;
 use super::tables::TableSearch;
 use crate::error::Result;
 use crate::execution::Stop;
-use crate::segment::{Found, Tables};
+use crate::segment::Tables;
 use crate::simd::Work;
 use crate::snapshot::union::Match;
-use crate::table::KeptKeys;
 
 /// Blocks of a scan that are candidates at a time.
 const SCANNED: usize = 1 << 16;
@@ -52,11 +51,12 @@ impl TableSearch {
         self.survivors.clear();
         self.leads.start(0);
         let (level, blocks) = (segment.identity().level(), segment.identity().block_count() as u32);
-        if let Some(Found::Keys(keys)) = segment.runs().found().filter(|_| self.goes_by_runs) {
-            let keys = keys.first().map_or(&[][..], KeptKeys::all);
+        if let Some(index) = segment.hot().index().filter(|_| self.uses_hot) {
+            let fingerprints = index.fingerprints();
             let Self { matches, work, .. } = self;
             let query = fingerprint;
-            return level.run(NarrowingKept { keys, level, query, k, stop, matches, work, take });
+            let of = NarrowingHot { fingerprints, level, query, k, stop, matches, work, take };
+            return level.run(of);
         }
         let (mut start, mut count) = (0, FIRST_SCANNED);
         while start < blocks {

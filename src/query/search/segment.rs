@@ -4,7 +4,7 @@ use std::any::Any;
 use std::mem;
 
 use super::ask::Ask;
-use super::kept::KeptRuns;
+use super::hot::HotRuns;
 use super::tables::TableSearch;
 use super::work::SearchWork;
 use crate::error::Result;
@@ -158,9 +158,9 @@ impl<F: Fingerprint> SegmentSearch<F> {
 pub(super) fn most_bytes<F: Fingerprint>(segment: &Segment<F>) -> u64 {
     let of_tables = |tables: &Tables| tables.all().iter().map(super::amounts::most_bytes).max();
     match segment.index() {
-        // As long as not all keys are known, blocks are searched.
+        // As long as the hot index is not complete, blocks are searched.
         Index::Tables(tables) => {
-            let runs = if tables.runs().keeps_keys() { KeptRuns::MOST_BYTES } else { 0 };
+            let runs = if tables.hot().is_taken() { HotRuns::MOST_BYTES } else { 0 };
             let identity = tables.identity();
             let leads = if tables.has_short() { super::amounts::lead_bytes(identity) } else { 0 };
             let of_filters = tables.all().iter().map(super::amounts::filter_bytes).max();

@@ -6,14 +6,15 @@ use super::amounts::{GATHERED, SIFTED, blocks_sifted, most_decoded};
 use super::ask::Ask;
 use super::descended::Descended;
 use super::descent::{BLOCKS_AHEAD, Descent, LANES, PAGES_AHEAD};
-use super::kept::{KeptRuns, SearchingKept};
+use super::hot::{HotRuns, SearchingHot};
 use super::leads::{Leads, tell};
-use super::runs::{RunSearch, Running};
 use super::work::SearchWork;
-use crate::block::{Candidate, Differs, Reading, Survivor, sift};
+use crate::block::{Candidate, Reading, Survivor, sift};
+use crate::costs::Costs;
+use crate::cover::Differs;
 use crate::error::Result;
 use crate::execution::Stop;
-use crate::segment::{Found, Tables};
+use crate::segment::Tables;
 use crate::simd::Work;
 use crate::snapshot::union::Match;
 use crate::table::PrefixFilter;
@@ -23,8 +24,7 @@ const DECODED: u64 = 16;
 /// A search in the tables of one segment after the other, and its buffers.
 pub(super) struct TableSearch {
     pub(super) descent: Descent,
-    runs: RunSearch,
-    kept_runs: KeptRuns,
+    hot_runs: HotRuns,
     pub(super) survivors: Vec<Survivor>,
     /// Survivors that are still near by all that is seen of them, and are told by no other table.
     kept: Vec<Survivor>,
@@ -35,17 +35,16 @@ pub(super) struct TableSearch {
     pub(super) matches: Vec<Match>,
     pub(super) work: SearchWork,
     pub(super) counts_bytes: bool,
-    /// Whether to go by runs where they are known, and to find them.
-    pub(super) goes_by_runs: bool,
-    pub(super) finds_runs: bool,
+    /// Whether to search in hot indexes that there are, and to build others.
+    pub(super) uses_hot: bool,
+    pub(super) builds_hot: bool,
 }
 
 impl TableSearch {
     pub(super) fn new() -> Self {
         Self {
             descent: Descent::new(),
-            runs: RunSearch::default(),
-            kept_runs: KeptRuns::default(),
+            hot_runs: HotRuns::default(),
             survivors: Vec::new(),
             kept: Vec::new(),
             scratch: Vec::new(),
@@ -53,8 +52,8 @@ impl TableSearch {
             matches: Vec::new(),
             work: SearchWork::default(),
             counts_bytes: false,
-            goes_by_runs: true,
-            finds_runs: true,
+            uses_hot: true,
+            builds_hot: true,
         }
     }
 
@@ -82,17 +81,24 @@ impl TableSearch {
         stop: &Stop,
     ) -> Result<()> {
         let level = segment.identity().level();
+        if self.uses_hot {
+            if let Some(index) = segment.hot().index() {
+                let Self { hot_runs: runs, matches, work, .. } = self;
+                return level.run(SearchingHot { runs, index, level, ask, stop, matches, work });
+            }
+            if self.builds_hot {
+                let search_ns = || segment.search_ns(ask.k, &Costs::shipped().search);
+                segment.hot().build_some(segment.identity(), search_ns);
+            }
+        }
         // Filters are there for what is on the disk.
         let cold = cold || segment.filters().is_some();
         // An error may have left these.
         self.survivors.clear();
         self.leads.start(segment.identity().most_leads());
-        let done = match self.search_runs(segment, ask, cold, stop) {
-            None => match segment.filters() {
-                None => level.run(Descending { search: self, segment, ask, cold, stop }),
-                Some(filters) => level.run(Filtering { search: self, segment, filters, ask, stop }),
-            },
-            done => done,
+        let done = match segment.filters() {
+            None => level.run(Descending { search: self, segment, ask, cold, stop }),
+            Some(filters) => level.run(Filtering { search: self, segment, filters, ask, stop }),
         };
         match done {
             Some(Ok(())) if !self.gives_up(ask) => match self.leads.unite() {
@@ -102,58 +108,6 @@ impl TableSearch {
             },
             Some(done) => done,
             None => self.scan(segment, ask, stop),
-        }
-    }
-
-    /// As [`Self::search`], among kept keys, or by runs; `None` where these are too long, or cannot be told. Finds out more of either, unless the segment
-    /// is `cold`: then its blocks are asked for together, and kept keys alone need none.
-    #[inline(always)]
-    fn search_runs(
-        &mut self,
-        segment: &Tables,
-        ask: Ask,
-        cold: bool,
-        stop: &Stop,
-    ) -> Option<Result<()>> {
-        if !self.goes_by_runs {
-            return None;
-        }
-        let known = segment.runs();
-        let Some(found) = known.found() else {
-            // Where runs start serves only searches by these.
-            if !cold && self.finds_runs && (known.keeps_keys() || segment.run_plan(ask.k).is_some())
-            {
-                known.find_some(segment.all());
-            }
-            return None;
-        };
-        let Self { runs, kept_runs, scratch, leads, matches, work, counts_bytes, .. } = self;
-        let (level, counts_bytes) = (segment.identity().level(), *counts_bytes);
-        match found {
-            Found::Keys(keys) => {
-                let plan = segment.kept_plan(ask.k, keys);
-                let (runs, tables) = (kept_runs, plan.and_then(|plan| plan.tables.as_deref()));
-                let searching =
-                    SearchingKept { runs, segment, tables, keys, ask, stop, matches, work };
-                Some(level.run(searching))
-            }
-            Found::Starts(_) if cold => None,
-            Found::Starts(starts) => {
-                let (search, tables) = (runs, segment.run_plan(ask.k)?);
-                level.run(Running {
-                    search,
-                    segment,
-                    tables,
-                    starts,
-                    ask,
-                    stop,
-                    counts_bytes,
-                    scratch,
-                    leads,
-                    matches,
-                    work,
-                })
-            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! What a search did.
 
-/// Kept keys that are compared in a time in which there is a look at a block, on any CPU that is not waiting for the disk.
+/// Keys of a hot index that are compared in a time in which there is a look at a block, on any CPU that is not waiting for the disk.
 const KEYS_OF_A_LOOK: u64 = 512;
-/// Kept keys as which a run counts that is looked up.
+/// Keys of a hot index as which a run counts that is looked up.
 const KEYS_OF_A_RUN: u64 = 64;
 
 /// What the last search of a [`Searcher`](crate::Searcher) did.
@@ -18,9 +18,9 @@ pub struct SearchWork {
     pub full_scans: u64,
     /// Groups of 64 keys of part tables that were looked at.
     pub groups_probed: u64,
-    /// Runs of keys, with a prefix in common, that were looked up among those that are kept decoded in memory.
+    /// Runs of keys, with a prefix in common, that were looked up in hot indexes.
     pub runs_looked_up: u64,
-    /// Keys that were compared of those that are kept decoded in memory, as those of small segments are once searches have read them.
+    /// Keys of hot indexes that were compared.
     pub keys_compared: u64,
     /// Rows of a base that were compared.
     pub rows_compared: u64,
@@ -42,7 +42,7 @@ mod tests {
     use super::SearchWork;
 
     #[test]
-    fn kept_keys_hide_no_wait_for_the_disk() {
+    fn keys_of_a_hot_index_hide_no_wait_for_the_disk() {
         let work = SearchWork { blocks_scanned: 3, rows_compared: 2, ..SearchWork::default() };
         assert_eq!(work.looks(), 5);
         let kept = SearchWork { keys_compared: 5000, runs_looked_up: 800, ..work };

@@ -13,7 +13,7 @@ use crate::execution::Execution;
 use crate::format::{Codec, MANIFEST_NAME, Manifest, RecordShape, WindowsSection};
 use crate::log::Follower;
 use crate::plan::LayoutOptions;
-use crate::segment::CACHE_BYTES;
+use crate::segment::default_hot_bytes;
 use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
@@ -89,7 +89,7 @@ pub(super) fn open(disk: &Simulated, capacity: usize) -> Result<Core<u64, Simula
 /// Opens a store for reading.
 fn read(disk: &Simulated) -> Result<Snapshot> {
     let bytes = disk.read(MANIFEST_NAME).map_err(Error::io(MANIFEST_NAME, "read"))?;
-    let base = Base::open(disk, &bytes, None, CACHE_BYTES)?;
+    let base = Base::open(disk, &bytes, None, default_hot_bytes())?;
     let (section, store_id) = (base.manifest.log.unwrap(), base.manifest.store_id);
     let logs: Follower = Follower::open(disk, &section, store_id)?;
     Ok(Snapshot::new(Arc::new(base), logs.views()))

@@ -6,8 +6,8 @@ use fpstore::{Fingerprint, OpenOptions, Store};
 
 use crate::failure::Failure;
 
-/// The share of memory in which searches keep fingerprints.
-const CACHE_SHARE: u64 = 8;
+/// The share of memory that hot indexes take at most.
+const HOT_SHARE: u64 = 8;
 
 /// Calls a function for fingerprints of so many bits: `for_width!(bits, run(&args))` calls `run::<F>(&args)`.
 #[macro_export]
@@ -43,8 +43,7 @@ pub fn open_within<F: Fingerprint>(
     memory: u64,
     filter_bytes: u64,
 ) -> Result<Store<F>, Failure> {
-    let cache_bytes = OpenOptions::CACHE_BYTES.min(memory / CACHE_SHARE);
-    let options = OpenOptions::new().cache_bytes(cache_bytes).filter_bytes(filter_bytes);
+    let options = OpenOptions::new().memory(memory / HOT_SHARE).filter_bytes(filter_bytes);
     Ok(options.width::<F>().open(path)?)
 }
 
@@ -81,13 +80,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("store");
         let number = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        // Kept, they take 3 MB; starts of runs some hundred KiB.
+        // A hot index of them takes 3 MB.
         let set = (0..60_000).map(number);
         Packer::new().design("quarters".parse().unwrap()).pack(&path, set).unwrap();
         let heap_bytes = |memory| {
             let store = open_within::<u64>(&path, memory, 0).unwrap();
             let mut searcher = store.searcher();
-            (0..1000).for_each(|i| assert!(!searcher.search(number(i), 3).unwrap().is_empty()));
+            (0..100_000).for_each(|i| assert!(!searcher.search(number(i), 3).unwrap().is_empty()));
             store.heap_bytes()
         };
         assert!(heap_bytes(16 << 20) < 2 << 20);

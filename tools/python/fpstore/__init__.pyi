@@ -66,7 +66,7 @@ def pack(
     progress: _Progress | None = None,
 ) -> PackSummary: ...
 def open(
-    path: _Path, *, in_memory: bool = False, cache_bytes: int | None = None, filter_bytes: int = 0
+    path: _Path, *, in_memory: bool = False, memory: int | None = None, filter_bytes: int = 0
 ) -> Store: ...
 def create(
     path: _Path,

@@ -78,7 +78,7 @@ impl<F: Fingerprint> Opened<F> {
 }
 
 /// The path of a store, and how it was opened: what `_reopen` takes.
-type ReopenArgs = (PathBuf, bool, u64, u64);
+type ReopenArgs = (PathBuf, bool, Option<u64>, u64);
 
 /// A store of fingerprints, from `fpstore.open`.
 ///
@@ -89,11 +89,11 @@ pub struct Store {
     pub any: AnyStore,
     path: PathBuf,
     /// How it was opened: whether in memory, and the bytes in which searches keep fingerprints, and filters.
-    how: (bool, u64, u64),
+    how: (bool, Option<u64>, u64),
 }
 
 impl Store {
-    pub fn new(any: AnyStore, path: PathBuf, how: (bool, u64, u64)) -> Self {
+    pub fn new(any: AnyStore, path: PathBuf, how: (bool, Option<u64>, u64)) -> Self {
         Self { any, path, how }
     }
 
@@ -190,8 +190,8 @@ impl Store {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, ReopenArgs)> {
         let open = py.import("fpstore")?.getattr("_reopen")?;
-        let (in_memory, cache_bytes, filter_bytes) = self.how;
-        Ok((open, (self.path.clone(), in_memory, cache_bytes, filter_bytes)))
+        let (in_memory, memory, filter_bytes) = self.how;
+        Ok((open, (self.path.clone(), in_memory, memory, filter_bytes)))
     }
 
     /// Shows what was committed meanwhile; tells whether there was something.

@@ -1,0 +1,173 @@
+//! The place of a hot index in a segment: wanted, under construction, or complete.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, TryLockError};
+
+use super::build::{HotBuild, LEAST_STEP, MOST_STEP, Outcome};
+use super::{HotIndex, Layout, index_bytes};
+use crate::costs::Costs;
+use crate::table::Table;
+
+/// The hot index of a segment, once searches have built it. Any number of threads may use it.
+pub(crate) struct HotSlot {
+    layout: Option<Layout>,
+    index: OnceLock<HotIndex>,
+    /// Whether searches are to go on building it.
+    is_wanted: AtomicBool,
+    build: Mutex<Build>,
+}
+
+#[derive(Default)]
+struct Build {
+    begun: Option<Box<HotBuild>>,
+    /// The time of searches without an index since the last step, as predicted, in nanoseconds.
+    earned_ns: f64,
+    patience: Patience,
+}
+
+/// After how many searches to look again whether blocks are in memory: to ask takes as long as half a search, and those that
+/// no search touches may never be.
+#[derive(Default)]
+struct Patience {
+    /// Searches until then.
+    left: u32,
+    /// Searches of the last wait.
+    last: u32,
+}
+
+impl HotSlot {
+    /// Of a segment with so many distinct fingerprints of so many bits; searches do not build it yet.
+    pub(crate) fn new(bits: u32, count: u64) -> Self {
+        Self {
+            layout: Layout::new(bits, count),
+            index: OnceLock::new(),
+            is_wanted: AtomicBool::new(false),
+            build: Mutex::default(),
+        }
+    }
+
+    /// Has searches build it.
+    pub(crate) fn want(&self) {
+        if self.layout.is_some() && self.index.get().is_none() {
+            self.is_wanted.store(true, Relaxed);
+        }
+    }
+
+    /// Whether it is there, or will be.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.is_wanted.load(Relaxed) || self.index.get().is_some()
+    }
+
+    /// The index, once it is complete.
+    #[inline(always)]
+    pub(crate) fn index(&self) -> Option<&HotIndex> {
+        self.index.get()
+    }
+
+    /// Bytes that it takes, or would take; `None` if there can be none.
+    pub(crate) fn most_bytes(&self) -> Option<u64> {
+        self.layout.and_then(|layout| index_bytes(layout.bits, layout.count as u64))
+    }
+
+    /// Builds some more of it from the identity table, unless another thread does, or the system would have to read blocks first.
+    ///
+    /// Spends as much time on it as the search that calls takes without an index, `search_ns`. So however few searches there are, they
+    /// take at most twice their time, and the index is there once they have taken the time that it costs.
+    #[inline]
+    pub(crate) fn build_some(&self, identity: &Table, search_ns: impl FnOnce() -> f64) {
+        if self.is_wanted.load(Relaxed) {
+            self.build_more(identity, search_ns());
+        }
+    }
+
+    #[cold]
+    fn build_more(&self, identity: &Table, search_ns: f64) {
+        let mut build = match self.build.try_lock() {
+            Ok(build) => build,
+            // What a panic has left may lack something.
+            Err(TryLockError::Poisoned(_)) => return self.is_wanted.store(false, Relaxed),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        let Build { begun, earned_ns, patience } = &mut *build;
+        if !self.is_wanted.load(Relaxed) {
+            return;
+        }
+        let key_ns = begun.as_ref().map_or(0.0, |begun| begun.key_ns(&Costs::shipped().search));
+        *earned_ns = (*earned_ns + search_ns).min(key_ns * MOST_STEP as f64);
+        if *earned_ns < key_ns * LEAST_STEP as f64 || !patience.ends() {
+            return;
+        }
+        let next_block = begun.as_ref().map_or(Some(0), |begun| begun.next_block());
+        if next_block.is_some_and(|block| identity.is_absent(block)) {
+            return patience.grow();
+        }
+        *patience = Patience::default();
+        let step = if key_ns > 0.0 { (*earned_ns / key_ns) as usize } else { LEAST_STEP };
+        let step = step.clamp(LEAST_STEP, MOST_STEP);
+        *earned_ns = 0.0;
+        let begun_now =
+            begun.take().map_or_else(|| self.layout.map(HotBuild::start), |old| Some(Ok(old)));
+        match begun_now.map(|build| build.and_then(|build| build.step(identity, step))) {
+            Some(Ok(Some(Outcome::More(more)))) => *begun = Some(more),
+            Some(Ok(Some(Outcome::Complete(index)))) => {
+                let _ = self.index.set(index);
+                self.is_wanted.store(false, Relaxed);
+            }
+            // Of damage those searches tell that it concerns.
+            Some(Ok(None) | Err(_)) | None => self.is_wanted.store(false, Relaxed),
+        }
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self.index() {
+            Some(index) => index.bytes(),
+            None => self
+                .build
+                .lock()
+                .map_or(0, |build| build.begun.as_ref().map_or(0, |begun| begun.bytes())),
+        }
+    }
+}
+
+impl Patience {
+    const LEAST: u32 = 16;
+    const MOST: u32 = 1 << 16;
+
+    /// Whether no search is left to wait for; counts this one.
+    fn ends(&mut self) -> bool {
+        let ended = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        ended
+    }
+
+    /// Waits twice as long as the last time.
+    fn grow(&mut self) {
+        self.last = (2 * self.last).clamp(Self::LEAST, Self::MOST);
+        self.left = self.last;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Patience;
+
+    #[test]
+    fn where_blocks_stay_away_it_is_looked_for_them_less_and_less() {
+        let mut patience = Patience::default();
+        let mut waits = Vec::new();
+        for _ in 0..16 {
+            assert!(patience.ends());
+            patience.grow();
+            let mut wait = 0;
+            while !patience.ends() {
+                wait += 1;
+            }
+            waits.push(wait);
+            // That look counted, too.
+            patience.left = 0;
+        }
+        let expected: Vec<u32> = (0..16).map(|i| (16 << i).min(1 << 16)).collect();
+        assert_eq!(waits, expected);
+    }
+}
