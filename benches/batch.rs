@@ -91,7 +91,7 @@ fn main() {
         each(start.elapsed().as_secs_f64()),
         each(processor_seconds() - processor),
     );
-    for plan in [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream] {
+    for plan in [BatchPlan::Search, BatchPlan::Sweep] {
         for threads in [1, 2] {
             let batch = store.batch(RADIUS).plan(plan).execution(Execution::new().threads(threads));
             let predicted = batch.predicted(plan, asked as u64).unwrap_or(f64::NAN);

@@ -179,7 +179,7 @@ fn ask(path: &Path, count: u64, asked: usize, all_plans: bool) {
     let expected = other_pass(count, &of_checked);
     let store = Store::open(path).expect("the store opens");
     println!("asked   {asked} queries of {count} fingerprints, k = {RADIUS}");
-    let plans = [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream];
+    let plans = [BatchPlan::Search, BatchPlan::Sweep];
     let predicted = |plan| store.batch(RADIUS).predicted(plan, asked as u64);
     let least = plans.iter().filter_map(|&plan| predicted(plan)).fold(f64::INFINITY, f64::min);
     let near = |plan: &BatchPlan| predicted(*plan).is_some_and(|time| time < 10.0 * least);

@@ -160,7 +160,7 @@ mod thresholds;
 mod writer;
 
 pub use calibrate::CalibrationGap;
-pub use costs::{BatchCosts, Costs, DiskCosts, JoinCosts, PackCosts, SearchCosts};
+pub use costs::{Costs, DiskCosts, JoinCosts, PackCosts, SearchCosts, SweepCosts};
 pub use design::Design;
 #[doc(hidden)]
 pub use error::{Bytes, remedy_of_limit};

@@ -21,7 +21,7 @@ pub(crate) use scan::{
     KeyRow, Reading, Sieve, decodes_from, runs_within, share_within, sift, within,
 };
 pub(crate) use survivor::Survivor;
-pub(crate) use view::{BlockView, Column, OVERHANG};
+pub(crate) use view::{BlockView, OVERHANG};
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@
 use super::candidate::Candidate;
 use super::decode::{Code, Decoder, LANES, Lane, Place, Streams, decoder};
 use super::scan::{Reading, Sieve};
-use super::view::{BlockView, Column, OVERHANG};
+use super::view::{BlockView, OVERHANG};
 use super::walk::Walk;
 use crate::error::Corruption;
 use crate::format::{Codec, Geometry, follows};
@@ -296,13 +296,6 @@ impl BlockReader {
         let first = start / 8;
         let bytes = block.bytes.get(first..end.div_ceil(8)).unwrap_or_default();
         bytes.iter().zip(first..).all(|(&bits, byte)| u32::from(bits) & bit_range(byte) == 0)
-    }
-
-    /// The low parts of a block.
-    #[inline]
-    pub(crate) fn low_parts<'a>(&self, block: &BlockView<'a>) -> Column<'a> {
-        let bytes = &block.bytes[self.geometry.column_at()..];
-        Column { keys: block.keys, first: block.first, bytes }
     }
 
     /// A key as the number that decoders work with.

@@ -14,25 +14,6 @@ pub(crate) struct BlockView<'a> {
     pub(super) first: u64,
 }
 
-/// The low parts of the keys of a block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Column<'a> {
-    /// Number of keys.
-    pub(crate) keys: u32,
-    /// The first key, whose low part is not in the planes.
-    pub(crate) first: u64,
-    /// The planes, one after the other, and what stands behind them.
-    pub(super) bytes: &'a [u8],
-}
-
-impl<'a> Column<'a> {
-    /// The bytes of a plane, one for each key but the first, and what stands behind them.
-    #[inline]
-    pub(crate) fn plane(&self, plane: usize) -> &'a [u8] {
-        self.bytes.get(plane * (self.keys as usize - 1)..).unwrap_or_default()
-    }
-}
-
 /// The low bits of key `number` of a block of so many keys, which is not the first, from its column.
 #[inline(always)]
 pub(super) fn low(column: &[u8], planes: usize, keys: u32, number: u32) -> u64 {

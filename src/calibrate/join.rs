@@ -31,8 +31,7 @@ const K: u32 = 3;
 pub(super) fn measure(directory: &Path, costs: &mut Costs) -> Result<()> {
     for level in Level::all() {
         *costs.join.pair_ns_mut(level) = pair_ns(level)?;
-        *costs.batch.low_ns_mut(level) = batch::instruction_ns(level, |work| fastest(work))?;
-        *costs.stream.vector_ns_mut(level) = batch::vector_ns(level, |work| fastest(work))?;
+        *costs.sweep.vector_ns_mut(level) = batch::vector_ns(level, |work| fastest(work))?;
     }
     let design: Design = "single".parse()?;
     let (store, _) = uniform::store(directory, Packer::new().design(design), COUNT)?;
@@ -41,7 +40,7 @@ pub(super) fn measure(directory: &Path, costs: &mut Costs) -> Result<()> {
         black_box(all);
         Ok(())
     })?;
-    costs.batch.decode_key_ns = decoded / COUNT as f64;
+    costs.sweep.read_ns = decoded / COUNT as f64;
     // A single query is compared with each fingerprint that is read.
     let read = fastest(|| join_stream(&store, &[fingerprint(COUNT)], costs))? / COUNT as f64;
     costs.join.read_ns = (read - costs.join.pair_ns(Level::best())).max(0.1);

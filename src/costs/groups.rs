@@ -77,7 +77,7 @@ group! {
 }
 
 group! {
-    /// A join, and a batch whose queries are joined with the store as it is read.
+    /// A join, and a batch of a large radius, whose queries are joined with the store as it is read.
     JoinCosts {
         pair_scalar_ns = 0.6, "A pair that is compared without vector instructions.";
         pair_avx2_ns = 0.3, "A pair that is compared with AVX2.";
@@ -97,40 +97,20 @@ group! {
 }
 
 group! {
-    /// A batch whose queries are brought into the order of each table.
-    BatchCosts {
+    /// A batch: when searches start threads, and a sweep, which reads the store past queries that are listed in memory.
+    SweepCosts {
         threads_ns = 300_000.0, "Searches that are worth starting threads. Not measured.";
-        start_ns = 250_000.0, "A probe, before any query. Not measured.";
-        sort_ns = 20.0, "A query that is brought into the order of a table. Not measured.";
-        visit_ns = 25.0, "A prefix that is visited. Not measured.";
-        jump_ns = 700.0, "A page that does not follow the one before. Not measured.";
-        far_block_ns = 150.0, "A block on such a page. Not measured.";
-        decode_key_ns = 2.2, "A key, where whole blocks are decoded.";
-        prefix_ns = 20.0, "Turning to the decoded keys of a prefix. Not measured.";
-        block_ns = 20.0, "A block whose low parts are read. Not measured.";
-        load_key_ns = 0.15, "A key of such a block. Not measured.";
-        turn_ns = 60.0, "Turning to a block in which a key may match. Not measured.";
-        step_ns = 1.0, "A key that is decoded on the way to that. Not measured.";
-        low_scalar_ns = 0.09, "An instruction of a compared low part, without vectors.";
-        low_avx2_ns = 0.01, "An instruction of a compared low part, with AVX2.";
-        low_avx512_ns = 0.006, "An instruction of a compared low part, with AVX-512.";
-        passed_ns = 40.0, "A low part that passes the comparison. Not measured.";
-    }
-}
-
-group! {
-    /// A batch whose queries are listed in memory, and which the store is read past.
-    StreamCosts {
-        start_ns = 150_000.0, "A stream, before any query. Not measured.";
+        start_ns = 1_000_000.0, "A sweep, before any query. Not measured.";
+        read_ns = 1.6, "A fingerprint that is read in the order of a table.";
         query_ns = 65.0, "A query that is listed, with its matches. Not measured.";
-        sort_query_ns = 60.0, "A query that is sorted by a further part. Not measured.";
+        sort_query_ns = 75.0, "A query that is sorted by a further part. Not measured.";
         vector_scalar_ns = 18.0, "A fingerprint that is compared with 16 listed queries, without vector instructions.";
         vector_avx2_ns = 2.2, "The same with AVX2.";
         vector_avx512_ns = 0.6, "The same with AVX-512.";
         sift_factor = 3.3, "How much longer it takes to sift 16 queries. Not measured.";
         group_ns = 40.0, "A group of fingerprints for which a list is sifted or compared. Not measured.";
         range_ns = 3.0, "Queries with like leading bits that are put into a list. Not measured.";
-        sort_ns = 6.0, "A fingerprint that is sorted by a further part. Not measured.";
+        sort_ns = 9.5, "A fingerprint that is turned. Not measured.";
     }
 }
 

@@ -1,6 +1,6 @@
 //! Constants of which there is one for each level of vector instructions.
 
-use super::groups::{BatchCosts, JoinCosts, StreamCosts};
+use super::groups::{JoinCosts, SweepCosts};
 use crate::simd::Level;
 
 impl JoinCosts {
@@ -21,25 +21,7 @@ impl JoinCosts {
     }
 }
 
-impl BatchCosts {
-    /// An instruction of a compared low part at a level, in nanoseconds.
-    pub(crate) fn low_ns(mut self, level: Level) -> f64 {
-        *self.low_ns_mut(level)
-    }
-
-    /// That constant.
-    pub(crate) fn low_ns_mut(&mut self, level: Level) -> &mut f64 {
-        match level {
-            Level::Scalar(_) => &mut self.low_scalar_ns,
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx2(_) => &mut self.low_avx2_ns,
-            #[cfg(target_arch = "x86_64")]
-            Level::Avx512(_) => &mut self.low_avx512_ns,
-        }
-    }
-}
-
-impl StreamCosts {
+impl SweepCosts {
     /// A fingerprint that is compared with 16 listed queries at a level, in nanoseconds.
     pub(crate) fn vector_ns(mut self, level: Level) -> f64 {
         *self.vector_ns_mut(level)

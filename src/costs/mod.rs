@@ -12,7 +12,7 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
-pub use groups::{BatchCosts, DiskCosts, JoinCosts, PackCosts, SearchCosts, StreamCosts};
+pub use groups::{DiskCosts, JoinCosts, PackCosts, SearchCosts, SweepCosts};
 
 use crate::error::{Error, Result};
 
@@ -42,10 +42,8 @@ pub struct Costs {
     pub disk: DiskCosts,
     /// A join, and a batch whose queries are joined with the store as it is read.
     pub join: JoinCosts,
-    /// A batch whose queries are brought into the order of each table.
-    pub batch: BatchCosts,
-    /// A batch whose queries are listed in memory, and which the store is read past.
-    pub stream: StreamCosts,
+    /// A batch.
+    pub sweep: SweepCosts,
     /// A pack, in time of one thread.
     pub pack: PackCosts,
 }
@@ -55,8 +53,7 @@ impl Costs {
         search: SearchCosts::SHIPPED,
         disk: DiskCosts::SHIPPED,
         join: JoinCosts::SHIPPED,
-        batch: BatchCosts::SHIPPED,
-        stream: StreamCosts::SHIPPED,
+        sweep: SweepCosts::SHIPPED,
         pack: PackCosts::SHIPPED,
     };
 
@@ -81,12 +78,11 @@ impl fmt::Display for Costs {
             "# What the steps of the work cost on a machine, in nanoseconds where nothing"
         )?;
         writeln!(f, "# else is said. Read by `fpstore plan --calibration` and `fpstore pack`.")?;
-        let Self { search, disk, join, batch, stream, pack } = *self;
+        let Self { search, disk, join, sweep, pack } = *self;
         text::write(f, "search", search)?;
         text::write(f, "disk", disk)?;
         text::write(f, "join", join)?;
-        text::write(f, "batch", batch)?;
-        text::write(f, "stream", stream)?;
+        text::write(f, "sweep", sweep)?;
         text::write(f, "pack", pack)
     }
 }
@@ -103,12 +99,11 @@ impl FromStr for Costs {
     /// finite number of 0 or more.
     fn from_str(text: &str) -> Result<Self> {
         let mut costs = Self::default();
-        let Self { search, disk, join, batch, stream, pack } = &mut costs;
+        let Self { search, disk, join, sweep, pack } = &mut costs;
         let constants = text::named("search", search)
             .chain(text::named("disk", disk))
             .chain(text::named("join", join))
-            .chain(text::named("batch", batch))
-            .chain(text::named("stream", stream))
+            .chain(text::named("sweep", sweep))
             .chain(text::named("pack", pack));
         text::read(text, constants)?;
         Ok(costs)

@@ -94,7 +94,7 @@ impl PartsPlan {
         if let Some(steps) = steps.within(k) {
             plan.thresholds = vec![None; parts.into()];
             for step in steps {
-                plan.thresholds[step.part] = Some(step.threshold);
+                plan.thresholds[step.part] = Some(step.flips);
             }
             let works = headers.iter().zip(&plan.thresholds);
             let works = works.filter_map(|(part, threshold)| Some((part, (*threshold)?)));

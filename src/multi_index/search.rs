@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::MultiIndex;
 use super::kernel::{Filled, Kernel, Probe, Run};
 use super::part::PartTable;
-use super::thresholds::Step;
+use crate::cover::Step;
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::fingerprint::Fingerprint;
@@ -113,7 +113,7 @@ impl Probing {
             return self.scan(index, (query, k), stop, found);
         };
         for (number, step) in steps.iter().enumerate() {
-            let Step { part, threshold, .. } = *step;
+            let Step { part, flips: threshold, .. } = *step;
             // The last step of a part has its threshold.
             if steps[number + 1..].iter().all(|later| later.part != part) {
                 let wanted = Wanted { part, threshold, is_exact: false };
@@ -417,7 +417,7 @@ impl Probing {
             let bound = taker.bound();
             let work = (self.groups, self.compared);
             let step = index.steps.widening(radius, bound, work);
-            let Some(&Step { part, threshold, .. }) = step else {
+            let Some(&Step { part, flips: threshold, .. }) = step else {
                 return self.scan_widening(index, query, stop, taker);
             };
             let wanted = Wanted { part, threshold, is_exact: true };

@@ -1,11 +1,10 @@
 //! How many bits may differ in each part, so that together the part tables find everything within k, with the least
 //! predicted work.
 //!
-//! The general pigeonhole: take thresholds of the parts such that the sum of (threshold + 1), over the parts that are
-//! used, is k + 1. If each of these parts of two fingerprints differed in more bits than its threshold says, the
-//! fingerprints would differ in at least k + 1. So whatever is within k is within the threshold of some part.
+//! [`cover::allot`] has the rule that makes them enough.
 
 use super::writer;
+use crate::cover::{self, Step};
 use crate::flips;
 use crate::format::{BaseHeader, GROUP_BITS, PartHeader};
 
@@ -19,20 +18,7 @@ const SCAN_BYTE_NS: f64 = 0.06;
 /// The part of the time of a scan that the search for the nearest spends in part tables before it knows how near they are.
 const SCAN_SHARE: f64 = 0.125;
 
-/// One step on the way to a greater radius: the threshold of a part grows by one.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Step {
-    pub(super) part: usize,
-    /// The threshold of the part from now on.
-    pub(super) threshold: u32,
-    /// What all steps so far take, in nanoseconds.
-    pub(super) total_ns: f64,
-}
-
 /// The steps of a segment: after the first k + 1 of them all within k is found.
-///
-/// Each takes the part where it adds the least work. What a threshold adds grows with it, so the sum is the least one as
-/// well.
 pub(super) struct Steps {
     steps: Vec<Step>,
     scan_ns: f64,
@@ -43,23 +29,15 @@ impl Steps {
     pub(super) fn new(parts: &[&PartHeader], bits: u32, count: u64) -> Self {
         let scan_ns = SCAN_BYTE_NS * count as f64 * f64::from(bits / 8);
         let works: Vec<PartWork> = parts.iter().map(|part| PartWork::new(part)).collect();
-        let mut next: Vec<u32> = vec![0; parts.len()];
-        let (mut steps, mut total_ns) = (Vec::new(), 0.0);
-        while steps.len() <= bits as usize && total_ns <= scan_ns {
-            let added = works.iter().zip(&next).map(|(work, &threshold)| work.added_ns(threshold));
-            let least = added.enumerate().min_by(|(_, one), (_, other)| one.total_cmp(other));
-            let Some((part, added)) = least else { break };
-            total_ns += added;
-            steps.push(Step { part, threshold: next[part], total_ns });
-            next[part] += 1;
-        }
+        let added = |part: usize, threshold: u32| works[part].added_ns(threshold);
+        let steps = cover::allot(parts.len(), bits as usize + 1, scan_ns, added);
         Self { steps, scan_ns }
     }
 
     /// The steps that find all within `k`; `None` if a scan of the base takes less time.
     pub(super) fn within(&self, k: u32) -> Option<&[Step]> {
         let steps = self.steps.get(..=k as usize)?;
-        steps.last().filter(|last| last.total_ns <= self.scan_ns).map(|_| steps)
+        steps.last().filter(|last| last.total <= self.scan_ns).map(|_| steps)
     }
 
     /// The step that adds `radius` to all lesser ones, for who looks for the nearest, knows that they are within `bound`, and
@@ -69,10 +47,9 @@ impl Steps {
     /// its time, or will have taken not much more than that time once they are at the bound.
     pub(super) fn widening(&self, radius: u32, bound: u32, work: (u64, u64)) -> Option<&Step> {
         let step = self.steps.get(radius as usize)?;
-        let before =
-            radius.checked_sub(1).map_or(0.0, |before| self.steps[before as usize].total_ns);
+        let before = radius.checked_sub(1).map_or(0.0, |before| self.steps[before as usize].total);
         let spent = GROUP_NS * work.0 as f64 + ROW_NS * work.1 as f64;
-        let after = |step: &Step| spent + step.total_ns - before;
+        let after = |step: &Step| spent + step.total - before;
         let is_cheap = after(step) <= SCAN_SHARE * self.scan_ns;
         let last = self.within(bound).and_then(<[Step]>::last);
         let ends = last.is_some_and(|last| after(last) <= (1.0 + SCAN_SHARE) * self.scan_ns);
@@ -82,7 +59,7 @@ impl Steps {
     /// The predicted time of a search within `k`, in nanoseconds.
     pub(super) fn search_ns(&self, k: u32) -> f64 {
         let last = self.within(k).and_then(<[Step]>::last);
-        last.map_or(self.scan_ns, |last| last.total_ns)
+        last.map_or(self.scan_ns, |last| last.total)
     }
 }
 

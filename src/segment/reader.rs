@@ -149,6 +149,15 @@ impl<F: Fingerprint> Segment<F> {
         Some(thresholds.filter_map(|(table, threshold)| Some((table, (*threshold)?))).collect())
     }
 
+    /// The tables that hold whole fingerprints; of a base none.
+    pub(crate) fn orders(&self) -> impl Iterator<Item = &Table> {
+        let tables = match &self.index {
+            Index::Tables(tables) => Some(tables.whole()),
+            Index::Parts(_) => None,
+        };
+        tables.into_iter().flatten()
+    }
+
     /// What a search within `k` takes on top if nothing of the tables is in memory, in nanoseconds; of a base it is not known.
     pub(crate) fn disk_ns(&self, k: u32, costs: &Costs) -> f64 {
         match &self.index {

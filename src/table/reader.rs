@@ -7,8 +7,7 @@ use std::thread;
 
 use crate::access::ReadFiles;
 use crate::block::{
-    BlockReader, BlockView, Candidate, Column, OVERHANG, Reading, Sieve, Survivor, decodes_from,
-    sift,
+    BlockReader, BlockView, Candidate, OVERHANG, Reading, Sieve, Survivor, decodes_from, sift,
 };
 use crate::cover::Differs;
 use crate::error::{Corruption, Error, Result};
@@ -403,33 +402,6 @@ impl Table {
     /// Number of keys of block `number`.
     pub(crate) fn key_count(&self, number: u64) -> Result<u32> {
         Ok(self.block(number)?.keys)
-    }
-
-    /// The low parts of the keys of block `number`.
-    #[inline]
-    pub(crate) fn low_parts(&self, number: u64) -> Result<Column<'_>> {
-        Ok(self.blocks.low_parts(&self.block(number)?))
-    }
-
-    /// The bytes of up to `count` blocks from block `number` on.
-    pub(crate) fn blocks_ahead(&self, number: u64, count: u64) -> &[u8] {
-        let end = self.block_count().min(number + count);
-        &self.bytes[self.geometry.block(number.min(end)).start..self.geometry.block(end).start]
-    }
-
-    /// Calls `found` with those keys of block `number` whose numbers in it are `keys`, which ascend.
-    /// Decodes the block up to the last of them; `scratch` is what it is decoded into where they
-    /// are many.
-    pub(crate) fn keys(
-        &self,
-        number: u64,
-        keys: &[u32],
-        scratch: &mut Vec<u64>,
-        found: impl FnMut(u32, u64),
-    ) -> Result<()> {
-        self.blocks
-            .matches(&self.block(number)?, (0, u64::BITS), keys.iter().copied(), scratch, found)
-            .map_err(|corruption| self.block_error(number, corruption))
     }
 
     /// Of the blocks `numbers`, the end of the first ones that hold up to `most_keys` keys together,

@@ -9,12 +9,11 @@ use proptest::prelude::*;
 
 use crate::sets::{Random, brute_force, clustered, sorted};
 
-const PLANS: [Option<BatchPlan>; 4] =
-    [None, Some(BatchPlan::Search), Some(BatchPlan::Probe), Some(BatchPlan::Stream)];
+const PLANS: [Option<BatchPlan>; 3] = [None, Some(BatchPlan::Search), Some(BatchPlan::Sweep)];
 
-/// With these a stream goes by lists: of so few queries and fingerprints it would join them.
+/// With these a sweep goes by lists: of so few queries and fingerprints it would join them.
 fn listing() -> Costs {
-    let is_of_lists = |line: &&str| line.starts_with("stream.");
+    let is_of_lists = |line: &&str| line.starts_with("sweep.");
     let shipped = Costs::default().to_string();
     let names = shipped.lines().filter(is_of_lists).filter_map(|line| line.split_once(" = "));
     names.map(|(name, _)| format!("{name} = 0\n")).collect::<String>().parse().unwrap()
@@ -95,13 +94,7 @@ proptest! {
             prop_assert_eq!(searcher.search(query, k).unwrap(), &near[..]);
         }
         let ways = PLANS.map(|plan| (plan, Costs::default()));
-        for (plan, costs) in ways.into_iter().chain([(Some(BatchPlan::Stream), listing())]) {
-            // Probing is for radii at which tables have few neighbours.
-            if plan == Some(BatchPlan::Probe)
-                && store.batch(k).predicted(BatchPlan::Probe, 200) > Some(1e9)
-            {
-                continue;
-            }
+        for (plan, costs) in ways.into_iter().chain([(Some(BatchPlan::Sweep), listing())]) {
             let execution = Execution::new().threads(threads).costs(costs);
             let batch = with_plan(store.batch(k).execution(execution), plan);
             let (found, summary) = run(&batch, &queries);
@@ -139,24 +132,13 @@ fn what_does_not_fit_into_memory_is_answered_in_pieces() {
     let near: Vec<u64> = (0..40).map(|i| random.flip(centre, i % 4)).collect();
     let expected: Vec<_> = near.iter().map(|&query| brute_force(&set, query, 5)).collect();
     let far: Vec<u64> = (0..50_000).map(|_| random.next()).collect();
-    for plan in [BatchPlan::Probe, BatchPlan::Stream] {
-        for ordered in [true, false] {
-            let batch = store
-                .batch(5)
-                .plan(plan)
-                .execution(Execution::new().memory(16 << 20))
-                .ordered(ordered);
-            let (found, summary) = run(&batch, &near);
-            assert!(found == expected, "{plan:?}");
-            assert!(summary.pieces > 1, "{summary:?}");
-            let batch = store
-                .batch(5)
-                .plan(plan)
-                .execution(Execution::new().memory(16 << 20))
-                .ordered(ordered);
-            let (found, summary) = run(&batch, &far);
-            assert!(found.iter().all(Vec::is_empty) && summary.pieces > 1, "{summary:?}");
-        }
+    for ordered in [true, false] {
+        let batch = store.batch(5).plan(BatchPlan::Sweep).ordered(ordered);
+        let batch = batch.execution(Execution::new().memory(16 << 20));
+        let (found, summary) = run(&batch, &near);
+        assert!(found == expected && summary.pieces > 1, "{summary:?}");
+        let (found, summary) = run(&batch, &far);
+        assert!(found.iter().all(Vec::is_empty) && summary.pieces > 1, "{summary:?}");
     }
 }
 
@@ -173,7 +155,7 @@ fn matches_of_one_query_that_do_not_fit_come_in_parts() {
     for (k, parts) in [(32, 2), (64, 3)] {
         let expected: Vec<_> = queries.iter().map(|&query| brute_force(&set, query, k)).collect();
         let batch = store.batch(k);
-        for (plan, threads) in [(0, 1), (1, 1), (1, 2), (2, 1), (3, 2)] {
+        for (plan, threads) in [(0, 1), (1, 1), (1, 2), (2, 1), (2, 2)] {
             let execution = Execution::new().memory(16 << 20).threads(threads);
             let batch = with_plan(batch.clone(), PLANS[plan]).execution(execution);
             assert_eq!(run(&batch, &queries).0, expected, "{plan}");

@@ -160,7 +160,7 @@ fn batches_by_filters_answer_as_others() {
     let mut random = Random(8);
     let queries: Vec<u64> =
         (0..1000).map(|i| random.flip(set[i * 7 % set.len()], i as u32 % 5)).collect();
-    for plan in [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream] {
+    for plan in [BatchPlan::Search, BatchPlan::Sweep] {
         let mut answers = vec![Vec::<Match>::new(); queries.len()];
         let run = store.batch(3).plan(plan).run(&queries, |answer| {
             answers[answer.query].extend_from_slice(answer.matches);

@@ -295,12 +295,8 @@ impl Trial {
             2 => {
                 let queries: Vec<u64> = (0..20).map(|_| self.pair().0).collect();
                 let k = self.random.below(8) as u32;
-                let plans = [
-                    fpstore::BatchPlan::Search,
-                    fpstore::BatchPlan::Probe,
-                    fpstore::BatchPlan::Stream,
-                ];
-                let batch = snapshot.batch(k).plan(plans[self.random.below(3) as usize]);
+                let plans = [fpstore::BatchPlan::Search, fpstore::BatchPlan::Sweep];
+                let batch = snapshot.batch(k).plan(plans[self.random.below(2) as usize]);
                 let mut answered = 0;
                 batch
                     .run(&queries, |answer| {

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use crate::oracle;
 use crate::sets::Random;
 
-const PLANS: [BatchPlan; 3] = [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream];
+const PLANS: [BatchPlan; 2] = [BatchPlan::Search, BatchPlan::Sweep];
 
 fn designs() -> impl Strategy<Value = Design> {
     let top = |start: u8, bits: u8| BitRange { start, bits };
@@ -124,10 +124,6 @@ proptest! {
         let queries: Vec<u32> = (0..24).map(|_| query(&mut random, &all, k)).collect();
         let expected: Vec<_> = queries.iter().map(|&query| near(&set, query, k)).collect();
         for plan in PLANS {
-            // Probing is for radii at which tables have few neighbours.
-            if plan == BatchPlan::Probe && store.batch(k).predicted(plan, 24) > Some(1e8) {
-                continue;
-            }
             let (answers, summary) = batch(store.batch(k).plan(plan), &queries);
             prop_assert_eq!(summary.plan, Some(plan));
             prop_assert_eq!(&answers, &expected, "{:?}", plan);
@@ -187,7 +183,7 @@ fn many_queries_of_32_bits_are_not_searched_one_by_one() {
     let queries: Vec<u32> = (0..100_000).map(|_| query(&mut random, &all, 2)).collect();
     let searched = batch(store.batch(2).plan(BatchPlan::Search), &queries).0;
     assert_eq!(searched[7], near(&set, queries[7], 2));
-    for plan in [BatchPlan::Probe, BatchPlan::Stream] {
+    for plan in [BatchPlan::Search, BatchPlan::Sweep] {
         let (found, summary) = batch(store.batch(2).plan(plan), &queries);
         assert!(found == searched && summary.plan == Some(plan), "{summary:?}");
     }

@@ -135,7 +135,7 @@ impl From<Error> for Mine {
 #[test]
 fn callbacks_fail_with_the_error_of_their_caller() {
     let (_directory, store, set) = store(5);
-    for plan in [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream] {
+    for plan in [BatchPlan::Search, BatchPlan::Sweep] {
         let mut answered = 0;
         let failed = store.batch(3).plan(plan).run(&set, |answer| {
             answered += 1;
@@ -187,7 +187,7 @@ fn nothing_goes_on_after_its_deadline() {
         assert!(matches!(error, Error::DeadlineExceeded), "{error}");
         assert_eq!(error.kind(), ErrorKind::Stopped);
     };
-    for plan in [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream] {
+    for plan in [BatchPlan::Search, BatchPlan::Sweep] {
         let batch = store.batch(3).plan(plan).execution(late());
         stopped(batch.run(&set, |_| ()).unwrap_err());
     }
@@ -214,7 +214,7 @@ fn work_may_be_started_from_a_thread_of_its_own_pool() {
     let outside = store.self_join(3).execution(execution.clone()).run(|_| ()).unwrap().pairs;
     let (inside, answered) = pool.install(|| {
         let joined = store.self_join(3).execution(execution.clone()).run(|_| ()).unwrap().pairs;
-        let batch = store.batch(3).plan(BatchPlan::Stream).execution(execution.clone());
+        let batch = store.batch(3).plan(BatchPlan::Sweep).execution(execution.clone());
         (joined, batch.run(&set, |_| ()).unwrap().queries)
     });
     assert_eq!((outside, inside, answered as usize), (pairs, pairs, set.len()));

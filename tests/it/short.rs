@@ -89,9 +89,8 @@ fn a_store_is_smaller_and_answers_as_one_with_whole_tables() {
     for (k, plan) in [
         (0, BatchPlan::Search),
         (3, BatchPlan::Search),
-        (3, BatchPlan::Probe),
-        (3, BatchPlan::Stream),
-        (7, BatchPlan::Probe),
+        (3, BatchPlan::Sweep),
+        (7, BatchPlan::Sweep),
         (12, BatchPlan::Search),
     ] {
         let answers = |store: &Store, plan| {

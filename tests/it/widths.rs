@@ -172,11 +172,7 @@ fn check_together<F: Fingerprint>(
     let some: Vec<F> = set.iter().copied().step_by(set.len() / 40 + 1).collect();
     let queries: Vec<F> = some.iter().map(|&one| random.near(one, u64::from(k))).collect();
     let expected: Vec<_> = queries.iter().map(|&query| matches(set, query, k)).collect();
-    for plan in [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream] {
-        // Probing is for radii at which tables have few neighbours.
-        if plan == BatchPlan::Probe && store.batch(k).predicted(plan, 40) > Some(1e8) {
-            continue;
-        }
+    for plan in [BatchPlan::Search, BatchPlan::Sweep] {
         let mut answers = vec![Vec::new(); queries.len()];
         let summary = store.batch(k).plan(plan).run(&queries, |answer| {
             assert_eq!(answer.count, answer.matches.len() as u64);

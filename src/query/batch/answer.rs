@@ -8,12 +8,9 @@ use crate::snapshot::union::Match;
 pub enum BatchPlan {
     /// One query after the other, as [`Searcher::search`](crate::Searcher::search) does; best for few.
     Search,
-    /// Each table is read once, with the queries in its order. Blocks that no query needs are left
-    /// out.
-    Probe,
-    /// The identity table is read once, past tables of the queries in memory. Reads the disk in
-    /// order, and needs no other table.
-    Stream,
+    /// The store is read once, past the queries in memory: each table whose top helps, or the identity table alone. Reads the disk
+    /// in order.
+    Sweep,
 }
 
 /// What a [`Batch`](crate::Batch) hands on for one of its queries.

@@ -37,7 +37,7 @@ impl OnDisk {
         let segments = || snapshot.segments().iter();
         let all = Self(segments().map(|segment| of(segment, 1.0)).collect());
         let ns = |plan| all.ns(plan, queries, &costs.disk);
-        if ns(BatchPlan::Search) <= ns(BatchPlan::Stream) {
+        if ns(BatchPlan::Search) <= ns(BatchPlan::Sweep) {
             return Self(Vec::new());
         }
         Self(segments().map(|segment| of(segment, segment.absent_share())).collect())
@@ -59,8 +59,7 @@ impl SegmentOnDisk {
                 let pages = all / PAGE_BYTES * costs.read_ns / costs.reads_in_flight;
                 (queries as f64 * self.search_ns).min(pages + read_ns(all))
             }
-            BatchPlan::Probe => read_ns(all),
-            BatchPlan::Stream => read_ns(identity),
+            BatchPlan::Sweep => read_ns(identity),
         }
     }
 }
@@ -88,11 +87,11 @@ mod tests {
             let on_disk = OnDisk(vec![SegmentOnDisk { absent: 1.0, ..*segment }]);
             on_disk.ns(plan, queries, &costs.disk)
         };
-        assert!(ns(BatchPlan::Search, 1) < ns(BatchPlan::Stream, 1));
-        assert!(ns(BatchPlan::Search, 1000) > 2.0 * ns(BatchPlan::Stream, 1000));
-        assert_eq!(ns(BatchPlan::Stream, 1), ns(BatchPlan::Stream, 1000));
+        assert!(ns(BatchPlan::Search, 1) < ns(BatchPlan::Sweep, 1));
+        assert!(ns(BatchPlan::Search, 1000) > 2.0 * ns(BatchPlan::Sweep, 1000));
+        assert_eq!(ns(BatchPlan::Sweep, 1), ns(BatchPlan::Sweep, 1000));
         let half = OnDisk(vec![SegmentOnDisk { absent: 0.5, ..*segment }]);
-        assert_eq!(2.0 * half.ns(BatchPlan::Probe, 1, &costs.disk), ns(BatchPlan::Probe, 1));
+        assert_eq!(2.0 * half.ns(BatchPlan::Sweep, 1, &costs.disk), ns(BatchPlan::Sweep, 1));
         // A few queries do not look.
         assert!(OnDisk::new(&snapshot, (1, 3), &costs).0.is_empty());
     }

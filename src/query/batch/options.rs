@@ -1,8 +1,7 @@
 //! What a batch asks, and how.
 
 use super::answer::BatchPlan;
-use super::probe;
-use super::stream::StreamPlan;
+use super::sweep::SweepPlan;
 use crate::execution::Execution;
 use crate::execution::budget::PROCESS_BYTES;
 use crate::fingerprint::Fingerprint;
@@ -10,7 +9,7 @@ use crate::query::join;
 use crate::query::search::Searcher;
 use crate::snapshot::Snapshot;
 
-/// Fingerprints that a stream holds where memory is not bounded.
+/// Fingerprints that a sweep holds where memory is not bounded.
 const STREAMED: u64 = 1 << 24;
 
 /// Many searches within one radius, from [`Snapshot::batch`].
@@ -66,8 +65,7 @@ impl<F: Fingerprint> Batch<F> {
         self
     }
 
-    /// The plan; by default the one with the least [predicted](Self::predicted) time. Where a store
-    /// cannot probe within this radius, it streams.
+    /// The plan; by default the one with the least [predicted](Self::predicted) time.
     pub fn plan(mut self, plan: BatchPlan) -> Self {
         self.plan = Some(plan);
         self
@@ -93,21 +91,16 @@ impl<F: Fingerprint> Batch<F> {
     pub fn predicted(&self, plan: BatchPlan, queries: u64) -> Option<f64> {
         match plan {
             BatchPlan::Search => Some(queries as f64 * self.search_ns()),
-            BatchPlan::Probe => {
-                let costs = self.execution.cost();
-                Self::HAS_KEYS
-                    .then(|| probe::predicted_ns(&self.snapshot, queries, self.k, costs))?
-            }
-            BatchPlan::Stream => Self::HAS_KEYS.then(|| self.streamed_by(queries).0),
+            BatchPlan::Sweep => Self::HAS_KEYS.then(|| self.swept_by(queries).0),
         }
     }
 
-    /// How so many queries are streamed, and the predicted time: by lists, or `None` for the engine of joins.
-    pub(super) fn streamed_by(&self, queries: u64) -> (f64, Option<StreamPlan>) {
+    /// How a sweep of so many queries goes, and the predicted time: by lists, or `None` for the engine of joins.
+    pub(super) fn swept_by(&self, queries: u64) -> (f64, Option<SweepPlan>) {
         let (count, together, costs) =
             (self.snapshot.len(), self.streamed(), self.execution.cost());
         let joined = join::stream_ns::<F>(queries, count, together, self.k, &costs.join);
-        match StreamPlan::best(&self.snapshot, queries, self.k, together, costs) {
+        match SweepPlan::best(&self.snapshot, queries, self.k, together, costs) {
             Some((time, plan)) if time < joined => (time, Some(plan)),
             _ => (joined, None),
         }
@@ -132,7 +125,7 @@ impl<F: Fingerprint> Batch<F> {
         }
     }
 
-    /// Fingerprints of the store that a stream holds.
+    /// Fingerprints of the store that a sweep holds.
     pub(super) fn streamed(&self) -> u64 {
         match self.execution.memory_limit() {
             Some(memory) => {

@@ -10,9 +10,9 @@ use super::answer::{Answer, BatchPlan, BatchSummary};
 use super::disk::OnDisk;
 use super::options::Batch;
 use super::pieces::{self, Query};
-use super::{probe, stream};
+use super::sweep;
 use crate::error::Result;
-use crate::execution::budget::{self, PROCESS_BYTES, THREAD_BYTES};
+use crate::execution::budget::{self, PROCESS_BYTES};
 use crate::execution::{Phase, Progress};
 use crate::fingerprint::{Fingerprint, key_of, of_key};
 use crate::mapped;
@@ -28,7 +28,7 @@ const fn word_bytes<F>() -> usize {
 }
 
 /// Bytes per query at most: with its number, in the order of the caller and sorted; distinct; twice
-/// in memory in a stream; and what sorting takes.
+/// in memory in a sweep; and what sorting takes.
 const fn query_bytes<F>() -> u64 {
     (5 * word_bytes::<F>() + 32) as u64
 }
@@ -85,9 +85,8 @@ impl<F: Fingerprint> Batch<F> {
         let all = queries.len() as u64;
         let summary = BatchSummary::default();
         let mut run = RunningBatch { batch: self, all, pool: OnceCell::new(), summary, sink };
-        // Whole pieces are planned by their size, which their plan decides.
         let plan = run.choose(queries.len());
-        let size = run.piece_queries(plan);
+        let size = run.piece_queries();
         let stopped = if self.ordered {
             run.answer_all(plan, pieces::in_order(queries, size))?
         } else {
@@ -145,41 +144,23 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         let disk = OnDisk::new(&batch.snapshot, (queries as u64, batch.k), costs);
         let predicted = |plan| {
             // Pieces are no cheaper than they are alone, and each reads the store again.
-            let piece = queries.min(self.piece_queries(plan)).max(1);
+            let piece = queries.min(self.piece_queries()).max(1);
             let time = batch.predicted(plan, piece as u64).unwrap_or(f64::INFINITY);
             (time + disk.ns(plan, piece as u64, &costs.disk)) * queries as f64 / piece as f64
         };
         let search = predicted(BatchPlan::Search);
-        let probe = predicted(BatchPlan::Probe);
-        let (plan, least) =
-            if probe < search { (BatchPlan::Probe, probe) } else { (BatchPlan::Search, search) };
-        // To plan a stream takes as long as some searches, and to read all of a large store much longer.
-        let read = costs.join.read_ns * batch.snapshot.len() as f64;
-        if Batch::<F>::HAS_KEYS
-            && least > costs.batch.start_ns.max(read)
-            && predicted(BatchPlan::Stream) < least
-        {
-            return BatchPlan::Stream;
-        }
-        plan
+        // To plan a sweep takes as long as some searches, and to read all of a large store much longer.
+        let read = costs.sweep.read_ns * batch.snapshot.len() as f64;
+        let sweeps = Batch::<F>::HAS_KEYS
+            && search > costs.sweep.start_ns.max(read)
+            && predicted(BatchPlan::Sweep) < search;
+        if sweeps { BatchPlan::Sweep } else { BatchPlan::Search }
     }
 
     /// Queries that are answered together.
-    fn piece_queries(&self, plan: BatchPlan) -> usize {
-        let batch = self.batch;
-        let bytes = match plan {
-            BatchPlan::Probe if Batch::<F>::HAS_KEYS => {
-                query_bytes::<F>() + probe::query_bytes(&batch.snapshot, batch.k)
-            }
-            _ => query_bytes::<F>(),
-        };
-        // Probes with many visits are bounded in any case.
-        let memory = batch.execution.memory_limit().unwrap_or(if bytes > 4 * query_bytes::<F>() {
-            2 << 30
-        } else {
-            u64::MAX
-        });
-        let pieces = memory.saturating_sub(PROCESS_BYTES) / 4 / bytes;
+    fn piece_queries(&self) -> usize {
+        let memory = self.batch.execution.memory_limit().unwrap_or(u64::MAX);
+        let pieces = memory.saturating_sub(PROCESS_BYTES) / 4 / query_bytes::<F>();
         usize::try_from(pieces).unwrap_or(usize::MAX).max(1)
     }
 
@@ -196,18 +177,10 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         usize::try_from(searchers).unwrap_or(usize::MAX).clamp(1, threads)
     }
 
-    /// Whether there is memory for what a probe decodes. Of large blocks, which may hold very many
-    /// keys, each thread decodes one.
-    fn has_room_to_probe(&self, threads: usize) -> bool {
-        let Some(memory) = self.batch.execution.memory_limit() else { return true };
-        let bytes = probe::decoded_bytes(&self.batch.snapshot);
-        bytes <= THREAD_BYTES || bytes * threads as u64 <= memory.saturating_sub(PROCESS_BYTES) / 2
-    }
-
-    /// Whether there is memory for what the threads of a stream decode and list.
+    /// Whether there is memory for what the threads of a sweep decode and list.
     fn has_room_to_list(&self, threads: usize) -> bool {
         let Some(memory) = self.batch.execution.memory_limit() else { return true };
-        let bytes = stream::thread_bytes(&self.batch.snapshot) * threads as u64;
+        let bytes = sweep::thread_bytes(&self.batch.snapshot) * threads as u64;
         bytes <= memory.saturating_sub(PROCESS_BYTES) / 2
     }
 
@@ -238,7 +211,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
             return self.answer_by_searches(&queries);
         }
         match bytemuck::allocation::try_cast_vec(queries) {
-            Ok(queries) => self.answer_together(plan, keys_of_queries::<F>(queries)),
+            Ok(queries) => self.answer_together(keys_of_queries::<F>(queries)),
             Err((_, queries)) => self.answer_by_searches(&queries),
         }
     }
@@ -249,19 +222,15 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
         self.search(queries)
     }
 
-    /// Answers a piece, queries of which are given by their keys, by reading tables once.
-    fn answer_together(
-        &mut self,
-        plan: BatchPlan,
-        queries: Vec<Query<u64>>,
-    ) -> Result<ControlFlow<()>> {
-        self.summary.plan = Some(plan);
+    /// Answers a piece, queries of which are given by their keys, by a sweep.
+    fn answer_together(&mut self, queries: Vec<Query<u64>>) -> Result<ControlFlow<()>> {
+        self.summary.plan = Some(BatchPlan::Sweep);
         let pool = self.pool()?;
         let mut sorted = vec![[0; 2]; queries.len()];
         pool.install(|| sort::sort_lists(&[&queries], &mut sorted));
         let mut distinct: Vec<u64> = sorted.iter().map(|&[query, _]| query).collect();
         distinct.dedup();
-        let Some(pairs) = self.find(plan, &distinct)? else {
+        let Some(pairs) = self.find(&distinct)? else {
             // More matches than fit: each half has fewer.
             drop((sorted, distinct));
             if let [[query, number]] = queries[..] {
@@ -270,8 +239,8 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
             let (one, other) = queries.split_at(queries.len() / 2);
             let (one, other) = (one.to_vec(), other.to_vec());
             drop(queries);
-            return match self.answer_together(plan, one)? {
-                ControlFlow::Continue(()) => self.answer_together(plan, other),
+            return match self.answer_together(one)? {
+                ControlFlow::Continue(()) => self.answer_together(other),
                 broken => Ok(broken),
             };
         };
@@ -320,30 +289,22 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
     }
 
     /// The keys of all pairs of a query and a match, in any order; `None` if there are more than fit.
-    fn find(&self, plan: BatchPlan, queries: &[u64]) -> Result<Option<Vec<[u64; 2]>>> {
+    fn find(&self, queries: &[u64]) -> Result<Option<Vec<[u64; 2]>>> {
         let batch = self.batch;
         let pool = self.pool()?;
         let most = self.most_matches();
-        let has_room = self.has_room_to_probe(pool.current_num_threads());
         let can_list = self.has_room_to_list(pool.current_num_threads());
         let mut pairs = Vec::new();
         let mut too_many = false;
         let costs = batch.execution.cost();
         let snapshot = &batch.snapshot.settled()?;
         let work = |output: &Output<F>| {
-            let probed = plan == BatchPlan::Probe
-                && has_room
-                && probe::can_probe(snapshot, batch.k)
-                && probe::probe(output, queries, snapshot, batch.k, costs).map(|()| true)?;
-            if probed {
-                return Ok(());
-            }
-            let plan = if can_list { batch.streamed_by(queries.len() as u64).1 } else { None };
-            let streamed = match plan {
-                Some(plan) => stream::stream(output, queries, snapshot, batch.k, &plan)?,
+            let plan = if can_list { batch.swept_by(queries.len() as u64).1 } else { None };
+            let swept = match plan {
+                Some(plan) => sweep::sweep(output, queries, snapshot, batch.k, &plan)?,
                 None => false,
             };
-            if !streamed {
+            if !swept {
                 let piece = usize::try_from(batch.streamed()).unwrap_or(usize::MAX);
                 let queries = queries.iter().map(|&query| of_key(query)).collect();
                 join::stream(output, queries, snapshot, batch.k, piece, &costs.join)?;

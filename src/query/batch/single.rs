@@ -41,7 +41,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
     /// Searches one query after the other.
     pub(super) fn search(&mut self, queries: &[Query<F>]) -> Result<ControlFlow<()>> {
         let time = || queries.len() as f64 * self.batch.search_ns();
-        if self.batch.execution.is_alone() || time() < self.batch.execution.cost().batch.threads_ns
+        if self.batch.execution.is_alone() || time() < self.batch.execution.cost().sweep.threads_ns
         {
             return self.search_alone(queries);
         }
@@ -87,7 +87,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
             most_of_query: (self.most_matches() / threads).max(1),
         };
         let search_ns = batch.search_ns().max(1.0);
-        let threads_ns = batch.execution.cost().batch.threads_ns;
+        let threads_ns = batch.execution.cost().sweep.threads_ns;
         let expected = (threads_ns / search_ns).clamp(1.0, TASK as f64);
         let mut length = threads * expected as usize;
         while !queries.is_empty() {

@@ -187,7 +187,7 @@ fn joins(path: &Path, count: usize) {
 
 fn batches(path: &Path, set: &[u64], queries: &[u64], threads: usize) {
     let store = open(path);
-    let plans = [BatchPlan::Search, BatchPlan::Probe, BatchPlan::Stream];
+    let plans = [BatchPlan::Search, BatchPlan::Sweep];
     // All match the last one, far more than there is room for.
     let asked = plans.map(|plan| (plan, queries, 3));
     for (plan, queries, k) in asked.into_iter().chain([(plans[0], &queries[..1], 64)]) {

@@ -293,10 +293,9 @@ impl Store {
         let plan = match plan {
             None => None,
             Some("search") => Some(BatchPlan::Search),
-            Some("probe") => Some(BatchPlan::Probe),
-            Some("stream") => Some(BatchPlan::Stream),
+            Some("sweep") => Some(BatchPlan::Sweep),
             Some(other) => {
-                let names = "\"search\", \"probe\" and \"stream\"";
+                let names = "\"search\" and \"sweep\"";
                 return Err(PyValueError::new_err(format!(
                     "there is no plan {other:?}; there are {names}"
                 )));

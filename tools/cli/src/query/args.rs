@@ -71,8 +71,7 @@ at once when no more are; --format auto then judges from what the first read
 brings. Those of a file are answered together, by the plan that is predicted to
 take the least time, or by
   single  one query after the other
-  probe   each table is read once, with the queries in its order
-  stream  the first table is read once, past tables of the queries in memory
+  sweep   the store is read once, past the queries in memory
 The output is the same. Plans are for fingerprints of 32 and 64 bits; others are
 searched one by one, on all threads. What does not fit into SIZE is answered in several
 pieces, one behind the other, so that nothing needs to be spilled.
@@ -140,7 +139,7 @@ pub struct Args {
         hide_possible_values = true,
         requires = "from"
     )]
-    #[arg(value_name = "auto|single|probe|stream")]
+    #[arg(value_name = "auto|single|sweep")]
     pub(super) plan: PlanArg,
 
     /// The most memory that the queries of a file take [default: a quarter of what there is]
@@ -186,8 +185,7 @@ pub(super) enum Shape {
 pub(super) enum PlanArg {
     Auto,
     Single,
-    Probe,
-    Stream,
+    Sweep,
 }
 
 impl Args {

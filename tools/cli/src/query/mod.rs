@@ -198,8 +198,7 @@ impl<F: Fingerprint> Asker<'_, F> {
         let plan = match self.args.plan {
             PlanArg::Auto => None,
             PlanArg::Single => Some(BatchPlan::Search),
-            PlanArg::Probe => Some(BatchPlan::Probe),
-            PlanArg::Stream => Some(BatchPlan::Stream),
+            PlanArg::Sweep => Some(BatchPlan::Sweep),
         };
         let ask = Ask {
             store: self.store,

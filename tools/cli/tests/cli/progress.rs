@@ -44,7 +44,7 @@ fn query_tells_queries_and_matches_of_a_file() {
     let set = sorted(&fingerprints(33, 3000));
     scratch.pack("store", &set, "");
     scratch.write("queries", raw(&set));
-    for plan in ["single", "probe", "stream"] {
+    for plan in ["single", "sweep"] {
         let line = format!("query store --from queries -k 0 --progress json --plan {plan}");
         let ran = scratch.run(&line).ends_with_code(0);
         assert_eq!(ran.stdout.lines().count(), set.len());

@@ -261,7 +261,7 @@ fn every_plan_prints_the_same_as_single_queries() {
             // A pipe is answered by what has arrived.
             let line = format!("query store --from - {options}");
             let expected = scratch.run_with(&line, &raw(&queries)).ends_with_code(0).stdout;
-            for plan in ["auto", "single", "probe", "stream"] {
+            for plan in ["auto", "single", "sweep"] {
                 for memory in ["", "--memory 16MiB"] {
                     let line =
                         format!("query store --from queries {options} --plan {plan} {memory}");
@@ -269,7 +269,7 @@ fn every_plan_prints_the_same_as_single_queries() {
                 }
             }
         }
-        let no_ids = format!("query store --from queries -k {k} --no-ids --plan probe");
+        let no_ids = format!("query store --from queries -k {k} --no-ids --plan sweep");
         assert!(scratch.run(&no_ids).succeeds().stdout == tsv(&set, &queries, k), "k = {k}");
     }
 }
@@ -287,7 +287,7 @@ fn more_queries_than_fit_are_answered_in_pieces_and_in_order() {
     let stored: std::collections::HashSet<u64> = set.iter().copied().collect();
     let count = |query: &u64| format!("{query:016x}\t{}\n", u8::from(stored.contains(query)));
     let expected: String = queries.iter().map(count).collect();
-    for plan in ["auto", "stream"] {
+    for plan in ["auto", "sweep"] {
         assert!(scratch.run(&format!("{line} --plan {plan}")).succeeds().stdout == expected);
     }
     // Of a pipe a thirty-second of it may wait.
@@ -302,7 +302,7 @@ fn more_queries_than_fit_are_answered_in_pieces_and_in_order() {
 fn a_pipe_is_answered_by_any_plan() {
     let scratch = Scratch::new();
     scratch.pack("store", &[10], "");
-    for plan in ["auto", "single", "probe", "stream"] {
+    for plan in ["auto", "single", "sweep"] {
         let line = format!("query store --from - --format hex --plan {plan} --output count -k 1");
         assert_eq!(
             scratch.run_with(&line, b"a\nb\nff\n").succeeds().stdout,

@@ -77,7 +77,7 @@ fn ids_of_queries_stay_with_them_in_batches_of_every_plan_and_size() {
     scratch.pack("store", &set, "");
     let rows: String = set.iter().map(|x| format!("{x:016x},n{x}\n")).collect();
     scratch.write("in.csv", format!("fingerprint,name\n{rows}"));
-    for plan in ["single", "probe", "stream"] {
+    for plan in ["single", "sweep"] {
         let line = format!("query store --from in.csv --query-id-column name -k 2 --plan {plan}");
         let ran = scratch.run(&format!("{line} --fingerprints u64 --memory 16MiB")).succeeds();
         assert!(ran.stdout.lines().count() >= set.len());

@@ -5,7 +5,6 @@
 //! values takes two to four times as long, since it writes to thousands of places in memory by turns.
 
 use super::part::Part;
-use crate::fingerprint::Fingerprint;
 
 /// Bits of the first step.
 const FIRST_BITS: u32 = 9;
@@ -28,10 +27,10 @@ pub(super) struct Turned {
 
 impl Turned {
     /// Of keys in any order, fewer than 2^32.
-    pub(super) fn new<F: Fingerprint>(keys: &[u64], part: &Part) -> Self {
+    pub(super) fn new(keys: &[u64], part: &Part) -> Self {
         let mut turned = vec![0; keys.len()];
         let ends = distribute(
-            keys.iter().map(|&key| part.turn::<F>(key)),
+            keys.iter().map(|&key| part.turn(key)),
             u64::BITS - FIRST_BITS,
             FIRST_BITS,
             &mut turned,
@@ -117,12 +116,12 @@ mod tests {
 
     #[test]
     fn all_keys_of_a_value_come_in_order_some_at_a_time() {
-        let part = Part { start: 32, bits: 32, most: 1, listed_bits: 3, cut_bits: 20 };
+        let part = Part::of_range::<u64>(32, 32, 1);
         for kind in 0..5 {
             for bits in [0, 5, FIRST_BITS, 15, MOST_BITS] {
                 let keys = set(150_000, 7, kind);
                 let pieces: Vec<Turned> =
-                    keys.chunks(20_000).map(|keys| Turned::new::<u64>(keys, &part)).collect();
+                    keys.chunks(20_000).map(|keys| Turned::new(keys, &part)).collect();
                 let (mut collector, mut all) = (Collector::default(), Vec::new());
                 for value in 0..VALUES {
                     collector.collect(&pieces, value, bits, |keys| {

@@ -1,7 +1,7 @@
 //! When a list is sifted for fewer keys, and when it is compared: the rule of [`walk`](super::walk), and what it comes to.
 
 use super::part::Part;
-use crate::costs::StreamCosts;
+use crate::costs::SweepCosts;
 use crate::flips;
 
 /// Queries of a list, and keys, from which cutting is worth while: about those of two vectors, which are compared as fast as anything else could be done
@@ -33,13 +33,7 @@ pub(super) fn step(keys: usize, queries: usize, bits: u32) -> Step {
 }
 
 /// The predicted time to join `keys` uniform keys in the order of a part with as many `queries`, in nanoseconds of one thread.
-pub(super) fn join_ns(
-    part: &Part,
-    keys: f64,
-    queries: f64,
-    c: &StreamCosts,
-    vector_ns: f64,
-) -> f64 {
+pub(super) fn join_ns(part: &Part, keys: f64, queries: f64, c: &SweepCosts, vector_ns: f64) -> f64 {
     let depth = part.listed_bits;
     let values = f64::from(depth).exp2();
     let flips = flips::ways(depth, part.most);
@@ -57,11 +51,11 @@ fn visit_ns(
     keys: f64,
     list: f64,
     queries: f64,
-    c: &StreamCosts,
+    c: &SweepCosts,
     vector_ns: f64,
 ) -> f64 {
     let whole = |number: f64| number.min(1e15) as usize;
-    match step(whole(keys), whole(list), part.cut_bits - depth) {
+    match step(whole(keys), whole(list), part.cut_bits.min(part.bits) - depth) {
         // The last vector of a list is rarely full.
         Step::Compare => c.group_ns + keys * (list / LANES + list.min(1.0) / 2.0) * vector_ns,
         Step::Split(bits) => {

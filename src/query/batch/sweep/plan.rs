@@ -1,11 +1,13 @@
 //! Which parts a batch is streamed by: those with the least predicted time.
 
-use super::part::{MOST_QUERIES, Part, Queries};
+use super::part::{MOST_QUERIES, Part};
 use super::steps::join_ns;
 use super::turn;
 use crate::costs::Costs;
 use crate::fingerprint::Fingerprint;
 use crate::flips;
+use crate::permute::Permutation;
+use crate::segment::Segment;
 use crate::simd::Level;
 use crate::snapshot::Snapshot;
 
@@ -25,14 +27,14 @@ const UNSORTED_KEYS_BITS: u32 = 4;
 
 /// How a batch is streamed.
 #[derive(Clone, Debug)]
-pub(in crate::query::batch) struct StreamPlan {
-    /// What keys are joined by; the first part has the leading bits.
+pub(in crate::query::batch) struct SweepPlan {
+    /// What keys are joined by.
     pub(super) parts: Vec<Part>,
-    /// Keys that are sorted together by further parts.
+    /// Keys that are turned together.
     pub(super) together: u64,
 }
 
-impl StreamPlan {
+impl SweepPlan {
     /// The plan with the least predicted time for so many queries, and this in nanoseconds of one thread, where `together`
     /// fingerprints may be in memory; `None` if there is none for this radius.
     pub(in crate::query::batch) fn best<F: Fingerprint>(
@@ -45,50 +47,88 @@ impl StreamPlan {
         if k > MOST_K || queries > MOST_QUERIES {
             return None;
         }
-        let segments = snapshot.segments();
-        let all = segments.iter().fold(0, |all: u64, segment| all.saturating_add(segment.count()));
-        let size = Size {
-            segments: segments.len().max(1) as f64,
-            all: all as f64,
-            together: together.min(all).max(1),
-            queries: queries as f64,
+        let size = Size::new(snapshot, queries, together);
+        let largest = snapshot.segments().iter().max_by_key(|segment| segment.count());
+        let tables = largest.and_then(|segment| segment.thresholds(k)).unwrap_or_default();
+        let tops = tables.iter().map(|(table, most)| Part::of_table(table, *most)).collect();
+        let by_tops = size.of_parts(tops, costs);
+        let (ns, parts) = match size.of_ranges::<F>(k, costs) {
+            by_ranges if by_ranges.0 <= by_tops.0 => by_ranges,
+            _ => by_tops,
         };
-        Some(Self::of_size::<F>(&size, k, costs))
-    }
-
-    /// The same for what is joined.
-    fn of_size<F: Fingerprint>(size: &Size, k: u32, costs: &Costs) -> (f64, Self) {
-        let c = &costs.stream;
-        let ns = c.start_ns + c.query_ns * size.queries + costs.join.read_ns * size.all;
-        let most_parts = if k > MOST_K_OF_PARTS { 1 } else { MOST_PARTS.min(k + 1) };
-        let mut best = (f64::INFINITY, Vec::new());
-        for count in 1..=most_parts {
-            let sorted = c.sort_query_ns * f64::from(count - 1) * size.queries;
-            let (joined, parts) = size.cheapest::<F>(&[], count, k + 1, costs);
-            let ns = ns + sorted + joined;
-            if ns < best.0 {
-                best = (ns, parts);
-            }
-        }
-        (best.0, Self { parts: best.1, together: size.together })
-    }
-
-    /// The queries with these keys, which ascend strictly, in the order of each part.
-    pub(super) fn queries<F: Fingerprint>(&self, keys: &[u64]) -> Vec<Queries> {
-        self.parts.iter().map(|part| Queries::new::<F>(keys, *part)).collect()
+        ns.is_finite().then_some((ns, Self { parts, together: size.together }))
     }
 }
 
 /// What is joined.
 struct Size {
-    /// Number of segments, and fingerprints of all of them.
-    segments: f64,
+    /// The number of fingerprints of each segment, and the orders in which it has them.
+    segments: Vec<(f64, Vec<Permutation>)>,
+    /// All fingerprints.
     all: f64,
     together: u64,
     queries: f64,
 }
 
 impl Size {
+    fn new<F: Fingerprint>(snapshot: &Snapshot<F>, queries: u64, together: u64) -> Self {
+        let of = |segment: &Segment<F>| {
+            let orders = segment.orders().map(|table| table.permutation().clone());
+            (segment.count() as f64, orders.collect())
+        };
+        let segments: Vec<_> = snapshot.segments().iter().map(|segment| of(segment)).collect();
+        let all = segments.iter().map(|(count, _)| count).sum::<f64>();
+        let together = together.min(all as u64).max(1);
+        Self { segments, all, together, queries: queries as f64 }
+    }
+
+    /// The predicted time by parts that are the tops of tables; infinite if there are less than two.
+    fn of_parts(&self, tops: Vec<Part>, costs: &Costs) -> (f64, Vec<Part>) {
+        if tops.len() < 2 {
+            return (f64::INFINITY, tops);
+        }
+        let timed = tops.into_iter().map(|part| self.part_ns(part, costs));
+        let (ns, parts): (Vec<f64>, Vec<Part>) = timed.unzip();
+        (self.whole_ns(ns.into_iter().sum(), &parts, costs), parts)
+    }
+
+    /// The least predicted time by ranges of about equal length.
+    fn of_ranges<F: Fingerprint>(&self, k: u32, costs: &Costs) -> (f64, Vec<Part>) {
+        let most_parts = if k > MOST_K_OF_PARTS { 1 } else { MOST_PARTS.min(k + 1) };
+        let by = |count| {
+            let (ns, parts) = self.cheapest::<F>(&[], count, k + 1, costs);
+            (self.whole_ns(ns, &parts, costs), parts)
+        };
+        let timed = (1..=most_parts).map(by);
+        timed.min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((f64::INFINITY, Vec::new()))
+    }
+
+    /// The time for these parts, which take so long by themselves.
+    fn whole_ns(&self, parts_ns: f64, parts: &[Part], costs: &Costs) -> f64 {
+        let c = &costs.sweep;
+        let sorted = parts.iter().filter(|part| !part.is_identity()).count() as f64;
+        // Where something is turned, the identity tables are read for that.
+        let reads = parts.iter().any(|part| part.is_identity() || self.turned(part) > 0.0);
+        let read = if reads { self.all } else { 0.0 };
+        c.start_ns
+            + (c.query_ns + c.sort_query_ns * sorted) * self.queries
+            + c.read_ns * read
+            + parts_ns
+    }
+
+    /// The segments that have their fingerprints in the order of a part: the number of fingerprints of each.
+    fn direct(&self, part: &Part) -> impl Iterator<Item = f64> {
+        let has = |(_, orders): &&(f64, Vec<Permutation>)| {
+            orders.iter().any(|order| part.is_order_of(order))
+        };
+        self.segments.iter().filter(has).map(|(count, _)| *count)
+    }
+
+    /// Fingerprints that are to be turned for a part.
+    fn turned(&self, part: &Part) -> f64 {
+        (self.all - self.direct(part).sum::<f64>()).max(0.0)
+    }
+
     /// The cheapest parts, of `count` in all, that follow on `parts`, and their predicted time. What the thresholds, each and one more, add
     /// up to is `errors` for them all: by the general pigeonhole they then miss no pair.
     fn cheapest<F: Fingerprint>(
@@ -107,8 +147,7 @@ impl Size {
         let mut best = (f64::INFINITY, Vec::new());
         for share in least..=errors - left {
             let (start, end) = (number * F::BITS / count, (number + 1) * F::BITS / count);
-            let (bits, most) = (end - start, share - 1);
-            let part = Part { start, bits, most, listed_bits: 0, cut_bits: bits };
+            let part = Part::of_range::<F>(start, end - start, share - 1);
             let (ns, part) = self.part_ns(part, costs);
             let parts = [parts, &[part]].concat();
             let (others, parts) = self.cheapest::<F>(&parts, count, errors - share, costs);
@@ -119,10 +158,10 @@ impl Size {
         best
     }
 
-    /// By how many bits keys are cut: those of a further part are sorted by no more than leave some of each value.
+    /// By how many bits keys are cut: those that are turned are sorted by no more than leave some of each value.
     fn cut_bits(&self, part: &Part, listed_bits: u32) -> u32 {
-        if part.start == 0 {
-            return part.bits;
+        if self.turned(part) == 0.0 {
+            return u64::BITS;
         }
         let enough = self.together.ilog2().saturating_sub(UNSORTED_KEYS_BITS);
         part.bits.min(enough.max(listed_bits)).min(turn::MOST_BITS)
@@ -130,15 +169,20 @@ impl Size {
 
     /// The predicted time to join all under a part, and the part with the best number of listed bits.
     fn part_ns(&self, part: Part, costs: &Costs) -> (f64, Part) {
-        let c = &costs.stream;
+        let c = &costs.sweep;
         let vector_ns = c.vector_ns(Level::best());
+        let turned = self.turned(&part);
         let ns = |part: &Part| {
             let join = |keys: f64| join_ns(part, keys, self.queries, c, vector_ns);
-            if part.start == 0 {
-                return self.segments * join(self.all / self.segments);
+            let mut ns = self.direct(part).map(join).sum::<f64>();
+            if !part.is_identity() {
+                ns += c.read_ns * self.direct(part).sum::<f64>();
             }
-            let rounds = (self.all / self.together as f64).ceil().max(1.0);
-            rounds * join(self.all / rounds) + c.sort_ns * self.all
+            if turned > 0.0 {
+                let rounds = (turned / self.together as f64).ceil().max(1.0);
+                ns += rounds * join(turned / rounds) + c.sort_ns * turned;
+            }
+            ns
         };
         // With less than a query of each value, most of what is looked up is empty; with many, lists are long.
         let enough = self.queries.max(1.0).log2() as u32;
@@ -147,11 +191,13 @@ impl Size {
             .map(|listed_bits| Part {
                 listed_bits,
                 cut_bits: self.cut_bits(&part, listed_bits),
-                ..part
+                ..part.clone()
             })
             .filter(|part| flips::ways(part.listed_bits, part.most) <= MOST_FLIPS);
         let timed = parts.map(|part| (ns(&part), part));
-        timed.min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((f64::INFINITY, part))
+        timed
+            .min_by(|one, other| one.0.total_cmp(&other.0))
+            .unwrap_or((f64::INFINITY, part.clone()))
     }
 }
 
@@ -159,10 +205,12 @@ impl Size {
 mod tests {
     use super::*;
 
-    fn best(exponent: u32, queries: f64, k: u32) -> (f64, StreamPlan) {
+    fn best(exponent: u32, queries: f64, k: u32) -> (f64, SweepPlan) {
         let all = f64::from(exponent).exp2();
-        let size = Size { segments: 1.0, all, together: 1 << 24, queries };
-        StreamPlan::of_size::<u64>(&size, k, Costs::shipped())
+        let segments = vec![(all, vec![Permutation::new(&[])])];
+        let size = Size { segments, all, together: 1 << 24, queries };
+        let (ns, parts) = size.of_ranges::<u64>(k, Costs::shipped());
+        (ns, SweepPlan { parts, together: size.together })
     }
 
     #[test]

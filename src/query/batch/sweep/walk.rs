@@ -9,14 +9,19 @@ use std::ops::Range;
 use super::kernel::{Entries, Kernel, LANES, Near, Room, Within};
 use super::part::{Part, Queries};
 use super::steps::{self, Step};
+use crate::block::within;
 use crate::fingerprint::{Fingerprint, of_key};
 use crate::query::join::Found;
+use crate::simd::Level;
 
 /// Queries that a list begins with at most: with the lists below it, they stay in the second cache.
 const LISTED: usize = 1 << 14;
 /// Pairs that are compared before it is looked what was found, unless a list is longer; and the fewest keys of them.
 const COMPARED: usize = 1 << 14;
 const FEWEST_KEYS: usize = 4;
+/// Queries of a list at most, and keys at least, that are compared key by key instead of query by query.
+const FEW_QUERIES: usize = 5;
+const MANY_KEYS: usize = 16;
 /// Keys among which the end of a group is searched for at first.
 const SEARCHED: usize = 1 << 5;
 
@@ -29,9 +34,10 @@ pub(super) const WALK_BYTES: u64 =
 /// Finds the pairs under one part.
 pub(super) struct Walk<'a, K, F: Fingerprint> {
     kernel: K,
+    level: Level,
     queries: &'a Queries,
     k: u32,
-    /// Parts under which pairs are handed on before.
+    /// Parts under which pairs are handed on instead.
     earlier: &'a [Part],
     /// The lists on the way down, each behind the one that it is sifted from.
     upper: Vec<u32>,
@@ -42,14 +48,14 @@ pub(super) struct Walk<'a, K, F: Fingerprint> {
 
 impl<'a, K: Kernel, F: Fingerprint> Walk<'a, K, F> {
     pub(super) fn new(
-        kernel: K,
+        (kernel, level): (K, Level),
         queries: &'a Queries,
         k: u32,
         earlier: &'a [Part],
         found: Found<'a, F>,
     ) -> Self {
         let (upper, lower) = (vec![0; ENTRIES], vec![0; ENTRIES]);
-        Self { kernel, queries, k, earlier, upper, lower, near: Vec::new(), found }
+        Self { kernel, level, queries, k, earlier, upper, lower, near: Vec::new(), found }
     }
 
     /// Hands on the pairs of queries with `keys`, which have the bits of the part in front and are in the order of these.
@@ -110,7 +116,10 @@ impl<'a, K: Kernel, F: Fingerprint> Walk<'a, K, F> {
         let (listed_lower, lower) = self.lower.split_at_mut(list.end);
         let entries = Entries::new(&listed_upper[list.clone()], &listed_lower[list.clone()]);
         let mask = !(u64::MAX.unbounded_shr(depth));
-        let within = Within { key, mask, most: self.queries.part.most };
+        // Behind the part any bits may differ.
+        let part = &self.queries.part;
+        let most = if depth <= part.bits { part.most } else { self.k };
+        let within = Within { key, mask, most };
         let mut room = Room { upper, lower };
         let kept = if depth <= u32::BITS {
             self.kernel.sift::<true>(entries, within, &mut room)
@@ -123,6 +132,9 @@ impl<'a, K: Kernel, F: Fingerprint> Walk<'a, K, F> {
     /// Hands on those pairs of keys and queries of a list that are within k.
     #[inline]
     fn compare(&mut self, keys: &[u64], list: Range<usize>) {
+        if list.len() <= FEW_QUERIES && keys.len() >= MANY_KEYS {
+            return self.compare_few(keys, list);
+        }
         // So many at a time that the pairs of all of them have room.
         for keys in keys.chunks((COMPARED / list.len()).max(FEWEST_KEYS)) {
             let entries = Entries::new(&self.upper[list.clone()], &self.lower[list.clone()]);
@@ -137,17 +149,31 @@ impl<'a, K: Kernel, F: Fingerprint> Walk<'a, K, F> {
         }
     }
 
+    /// As [`Self::compare`], of few queries with many keys: each with several keys at a time.
+    #[inline]
+    fn compare_few(&mut self, keys: &[u64], list: Range<usize>) {
+        let entries = Entries::new(&self.upper[list.clone()], &self.lower[list.clone()]);
+        for entry in 0..entries.len() {
+            within(self.level, keys, (entries.get(entry), self.k), |key| {
+                self.near.push(Near { entry: entry as u32, key: key as u32 });
+            });
+        }
+        if !self.near.is_empty() {
+            self.hand_on(keys, list.start);
+        }
+    }
+
     /// Hands on the pairs that were found, but for those that are handed on under an earlier part, or a later one: a list may hold some queries
     /// that are not near enough in this.
     #[cold]
     fn hand_on(&mut self, keys: &[u64], start: usize) {
-        let part = self.queries.part;
+        let part = &self.queries.part;
         let entries = Entries::new(&self.upper[start..], &self.lower[start..]);
         for near in self.near.drain(..) {
-            let query = part.turn_back::<F>(entries.get(near.entry as usize));
-            let key = part.turn_back::<F>(keys[near.key as usize]);
-            let admits = |part: &Part| part.admits::<F>(query ^ key);
-            if admits(&part) && !self.earlier.iter().any(admits) {
+            let query = part.turn_back(entries.get(near.entry as usize));
+            let key = part.turn_back(keys[near.key as usize]);
+            let admits = |part: &Part| part.admits(query ^ key);
+            if admits(part) && !self.earlier.iter().any(admits) {
                 self.found.push(of_key(query), of_key(key));
             }
         }

@@ -1,15 +1,15 @@
-//! Reads the keys of all segments, task by task, in the order of their files.
+//! Reads the keys of tables of several segments, task by task, in the order of their files.
 //!
 //! Whoever has a thread takes the next task. So the threads read side by side in one place of the store, and the disk in one
 //! direction: with each task the system is asked for the blocks of another one some way ahead.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::segment::{Rows, Segment};
+use crate::segment::Rows;
 
 /// Keys of a task, about, and of those of its blocks that are decoded together, at most, unless a single block holds more: they
 /// stay in the second cache.
@@ -17,9 +17,11 @@ pub(super) const TASK_KEYS: u64 = 1 << 16;
 /// How many tasks ahead the system is asked for: some 20 MB.
 const AHEAD: u64 = 64;
 
-/// The blocks of a segment, in tasks.
+/// The blocks of a table, or of a base, in tasks.
 struct Shelf<'a, F: Fingerprint> {
-    segment: &'a Segment<F>,
+    rows: Rows<'a, F>,
+    /// Fingerprints of the segment.
+    keys: u64,
     /// Number of its first task among those of all segments.
     first: u64,
     /// Blocks of a task.
@@ -28,13 +30,14 @@ struct Shelf<'a, F: Fingerprint> {
     decoded: AtomicU64,
 }
 
-/// Blocks of a segment that are read by one thread.
+/// Blocks that are read by one thread.
 pub(super) struct Task {
-    shelf: usize,
+    /// The place of their source among those that are read.
+    pub(super) shelf: usize,
     blocks: Range<u64>,
 }
 
-/// The keys of some segments, in tasks.
+/// The keys of some tables, in tasks.
 pub(super) struct Tasks<'a, F: Fingerprint> {
     shelves: Vec<Shelf<'a, F>>,
     count: u64,
@@ -44,16 +47,16 @@ pub(super) struct Tasks<'a, F: Fingerprint> {
 }
 
 impl<'a, F: Fingerprint> Tasks<'a, F> {
-    /// All keys of `segments`.
-    pub(super) fn new(segments: &'a [Arc<Segment<F>>]) -> Self {
+    /// All keys of some sources, which hold so many.
+    pub(super) fn new(sources: impl IntoIterator<Item = (Rows<'a, F>, u64)>) -> Self {
         let (mut shelves, mut count) = (Vec::new(), 0);
-        for segment in segments {
-            let all = segment.rows().block_count();
-            let of_block = (segment.count() / all.max(1)).max(1);
+        for (rows, keys) in sources {
+            let all = rows.block_count();
+            let of_block = (keys / all.max(1)).max(1);
             // Somewhat fewer, so that most are decoded at once.
             let blocks = (TASK_KEYS / 8 * 7 / of_block).max(1);
             let decoded = AtomicU64::new(0);
-            shelves.push(Shelf { segment, first: count, blocks, decoded });
+            shelves.push(Shelf { rows, keys, first: count, blocks, decoded });
             count += all.div_ceil(blocks);
         }
         Self { shelves, count, next: AtomicU64::new(0), left: Mutex::default() }
@@ -65,7 +68,7 @@ impl<'a, F: Fingerprint> Tasks<'a, F> {
         left.or_else(|| {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             if let Some(Task { shelf, blocks }) = self.task(number.saturating_add(AHEAD)) {
-                self.shelves[shelf].segment.rows().will_need(blocks);
+                self.shelves[shelf].rows.will_need(blocks);
             }
             self.task(number)
         })
@@ -89,9 +92,9 @@ impl<'a, F: Fingerprint> Tasks<'a, F> {
     fn task(&self, number: u64) -> Option<Task> {
         let behind = self.shelves.partition_point(|shelf| shelf.first <= number);
         let shelf = behind.checked_sub(1)?;
-        let Shelf { segment, first, blocks, .. } = &self.shelves[shelf];
+        let Shelf { rows, first, blocks, .. } = &self.shelves[shelf];
         let start = (number - first).saturating_mul(*blocks);
-        let end = start.saturating_add(*blocks).min(segment.rows().block_count());
+        let end = start.saturating_add(*blocks).min(rows.block_count());
         (start < end).then_some(Task { shelf, blocks: start..end })
     }
 
@@ -103,8 +106,7 @@ impl<'a, F: Fingerprint> Tasks<'a, F> {
         keys: &mut Vec<u64>,
         mut found: impl FnMut(&mut Vec<u64>) -> bool,
     ) -> Result<()> {
-        let Shelf { segment, decoded, .. } = &self.shelves[task.shelf];
-        let rows = segment.rows();
+        let Shelf { rows, keys: count, decoded, .. } = &self.shelves[task.shelf];
         let mut blocks = task.blocks;
         while !blocks.is_empty() {
             let (end, _) = rows.blocks_within(blocks.clone(), TASK_KEYS);
@@ -112,8 +114,8 @@ impl<'a, F: Fingerprint> Tasks<'a, F> {
             blocks.start = end;
             let read = keys.len() as u64;
             let all = decoded.fetch_add(read, Ordering::Relaxed).saturating_add(read);
-            if let Rows::Table(table) = &rows
-                && all > segment.count()
+            if let Rows::Table(table) = rows
+                && all > *count
             {
                 return Err(table.surplus_error(all));
             }

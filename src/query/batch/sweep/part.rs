@@ -2,14 +2,18 @@
 
 use super::kernel::Entries;
 use crate::fingerprint::Fingerprint;
+use crate::format::BitRange;
+use crate::permute::Permutation;
 use crate::query::join::flips;
+use crate::table::Table;
 use crate::tasks;
 
-/// Some bits that follow each other, and how many of them may differ: what the top of a table is in a design.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Some bits, and how many of them may differ: what the top of a table is in a design.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
-    /// The first bit, 0 for the most significant one, and how many there are.
-    pub(super) start: u32,
+    /// Brings its bits to the front of a key.
+    pub(super) permutation: Permutation,
+    /// How many there are.
     pub(super) bits: u32,
     /// How many of them may differ.
     pub(super) most: u32,
@@ -20,33 +24,46 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// A key, or the difference of two, with the bits of the part in front.
+    /// So many bits of a fingerprint from `start` on. The others follow as they do in a ring.
+    pub(super) fn of_range<F: Fingerprint>(start: u32, bits: u32, most: u32) -> Self {
+        let (first, rest) = (start as u8, (F::BITS - start) as u8);
+        let permutation = Permutation::new(&[BitRange { start: first, bits: rest }]);
+        Self { permutation, bits, most, listed_bits: 0, cut_bits: bits }
+    }
+
+    /// The top of a table.
+    pub(super) fn of_table(table: &Table, most: u32) -> Self {
+        let (permutation, bits) = (table.permutation().clone(), table.permutation().top_bits());
+        Self { permutation, bits, most, listed_bits: 0, cut_bits: bits }
+    }
+
+    /// Whether a table of fingerprints is in the order of the part.
+    pub(super) fn is_order_of(&self, permutation: &Permutation) -> bool {
+        self.permutation == *permutation || self.is_identity() && permutation.is_identity()
+    }
+
+    /// Whether fingerprints begin with the part.
+    pub(super) fn is_identity(&self) -> bool {
+        self.permutation.is_identity()
+    }
+
+    /// A key of the identity table, or the difference of two, with the bits of the part in front.
     #[inline(always)]
-    pub(super) fn turn<F: Fingerprint>(&self, key: u64) -> u64 {
-        turn::<F>(key, self.start)
+    pub(super) fn turn(&self, key: u64) -> u64 {
+        self.permutation.key(key)
     }
 
     /// The key of what [`Self::turn`] gave.
     #[inline(always)]
-    pub(super) fn turn_back<F: Fingerprint>(&self, turned: u64) -> u64 {
-        turn::<F>(turned, (F::BITS - self.start) % F::BITS)
+    pub(super) fn turn_back(&self, turned: u64) -> u64 {
+        self.permutation.fingerprint(turned)
     }
 
     /// Whether pairs with this difference of their keys are found under the part.
     #[inline(always)]
-    pub(super) fn admits<F: Fingerprint>(&self, difference: u64) -> bool {
-        let in_part = self.turn::<F>(difference) >> (64 - self.bits);
+    pub(super) fn admits(&self, difference: u64) -> bool {
+        let in_part = self.turn(difference) >> (u64::BITS - self.bits);
         in_part.count_ones() <= self.most
-    }
-}
-
-/// Turns the bits of a key, which stand in front, to the left.
-#[inline(always)]
-fn turn<F: Fingerprint>(key: u64, by: u32) -> u64 {
-    if F::BITS == u32::BITS {
-        u64::from(((key >> 32) as u32).rotate_left(by)) << 32
-    } else {
-        key.rotate_left(by)
     }
 }
 
@@ -66,12 +83,12 @@ pub(super) struct Queries {
 
 impl Queries {
     /// The queries with these keys, which ascend strictly: no more than [`MOST_QUERIES`]. Runs in the current pool.
-    pub(super) fn new<F: Fingerprint>(keys: &[u64], part: Part) -> Self {
+    pub(super) fn new(keys: &[u64], part: &Part) -> Self {
         let mut turned = Vec::new();
-        let sorted = if part.start == 0 {
+        let sorted = if part.is_identity() {
             keys
         } else {
-            turned.extend(keys.iter().map(|&key| part.turn::<F>(key)));
+            turned.extend(keys.iter().map(|&key| part.turn(key)));
             tasks::sort_unstable(&mut turned);
             &turned
         };
@@ -83,7 +100,7 @@ impl Queries {
         }
         starts.resize(values + 1, sorted.len() as u32);
         Self {
-            part,
+            part: part.clone(),
             upper: sorted.iter().map(|key| (key >> 32) as u32).collect(),
             lower: sorted.iter().map(|&key| key as u32).collect(),
             starts,
