@@ -177,8 +177,9 @@ pub use query::batch::{Answer, Answers, Batch, BatchPlan, BatchSummary, OwnedAns
 pub use query::clusters::{ClusterSummary, Clustered, Clustering, Clusters, Keep};
 pub use query::join::{Delivery, Exchange, HeavyCell, JoinTables, Sent};
 pub use query::join::{Join, JoinEvent, JoinSummary, Pair, Pairs};
-pub use query::search::{SearchWork, Searcher};
+pub use query::search::{SearchWork, Searcher, SegmentSearched};
 pub use repair::{Repair, RepairReport, SegmentLoss};
+pub use segment::AccessPath;
 pub use segment::PackTimes;
 pub use simd::simd_level;
 pub use snapshot::union::Match;

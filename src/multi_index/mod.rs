@@ -92,6 +92,11 @@ impl<F: Fingerprint> MultiIndex<F> {
         self.base.file.chunks.heap_bytes() + parts.sum::<u64>()
     }
 
+    /// Whether a search within `k` compares every row of the base.
+    pub(crate) fn scans(&self, k: u32) -> bool {
+        self.steps.within(k).is_none()
+    }
+
     /// The predicted time of a search within `k`, in nanoseconds.
     pub(crate) fn search_ns(&self, k: u32) -> f64 {
         self.steps.search_ns(k)

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::path::AccessPath;
 use super::rows::Rows;
 use super::tables::Tables;
 use crate::access::ReadFiles;
@@ -185,6 +186,15 @@ impl<F: Fingerprint> Segment<F> {
                 shares.sum::<f64>() / tables.all().len() as f64
             }
             Index::Parts(_) => 0.0,
+        }
+    }
+
+    /// How a search within `k` goes through it.
+    pub(crate) fn path(&self, k: u32) -> AccessPath {
+        match &self.index {
+            Index::Tables(tables) => tables.path(k),
+            Index::Parts(index) if index.scans(k) => AccessPath::Scan,
+            Index::Parts(_) => AccessPath::Parts,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::path::AccessPath;
 use crate::access::ReadFiles;
 use crate::costs::{Costs, SearchCosts};
 use crate::design::Design;
@@ -170,6 +171,20 @@ impl Tables {
     /// As [`Self::thresholds`], with the tables that are not short alone, in their order.
     pub(crate) fn whole_thresholds(&self, k: u32) -> Option<&Thresholds> {
         self.solved_whole.thresholds(k)
+    }
+
+    /// How a search within `k` goes through it.
+    #[inline(always)]
+    pub(crate) fn path(&self, k: u32) -> AccessPath {
+        if self.hot.index().is_some() {
+            AccessPath::HotIndex
+        } else if self.thresholds(k).is_none() {
+            AccessPath::Scan
+        } else if self.filters().is_some() {
+            AccessPath::Filters
+        } else {
+            AccessPath::Tables
+        }
     }
 
     /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of one thread: in the hot index, if that is

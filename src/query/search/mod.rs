@@ -4,6 +4,7 @@ mod amounts;
 mod ask;
 mod descended;
 mod descent;
+mod explain;
 mod hot;
 mod leads;
 mod nearest;
@@ -17,6 +18,7 @@ mod work;
 use std::time::Instant;
 
 use ask::Ask;
+pub use explain::SegmentSearched;
 use segment::SegmentSearch;
 pub use work::SearchWork;
 

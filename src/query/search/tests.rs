@@ -7,7 +7,7 @@ use std::path::Path;
 use super::*;
 use crate::fingerprint::{key_of, of_key};
 use crate::format::{MANIFEST_NAME, Manifest, ids_name, table_name};
-use crate::segment::{Index, Segment};
+use crate::segment::{AccessPath, Index, Segment};
 use crate::store::{OpenOptions, Packer, Store};
 
 /// Numbers without order, the same for the same seed.
@@ -411,6 +411,45 @@ fn a_hot_index_is_searched_within_every_radius() {
     );
     let [equal, flipped, whole, _] = check_every_radius(10, |next| next() as u32);
     assert!(equal >= 1 && flipped >= 1 && whole >= 8, "{equal} {flipped} {whole}");
+}
+
+#[test]
+fn a_search_is_explained_by_the_path_that_it_takes() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut next = numbers(12);
+    let set: Vec<u64> = (0..20_000).map(|_| next()).collect();
+    let path = directory.path().join("tables");
+    Packer::new().pack(&path, set.iter().copied()).unwrap();
+    let explained = |store: &Store, k| {
+        let mut searcher = store.searcher();
+        let found = searcher.search(set[7], k).unwrap().len();
+        let [of] = searcher.explain(set[7], k).unwrap()[..] else { panic!("not one segment") };
+        assert_eq!((of.segment, of.fingerprints, of.matches), (1, set.len() as u64, found));
+        assert!(of.predicted_ns > 0.0 && of.predicted_ns.is_finite() && of.ns > 0.0, "{of:?}");
+        (of.path, of.work)
+    };
+    let store = OpenOptions::new().memory(0).open(&path).unwrap();
+    let (way, work) = explained(&store, 3);
+    assert_eq!((way, work.blocks_scanned > 0, work.full_scans), (AccessPath::Tables, true, 0));
+    let (way, work) = explained(&store, 40);
+    assert_eq!((way, work.full_scans), (AccessPath::Scan, 1));
+    let filtered = OpenOptions::new().memory(0).filter_bytes(u64::MAX).open(&path).unwrap();
+    assert_eq!(explained(&filtered, 3).0, AccessPath::Filters);
+    let store = Store::open(&path).unwrap();
+    build_hot(&store, &mut next);
+    let (way, work) = explained(&store, 3);
+    assert_eq!((way, work.runs_looked_up, work.blocks_scanned), (AccessPath::HotIndex, 4, 0));
+    // Of a base.
+    let path = directory.path().join("base");
+    let wide: Vec<u128> =
+        (0..20_000).map(|_| u128::from(next()) << 64 | u128::from(next())).collect();
+    Packer::new().width::<u128>().radius(8).pack(&path, wide.iter().copied()).unwrap();
+    let store = OpenOptions::new().width::<u128>().open(&path).unwrap();
+    for (k, expected) in [(8, AccessPath::Parts), (64, AccessPath::Scan)] {
+        let [of] = store.searcher().explain(wide[3], k).unwrap()[..] else { panic!("not one") };
+        assert_eq!((of.path, of.work.full_scans), (expected, u64::from(k > 8)));
+        assert!(of.work.rows_compared > 0 && of.matches > 0, "{of:?}");
+    }
 }
 
 #[test]

@@ -76,6 +76,15 @@ The output is the same. Plans are for fingerprints of 32 and 64 bits; others are
 searched one by one, on all threads. What does not fit into SIZE is answered in several
 pieces, one behind the other, so that nothing needs to be spilled.
 
+--explain searches in one segment after the other, and prints a line for each. Paths are
+  hot index  fingerprints in memory, which searches before have put there
+  tables     blocks of sorted tables
+  filters    the same, by --filter-memory
+  parts      rows of a base, by tables of parts
+  scan       all of it
+blocks were scanned, and some decoded; runs and keys are those of a hot index, rows
+those of a base. What was written last stands in no segment, and is left out.
+
 --filter-memory SIZE is for a store that memory does not hold, and queries that come
 one by one: query reads it whole at first, keeps the first bits of all keys, 1.3 to
 1.45 bytes for each fingerprint and table, and then asks the disk only for what may
@@ -116,6 +125,10 @@ pub struct Args {
     /// Only whether anything matches
     #[arg(long, conflicts_with_all = ["plan", "no_ids", "limit_ids", "id_map"])]
     pub(super) any: bool,
+
+    /// How each segment is searched: the way, its predicted time, what it took, and what was looked at
+    #[arg(long, conflicts_with_all = ["from", "nearest", "limit", "any", "output", "to"])]
+    pub(super) explain: bool,
 
     /// What to print
     #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]

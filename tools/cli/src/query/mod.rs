@@ -4,6 +4,7 @@ mod answers;
 mod args;
 mod arrivals;
 mod ask;
+mod explain;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -52,6 +53,11 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
         );
     }
     let store = args.times.of(opened.snapshot(), &args.store)?;
+    if args.explain {
+        let radius = args.radius.unwrap_or(store.radius());
+        let matched = explain::explain(&store, &queries.fingerprints, radius)?;
+        return Ok(if matched { ExitCode::SUCCESS } else { ExitCode::from(1) });
+    }
     let wish = args.query_id_column.as_ref().map(|name| IdWish::new(name, IdKind::Text));
     let reading = args.reading.with_ids(wish).with_memory(args.limit());
     let source = match &args.from {

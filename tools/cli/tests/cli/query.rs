@@ -36,6 +36,39 @@ fn tsv_rows_are_those_of_brute_force_at_every_distance() {
 }
 
 #[test]
+fn explain_tells_how_each_segment_is_searched() {
+    let scratch = Scratch::new();
+    let set = fingerprints(24, 70_000);
+    let (first, more) = set.split_at(50_000);
+    scratch.pack("store", first, "--design halves");
+    scratch.write("more", raw(more));
+    scratch.run("pack more --format u64le --append store").ends_with_code(0);
+    let query = set[5];
+    let found = tsv(&set, &[query], 3).lines().count();
+    let ran = scratch.run(&format!("query store {query:016x} -k 3 --explain")).succeeds();
+    let lines: Vec<Vec<&str>> =
+        ran.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0], [&format!("{query:016x}"), "within", "3"]);
+    assert_eq!(lines[1][..4], ["segment", "fingerprints", "path", "predicted"]);
+    for (line, number, part) in [(&lines[2], "1", first), (&lines[3], "2", more)] {
+        let count = line[1].replace(',', "").parse::<usize>().unwrap();
+        assert_eq!((line[0], count, line[2]), (number, sorted(part).len(), "tables"));
+    }
+    let matches = |line: &[&str]| line.last().unwrap().parse::<usize>().unwrap();
+    assert!(matches(&lines[2]) + matches(&lines[3]) >= found && found > 0 && lines.len() == 4);
+    let ran = scratch.run("query store 0123456789abcdef -k 0 --explain").ends_with_code(1);
+    assert_eq!(ran.stdout.lines().count(), 4);
+    let ran = scratch.run(&format!("query store {query:016x} -k 40 --explain")).succeeds();
+    assert!(ran.stdout.contains(" scan "), "{}", ran.stdout);
+    scratch.write("queries", raw(&[query]));
+    for other in ["--from queries", "--any", "--nearest 3", "--output json"] {
+        let line = format!("query store {query:016x} --explain {other}");
+        let ran = scratch.run(&line).ends_with_code(2);
+        assert!(ran.stderr.contains("--explain"), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn filters_leave_the_answers_as_they_are_and_it_is_told_where_there_are_none() {
     let scratch = Scratch::new();
     let set = fingerprints(23, 200_000);
