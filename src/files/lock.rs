@@ -14,24 +14,6 @@ use super::{
 /// How often a file is created that others remove at once.
 const ATTEMPTS: usize = 10;
 
-/// To whom a file may belong that is there already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// This user, and the file has no second name: it will be written.
-    Me,
-    /// Anybody: it is only locked.
-    Anybody,
-}
-
-impl Owner {
-    fn check(self, file: &File) -> io::Result<()> {
-        match self {
-            Self::Me => Ok(check_own(&file.metadata()?)?),
-            Self::Anybody => Ok(()),
-        }
-    }
-}
-
 /// A file that is locked, and still stood under its name after it was. It stays when this is dropped.
 #[derive(Debug)]
 pub struct Lock {
@@ -45,10 +27,10 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// [`Unfit`](super::Unfit) for what is no regular file, or not the `owner`'s; else those of the
+    /// [`Unfit`](super::Unfit) for what is no regular file of this user with one name; else those of the
     /// system.
-    pub fn take(path: &Path, owner: Owner) -> io::Result<Option<Self>> {
-        Self::of(open_or_create(path, owner)?, path, owner)
+    pub fn take(path: &Path) -> io::Result<Option<Self>> {
+        Self::of(open_or_create(path)?, path)
     }
 
     /// As [`Self::take`], of a file that is there; [`io::ErrorKind::NotFound`] if it is not.
@@ -56,8 +38,8 @@ impl Lock {
     /// # Errors
     ///
     /// As [`Self::take`].
-    pub fn take_existing(path: &Path, owner: Owner) -> io::Result<Option<Self>> {
-        Self::of(open(path, owner)?, path, owner)
+    pub fn take_existing(path: &Path) -> io::Result<Option<Self>> {
+        Self::of(open(path)?, path)
     }
 
     /// Locks `file`, which was opened as `path`.
@@ -66,10 +48,10 @@ impl Lock {
     /// temporary is a result by now. It has another name then, or one more: where the file system
     /// cannot rename without replacing, [`Self::persist`] makes a second name and removes the first,
     /// and a process can be killed between the two.
-    fn of(file: File, path: &Path, owner: Owner) -> io::Result<Option<Self>> {
+    fn of(file: File, path: &Path) -> io::Result<Option<Self>> {
         match file.try_lock() {
             Ok(()) if is_at(&file, path) => {
-                owner.check(&file)?;
+                check_own(&file.metadata()?)?;
                 Ok(Some(Self { path: path.to_path_buf(), file }))
             }
             Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
@@ -124,14 +106,14 @@ impl Lock {
 }
 
 /// Opens the file at `path`, or creates it.
-fn open_or_create(path: &Path, owner: Owner) -> io::Result<File> {
+fn open_or_create(path: &Path) -> io::Result<File> {
     let mut result = Err(io::ErrorKind::NotFound.into());
     for _ in 0..ATTEMPTS {
         match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             created => return created,
         }
-        result = open(path, owner);
+        result = open(path);
         match &result {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             _ => return result,
@@ -140,9 +122,9 @@ fn open_or_create(path: &Path, owner: Owner) -> io::Result<File> {
     result
 }
 
-fn open(path: &Path, owner: Owner) -> io::Result<File> {
+fn open(path: &Path) -> io::Result<File> {
     let file = open_unfollowed(path)?;
-    owner.check(&file)?;
+    check_own(&file.metadata()?)?;
     Ok(file)
 }
 
@@ -164,9 +146,9 @@ mod tests {
     fn opened_twice() -> (TempDir, PathBuf, Lock, File) {
         let directory = tempfile::tempdir().unwrap();
         let part = directory.path().join("part");
-        let first = Lock::take(&part, Owner::Me).unwrap().unwrap();
-        let second = open_or_create(&part, Owner::Me).unwrap();
-        assert!(Lock::take(&part, Owner::Me).unwrap().is_none(), "it is locked");
+        let first = Lock::take(&part).unwrap().unwrap();
+        let second = open_or_create(&part).unwrap();
+        assert!(Lock::take(&part).unwrap().is_none(), "it is locked");
         (directory, part, first, second)
     }
 
@@ -174,7 +156,7 @@ mod tests {
     fn a_file_that_became_a_result_before_it_was_locked_is_not_taken() {
         let (directory, part, first, second) = opened_twice();
         let whole = directory.path().join("whole");
-        let take = || Lock::of(second.try_clone().unwrap(), &part, Owner::Me).unwrap();
+        let take = || Lock::of(second.try_clone().unwrap(), &part).unwrap();
         first.persist(&whole, false).unwrap();
         assert!(take().is_none());
         // Nor where another file has come under the name, or that is a link to the result.
@@ -188,7 +170,7 @@ mod tests {
             fs::remove_file(&part).unwrap();
             File::create(&part).unwrap();
         }
-        assert!(Lock::take(&part, Owner::Me).unwrap().is_some());
+        assert!(Lock::take(&part).unwrap().is_some());
     }
 
     #[cfg(unix)]
@@ -198,7 +180,7 @@ mod tests {
         // Killed between the two steps that a rename takes where there is none that replaces nothing.
         fs::hard_link(&part, directory.path().join("whole")).unwrap();
         drop(first);
-        let error = Lock::of(second, &part, Owner::Me).unwrap_err();
+        let error = Lock::of(second, &part).unwrap_err();
         assert!(error.to_string().contains("a second name"), "{error}");
     }
 
@@ -208,7 +190,7 @@ mod tests {
         fs::remove_file(&part).unwrap();
         File::create(&part).unwrap();
         first.remove().unwrap_err();
-        Lock::take(&part, Owner::Me).unwrap().unwrap().remove().unwrap();
+        Lock::take(&part).unwrap().unwrap().remove().unwrap();
         assert!(!part.exists());
     }
 }

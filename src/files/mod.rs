@@ -35,12 +35,10 @@ use std::path::Path;
 pub(crate) use aligned::Aligned;
 pub use destination::{Destination, Through, put};
 pub use directory::{DirectoryHandle, DirectoryId};
-pub use lock::{Lock, Owner, is_locked};
+pub use lock::{Lock, is_locked};
 pub use permissions::{Ownership, keep_permissions};
 pub use positioned::{read_exact_at, write_all_at};
-pub use temporary::{
-    TEMPORARY_PREFIX, Temporary, Visible, is_temporary_name, nameless, remove_dead,
-};
+pub use temporary::{TEMPORARY_PREFIX, Temporary, is_temporary_name, nameless, remove_dead};
 
 /// Why a file is not used: what stands at a path is of a kind that is never read or written. The
 /// [source](io::Error::get_ref) of the errors of this module.
@@ -141,7 +139,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Ok(data) if !data.file_type().is_symlink() => check_kind(&data)?,
         _ => {}
     }
-    let temporary = Temporary::create(parent(path), Visible::AsUsual)?;
+    let temporary = Temporary::create(parent(path))?;
     io::Write::write_all(&mut temporary.file(), bytes)?;
     temporary.persist(path, true).map(drop)
 }

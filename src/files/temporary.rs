@@ -26,15 +26,6 @@ pub fn is_temporary_name(name: &str) -> bool {
     })
 }
 
-/// Who may read a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Visible {
-    /// This user only: for what is no result.
-    ToMe,
-    /// Whom the user lets read new files.
-    AsUsual,
-}
-
 /// A file under a name that nobody could foresee, locked as long as it is open, and removed when it
 /// is dropped.
 #[derive(Debug)]
@@ -48,18 +39,16 @@ impl Temporary {
     /// # Errors
     ///
     /// Those of the system.
-    pub fn create(directory: &Path, visible: Visible) -> io::Result<Self> {
+    pub fn create(directory: &Path) -> io::Result<Self> {
         for _ in 0..ATTEMPTS {
             let mut builder = tempfile::Builder::new();
             builder.prefix(TEMPORARY_PREFIX).rand_bytes(RANDOM_CHARS);
             #[cfg(unix)]
-            if visible == Visible::AsUsual {
+            {
                 use std::os::unix::fs::PermissionsExt;
                 // The system takes away what the user's mask says.
                 builder.permissions(fs::Permissions::from_mode(0o666));
             }
-            #[cfg(not(unix))]
-            let _ = visible;
             let file = builder.tempfile_in(directory)?;
             match file.as_file().try_lock() {
                 // Between its creation and the lock it may have been taken for one that a killed

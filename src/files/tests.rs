@@ -57,19 +57,15 @@ fn what_is_planted_under_a_known_name_is_neither_followed_nor_taken() {
         ("hard", "a second name"),
     ] {
         let path = zoo.path().join(name);
-        assert_unfit(Lock::take(&path, Owner::Me), word);
-        assert_unfit(Lock::take_existing(&path, Owner::Me), word);
-        if name != "hard" {
-            assert_unfit(Lock::take(&path, Owner::Anybody), word);
-        }
+        assert_unfit(Lock::take(&path), word);
+        assert_unfit(Lock::take_existing(&path), word);
     }
     assert!(!zoo.path().join("nothing").exists());
-    assert!(Lock::take(&zoo.path().join("hard"), Owner::Anybody).unwrap().is_some());
     if rustix::process::geteuid().is_root() {
         let theirs = zoo.path().join("theirs");
         fs::write(&theirs, "").unwrap();
         std::os::unix::fs::chown(&theirs, Some(12345), None).unwrap();
-        assert_unfit(Lock::take(&theirs, Owner::Me), "another user");
+        assert_unfit(Lock::take(&theirs), "another user");
     } else {
         println!("SKIPPED: only root can give a file to another user");
     }
@@ -79,7 +75,7 @@ fn what_is_planted_under_a_known_name_is_neither_followed_nor_taken() {
 fn dead_temporaries_go_and_nothing_else() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
-    let alive = Temporary::create(directory.path(), Visible::ToMe).unwrap();
+    let alive = Temporary::create(directory.path()).unwrap();
     let outside = tempfile::tempdir().unwrap();
     let victim = outside.path().join("victim");
     fs::write(&victim, "precious").unwrap();
@@ -115,7 +111,7 @@ fn a_temporary_becomes_a_file_or_goes() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("result");
     let create = || {
-        let temporary = Temporary::create(directory.path(), Visible::AsUsual).unwrap();
+        let temporary = Temporary::create(directory.path()).unwrap();
         io::Write::write_all(&mut temporary.file(), b"new").unwrap();
         assert!(is_temporary_name(temporary.path().file_name().unwrap().to_str().unwrap()));
         assert!(is_locked(temporary.path()));
@@ -133,8 +129,6 @@ fn a_temporary_becomes_a_file_or_goes() {
     fs::write(&usual, "").unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
     assert_eq!(mode(&path), mode(&usual));
-    let private = Temporary::create(directory.path(), Visible::ToMe).unwrap();
-    assert_eq!(mode(private.path()) & 0o777, 0o600);
     // Not even where what was written is exchanged.
     let robbed = create();
     fs::remove_file(robbed.path()).unwrap();
@@ -200,7 +194,7 @@ fn what_takes_the_place_of_a_file_lets_nobody_do_more() {
         fs::set_permissions(&path, fs::Permissions::from_mode(bits)).unwrap();
         replace(&path, b"new").unwrap();
         assert_eq!(mode(&path), kept, "{bits:o}");
-        let lock = Lock::take(&directory.path().join("part"), Owner::Me).unwrap().unwrap();
+        let lock = Lock::take(&directory.path().join("part")).unwrap().unwrap();
         lock.persist(&path, true).unwrap();
         assert_eq!(mode(&path), kept, "{bits:o}");
         fs::remove_file(&path).unwrap();
@@ -221,7 +215,7 @@ fn what_takes_the_place_of_a_file_lets_nobody_do_more() {
     fs::write(&theirs, "old").unwrap();
     std::os::unix::fs::chown(&theirs, Some(12345), Some(54321)).unwrap();
     fs::set_permissions(&theirs, fs::Permissions::from_mode(0o664)).unwrap();
-    let part = Lock::take(&directory.path().join("part"), Owner::Me).unwrap().unwrap();
+    let part = Lock::take(&directory.path().join("part")).unwrap().unwrap();
     keep_permissions(part.file(), &theirs, Ownership::Kept).unwrap();
     assert_eq!(mode(part.path()), 0o644);
     fs::set_permissions(&theirs, fs::Permissions::from_mode(0o440)).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::reader::{IdMap, pending_path, place_of};
 use crate::error::{Error, IdMapProblem, Result};
-use crate::files::{self, Ownership, Temporary, Visible};
+use crate::files::{self, Ownership, Temporary};
 use crate::format::ID_MAP_FILE;
 use crate::store::{manifest_of, with_unfinished_id_map};
 
@@ -63,7 +63,7 @@ impl MapPlace {
         }
         names.check()?;
         files::remove_dead(directory);
-        let temporary = Temporary::create(directory, Visible::AsUsual);
+        let temporary = Temporary::create(directory);
         let temporary = temporary.map_err(Error::io(&names.path, "create the id map"))?;
         Ok(Self { names, temporary })
     }

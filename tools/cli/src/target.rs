@@ -9,9 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use fpstore::files::{
-    self, Destination, Lock, Owner, Ownership, Temporary, Through, Unfit, Visible,
-};
+use fpstore::files::{self, Destination, Lock, Ownership, Temporary, Through, Unfit};
 
 use crate::apart::Used;
 use crate::failure::{Failure, signal_name};
@@ -92,7 +90,7 @@ impl Target {
         };
         let directory = files::parent(&place);
         files::remove_dead(directory);
-        let temporary = Temporary::create(directory, Visible::AsUsual);
+        let temporary = Temporary::create(directory);
         let temporary = temporary.map_err(failure(path, "create"))?;
         // Nobody reads now what he may not read later.
         files::keep_permissions(temporary.file(), &place, Ownership::Kept)
@@ -116,7 +114,7 @@ impl Target {
     /// Takes FILE.part, and checks again: whoever held it before may have finished since.
     fn lock_part(path: &Path, place: PathBuf, force: bool) -> Result<Self, Failure> {
         let part = part_of(&place);
-        let lock = Lock::take(&part, Owner::Me).map_err(failure(&part, "use"))?;
+        let lock = Lock::take(&part).map_err(failure(&part, "use"))?;
         let lock = lock.ok_or_else(|| busy(path))?;
         let target = Self::new(path, place, force, Written::Part(lock));
         let is_new = target.len()? == 0;
@@ -266,7 +264,7 @@ pub fn part_of(path: &Path) -> PathBuf {
 /// Removes what a process that was stopped left beside `path`, once it is given up.
 pub fn remove_part(path: &Path) -> Result<(), Failure> {
     let part = part_of(path);
-    match Lock::take_existing(&part, Owner::Me) {
+    match Lock::take_existing(&part) {
         Ok(Some(lock)) => lock.remove().map_err(failure(&part, "remove")),
         Ok(None) => Err(busy(path)),
         // What is no file of a join is left alone.

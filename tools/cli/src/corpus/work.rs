@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fpstore::files::{self, Lock, Owner};
+use fpstore::files::{self, Lock};
 use serde::{Deserialize, Serialize};
 
 use super::settings::{self, Settings};
@@ -113,7 +113,7 @@ impl Work {
         check_empty(to)?;
         fs::create_dir_all(&directory).map_err(failure(&directory, "create"))?;
         let path = directory.join(LOCK);
-        let lock = Lock::take(&path, Owner::Me).map_err(failure(&path, "lock"))?;
+        let lock = Lock::take(&path).map_err(failure(&path, "lock"))?;
         let Some(lock) = lock else {
             let what = "another process works here; wait for it, or name another directory";
             return Err(Failure::Usage(format!("{}: {what}", to.display())));
