@@ -4,19 +4,18 @@
 //! [`cover::allot`] has the rule that makes them enough.
 
 use super::writer;
+use crate::costs::{Costs, SearchCosts};
 use crate::cover::{self, Step};
 use crate::flips;
 use crate::format::{BaseHeader, GROUP_BITS, PartHeader};
 
-/// To look at the marks of a group, at one row that is found there, and at a byte of the base in a scan, in nanoseconds.
-///
-/// Fitted to searches of 10^7 uniform fingerprints of 256 bits with k = 31 and 40, and of 2^24 of 128 bits with k = 16.
-const GROUP_NS: f64 = 40.0;
-const ROW_NS: f64 = 25.0;
-const SCAN_BYTE_NS: f64 = 0.06;
-
 /// The part of the time of a scan that the search for the nearest spends in part tables before it knows how near they are.
 const SCAN_SHARE: f64 = 0.125;
+
+/// What the steps take.
+fn costs() -> &'static SearchCosts {
+    &Costs::shipped().search
+}
 
 /// The steps of a segment: after the first k + 1 of them all within k is found.
 pub(super) struct Steps {
@@ -27,7 +26,7 @@ pub(super) struct Steps {
 impl Steps {
     /// For parts with these headers, of fingerprints of so many bits; up to the step that costs more than a scan.
     pub(super) fn new(parts: &[&PartHeader], bits: u32, count: u64) -> Self {
-        let scan_ns = SCAN_BYTE_NS * count as f64 * f64::from(bits / 8);
+        let scan_ns = costs().row_byte_ns * count as f64 * f64::from(bits / 8);
         let works: Vec<PartWork> = parts.iter().map(|part| PartWork::new(part)).collect();
         let added = |part: usize, threshold: u32| works[part].added_ns(threshold);
         let steps = cover::allot(parts.len(), bits as usize + 1, scan_ns, added);
@@ -48,7 +47,7 @@ impl Steps {
     pub(super) fn widening(&self, radius: u32, bound: u32, work: (u64, u64)) -> Option<&Step> {
         let step = self.steps.get(radius as usize)?;
         let before = radius.checked_sub(1).map_or(0.0, |before| self.steps[before as usize].total);
-        let spent = GROUP_NS * work.0 as f64 + ROW_NS * work.1 as f64;
+        let spent = costs().group_ns * work.0 as f64 + costs().row_ns * work.1 as f64;
         let after = |step: &Step| spent + step.total - before;
         let is_cheap = after(step) <= SCAN_SHARE * self.scan_ns;
         let last = self.within(bound).and_then(<[Step]>::last);
@@ -145,6 +144,6 @@ impl PartWork {
             flips::ways(bits, threshold) - before
         };
         let (groups, keys) = (added(self.group_bits), added(self.key_bits));
-        GROUP_NS * groups + ROW_NS * self.rows * keys
+        costs().group_ns * groups + costs().row_ns * self.rows * keys
     }
 }

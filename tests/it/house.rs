@@ -279,6 +279,21 @@ fn what_folders_import_is_what_the_design_says() {
 }
 
 #[test]
+fn what_predicts_a_time_stands_among_the_costs() {
+    let (root, paths) = source_files();
+    let mut constants = 0;
+    for path in paths {
+        let name = path.strip_prefix(&root).unwrap().display().to_string();
+        let text = fs::read_to_string(&path).unwrap();
+        let is_time = |line: &&str| line.contains("const ") && line.contains("_NS: ");
+        let found: Vec<&str> = text.lines().filter(is_time).collect();
+        assert!(found.is_empty(), "{name}: {found:?}; put it into src/costs/groups.rs");
+        constants += if name == "costs/groups.rs" { text.matches("_ns = ").count() } else { 0 };
+    }
+    assert!(constants > 30, "{constants}");
+}
+
+#[test]
 fn no_file_of_the_library_is_too_long_to_read() {
     let (root, paths) = source_files();
     for path in paths {
