@@ -18,12 +18,17 @@ use std::sync::OnceLock;
 
 use memmap2::MmapMut;
 
-pub(crate) use plan::{HotClaims, HotPlan, MOST_RUNS};
+pub(crate) use plan::{HotClaims, HotPlan, MOST_RUNS, uniform_ns};
 pub(crate) use slot::HotSlot;
 
 use crate::error::{Error, Result};
+use crate::machine;
 use crate::mapped;
 
+/// The share of the memory of the machine that hot indexes of a store take where nothing else is said, and bounds of it.
+const MEMORY_SHARE: u64 = 64;
+const LEAST_MEMORY: u64 = 24 << 20;
+const MOST_MEMORY: u64 = 512 << 20;
 /// Bits of a part.
 const PART_BITS: u32 = 16;
 /// Bytes of a line of the cache.
@@ -106,6 +111,16 @@ impl Layout {
     fn key(part: u32, fingerprint: u64) -> u64 {
         fingerprint.rotate_left(part * PART_BITS)
     }
+}
+
+/// Bytes that hot indexes of a store take where nothing else is said.
+pub(crate) fn default_memory() -> u64 {
+    static BYTES: OnceLock<u64> = OnceLock::new();
+    // The machine does not change, and to ask reads files.
+    *BYTES.get_or_init(|| {
+        let total = machine::total_bytes().unwrap_or(0);
+        (total / MEMORY_SHARE).clamp(LEAST_MEMORY, MOST_MEMORY)
+    })
 }
 
 /// Bytes that an index of so many fingerprints of so many bits takes; `None` if there can be none.

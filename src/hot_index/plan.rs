@@ -1,6 +1,6 @@
 //! How a search within a radius goes through a hot index.
 
-use super::{HotIndex, PART_BITS, part_mask};
+use super::{HotIndex, Layout, PART_BITS, part_mask};
 use crate::costs::{Costs, SearchCosts};
 use crate::cover::{self, Claim};
 use crate::flips;
@@ -44,6 +44,15 @@ impl HotWork {
     }
 }
 
+/// The predicted time of a search within `k` in a hot index of so many uniform fingerprints, in nanoseconds; `None` if there can be none.
+pub(crate) fn uniform_ns(bits: u32, count: u64, k: u32, c: &SearchCosts) -> Option<f64> {
+    let layout = Layout::new(bits, count)?;
+    // The stored fingerprint that is asked for, and others by chance.
+    let run_keys = 1.0 + layout.count as f64 / f64::from(layout.prefix_bits).exp2();
+    let plan = HotPlan::of_layout(layout, &vec![run_keys; layout.parts()], k);
+    Some(plan.search_ns(c))
+}
+
 /// A key that is compared.
 fn key_ns(c: &SearchCosts) -> f64 {
     if Level::best().is_avx512() { c.hot_key_avx512_ns } else { c.hot_key_ns }
@@ -51,21 +60,26 @@ fn key_ns(c: &SearchCosts) -> f64 {
 
 impl HotPlan {
     pub(super) fn new(index: &HotIndex, k: u32) -> Self {
+        Self::of_layout(index.layout, &index.run_keys, k)
+    }
+
+    /// For an index of this layout, and for each part the keys of the run that a query is in, on average.
+    fn of_layout(layout: Layout, run_keys: &[f64], k: u32) -> Self {
         let c = &Costs::shipped().search;
-        let (all, bytes) = (index.count() as f64, index.bytes() as f64);
+        let (all, bytes) = (layout.count as f64, layout.bytes() as f64);
         let whole = HotWork { parts: 0.0, runs: 1.0, keys: all };
         // A part as a whole has so many ways to differ, and its prefixes may have less.
-        let prefix_bits = index.layout.prefix_bits;
+        let prefix_bits = layout.prefix_bits;
         let work = |part: usize, flips: u32| {
             let runs = flips::ways(prefix_bits, flips.min(prefix_bits));
-            HotWork { parts: 1.0, runs, keys: runs * index.run_keys[part] }
+            HotWork { parts: 1.0, runs, keys: runs * run_keys[part] }
         };
         let ns = |part: usize, flips: u32| work(part, flips).ns(bytes, c);
         let added = |part: usize, flips: u32| match flips.checked_sub(1) {
             Some(less) => ns(part, flips) - ns(part, less),
             None => ns(part, flips),
         };
-        let (parts, whole_ns) = (index.layout.parts(), whole.ns(bytes, c));
+        let (parts, whole_ns) = (layout.parts(), whole.ns(bytes, c));
         let steps = cover::allot(parts, k as usize + 1, whole_ns, added);
         let by_all = Self { claims: None, work: whole, all, bytes };
         if steps.len() <= k as usize {

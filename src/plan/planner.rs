@@ -13,6 +13,7 @@ use crate::costs::Costs;
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec, MAX_BLOCKS};
+use crate::hot_index;
 
 /// Sizes of blocks that are tried where none is given.
 const BLOCK_SIZES: [u32; 5] = [256, 512, 1024, 2048, 4096];
@@ -305,6 +306,14 @@ impl Planner {
                 .with_matches(self.matches)
         });
         Ok(predictions.collect())
+    }
+
+    /// The predicted time of a search in a hot index, in nanoseconds, as searches build one whatever the design; `None` where it
+    /// would take more [memory](crate::OpenOptions::memory) than a store gets by default.
+    pub fn hot_ns(&self) -> Option<f64> {
+        let fits = hot_index::index_bytes(self.bits, self.count)? <= hot_index::default_memory();
+        let radius = self.radius.min(self.bits);
+        fits.then(|| hot_index::uniform_ns(self.bits, self.count, radius, &self.costs.search))?
     }
 
     /// The recommended plan; `None` if every one is over the budget.

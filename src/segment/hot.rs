@@ -1,23 +1,10 @@
 //! Which segments of a store have a hot index: the smallest, as far as there is room. A search looks into all segments, and what it takes in a
 //! small one is mostly the way to the keys.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::{Index, Segment, Tables};
 use crate::fingerprint::Fingerprint;
-use crate::machine;
-
-/// The share of memory that hot indexes of a store take where nothing else is said, and bounds of it.
-const SHARE: u64 = 64;
-const LEAST: u64 = 24 << 20;
-const MOST: u64 = 512 << 20;
-
-/// Bytes that hot indexes of a store take where nothing else is said.
-pub(crate) fn default_hot_bytes() -> u64 {
-    static BYTES: OnceLock<u64> = OnceLock::new();
-    // The machine does not change, and to ask reads files.
-    *BYTES.get_or_init(|| (machine::total_bytes().unwrap_or(0) / SHARE).clamp(LEAST, MOST))
-}
 
 /// Has searches build hot indexes for the smallest segments of a store, beside those that have one already, in up to so many bytes.
 pub(crate) fn want_hot<F: Fingerprint>(segments: &[Arc<Segment<F>>], most: u64) {

@@ -18,7 +18,7 @@ pub(crate) mod writer;
 pub(crate) use entries::PartEntries;
 pub(crate) use files::NewFiles;
 pub(crate) use filtered::filter_smallest;
-pub(crate) use hot::{default_hot_bytes, want_hot};
+pub(crate) use hot::want_hot;
 pub(crate) use packed_ids::PackedIds;
 pub use path::AccessPath;
 pub(crate) use reader::{Index, Segment};

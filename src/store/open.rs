@@ -12,6 +12,7 @@ use crate::execution::Execution;
 use crate::files::{DirectoryHandle, DirectoryId};
 use crate::fingerprint::Fingerprint;
 use crate::format::{IdMapTag, SkippedSection};
+use crate::hot_index;
 use crate::ids::Ids;
 use crate::log::Follower;
 use crate::query::batch::Batch;
@@ -117,7 +118,7 @@ impl OpenOptions {
     pub fn new() -> Self {
         Self {
             in_memory: false,
-            memory: segment::default_hot_bytes(),
+            memory: hot_index::default_memory(),
             filter_bytes: 0,
             width: PhantomData,
         }

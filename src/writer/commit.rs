@@ -8,7 +8,8 @@ use super::core::{Back, Core};
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::{MANIFEST_TEMPORARY, Manifest};
-use crate::segment::{NewFiles, PackTimes, default_hot_bytes};
+use crate::hot_index;
+use crate::segment::{NewFiles, PackTimes};
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
 use crate::store::commit::Commit;
@@ -52,7 +53,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             times,
         )?;
         // Before it is visible: else the next commit would build on what is not there any more.
-        let base = Base::open(&*self.storage, &bytes, Some(&before), default_hot_bytes())?;
+        let base = Base::open(&*self.storage, &bytes, Some(&before), hot_index::default_memory())?;
         prepared.show()?;
         // It is visible, whether or not that is durable.
         self.forget_bytes(counted, back);

@@ -16,9 +16,10 @@ use crate::fingerprint::Fingerprint;
 use crate::format::{
     Change, Defect, LogTag, MANIFEST_NAME, Operation, RecordShape, log_name, log_number,
 };
+use crate::hot_index;
 use crate::log::{FollowedLog, Follower, LogWriter, keep_log};
 use crate::query::search::Searcher;
-use crate::segment::{NewFiles, default_hot_bytes};
+use crate::segment::NewFiles;
 use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
@@ -101,7 +102,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let storage = Arc::new(storage);
         let bytes = storage.read(MANIFEST_NAME);
         let bytes = bytes.map_err(Error::io(path.join(MANIFEST_NAME), "read the manifest"))?;
-        let base = Arc::new(Base::open(&*storage, &bytes, None, default_hot_bytes())?);
+        let base = Arc::new(Base::open(&*storage, &bytes, None, hot_index::default_memory())?);
         check_writer(&base.manifest, path)?;
         let standing = Standing::read(path, &*storage)?;
         standing.remove_leftovers(path, &*storage)?;

@@ -414,6 +414,29 @@ fn a_hot_index_is_searched_within_every_radius() {
 }
 
 #[test]
+fn the_time_in_a_hot_index_is_predicted_before_there_is_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut next = numbers(13);
+    let path = directory.path().join("store");
+    let costs = &crate::costs::Costs::shipped().search;
+    for count in [500, 60_000] {
+        let set: Vec<u64> = (0..count).map(|_| next()).collect();
+        Packer::new().replace(true).pack(&path, set).unwrap();
+        let store = Store::open(&path).unwrap();
+        build_hot(&store, &mut next);
+        let snapshot = store.snapshot();
+        for k in [0, 3, 6, 8, 20] {
+            let built = tables(&snapshot.segments()[0]).search_ns(k, costs);
+            let planned = crate::Planner::for_bits(64, count).radius(k).hot_ns().unwrap();
+            assert!((0.8..1.25).contains(&(planned / built)), "{count} {k}: {planned} {built}");
+        }
+    }
+    // More than any machine gives a store by default.
+    assert_eq!(crate::Planner::for_bits(64, 1 << 25).radius(3).hot_ns(), None);
+    assert_eq!(crate::Planner::for_bits(64, 0).radius(3).hot_ns(), None);
+}
+
+#[test]
 fn a_search_is_explained_by_the_path_that_it_takes() {
     let directory = tempfile::tempdir().unwrap();
     let mut next = numbers(12);

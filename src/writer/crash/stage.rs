@@ -11,9 +11,9 @@ use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::format::{Codec, MANIFEST_NAME, Manifest, RecordShape, WindowsSection};
+use crate::hot_index;
 use crate::log::Follower;
 use crate::plan::LayoutOptions;
-use crate::segment::default_hot_bytes;
 use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
@@ -89,7 +89,7 @@ pub(super) fn open(disk: &Simulated, capacity: usize) -> Result<Core<u64, Simula
 /// Opens a store for reading.
 fn read(disk: &Simulated) -> Result<Snapshot> {
     let bytes = disk.read(MANIFEST_NAME).map_err(Error::io(MANIFEST_NAME, "read"))?;
-    let base = Base::open(disk, &bytes, None, default_hot_bytes())?;
+    let base = Base::open(disk, &bytes, None, hot_index::default_memory())?;
     let (section, store_id) = (base.manifest.log.unwrap(), base.manifest.store_id);
     let logs: Follower = Follower::open(disk, &section, store_id)?;
     Ok(Snapshot::new(Arc::new(base), logs.views()))

@@ -40,6 +40,7 @@ struct Summary {
     parts: Option<u16>,
     /// Predicted nanoseconds of a query in memory; null for sets that are too small to tell.
     query_ns: Option<f64>,
+    hot_query_ns: Option<f64>,
     alternatives: Vec<Alternative>,
     temporary_bytes: u64,
     seconds: f64,
@@ -72,6 +73,8 @@ struct Alternative {
 #[derive(Default)]
 struct Predicted {
     query_ns: Option<f64>,
+    /// In a hot index, if it gets one.
+    hot_query_ns: Option<f64>,
     alternatives: Vec<Alternative>,
 }
 
@@ -83,7 +86,7 @@ impl Predicted {
         let (Some(design), Some(block_bytes)) = (summary.design(), summary.block_bytes()) else {
             let plans = plan_parts(F::BITS, summary.distinct, args.radius).unwrap_or_default();
             let own = plans.iter().find(|plan| Some(plan.parts) == summary.parts());
-            return Self { query_ns: own.map(|plan| plan.search_ns), alternatives: Vec::new() };
+            return Self { query_ns: own.map(|plan| plan.search_ns), ..Self::default() };
         };
         let planner = || summary.planner.clone();
         let own = planner().designs([design.clone()]).block_bytes(Some(block_bytes));
@@ -98,11 +101,12 @@ impl Predicted {
         let smaller = best(Objective::Size)
             .filter(|plan| (plan.store_bytes as f64) < 0.9 * own.store_bytes as f64)
             .map(|plan| Alternative::new("size", plan, summary.id_bytes));
+        let hot_query_ns = summary.planner.hot_ns().filter(|ns| *ns < own.warm_ns);
         let faster = best(Objective::Speed)
             .filter(|plan| plan.warm_ns < 0.67 * own.warm_ns)
             .map(|plan| Alternative::new("speed", plan, summary.id_bytes));
         let alternatives = smaller.into_iter().chain(faster).collect();
-        Self { query_ns: Some(own.warm_ns), alternatives }
+        Self { query_ns: Some(own.warm_ns), hot_query_ns, alternatives }
     }
 }
 
@@ -187,9 +191,16 @@ fn rows<F: Fingerprint>(
     let predicted = Predicted::new::<F>(args, summary);
     if let Some(ns) = predicted.query_ns {
         let what = format!("predicted at distance {}, in memory, on one thread", args.radius);
-        rows.push(("queries", format!("about {} each, {what}", units::time(ns))));
+        let hot = predicted.hot_query_ns.map(units::time);
+        let hot = hot.map(|time| format!("; {time} once searches have built a hot index"));
+        let hot = hot.unwrap_or_default();
+        rows.push(("queries", format!("about {} each, {what}{hot}", units::time(ns))));
     }
     for other in predicted.alternatives {
+        // In a hot index every design is as fast.
+        if other.prefer == "speed" && predicted.hot_query_ns.is_some() {
+            continue;
+        }
         let name = if other.prefer == "size" { "smaller" } else { "faster" };
         let (size, time) = (bytes(other.bytes), units::time(other.query_ns));
         let Alternative { prefer, design, .. } = other;
@@ -255,6 +266,7 @@ fn json<F: Fingerprint>(args: &Args, summary: &PackSummary, skipped: u64, second
         bits: Some(F::BITS).filter(|&bits| bits != u64::BITS),
         parts: summary.parts(),
         query_ns: predicted.query_ns,
+        hot_query_ns: predicted.hot_query_ns,
         alternatives: predicted.alternatives,
         temporary_bytes: summary.temporary_bytes,
         seconds,
