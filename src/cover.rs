@@ -1,8 +1,9 @@
-//! Which bits of a fingerprint a search looks into, how many of them may differ, and which of several looks reports a match.
+//! Which bits of a fingerprint a search looks into, how many of them may differ, and which of
+//! several looks reports a match.
 //!
-//! A search is a list of *claims*, in the order in which it goes through them. Each covers some bits of a fingerprint, and finds
-//! whatever differs from the query in up to so many of these. Together they find everything within k. What several of them find is
-//! reported by the last.
+//! A search is a list of *claims*, in the order in which it goes through them. Each covers some
+//! bits of a fingerprint, and finds whatever differs from the query in up to so many of these.
+//! Together they find everything within k. What several of them find is reported by the last.
 
 /// The bits in which a key differs from a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,8 @@ impl Differs {
     }
 }
 
-/// One look of a search: it finds every key that differs from the query in up to `flips` bits of `mask`.
+/// One look of a search: it finds every key that differs from the query in up to `flips` bits of
+/// `mask`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) mask: u64,
@@ -35,9 +37,10 @@ impl Claim {
     }
 }
 
-/// The rule that reports each match once: the last claim that finds a key reports it. `later` are the claims behind the one that found
-/// it, over the same order of bits as `differs`. Where not all bits were seen the answer may be `true` several times for a key; it is
-/// `false` for none that no later claim finds.
+/// The rule that reports each match once: the last claim that finds a key reports it. `later` are
+/// the claims behind the one that found it, over the same order of bits as `differs`. Where not all
+/// bits were seen the answer may be `true` several times for a key; it is `false` for none that no
+/// later claim finds.
 #[inline(always)]
 pub(crate) fn reports(later: impl IntoIterator<Item = Claim>, differs: Differs) -> bool {
     !later.into_iter().any(|claim| claim.finds(differs))
@@ -53,13 +56,16 @@ pub(crate) struct Step {
     pub(crate) total: f64,
 }
 
-/// Allots flips to disjoint parts: after the first k + 1 steps every key within k is found by some part.
+/// Allots flips to disjoint parts: after the first k + 1 steps every key within k is found by some
+/// part.
 ///
-/// This is the general pigeonhole (Qin et al., *GPH: Similarity Search in Hamming Space*, ICDE 2018). Take thresholds such that the sum
-/// of (threshold + 1) over the parts is k + 1. A key that exceeds all of them differs in at least k + 1 bits.
+/// This is the general pigeonhole (Qin et al., *GPH: Similarity Search in Hamming Space*, ICDE
+/// 2018). Take thresholds such that the sum of (threshold + 1) over the parts is k + 1. A key that
+/// exceeds all of them differs in at least k + 1 bits.
 ///
-/// `added` gives the cost of so many flips of a part on top of those of one less. It grows with the flips, so that taking the cheapest
-/// step each time gives the least sum. Ends after `most` steps, or with the first that takes the total over `limit`.
+/// `added` gives the cost of so many flips of a part on top of those of one less. It grows with the
+/// flips, so that taking the cheapest step each time gives the least sum. Ends after `most` steps,
+/// or with the first that takes the total over `limit`.
 pub(crate) fn allot(
     parts: usize,
     most: usize,
@@ -141,7 +147,8 @@ mod tests {
             prop_assert!((steps[k as usize].total - least).abs() <= 1e-9 * least);
         }
 
-        /// Against enumeration of the differences of 12 bits: each within k is reported once, by one that finds it.
+        /// Against enumeration of the differences of 12 bits: each within k is reported once, by
+        /// one that finds it.
         #[test]
         fn each_difference_within_k_is_reported_once(
             cuts in prop::collection::btree_set(1u32..12, 0..4), k in 0u32..8, looks in any::<[u8; 5]>(),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use memmap2::MmapMut;
 
-/// Bytes of address space that a new thread takes: its stack, and what the C library takes for it. glibc aborts the process where it
-/// cannot have a few bytes as a thread begins.
+/// Bytes of address space that a new thread takes: its stack, and what the C library takes for it.
+/// glibc aborts the process where it cannot have a few bytes as a thread begins.
 const THREAD_BYTES: usize = 3 << 20;
 
 /// Bytes of memory in all; `None` where the system does not tell.
@@ -15,7 +15,8 @@ pub fn total_bytes() -> Option<u64> {
     available(Path::new("/"), "MemTotal:")
 }
 
-/// Bytes that a process can get now without pushing out others; `None` where the system does not tell.
+/// Bytes that a process can get now without pushing out others; `None` where the system does not
+/// tell.
 pub fn free_bytes() -> Option<u64> {
     available(Path::new("/"), "MemAvailable:")
 }

@@ -1,7 +1,8 @@
 //! Builds a hot index from the identity table, a little at a time.
 //!
-//! First the blocks of the table are decoded, which gives the keys of the first part, and the keys of each run of every part are counted.
-//! Then the fingerprints are distributed to the runs of one part after the other.
+//! First the blocks of the table are decoded, which gives the keys of the first part, and the keys
+//! of each run of every part are counted. Then the fingerprints are distributed to the runs of one
+//! part after the other.
 
 use super::{HotIndex, Layout};
 use crate::costs::SearchCosts;
@@ -25,7 +26,8 @@ pub(super) struct HotBuild {
 enum State {
     /// The blocks before this one are decoded; they hold so many keys.
     Decoding { block: u64, keys: usize },
-    /// All parts before this one are complete, and in it the fingerprints before this one are in their runs.
+    /// All parts before this one are complete, and in it the fingerprints before this one are in
+    /// their runs.
     Distributing { part: usize, fingerprint: usize },
 }
 
@@ -105,8 +107,9 @@ impl HotBuild {
         Ok(Some(Outcome::More(self)))
     }
 
-    /// Writes the decoded keys, of which the first has this number, into the first part, and counts the keys of runs: those with prefix p in
-    /// place p + 1 of the first part, and in p + 2 of the others.
+    /// Writes the decoded keys, of which the first has this number, into the first part, and counts
+    /// the keys of runs: those with prefix p in place p + 1 of the first part, and in p + 2 of the
+    /// others.
     fn count(&mut self, first: usize) {
         let HotIndex { layout, memory, .. } = &mut self.index;
         let at = layout.keys(0).start + first * size_of::<u64>();
@@ -122,7 +125,8 @@ impl HotBuild {
         }
     }
 
-    /// Adds up the counts: the first part then has its starts, and the others have the start of run p in place p + 1.
+    /// Adds up the counts: the first part then has its starts, and the others have the start of run
+    /// p in place p + 1.
     fn find_starts(&mut self) {
         let HotIndex { layout, memory, .. } = &mut self.index;
         for part in 0..layout.parts() {
@@ -135,8 +139,8 @@ impl HotBuild {
         }
     }
 
-    /// Writes the keys of some fingerprints to their runs of a part. What place p + 1 of its directory says moves from the start of run p to its
-    /// end, which is the start of run p + 1.
+    /// Writes the keys of some fingerprints to their runs of a part. What place p + 1 of its
+    /// directory says moves from the start of run p to its end, which is the start of run p + 1.
     fn distribute(&mut self, part: usize, fingerprints: std::ops::Range<usize>) {
         let HotIndex { layout, memory, .. } = &mut self.index;
         let (before, own) = memory.split_at_mut(layout.keys(part).start);

@@ -1,13 +1,16 @@
-//! The hot index: all fingerprints of a segment in memory, decoded, in an order of their own for each of some parts of their bits.
+//! The hot index: all fingerprints of a segment in memory, decoded, in an order of their own for
+//! each of some parts of their bits.
 //!
-//! It does not depend on what tables the segment has on disk, so that a store with one table is searched as fast as one with many. A part
-//! is 16 adjacent bits. For each part the fingerprints stand in the order of its value, turned so that the part comes first (*keys*), with a
-//! directory from the first bits of the part to the first of its keys. A search within k looks up *runs*, the keys with one prefix: those of
-//! the query, and of every way to flip as many bits as the part may differ in ([`cover`](crate::cover)). It compares their keys as they
-//! stand.
+//! It does not depend on what tables the segment has on disk, so that a store with one table is
+//! searched as fast as one with many. A part is 16 adjacent bits. For each part the fingerprints
+//! stand in the order of its value, turned so that the part comes first (*keys*), with a directory
+//! from the first bits of the part to the first of its keys. A search within k looks up *runs*, the
+//! keys with one prefix: those of the query, and of every way to flip as many bits as the part may
+//! differ in ([`cover`](crate::cover)). It compares their keys as they stand.
 //!
-//! Fingerprints have up to 64 bits, in the highest of a word. An index takes 8 bytes for each fingerprint and part, and 4 to 8 for the
-//! directory of each part: 48 bytes for a fingerprint of 64 bits where there are few, 32 where there are many.
+//! Fingerprints have up to 64 bits, in the highest of a word. An index takes 8 bytes for each
+//! fingerprint and part, and 4 to 8 for the directory of each part: 48 bytes for a fingerprint of
+//! 64 bits where there are few, 32 where there are many.
 
 mod build;
 mod plan;
@@ -25,7 +28,8 @@ use crate::error::{Error, Result};
 use crate::machine;
 use crate::mapped;
 
-/// The share of the memory of the machine that hot indexes of a store take where nothing else is said, and bounds of it.
+/// The share of the memory of the machine that hot indexes of a store take where nothing else is
+/// said, and bounds of it.
 const MEMORY_SHARE: u64 = 64;
 const LEAST_MEMORY: u64 = 24 << 20;
 const MOST_MEMORY: u64 = 512 << 20;
@@ -73,10 +77,12 @@ pub(crate) struct Part<'a> {
 }
 
 impl Layout {
-    /// Of so many fingerprints of so many bits; `None` if there are none, or more than an index can number.
+    /// Of so many fingerprints of so many bits; `None` if there are none, or more than an index can
+    /// number.
     fn new(bits: u32, count: u64) -> Option<Self> {
         let few = u32::try_from(count).ok().filter(|count| *count > 0)?;
-        // One to two prefixes for each key: real ones begin alike, and half as many take a tenth longer.
+        // One to two prefixes for each key: real ones begin alike, and half as many take a tenth
+        // longer.
         let prefix_bits = PART_BITS.min(few.ilog2() + 1);
         let lines = |bytes: usize| bytes.next_multiple_of(LINE_BYTES);
         let keys_bytes = lines(few as usize * size_of::<u64>());
@@ -133,8 +139,8 @@ impl HotIndex {
     fn with_room(layout: Layout) -> Result<Self> {
         let too_much = |_| Error::OutOfMemory { bytes: layout.bytes() as u64 };
         let memory = MmapMut::map_anon(layout.bytes()).map_err(too_much)?;
-        // Where a search looks here and there into some MiB, each look waits for the place of its page first: there are too many of
-        // 4 KiB. Advice that is not taken does no harm.
+        // Where a search looks here and there into some MiB, each look waits for the place of its
+        // page first: there are too many of 4 KiB. Advice that is not taken does no harm.
         #[cfg(target_os = "linux")]
         let _ = memory.advise(memmap2::Advice::HugePage);
         // A radius up to all bits of a word.

@@ -6,12 +6,14 @@ use crate::cover::{self, Claim};
 use crate::flips;
 use crate::simd::Level;
 
-/// Runs of a search at most: all are found before the first is compared, which takes 8 bytes and some nanoseconds for each.
+/// Runs of a search at most: all are found before the first is compared, which takes 8 bytes and
+/// some nanoseconds for each.
 pub(crate) const MOST_RUNS: u32 = 1 << 14;
 
 /// How a search within a radius goes: by runs of some parts, or through all fingerprints.
 pub(crate) struct HotPlan {
-    /// The parts whose runs are looked up, ascending; `None` if it takes less time to compare everything.
+    /// The parts whose runs are looked up, ascending; `None` if it takes less time to compare
+    /// everything.
     pub(crate) claims: Option<HotClaims>,
     work: HotWork,
     /// Keys of a whole comparison.
@@ -44,7 +46,8 @@ impl HotWork {
     }
 }
 
-/// The predicted time of a search within `k` in a hot index of so many uniform fingerprints, in nanoseconds; `None` if there can be none.
+/// The predicted time of a search within `k` in a hot index of so many uniform fingerprints, in
+/// nanoseconds; `None` if there can be none.
 pub(crate) fn uniform_ns(bits: u32, count: u64, k: u32, c: &SearchCosts) -> Option<f64> {
     let layout = Layout::new(bits, count)?;
     // The stored fingerprint that is asked for, and others by chance.
@@ -63,7 +66,8 @@ impl HotPlan {
         Self::of_layout(index.layout, &index.run_keys, k)
     }
 
-    /// For an index of this layout, and for each part the keys of the run that a query is in, on average.
+    /// For an index of this layout, and for each part the keys of the run that a query is in, on
+    /// average.
     fn of_layout(layout: Layout, run_keys: &[f64], k: u32) -> Self {
         let c = &Costs::shipped().search;
         let (all, bytes) = (layout.count as f64, layout.bytes() as f64);

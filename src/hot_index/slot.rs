@@ -25,8 +25,8 @@ struct Build {
     patience: Patience,
 }
 
-/// After how many searches to look again whether blocks are in memory: to ask takes as long as half a search, and those that
-/// no search touches may never be.
+/// After how many searches to look again whether blocks are in memory: to ask takes as long as half
+/// a search, and those that no search touches may never be.
 #[derive(Default)]
 struct Patience {
     /// Searches until then.
@@ -36,7 +36,8 @@ struct Patience {
 }
 
 impl HotSlot {
-    /// Of a segment with so many distinct fingerprints of so many bits; searches do not build it yet.
+    /// Of a segment with so many distinct fingerprints of so many bits; searches do not build it
+    /// yet.
     pub(crate) fn new(bits: u32, count: u64) -> Self {
         Self {
             layout: Layout::new(bits, count),
@@ -69,10 +70,12 @@ impl HotSlot {
         self.layout.and_then(|layout| index_bytes(layout.bits, layout.count as u64))
     }
 
-    /// Builds some more of it from the identity table, unless another thread does, or the system would have to read blocks first.
+    /// Builds some more of it from the identity table, unless another thread does, or the system
+    /// would have to read blocks first.
     ///
-    /// Spends as much time on it as the search that calls takes without an index, `search_ns`. So however few searches there are, they
-    /// take at most twice their time, and the index is there once they have taken the time that it costs.
+    /// Spends as much time on it as the search that calls takes without an index, `search_ns`. So
+    /// however few searches there are, they take at most twice their time, and the index is there
+    /// once they have taken the time that it costs.
     #[inline]
     pub(crate) fn build_some(&self, identity: &Table, search_ns: impl FnOnce() -> f64) {
         if self.is_wanted.load(Relaxed) {

@@ -255,7 +255,8 @@ impl<F: Fingerprint, C: Contents<F>> FollowedLog<F, C> {
         Ok(promises(self.tag, &bytes, LogHeader::BYTES, 0))
     }
 
-    /// Reads what was written since; `None` if the log does not exist. Tells whether there was anything.
+    /// Reads what was written since; `None` if the log does not exist. Tells whether there was
+    /// anything.
     fn read(&mut self, files: &dyn ReadFiles, shape: RecordShape) -> Result<Option<bool>> {
         if self.is_sealed {
             return Ok(Some(false));

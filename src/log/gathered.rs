@@ -47,8 +47,8 @@ impl<F> Contents<F> for OfLog {
 }
 
 impl GatheredLogs {
-    /// Reads the logs of a store of fingerprints of this width. Takes as much memory as the logs have bytes, and once more that of one of
-    /// them.
+    /// Reads the logs of a store of fingerprints of this width. Takes as much memory as the logs
+    /// have bytes, and once more that of one of them.
     ///
     /// # Errors
     ///
@@ -96,7 +96,8 @@ impl GatheredLogs {
         self.last_number
     }
 
-    /// One log that holds all of it, is durable before anybody reads it, and says so: what stands before its records, and these.
+    /// One log that holds all of it, is durable before anybody reads it, and says so: what stands
+    /// before its records, and these.
     pub(crate) fn into_log(self, tag: LogTag) -> (Vec<u8>, Vec<u8>) {
         let Self { shape, first_sequence, next_sequence, records, .. } = self;
         let mut start = LogHeader { tag, sequence: first_sequence, shape }.encode();
@@ -104,8 +105,8 @@ impl GatheredLogs {
         (start.to_vec(), records.of_log(tag))
     }
 
-    /// Whether this is what a store has held whose segments hold the operations up to `sequence` and
-    /// whose logs hold `later`: what segments hold is not compared.
+    /// Whether this is what a store has held whose segments hold the operations up to `sequence`
+    /// and whose logs hold `later`: what segments hold is not compared.
     pub(crate) fn is_beginning_of<F: Fingerprint>(&self, later: &Self) -> bool {
         let known = later.first_sequence.saturating_sub(self.first_sequence) as usize;
         match self.records.operations::<F>(self.shape).get(known..) {

@@ -1,5 +1,5 @@
-//! How many bits may differ in each part, so that together the part tables find everything within k, with the least
-//! predicted work.
+//! How many bits may differ in each part, so that together the part tables find everything within
+//! k, with the least predicted work.
 //!
 //! [`cover::allot`] has the rule that makes them enough.
 
@@ -9,7 +9,8 @@ use crate::cover::{self, Step};
 use crate::flips;
 use crate::format::{BaseHeader, GROUP_BITS, PartHeader};
 
-/// The part of the time of a scan that the search for the nearest spends in part tables before it knows how near they are.
+/// The part of the time of a scan that the search for the nearest spends in part tables before it
+/// knows how near they are.
 const SCAN_SHARE: f64 = 0.125;
 
 /// What the steps take.
@@ -24,7 +25,8 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// For parts with these headers, of fingerprints of so many bits; up to the step that costs more than a scan.
+    /// For parts with these headers, of fingerprints of so many bits; up to the step that costs
+    /// more than a scan.
     pub(super) fn new(parts: &[&PartHeader], bits: u32, count: u64) -> Self {
         let scan_ns = costs().row_byte_ns * count as f64 * f64::from(bits / 8);
         let works: Vec<PartWork> = parts.iter().map(|part| PartWork::new(part)).collect();
@@ -39,11 +41,13 @@ impl Steps {
         steps.last().filter(|last| last.total <= self.scan_ns).map(|_| steps)
     }
 
-    /// The step that adds `radius` to all lesser ones, for who looks for the nearest, knows that they are within `bound`, and
-    /// has looked at so many groups and rows on the way; `None` if it is better to scan the base now.
+    /// The step that adds `radius` to all lesser ones, for who looks for the nearest, knows that
+    /// they are within `bound`, and has looked at so many groups and rows on the way; `None` if it
+    /// is better to scan the base now.
     ///
-    /// What part tables tell of far ones is little. So a scan is put off only as long as the steps have taken a small part of
-    /// its time, or will have taken not much more than that time once they are at the bound.
+    /// What part tables tell of far ones is little. So a scan is put off only as long as the steps
+    /// have taken a small part of its time, or will have taken not much more than that time once
+    /// they are at the bound.
     pub(super) fn widening(&self, radius: u32, bound: u32, work: (u64, u64)) -> Option<&Step> {
         let step = self.steps.get(radius as usize)?;
         let before = radius.checked_sub(1).map_or(0.0, |before| self.steps[before as usize].total);
@@ -65,8 +69,8 @@ impl Steps {
 /// Fingerprints up to which none but the base is written: to scan it takes some microseconds.
 const SMALL: u64 = 1 << 12;
 
-/// The number of parts with which a search within `k` of so many uniform fingerprints takes the least time; of those that
-/// take hardly longer, the least number, which takes the least space.
+/// The number of parts with which a search within `k` of so many uniform fingerprints takes the
+/// least time; of those that take hardly longer, the least number, which takes the least space.
 pub(crate) fn plan(bits: u32, count: u64, k: u32) -> u16 {
     if count <= SMALL {
         return 0;
@@ -92,7 +96,8 @@ pub(crate) fn file_bytes(bits: u32, parts: u16, count: u64) -> u64 {
     base.body().file_bytes() + parts.sum::<u64>()
 }
 
-/// The predicted time of a search within `k` of so many uniform fingerprints in so many parts, in nanoseconds.
+/// The predicted time of a search within `k` of so many uniform fingerprints in so many parts, in
+/// nanoseconds.
 pub(crate) fn predict(bits: u32, parts: u16, count: u64, k: u32) -> f64 {
     let headers: Vec<_> = headers(bits, parts, count).collect();
     Steps::new(&headers.iter().collect::<Vec<_>>(), bits, count).search_ns(k)

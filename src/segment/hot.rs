@@ -1,12 +1,13 @@
-//! Which segments of a store have a hot index: the smallest, as far as there is room. A search looks into all segments, and what it takes in a
-//! small one is mostly the way to the keys.
+//! Which segments of a store have a hot index: the smallest, as far as there is room. A search
+//! looks into all segments, and what it takes in a small one is mostly the way to the keys.
 
 use std::sync::Arc;
 
 use super::{Index, Segment, Tables};
 use crate::fingerprint::Fingerprint;
 
-/// Has searches build hot indexes for the smallest segments of a store, beside those that have one already, in up to so many bytes.
+/// Has searches build hot indexes for the smallest segments of a store, beside those that have one
+/// already, in up to so many bytes.
 pub(crate) fn want_hot<F: Fingerprint>(segments: &[Arc<Segment<F>>], most: u64) {
     let tables = segments.iter().filter_map(|segment| match segment.index() {
         Index::Tables(tables) => tables.hot().most_bytes().map(|bytes| (bytes, tables)),
@@ -57,7 +58,8 @@ mod tests {
         append(&path, 4000..4100);
         append(&path, 4100..5100);
         let open = |bytes| OpenOptions::new().memory(bytes).open(&path).unwrap();
-        // 4 parts: keys of 8 bytes, and starts of 4 for 2^12, 2^7 or 2 prefixes and 2 more, in whole lines of 64 bytes.
+        // 4 parts: keys of 8 bytes, and starts of 4 for 2^12, 2^7 or 2 prefixes and 2 more, in
+        // whole lines of 64 bytes.
         let large = 4 * (32_000 + 16_448);
         let small = 4 * (832 + 576);
         let tiny = 4 * (64 + 64);

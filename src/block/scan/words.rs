@@ -18,7 +18,8 @@ pub(crate) fn within(
     runs_within(level, once((row, once(0..keys.len()))), k, |_, number| near(number));
 }
 
-/// Calls `near` with the number of each key in some runs of rows that is within `k` of the query of the row.
+/// Calls `near` with the number of each key in some runs of rows that is within `k` of the query of
+/// the row.
 #[inline(always)]
 pub(crate) fn runs_within<'a>(
     level: Level,

@@ -6,10 +6,11 @@ use crate::snapshot::union::Match;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BatchPlan {
-    /// One query after the other, as [`Searcher::search`](crate::Searcher::search) does; best for few.
+    /// One query after the other, as [`Searcher::search`](crate::Searcher::search) does; best for
+    /// few.
     Search,
-    /// The store is read once, past the queries in memory: each table whose top helps, or the identity table alone. Reads the disk
-    /// in order.
+    /// The store is read once, past the queries in memory: each table whose top helps, or the
+    /// identity table alone. Reads the disk in order.
     Sweep,
 }
 
@@ -23,8 +24,9 @@ pub struct Answer<'a, F = u64> {
     pub matches: &'a [Match<F>],
     /// How many stored fingerprints match the query, whatever the limit.
     pub count: u64,
-    /// Whether further matches of this query come with the next answer: so where those of a single query
-    /// are more than the [memory](crate::Execution::memory) holds. `matches` are those that follow on the ones before.
+    /// Whether further matches of this query come with the next answer: so where those of a single
+    /// query are more than the [memory](crate::Execution::memory) holds. `matches` are those that
+    /// follow on the ones before.
     pub more: bool,
 }
 

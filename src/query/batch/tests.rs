@@ -44,7 +44,8 @@ fn a_hot_index_makes_searches_the_plan_of_more_batches() {
     let batch = store.batch(3).execution(Execution::new().threads(1));
     let of_query = |plan, count| batch.predicted(plan, count as u64).unwrap() / count as f64;
     let descent_ns = of_query(BatchPlan::Search, 1);
-    // So many queries that it takes a little less to go through a table once than to descend for each.
+    // So many queries that it takes a little less to go through a table once than to descend for
+    // each.
     let together = |&count: &usize| of_query(BatchPlan::Sweep, count) < 0.9 * descent_ns;
     let mut counts = iter::successors(Some(100), |count| Some(count + count / 4));
     let queries = &queries[..counts.find(together).unwrap()];

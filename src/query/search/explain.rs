@@ -24,16 +24,16 @@ pub struct SegmentSearched {
     pub predicted_ns: f64,
     /// The time that it took, in nanoseconds.
     pub ns: f64,
-    /// What it did. A [full scan](SearchWork::full_scans) by another path is its second choice: it would have touched more blocks
-    /// than there are.
+    /// What it did. A [full scan](SearchWork::full_scans) by another path is its second choice: it
+    /// would have touched more blocks than there are.
     pub work: SearchWork,
     /// What it found, some perhaps several times.
     pub matches: usize,
 }
 
 impl<F: Fingerprint> Searcher<F> {
-    /// Searches as [`Self::search`] does, and tells of each segment how: `EXPLAIN ANALYZE` of a database. What was written last stands
-    /// in no segment yet, and is left out.
+    /// Searches as [`Self::search`] does, and tells of each segment how: `EXPLAIN ANALYZE` of a
+    /// database. What was written last stands in no segment yet, and is left out.
     ///
     /// # Errors
     ///

@@ -26,7 +26,8 @@ const FIRST_NARROWED: usize = 64;
 /// The runs of a search, those of a part after those of the one before.
 #[derive(Default)]
 pub(super) struct HotRuns {
-    /// Numbers of keys, of the runs that are not empty. Before these are known, the prefixes of all runs stand in their place, as starts.
+    /// Numbers of keys, of the runs that are not empty. Before these are known, the prefixes of all
+    /// runs stand in their place, as starts.
     runs: Vec<Range<u32>>,
     of_parts: Vec<OfPart>,
 }
@@ -193,7 +194,8 @@ fn report(
     let fingerprint = parts[used[row.table]].fingerprint(row.keys[number]);
     let differs = Differs::all(fingerprint ^ ask.fingerprint);
     let later = claims[row.table + 1..].iter().copied();
-    // A run may hold keys whose part differs in more bits than its prefix does: another part finds those.
+    // A run may hold keys whose part differs in more bits than its prefix does: another part finds
+    // those.
     if claims[row.table].finds(differs) && cover::reports(later, differs) {
         ask.tell(matches, fingerprint, differs.bits.count_ones());
     }
@@ -225,7 +227,8 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// The parts with runs that are not done, and the pieces of these. All end once `most` keys have come.
+    /// The parts with runs that are not done, and the pieces of these. All end once `most` keys
+    /// have come.
     #[inline(always)]
     fn parts(&self) -> impl Iterator<Item = (usize, impl Iterator<Item = Range<usize>>)> {
         std::iter::from_fn(move || {

@@ -33,11 +33,10 @@ use crate::snapshot::union::{self, Match};
 /// blocks.
 const TIMED: u32 = 16;
 
-/// Searches a snapshot again and again without allocating: it keeps its buffers from one query to the
-/// next.
+/// Searches a snapshot again and again without allocating: it keeps its buffers from one query to
+/// the next.
 ///
-/// One searcher serves one thread at a time; each thread makes its own with
-/// [`Snapshot::searcher`].
+/// One searcher serves one thread at a time; each thread makes its own with [`Snapshot::searcher`].
 pub struct Searcher<F: Fingerprint = u64> {
     snapshot: Snapshot<F>,
     search: SegmentSearch<F>,
@@ -72,13 +71,14 @@ impl<F: Fingerprint> Searcher<F> {
         self
     }
 
-    /// All stored fingerprints within `k` of `fingerprint`, by distance, then by value. `k` over the
-    /// width is the width.
+    /// All stored fingerprints within `k` of `fingerprint`, by distance, then by value. `k` over
+    /// the width is the width.
     ///
     /// # Errors
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if a block that is needed is damaged;
-    /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded) after the [deadline](Self::deadline).
+    /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded) after the
+    /// [deadline](Self::deadline).
     pub fn search(&mut self, fingerprint: F, k: u32) -> Result<&[Match<F>]> {
         self.ask(Ask { fingerprint, k: k.min(F::BITS), most: usize::MAX }, false)
     }
@@ -102,8 +102,8 @@ impl<F: Fingerprint> Searcher<F> {
         Ok(Some(&self.search.matches))
     }
 
-    /// Whether any stored fingerprint is within `k` of `fingerprint`; `k` over the width is the width. Looks into one
-    /// table after the other, and ends with the first match.
+    /// Whether any stored fingerprint is within `k` of `fingerprint`; `k` over the width is the
+    /// width. Looks into one table after the other, and ends with the first match.
     ///
     /// # Errors
     ///
@@ -125,20 +125,21 @@ impl<F: Fingerprint> Searcher<F> {
         self.ask(Ask { fingerprint, k: k.min(F::BITS), most: usize::MAX }, true)
     }
 
-    /// Whether searches descend the routers even where there is a hot index. The answers are the same; it is there to measure and to check:
-    /// what a [`Planner`](crate::Planner) predicts of a search are descents.
+    /// Whether searches descend the routers even where there is a hot index. The answers are the
+    /// same; it is there to measure and to check: what a [`Planner`](crate::Planner) predicts of a
+    /// search are descents.
     pub fn by_descents(&mut self, always: bool) {
         self.search.tables.uses_hot = !always;
     }
 
-    /// The time at which a search gives up, if there is one: it is looked at again after some dozens of
-    /// blocks, that is within microseconds, or what the disk takes to bring one.
+    /// The time at which a search gives up, if there is one: it is looked at again after some
+    /// dozens of blocks, that is within microseconds, or what the disk takes to bring one.
     pub fn deadline(&mut self, deadline: Option<Instant>) {
         self.stop = Stop::at(deadline);
     }
 
-    /// Whether searches count [`SearchWork::bytes_touched`], by the average number of keys in a block.
-    /// Takes a nanosecond or so per block.
+    /// Whether searches count [`SearchWork::bytes_touched`], by the average number of keys in a
+    /// block. Takes a nanosecond or so per block.
     pub fn count_bytes(&mut self, count: bool) {
         self.search.tables.counts_bytes = count;
     }
@@ -186,7 +187,8 @@ impl<F: Fingerprint> Searcher<F> {
         Ok(())
     }
 
-    /// Bytes that a searcher of a snapshot may take, but for the matches, and 8 for each candidate block.
+    /// Bytes that a searcher of a snapshot may take, but for the matches, and 8 for each candidate
+    /// block.
     pub(crate) fn most_bytes(snapshot: &Snapshot<F>) -> u64 {
         let segments = snapshot.segments().iter();
         segments.map(|segment| segment::most_bytes(segment)).max().unwrap_or(0)

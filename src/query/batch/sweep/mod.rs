@@ -1,17 +1,20 @@
-//! Reads the fingerprints of a store past the queries, which stand in memory (section 3.3 of the paper).
+//! Reads the fingerprints of a store past the queries, which stand in memory (section 3.3 of the
+//! paper).
 //!
-//! The paper builds the tables of a design over the queries. Here a part of the bits plays a table's role: those queries whose
-//! part differs from that of a fingerprint in at most its threshold are compared with it. Fingerprints in the order of a part
-//! that have a common prefix meet the queries near this prefix, which are found by going down bit by bit ([`walk`]).
+//! The paper builds the tables of a design over the queries. Here a part of the bits plays a
+//! table's role: those queries whose part differs from that of a fingerprint in at most its
+//! threshold are compared with it. Fingerprints in the order of a part that have a common prefix
+//! meet the queries near this prefix, which are found by going down bit by bit ([`walk`]).
 //!
-//! A sweep goes by several parts, which are the tops of tables of the design or ranges of equal length, whichever is predicted to
-//! take less time ([`plan`](mod@plan)). A segment that has a table in the order of a part is read in that order ([`read`]). Of
-//! other segments the fingerprints are turned: some millions at a time are sorted by the bits of the part ([`turn`]). A single
-//! part of the leading bits with threshold k needs no other table and no sort; the denser the store, the less of the time goes
-//! into lists.
+//! A sweep goes by several parts, which are the tops of tables of the design or ranges of equal
+//! length, whichever is predicted to take less time ([`plan`](mod@plan)). A segment that has a
+//! table in the order of a part is read in that order ([`read`]). Of other segments the
+//! fingerprints are turned: some millions at a time are sorted by the bits of the part ([`turn`]).
+//! A single part of the leading bits with threshold k needs no other table and no sort; the denser
+//! the store, the less of the time goes into lists.
 //!
-//! Segments are read one after the other, and what several of them have or deletions hide is settled by whoever unites what
-//! was found.
+//! Segments are read one after the other, and what several of them have or deletions hide is
+//! settled by whoever unites what was found.
 
 mod kernel;
 mod part;
@@ -42,12 +45,13 @@ use read::{TASK_KEYS, Tasks};
 use turn::{COLLECTOR_BYTES, Collector, Turned};
 use walk::{WALK_BYTES, Walk};
 
-/// How many times as alike as uniform queries those may be whose keys are turned. Fingerprints of 34 bits took five times as long
-/// by halves as by the engine of joins.
+/// How many times as alike as uniform queries those may be whose keys are turned. Fingerprints of
+/// 34 bits took five times as long by halves as by the engine of joins.
 const MOST_SKEW: f64 = 8.0;
 
-/// Hands on the pairs of `queries`, given by their keys, which ascend strictly, and the fingerprints of each segment; or gives false
-/// before it has read any, if the queries are such as the plan is not made for. Runs in the current pool.
+/// Hands on the pairs of `queries`, given by their keys, which ascend strictly, and the
+/// fingerprints of each segment; or gives false before it has read any, if the queries are such as
+/// the plan is not made for. Runs in the current pool.
 pub(super) fn sweep<F: Fingerprint>(
     output: &Output<F>,
     queries: &[u64],
@@ -107,7 +111,8 @@ impl<'a, K: Kernel + Send + Sync, F: Fingerprint> Sweep<'a, K, F> {
             Some(TurnedPart { number, queries, of_segments })
         });
         let turned: Vec<TurnedPart> = turned.collect();
-        // Keys that are turned are in order by few bits: lists may go on and on where many queries have equal bits.
+        // Keys that are turned are in order by few bits: lists may go on and on where many queries
+        // have equal bits.
         if turned.iter().any(|part| part.queries.skew() > most_skew) {
             return Ok(false);
         }
@@ -164,8 +169,8 @@ impl<'a, K: Kernel + Send + Sync, F: Fingerprint> Sweep<'a, K, F> {
         Ok(())
     }
 
-    /// Reads all segments in the order of their fingerprints, joins the keys under the part of that order, and turns them for
-    /// others: as many at a time as may be in memory.
+    /// Reads all segments in the order of their fingerprints, joins the keys under the part of that
+    /// order, and turns them for others: as many at a time as may be in memory.
     fn read_and_turn(&self, identity: Option<usize>, turned: &[TurnedPart]) -> Result<()> {
         let tasks =
             Tasks::new(self.segments.iter().map(|segment| (segment.rows(), segment.count())));
@@ -186,8 +191,8 @@ impl<'a, K: Kernel + Send + Sync, F: Fingerprint> Sweep<'a, K, F> {
         Ok(())
     }
 
-    /// Reads keys as long as there is room for them, and joins them under the first part; gives them as each of the other parts
-    /// needs them.
+    /// Reads keys as long as there is room for them, and joins them under the first part; gives
+    /// them as each of the other parts needs them.
     fn read(
         &self,
         tasks: &Tasks<'a, F>,

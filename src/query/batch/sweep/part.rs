@@ -17,8 +17,8 @@ pub(super) struct Part {
     pub(super) bits: u32,
     /// How many of them may differ.
     pub(super) most: u32,
-    /// Leading bits of the part by which queries are looked up, and by how many keys are cut at most: so far they are
-    /// in order.
+    /// Leading bits of the part by which queries are looked up, and by how many keys are cut at
+    /// most: so far they are in order.
     pub(super) listed_bits: u32,
     pub(super) cut_bits: u32,
 }
@@ -82,7 +82,8 @@ pub(super) struct Queries {
 }
 
 impl Queries {
-    /// The queries with these keys, which ascend strictly: no more than [`MOST_QUERIES`]. Runs in the current pool.
+    /// The queries with these keys, which ascend strictly: no more than [`MOST_QUERIES`]. Runs in
+    /// the current pool.
     pub(super) fn new(keys: &[u64], part: &Part) -> Self {
         let mut turned = Vec::new();
         let sorted = if part.is_identity() {
@@ -108,7 +109,8 @@ impl Queries {
         }
     }
 
-    /// How many times as many queries as of uniform ones have the bits, as far as keys are cut by them, of an average query.
+    /// How many times as many queries as of uniform ones have the bits, as far as keys are cut by
+    /// them, of an average query.
     pub(super) fn skew(&self) -> f64 {
         let cut_bits = self.part.cut_bits;
         let value = |upper: u32| leading(u64::from(upper) << 32, cut_bits);
@@ -118,7 +120,8 @@ impl Queries {
         squares / all.max(1.0) / (1.0 + all / f64::from(cut_bits).exp2())
     }
 
-    /// The queries whose leading bits differ from those of `key` in no more than may, some after some.
+    /// The queries whose leading bits differ from those of `key` in no more than may, some after
+    /// some.
     pub(super) fn near(&self, key: u64) -> impl Iterator<Item = Entries<'_>> {
         let value = leading(key, self.part.listed_bits);
         self.flips.iter().map(move |&flip| {

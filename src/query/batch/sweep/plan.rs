@@ -11,13 +11,15 @@ use crate::segment::Segment;
 use crate::simd::Level;
 use crate::snapshot::Snapshot;
 
-/// The largest radius: beyond it, the halves of too many queries and fingerprints are near each other by chance.
+/// The largest radius: beyond it, the halves of too many queries and fingerprints are near each
+/// other by chance.
 const MOST_K: u32 = 6;
-/// Most parts, and the largest radius for which there are several: beyond it the engine of joins took less time, by up to 20%
-/// at k = 5 and 50% at k = 7 (2^20 fingerprints, 2^17 queries).
+/// Most parts, and the largest radius for which there are several: beyond it the engine of joins
+/// took less time, by up to 20% at k = 5 and 50% at k = 7 (2^20 fingerprints, 2^17 queries).
 const MOST_PARTS: u32 = 3;
 const MOST_K_OF_PARTS: u32 = 4;
-/// Most leading bits by which queries are looked up, and most values of these that a group of fingerprints looks at.
+/// Most leading bits by which queries are looked up, and most values of these that a group of
+/// fingerprints looks at.
 const MOST_LISTED_BITS: u32 = 20;
 const MOST_FLIPS: f64 = 4096.0;
 /// So many numbers of listed bits are tried besides the largest one that could be of use.
@@ -35,8 +37,9 @@ pub(in crate::query::batch) struct SweepPlan {
 }
 
 impl SweepPlan {
-    /// The plan with the least predicted time for so many queries, and this in nanoseconds of one thread, where `together`
-    /// fingerprints may be in memory; `None` if there is none for this radius.
+    /// The plan with the least predicted time for so many queries, and this in nanoseconds of one
+    /// thread, where `together` fingerprints may be in memory; `None` if there is none for this
+    /// radius.
     pub(in crate::query::batch) fn best<F: Fingerprint>(
         snapshot: &Snapshot<F>,
         queries: u64,
@@ -82,7 +85,8 @@ impl Size {
         Self { segments, all, together, queries: queries as f64 }
     }
 
-    /// The predicted time by parts that are the tops of tables; infinite if there are less than two.
+    /// The predicted time by parts that are the tops of tables; infinite if there are less than
+    /// two.
     fn of_parts(&self, tops: Vec<Part>, costs: &Costs) -> (f64, Vec<Part>) {
         if tops.len() < 2 {
             return (f64::INFINITY, tops);
@@ -116,7 +120,8 @@ impl Size {
             + parts_ns
     }
 
-    /// The segments that have their fingerprints in the order of a part: the number of fingerprints of each.
+    /// The segments that have their fingerprints in the order of a part: the number of fingerprints
+    /// of each.
     fn direct(&self, part: &Part) -> impl Iterator<Item = f64> {
         let has = |(_, orders): &&(f64, Vec<Permutation>)| {
             orders.iter().any(|order| part.is_order_of(order))
@@ -129,8 +134,9 @@ impl Size {
         (self.all - self.direct(part).sum::<f64>()).max(0.0)
     }
 
-    /// The cheapest parts, of `count` in all, that follow on `parts`, and their predicted time. What the thresholds, each and one more, add
-    /// up to is `errors` for them all: by the general pigeonhole they then miss no pair.
+    /// The cheapest parts, of `count` in all, that follow on `parts`, and their predicted time.
+    /// What the thresholds, each and one more, add up to is `errors` for them all: by the general
+    /// pigeonhole they then miss no pair.
     fn cheapest<F: Fingerprint>(
         &self,
         parts: &[Part],
@@ -158,7 +164,8 @@ impl Size {
         best
     }
 
-    /// By how many bits keys are cut: those that are turned are sorted by no more than leave some of each value.
+    /// By how many bits keys are cut: those that are turned are sorted by no more than leave some
+    /// of each value.
     fn cut_bits(&self, part: &Part, listed_bits: u32) -> u32 {
         if self.turned(part) == 0.0 {
             return u64::BITS;
@@ -167,7 +174,8 @@ impl Size {
         part.bits.min(enough.max(listed_bits)).min(turn::MOST_BITS)
     }
 
-    /// The predicted time to join all under a part, and the part with the best number of listed bits.
+    /// The predicted time to join all under a part, and the part with the best number of listed
+    /// bits.
     fn part_ns(&self, part: Part, costs: &Costs) -> (f64, Part) {
         let c = &costs.sweep;
         let vector_ns = c.vector_ns(Level::best());
@@ -184,7 +192,8 @@ impl Size {
             }
             ns
         };
-        // With less than a query of each value, most of what is looked up is empty; with many, lists are long.
+        // With less than a query of each value, most of what is looked up is empty; with many,
+        // lists are long.
         let enough = self.queries.max(1.0).log2() as u32;
         let most = part.bits.min(MOST_LISTED_BITS).min(enough);
         let parts = (most.saturating_sub(LISTED_BITS_TRIED)..=most)

@@ -1,8 +1,9 @@
 //! Goes down the bits of keys that ascend, with the list of the queries that may match below.
 //!
-//! A list begins with the queries whose leading bits are near those of the keys. Where keys and queries of a list are
-//! many, the keys are cut by some more bits, and for each value of these the list is sifted. What is left is compared. So work adapts itself
-//! to how keys and queries are distributed, and nothing is stored for a query but the query.
+//! A list begins with the queries whose leading bits are near those of the keys. Where keys and
+//! queries of a list are many, the keys are cut by some more bits, and for each value of these the
+//! list is sifted. What is left is compared. So work adapts itself to how keys and queries are
+//! distributed, and nothing is stored for a query but the query.
 
 use std::ops::Range;
 
@@ -16,16 +17,19 @@ use crate::simd::Level;
 
 /// Queries that a list begins with at most: with the lists below it, they stay in the second cache.
 const LISTED: usize = 1 << 14;
-/// Pairs that are compared before it is looked what was found, unless a list is longer; and the fewest keys of them.
+/// Pairs that are compared before it is looked what was found, unless a list is longer; and the
+/// fewest keys of them.
 const COMPARED: usize = 1 << 14;
 const FEWEST_KEYS: usize = 4;
-/// Queries of a list at most, and keys at least, that are compared key by key instead of query by query.
+/// Queries of a list at most, and keys at least, that are compared key by key instead of query by
+/// query.
 const FEW_QUERIES: usize = 5;
 const MANY_KEYS: usize = 16;
 /// Keys among which the end of a group is searched for at first.
 const SEARCHED: usize = 1 << 5;
 
-/// Entries of all lists together: a list has at most half as many as the one that it is sifted from.
+/// Entries of all lists together: a list has at most half as many as the one that it is sifted
+/// from.
 const ENTRIES: usize = 2 * LISTED + (u64::BITS as usize + 1) * LANES;
 /// Bytes that a walk takes.
 pub(super) const WALK_BYTES: u64 =
@@ -58,7 +62,8 @@ impl<'a, K: Kernel, F: Fingerprint> Walk<'a, K, F> {
         Self { kernel, level, queries, k, earlier, upper, lower, near: Vec::new(), found }
     }
 
-    /// Hands on the pairs of queries with `keys`, which have the bits of the part in front and are in the order of these.
+    /// Hands on the pairs of queries with `keys`, which have the bits of the part in front and are
+    /// in the order of these.
     pub(super) fn join(&mut self, mut keys: &[u64]) {
         let depth = self.queries.part.listed_bits;
         while let Some(&first) = keys.first() {
@@ -108,8 +113,8 @@ impl<'a, K: Kernel, F: Fingerprint> Walk<'a, K, F> {
         }
     }
 
-    /// Those queries of a list that may match keys which agree with `key` in `depth` bits: a list behind it, or the same, where
-    /// it would hardly be shorter.
+    /// Those queries of a list that may match keys which agree with `key` in `depth` bits: a list
+    /// behind it, or the same, where it would hardly be shorter.
     #[inline]
     fn sift(&mut self, key: u64, depth: u32, list: Range<usize>) -> Range<usize> {
         let (listed_upper, upper) = self.upper.split_at_mut(list.end);
@@ -163,8 +168,8 @@ impl<'a, K: Kernel, F: Fingerprint> Walk<'a, K, F> {
         }
     }
 
-    /// Hands on the pairs that were found, but for those that are handed on under an earlier part, or a later one: a list may hold some queries
-    /// that are not near enough in this.
+    /// Hands on the pairs that were found, but for those that are handed on under an earlier part,
+    /// or a later one: a list may hold some queries that are not near enough in this.
     #[cold]
     fn hand_on(&mut self, keys: &[u64], start: usize) {
         let part = &self.queries.part;
@@ -180,8 +185,8 @@ impl<'a, K: Kernel, F: Fingerprint> Walk<'a, K, F> {
     }
 }
 
-/// How many of `keys`, which ascend by so many bits, agree with the first in these. Takes time by the logarithm
-/// of their number: the others may be many, and in no cache.
+/// How many of `keys`, which ascend by so many bits, agree with the first in these. Takes time by
+/// the logarithm of their number: the others may be many, and in no cache.
 #[inline]
 fn group_len(keys: &[u64], bits: u32) -> usize {
     let Some(&first) = keys.first() else { return 0 };
