@@ -73,7 +73,9 @@
 //!
 //! A search permutes the query for each table, descends the router to the blocks that can hold
 //! matches, compares the columns of these blocks with the query, decodes the few blocks in which
-//! something is near enough, and unites what the tables found.
+//! something is near enough, and unites what the tables found. Segments for which there is
+//! [memory](OpenOptions::memory) are searched in a *hot index* instead: their fingerprints, decoded
+//! and sorted by each part of 16 bits. [`Searcher::explain`] tells which way a search took.
 //!
 //! What a [`Writer`] inserts goes to a log and to memory, where it is searched at once; half a million of them become a
 //! *segment*, which is a packed set of its own, and segments are merged. A search looks into all of them.
