@@ -77,7 +77,7 @@ fn sweep_at<F: Fingerprint>(
 
 /// Bytes that each thread takes.
 pub(super) fn thread_bytes<F: Fingerprint>(snapshot: &Snapshot<F>) -> u64 {
-    let tables = snapshot.segments().iter().filter_map(|segment| segment.tables().first());
+    let tables = snapshot.segments().iter().flat_map(|segment| segment.orders());
     let keys = tables.map(|table| table.geometry().most_keys()).fold(TASK_KEYS, u64::max);
     WALK_BYTES + COLLECTOR_BYTES + 8 * keys
 }
@@ -116,15 +116,16 @@ impl<'a, K: Kernel + Send + Sync, F: Fingerprint> Sweep<'a, K, F> {
         if turned.iter().any(|part| part.queries.skew() > most_skew) {
             return Ok(false);
         }
-        let identity = parts.iter().position(Part::is_identity);
+        let mut in_order: Vec<usize> = (0..parts.len()).collect();
         if !turned.is_empty() {
+            // What is read to be turned is in the order of fingerprints already.
+            let identity = parts.iter().position(Part::is_identity);
             self.read_and_turn(identity, &turned)?;
+            in_order.retain(|number| Some(*number) != identity);
         }
-        for (number, part) in parts.iter().enumerate() {
-            if turned.is_empty() || Some(number) != identity {
-                self.read_in_order(number, part)?;
-            }
-        }
+        // Their queries take memory.
+        drop(turned);
+        in_order.into_iter().try_for_each(|number| self.read_in_order(number))?;
         Ok(true)
     }
 
@@ -142,7 +143,8 @@ impl<'a, K: Kernel + Send + Sync, F: Fingerprint> Sweep<'a, K, F> {
     }
 
     /// Joins the keys of all segments that have them in the order of a part.
-    fn read_in_order(&self, number: usize, part: &Part) -> Result<()> {
+    fn read_in_order(&self, number: usize) -> Result<()> {
+        let part = &self.plan.parts[number];
         let source = |segment: &'a Arc<Segment<F>>| {
             self.rows(segment, part).map(|rows| (rows, segment.count()))
         };
