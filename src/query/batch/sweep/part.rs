@@ -1,6 +1,7 @@
 //! A part of the bits, and the queries in its order.
 
 use super::kernel::Entries;
+use crate::cover::Claim;
 use crate::fingerprint::Fingerprint;
 use crate::format::BitRange;
 use crate::permute::Permutation;
@@ -59,11 +60,10 @@ impl Part {
         self.permutation.fingerprint(turned)
     }
 
-    /// Whether pairs with this difference of their keys are found under the part.
-    #[inline(always)]
-    pub(super) fn admits(&self, difference: u64) -> bool {
-        let in_part = self.turn(difference) >> (u64::BITS - self.bits);
-        in_part.count_ones() <= self.most
+    /// What it finds, as bits of a key of the identity table.
+    pub(super) fn claim(&self) -> Claim {
+        let mask = self.turn_back(u64::MAX << (u64::BITS - self.bits));
+        Claim { mask, flips: self.most }
     }
 }
 

@@ -11,6 +11,7 @@ use super::kernel::{Entries, Kernel, LANES, Near, Room, Within};
 use super::part::{Part, Queries};
 use super::steps::{self, Step};
 use crate::block::within;
+use crate::cover::{self, Differs};
 use crate::fingerprint::{Fingerprint, of_key};
 use crate::query::join::Found;
 use crate::simd::Level;
@@ -177,8 +178,9 @@ impl<'a, K: Kernel, F: Fingerprint> Walk<'a, K, F> {
         for near in self.near.drain(..) {
             let query = part.turn_back(entries.get(near.entry as usize));
             let key = part.turn_back(keys[near.key as usize]);
-            let admits = |part: &Part| part.admits(query ^ key);
-            if admits(part) && !self.earlier.iter().any(admits) {
+            let differs = Differs::all(query ^ key);
+            let earlier = self.earlier.iter().map(Part::claim);
+            if part.claim().finds(differs) && cover::reports(earlier, differs) {
                 self.found.push(of_key(query), of_key(key));
             }
         }
