@@ -189,12 +189,21 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
-    /// How a search within `k` goes through it.
-    pub(crate) fn path(&self, k: u32) -> AccessPath {
+    /// How a search within `k` goes through it, that may use the hot index or not.
+    pub(crate) fn path(&self, k: u32, uses_hot: bool) -> AccessPath {
         match &self.index {
-            Index::Tables(tables) => tables.path(k),
+            Index::Tables(tables) => tables.path(k, uses_hot),
             Index::Parts(index) if index.scans(k) => AccessPath::Scan,
             Index::Parts(_) => AccessPath::Parts,
+        }
+    }
+
+    /// The predicted time of a search within `k` by this path, with a match, in nanoseconds of one
+    /// thread.
+    pub(crate) fn path_ns(&self, path: AccessPath, k: u32, costs: &SearchCosts) -> f64 {
+        match &self.index {
+            Index::Tables(tables) => tables.path_ns(path, k, costs),
+            Index::Parts(index) => index.search_ns(k),
         }
     }
 

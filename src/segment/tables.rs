@@ -173,10 +173,10 @@ impl Tables {
         self.solved_whole.thresholds(k)
     }
 
-    /// How a search within `k` goes through it.
+    /// How a search within `k` goes through it, that may use the hot index or not.
     #[inline(always)]
-    pub(crate) fn path(&self, k: u32) -> AccessPath {
-        if self.hot.index().is_some() {
+    pub(crate) fn path(&self, k: u32, uses_hot: bool) -> AccessPath {
+        if uses_hot && self.hot.index().is_some() {
             AccessPath::HotIndex
         } else if self.thresholds(k).is_none() {
             AccessPath::Scan
@@ -187,13 +187,21 @@ impl Tables {
         }
     }
 
-    /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of one thread: in the hot index, if that is
-    /// complete.
+    /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of
+    /// one thread.
     pub(crate) fn search_ns(&self, k: u32, costs: &SearchCosts) -> f64 {
-        let in_hot = self.hot.index().and_then(|index| index.plan(k));
-        let in_hot = in_hot.map(|plan| plan.search_ns(costs));
-        let by_descent = || self.touched(k).map(|touched| touched.warm_ns(costs));
-        in_hot.or_else(by_descent).unwrap_or(f64::INFINITY)
+        self.path_ns(self.path(k, true), k, costs)
+    }
+
+    /// The same by this path.
+    pub(crate) fn path_ns(&self, path: AccessPath, k: u32, costs: &SearchCosts) -> f64 {
+        let ns = match path {
+            AccessPath::HotIndex => {
+                self.hot.index().and_then(|index| index.plan(k)).map(|plan| plan.search_ns(costs))
+            }
+            _ => self.touched(k).map(|touched| touched.warm_ns(costs)),
+        };
+        ns.unwrap_or(f64::INFINITY)
     }
 
     /// Whether such a search is predicted to take as long as a look at the identity table from its start to its end, or in the hot index half as

@@ -45,7 +45,8 @@ impl<F: Fingerprint> Searcher<F> {
         let mut explained = Vec::new();
         for segment in snapshot.segments() {
             search.clear();
-            let (path, predicted_ns) = (segment.path(ask.k), segment.search_ns(ask.k, costs));
+            let path = segment.path(ask.k, search.tables.uses_hot);
+            let predicted_ns = segment.path_ns(path, ask.k, costs);
             let start = Instant::now();
             search.search(segment, ask, *cold, stop)?;
             let ns = start.elapsed().as_nanos() as f64;

@@ -462,6 +462,10 @@ fn a_search_is_explained_by_the_path_that_it_takes() {
     build_hot(&store, &mut next);
     let (way, work) = explained(&store, 3);
     assert_eq!((way, work.runs_looked_up, work.blocks_scanned), (AccessPath::HotIndex, 4, 0));
+    let mut searcher = store.searcher();
+    searcher.by_descents(true);
+    let [of] = searcher.explain(set[7], 3).unwrap()[..] else { panic!("not one segment") };
+    assert_eq!((of.path, of.work.runs_looked_up), (AccessPath::Tables, 0));
     // Of a base.
     let path = directory.path().join("base");
     let wide: Vec<u128> =
