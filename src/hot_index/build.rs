@@ -38,7 +38,7 @@ pub(super) enum Outcome {
 }
 
 impl HotBuild {
-    /// Takes room for the index of this identity table, which has a [layout](super::index_bytes).
+    /// Takes room for an index of this layout.
     pub(super) fn start(layout: Layout) -> Result<Box<Self>> {
         let index = HotIndex::with_room(layout)?;
         let state = State::Decoding { block: 0, keys: 0 };

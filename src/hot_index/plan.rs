@@ -16,8 +16,9 @@ pub(crate) struct HotPlan {
     /// everything.
     pub(crate) claims: Option<HotClaims>,
     work: HotWork,
-    /// Keys of a whole comparison.
-    all: f64,
+    /// The same of a comparison of everything.
+    whole: HotWork,
+    /// Bytes of the index.
     bytes: f64,
 }
 
@@ -70,8 +71,8 @@ impl HotPlan {
     /// average.
     fn of_layout(layout: Layout, run_keys: &[f64], k: u32) -> Self {
         let c = &Costs::shipped().search;
-        let (all, bytes) = (layout.count as f64, layout.bytes() as f64);
-        let whole = HotWork { parts: 0.0, runs: 1.0, keys: all };
+        let bytes = layout.bytes() as f64;
+        let whole = HotWork { parts: 0.0, runs: 1.0, keys: layout.count as f64 };
         // A part as a whole has so many ways to differ, and its prefixes may have less.
         let prefix_bits = layout.prefix_bits;
         let work = |part: usize, flips: u32| {
@@ -85,7 +86,7 @@ impl HotPlan {
         };
         let (parts, whole_ns) = (layout.parts(), whole.ns(bytes, c));
         let steps = cover::allot(parts, k as usize + 1, whole_ns, added);
-        let by_all = Self { claims: None, work: whole, all, bytes };
+        let by_all = Self { claims: None, work: whole, whole, bytes };
         if steps.len() <= k as usize {
             return by_all;
         }
@@ -106,14 +107,13 @@ impl HotPlan {
         let claim = |&(part, flips): &(usize, u32)| Claim { mask: part_mask(part), flips };
         let claims = used.iter().map(claim).collect();
         let parts = used.iter().map(|&(part, _)| part).collect();
-        Self { claims: Some(HotClaims { parts, claims }), work, all, bytes }
+        Self { claims: Some(HotClaims { parts, claims }), work, whole, bytes }
     }
 
     /// Whether it takes more than half of the time that it takes to compare everything.
     pub(crate) fn is_long(&self) -> bool {
         let c = &Costs::shipped().search;
-        let whole = HotWork { parts: 0.0, runs: 1.0, keys: self.all };
-        2.0 * self.work.ns(self.bytes, c) > whole.ns(self.bytes, c)
+        2.0 * self.work.ns(self.bytes, c) > self.whole.ns(self.bytes, c)
     }
 
     /// The predicted time of a search, in nanoseconds.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, TryLockError};
 
 use super::build::{HotBuild, LEAST_STEP, MOST_STEP, Outcome};
-use super::{HotIndex, Layout, index_bytes};
+use super::{HotIndex, Layout};
 use crate::costs::Costs;
 use crate::table::Table;
 
@@ -67,7 +67,7 @@ impl HotSlot {
 
     /// Bytes that it takes, or would take; `None` if there can be none.
     pub(crate) fn most_bytes(&self) -> Option<u64> {
-        self.layout.and_then(|layout| index_bytes(layout.bits, layout.count as u64))
+        self.layout.map(|layout| layout.bytes() as u64)
     }
 
     /// Builds some more of it from the identity table, unless another thread does, or the system

@@ -4,8 +4,7 @@ use crate::access::ReadFiles;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::{LogHeader, LogSection, LogTag, Operation, RecordShape, Records, note};
-use crate::log::Follower;
-use crate::log::follow::Contents;
+use crate::log::follow::{Contents, Follower, Sequences};
 
 /// What stands in the logs of a store, whatever their number and the size of their records.
 pub(crate) struct GatheredLogs {
@@ -19,26 +18,26 @@ pub(crate) struct GatheredLogs {
 
 /// The records of a log.
 struct OfLog {
-    first_sequence: u64,
-    next_sequence: u64,
+    sequences: Sequences,
     records: Records,
 }
 
 impl<F> Contents<F> for OfLog {
     fn from_sequence(first_sequence: u64) -> Self {
-        Self { first_sequence, next_sequence: first_sequence, records: Records::default() }
+        let sequences = <Sequences as Contents<F>>::from_sequence(first_sequence);
+        Self { sequences, records: Records::default() }
     }
 
     fn first_sequence(&self) -> u64 {
-        self.first_sequence
+        Contents::<F>::first_sequence(&self.sequences)
     }
 
     fn next_sequence(&self) -> u64 {
-        self.next_sequence
+        Contents::<F>::next_sequence(&self.sequences)
     }
 
     fn push(&mut self, operations: &[Operation<F>]) {
-        self.next_sequence += operations.len() as u64;
+        self.sequences.push(operations);
     }
 
     fn end_record(&mut self, record: &[u8]) {
@@ -85,7 +84,7 @@ impl GatheredLogs {
                 gathered.last_number = gathered.last_number.max(log.number());
             }
             let contents = log.into_contents();
-            gathered.next_sequence = contents.next_sequence;
+            gathered.next_sequence = Contents::<F>::next_sequence(&contents);
             gathered.records.append(contents.records);
         }
         gathered
