@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::units;
 use fpstore::machine;
+
+use crate::units;
 
 /// What a pack needs, and what there is of it.
 #[derive(Default)]

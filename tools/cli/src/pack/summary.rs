@@ -40,6 +40,7 @@ struct Summary {
     parts: Option<u16>,
     /// Predicted nanoseconds of a query in memory; null for sets that are too small to tell.
     query_ns: Option<f64>,
+    /// The same once searches have built a hot index; null if they will build none.
     hot_query_ns: Option<f64>,
     alternatives: Vec<Alternative>,
     temporary_bytes: u64,
