@@ -149,7 +149,8 @@ mod tests {
         /// one that finds it.
         #[test]
         fn each_difference_within_k_is_reported_once(
-            cuts in prop::collection::btree_set(1u32..12, 0..4), k in 0u32..8, looks in any::<[u8; 5]>(),
+            cuts in prop::collection::btree_set(1u32..12, 0..4), k in 0u32..8,
+            looks in any::<[u8; 5]>(),
         ) {
             let ends: Vec<u32> = cuts.into_iter().chain([12]).collect();
             let starts = [0].into_iter().chain(ends.iter().copied());

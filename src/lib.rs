@@ -88,13 +88,12 @@
 //!
 //! # Memory
 //!
-//! An open store takes 8 bytes per block of mapped router, and up to 5 bytes per block of heap; 2 more
-//! where keys crowd. With blocks of 1024 bytes, which hold some 200 keys, that is 0.065 byte per
-//! fingerprint and table.
-//! Searches build hot indexes of the smallest segments, of 32 bytes per fingerprint of 64 bits in up to a 64th of the
-//! memory of the machine ([`OpenOptions::memory`]). A
-//! [`Packer`] takes 16 bytes per fingerprint of 64 bits, or what [`Execution::memory`] allows: then it sorts in
-//! temporary files, of up to 16 bytes per fingerprint. With ids both are twice as much.
+//! An open store takes 8 bytes per block of mapped router, and up to 5 bytes per block of heap; 2
+//! more where keys crowd. With blocks of 1024 bytes, which hold some 200 keys, that is 0.065 byte
+//! per fingerprint and table. Searches build hot indexes of the smallest segments, of 32 bytes per
+//! fingerprint of 64 bits in up to a 64th of the memory of the machine ([`OpenOptions::memory`]). A
+//! [`Packer`] takes 16 bytes per fingerprint of 64 bits, or what [`Execution::memory`] allows: then
+//! it sorts in temporary files, of up to 16 bytes per fingerprint. With ids both are twice as much.
 //!
 //! # Limits
 //!

@@ -191,7 +191,8 @@ impl Profile {
     }
 
     /// The coding with the given codec and width. An open width is the largest whose payload is at
-    /// most 1% above that of L = 0; an open codec the one with the smaller payload (`xor` if they are equal).
+    /// most 1% above that of L = 0; an open codec the one with the smaller payload (`xor` if they
+    /// are equal).
     ///
     /// # Errors
     ///

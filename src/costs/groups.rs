@@ -44,14 +44,18 @@ group! {
         decode_block_ns = 76.0, "A decoded block, before its first key.";
         decode_key_ns = 3.1, "A decoded key.";
         hot_part_ns = 20.0, "A part of a hot index. Not measured.";
-        hot_part_dram_ns = 40.0, "What that takes on top where it is not in the cache. Not measured.";
+        hot_part_dram_ns = 40.0,
+            "What that takes on top where it is not in the cache. Not measured.";
         hot_run_ns = 7.5, "A run of keys of it that is looked up, from the cache. Not measured.";
-        hot_run_dram_ns = 15.0, "What that takes on top where it is not in the cache. Not measured.";
+        hot_run_dram_ns = 15.0,
+            "What that takes on top where it is not in the cache. Not measured.";
         hot_key_ns = 0.31, "A key of it that is compared, from the cache. Not measured.";
         hot_key_avx512_ns = 0.078, "The same with AVX-512. Not measured.";
-        hot_key_dram_ns = 0.65, "What that takes on top where it is not in the cache. Not measured.";
+        hot_key_dram_ns = 0.65,
+            "What that takes on top where it is not in the cache. Not measured.";
         hot_build_ns = 6.0, "A key of it that is put in its place, in the cache. Not measured.";
-        hot_build_dram_ns = 15.0, "What that takes on top where it is not in the cache. Not measured.";
+        hot_build_dram_ns = 15.0,
+            "What that takes on top where it is not in the cache. Not measured.";
         group_ns = 40.0, "A group of a part table whose marks are looked at. Not measured.";
         row_ns = 25.0, "A row of a base that is looked up and compared. Not measured.";
         row_byte_ns = 0.06, "A byte of a base that is scanned. Not measured.";
@@ -80,7 +84,8 @@ group! {
 }
 
 group! {
-    /// A join, and a batch of a large radius, whose queries are joined with the store as it is read.
+    /// A join, and a batch of a large radius, whose queries are joined with the store as it is
+    /// read.
     JoinCosts {
         pair_scalar_ns = 0.6, "A pair that is compared without vector instructions.";
         pair_avx2_ns = 0.3, "A pair that is compared with AVX2.";
@@ -100,7 +105,8 @@ group! {
 }
 
 group! {
-    /// A batch: when searches start threads, and a sweep, which reads the store past queries that are listed in memory.
+    /// A batch: when searches start threads, and a sweep, which reads the store past queries that
+    /// are listed in memory.
     SweepCosts {
         threads_ns = 300_000.0, "Searches that are worth starting threads. Not measured.";
         start_ns = 1_000_000.0, "A sweep, before any query. Not measured.";

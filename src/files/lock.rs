@@ -27,8 +27,8 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// [`Unfit`](super::Unfit) for what is no regular file of this user with one name; else those of the
-    /// system.
+    /// [`Unfit`](super::Unfit) for what is no regular file of this user with one name; else those
+    /// of the system.
     pub fn take(path: &Path) -> io::Result<Option<Self>> {
         Self::of(open_or_create(path)?, path)
     }

@@ -330,7 +330,8 @@ impl Records {
         (start..start + bytes, start + pad8(bytes + CRC_BYTES))
     }
 
-    /// Makes them those of a log in which each was durable before the next was written, and gives their bytes.
+    /// Makes them those of a log in which each was durable before the next was written, and gives
+    /// their bytes.
     pub(crate) fn of_log(mut self, tag: LogTag) -> Vec<u8> {
         let mut at = 0;
         while at < self.0.len() {

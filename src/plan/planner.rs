@@ -308,8 +308,9 @@ impl Planner {
         Ok(predictions.collect())
     }
 
-    /// The predicted time of a search in a hot index, in nanoseconds, as searches build one whatever the design; `None` where it
-    /// would take more [memory](crate::OpenOptions::memory) than a store gets by default.
+    /// The predicted time of a search in a hot index, in nanoseconds, as searches build one
+    /// whatever the design; `None` where it would take more [memory](crate::OpenOptions::memory)
+    /// than a store gets by default.
     pub fn hot_ns(&self) -> Option<f64> {
         let fits = hot_index::index_bytes(self.bits, self.count)? <= hot_index::default_memory();
         let radius = self.radius.min(self.bits);

@@ -64,7 +64,8 @@ pub struct Plan {
     pub bytes_per_fingerprint: f64,
     /// Bytes of memory that the routers of an open store take, mapped and on the heap.
     pub router_bytes: u64,
-    /// Nanoseconds of a search in a store that is in memory, by a descent; less where it has a hot index.
+    /// Nanoseconds of a search in a store that is in memory, by a descent; less where it has a hot
+    /// index.
     pub warm_ns: f64,
     /// Nanoseconds of a search in a store of which only the routers are in memory.
     pub cold_ns: f64,

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
 
-/// Builds filters for the smallest segments of a store, beside those that have some already, in up to so many bytes. Segments with a hot index need
-/// none.
+/// Builds filters for the smallest segments of a store, beside those that have some already, in up
+/// to so many bytes. Segments with a hot index need none.
 pub(crate) fn filter_smallest<F: Fingerprint>(
     segments: &[Arc<Segment<F>>],
     most: u64,

@@ -204,8 +204,9 @@ impl Tables {
         ns.unwrap_or(f64::INFINITY)
     }
 
-    /// Whether such a search is predicted to take as long as a look at the identity table from its start to its end, or in the hot index half as
-    /// long, which is better spent on a radius that narrows.
+    /// Whether such a search is predicted to take as long as a look at the identity table from its
+    /// start to its end, or in the hot index half as long, which is better spent on a radius that
+    /// narrows.
     pub(crate) fn takes_a_scan(&self, k: u32) -> bool {
         match self.hot.index() {
             Some(index) => index.plan(k).is_none_or(HotPlan::is_long),

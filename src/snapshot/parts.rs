@@ -27,8 +27,8 @@ pub(crate) struct Base<F: Fingerprint = u64> {
 }
 
 impl<F: Fingerprint> Base<F> {
-    /// Opens what a manifest names. What is open already is taken from the `earlier` one, if it has it. Searches build hot indexes of the smallest segments in up to
-    /// `memory` bytes.
+    /// Opens what a manifest names. What is open already is taken from the `earlier` one, if it has
+    /// it. Searches build hot indexes of the smallest segments in up to `memory` bytes.
     pub(crate) fn open(
         files: &dyn ReadFiles,
         bytes: &[u8],

@@ -139,12 +139,15 @@ impl<F: Fingerprint> OpenOptions<F> {
         self
     }
 
-    /// Bytes of memory for *hot indexes*: all fingerprints of a segment, decoded and sorted by each part of 16 bits. Searches there take a tenth of
-    /// the time or less, whatever design the store has. An index takes 32 bytes for each fingerprint of 64 bits, 16 of 32 bits, and up to 1 MiB
-    /// for each segment. The smallest segments get theirs first, each whole or not at all; those with a base get none. Searches build them
-    /// step by step, as far as blocks are in memory. What only snapshots from before a [`Store::refresh`] still have comes on top.
+    /// Bytes of memory for *hot indexes*: all fingerprints of a segment, decoded and sorted by each
+    /// part of 16 bits. Searches there take a tenth of the time or less, whatever design the store
+    /// has. An index takes 32 bytes for each fingerprint of 64 bits, 16 of 32 bits, and up to 1 MiB
+    /// for each segment. The smallest segments get theirs first, each whole or not at all; those
+    /// with a base get none. Searches build them step by step, as far as blocks are in memory. What
+    /// only snapshots from before a [`Store::refresh`] still have comes on top.
     ///
-    /// Default: a 64th of the memory of the machine, at least 24 MiB and at most 512 MiB. 0 builds none.
+    /// Default: a 64th of the memory of the machine, at least 24 MiB and at most 512 MiB. 0 builds
+    /// none.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
         self
@@ -157,10 +160,13 @@ impl<F: Fingerprint> OpenOptions<F> {
     /// reads of a page in place of 6.5, and 0.06 to 0.08 in `single`, 7.5 in place of 77. Where the tops of the design must be equal, as those of `quarters` within 3, they
     /// gain nothing. Where all is in memory a search takes 1.5 times as long with them, in such designs 7 times: it takes every segment that has some for a cold one.
     ///
-    /// Opening reads all tables to build them, with all cores, and a [`Store::refresh`] those of segments that are new: with two cores 3 ns for each fingerprint and table, or the time that the disk
-    /// takes; of tables far from uniform up to twice their bytes meanwhile. The smallest segments get theirs first, each for all of its tables or none; none get those that
-    /// have a [hot index](Self::memory), that have a base or a damaged block, or that are read [into memory](Self::in_memory). What only snapshots from before a
-    /// refresh still have comes on top. [`Snapshot::filter_bytes`] tells what there is.
+    /// Opening reads all tables to build them, with all cores, and a [`Store::refresh`] those of
+    /// segments that are new: with two cores 3 ns for each fingerprint and table, or the time that
+    /// the disk takes; of tables far from uniform up to twice their bytes meanwhile. The smallest
+    /// segments get theirs first, each for all of its tables or none; none get those that have a
+    /// [hot index](Self::memory), that have a base or a damaged block, or that are read [into
+    /// memory](Self::in_memory). What only snapshots from before a refresh still have comes on top.
+    /// [`Snapshot::filter_bytes`] tells what there is.
     pub fn filter_bytes(mut self, filter_bytes: u64) -> Self {
         self.filter_bytes = filter_bytes;
         self

@@ -95,7 +95,8 @@ impl<F: Fingerprint> Batch<F> {
         }
     }
 
-    /// How a sweep of so many queries goes, and the predicted time: by lists, or `None` for the engine of joins.
+    /// How a sweep of so many queries goes, and the predicted time: by lists, or `None` for the
+    /// engine of joins.
     pub(super) fn swept_by(&self, queries: u64) -> (f64, Option<SweepPlan>) {
         let (count, together, costs) =
             (self.snapshot.len(), self.streamed(), self.execution.cost());

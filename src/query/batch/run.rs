@@ -149,7 +149,8 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
             (time + disk.ns(plan, piece as u64, &costs.disk)) * queries as f64 / piece as f64
         };
         let search = predicted(BatchPlan::Search);
-        // To plan a sweep takes as long as some searches, and to read all of a large store much longer.
+        // To plan a sweep takes as long as some searches, and to read all of a large store much
+        // longer.
         let read = costs.sweep.read_ns * batch.snapshot.len() as f64;
         let sweeps = Batch::<F>::HAS_KEYS
             && search > costs.sweep.start_ns.max(read)

@@ -347,7 +347,8 @@ fn check_every_radius<F: Fingerprint>(
     let center = of(&mut next);
     let mut scattered: Vec<F> = (0..5000).map(|_| of(&mut next)).collect();
     scattered.extend((0..500).map(|_| flip(&mut next, center, 8)));
-    // Of many all parts but the last are equal: in the runs of these there are more than there are fingerprints.
+    // Of many all parts but the last are equal: in the runs of these there are more than there are
+    // fingerprints.
     let mut crowded: Vec<F> = (0..5000).map(|_| of(&mut next)).collect();
     let last = !0 << (64 - bits + 16);
     crowded.extend(

@@ -1,6 +1,7 @@
 //! What a search did.
 
-/// Keys of a hot index that are compared in a time in which there is a look at a block, on any CPU that is not waiting for the disk.
+/// Keys of a hot index that are compared in a time in which there is a look at a block, on any CPU
+/// that is not waiting for the disk.
 const KEYS_OF_A_LOOK: u64 = 512;
 /// Keys of a hot index as which a run counts that is looked up.
 const KEYS_OF_A_RUN: u64 = 64;

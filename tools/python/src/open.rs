@@ -11,9 +11,10 @@ use super::width::{ByWidth, Width};
 
 /// Opens a store, of whatever width.
 ///
-/// Takes the time to read some KiB, and checks them; with `in_memory` the files are read whole. Searches build hot indexes of the
-/// smallest segments, in up to `memory` bytes: 32 for each fingerprint of 64 bits. Default: a 64th of the memory of the machine, at least
-/// 24 MiB and at most 512 MiB; 0 builds none.
+/// Takes the time to read some KiB, and checks them; with `in_memory` the files are read whole.
+/// Searches build hot indexes of the smallest segments, in up to `memory` bytes: 32 for each
+/// fingerprint of 64 bits. Default: a 64th of the memory of the machine, at least 24 MiB and at
+/// most 512 MiB; 0 builds none.
 ///
 /// For a store that memory does not hold: with `filter_bytes` the first bits of all keys are kept in up to so many bytes of memory, 1.3 to 1.45 for each fingerprint and
 /// table, and searches read from the disk only where by these something may be near. Opening reads all tables for that. Where nothing is said, there are none.

@@ -72,7 +72,9 @@ fn sweep_at<F: Fingerprint>(
     plan: &SweepPlan,
 ) -> Result<bool> {
     let segments = snapshot.segments();
-    by_level!(level, kernel => Sweep { kernel, level, output, segments, queries, plan, k }.run(most_skew))
+    by_level!(level, kernel => {
+        Sweep { kernel, level, output, segments, queries, plan, k }.run(most_skew)
+    })
 }
 
 /// Bytes that each thread takes.

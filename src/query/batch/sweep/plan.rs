@@ -85,8 +85,8 @@ impl Size {
         Self { segments, all, together, queries: queries as f64 }
     }
 
-    /// The predicted time by parts that are the tops of tables. Infinite if there are less than two,
-    /// or too many are to be turned: the queries of all of these are in memory together.
+    /// The predicted time by parts that are the tops of tables. Infinite if there are less than
+    /// two, or too many are to be turned: the queries of all of these are in memory together.
     fn of_parts(&self, tops: Vec<Part>, costs: &Costs) -> (f64, Vec<Part>) {
         let turned = tops.iter().filter(|part| self.turned(part) > 0.0).count();
         if tops.len() < 2 || turned >= MOST_PARTS as usize {

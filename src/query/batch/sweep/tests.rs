@@ -82,7 +82,8 @@ struct Case {
 /// What a sweep goes by.
 #[derive(Clone, Debug)]
 enum By {
-    /// Parts of about equal length with these thresholds, of segments in this design and in another.
+    /// Parts of about equal length with these thresholds, of segments in this design and in
+    /// another.
     Ranges(Vec<u32>, &'static str),
     /// The tops of the tables of the first segment, in this design, within such a radius.
     Tops(&'static str, u32),

@@ -126,7 +126,8 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["plan", "no_ids", "limit_ids", "id_map"])]
     pub(super) any: bool,
 
-    /// How each segment is searched: the way, its predicted time, what it took, and what was looked at
+    /// How each segment is searched: the way, its predicted time, what it took, and what was looked
+    /// at
     #[arg(long, conflicts_with_all = ["from", "nearest", "limit", "any", "output", "to"])]
     pub(super) explain: bool,
 
