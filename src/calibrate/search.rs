@@ -10,6 +10,7 @@ use crate::block::Reading;
 use crate::costs::SearchCosts;
 use crate::design::Design;
 use crate::error::Result;
+use crate::segment::AccessPath;
 use crate::store::{Packer, Store};
 use crate::thresholds::shared::Solved;
 
@@ -194,7 +195,7 @@ impl Bench {
 
     fn round(&self, k: u32, kind: Kind, queries: Range<u64>) -> Result<Work> {
         let mut searcher = self.store.searcher();
-        searcher.by_descents(true);
+        searcher.force(Some(AccessPath::Tables));
         searcher.search(self.query(queries.start, kind), k)?;
         let mut blocks = 0;
         let number = (queries.end - queries.start) as f64;

@@ -8,6 +8,9 @@ use super::{HotIndex, Layout};
 use crate::costs::Costs;
 use crate::table::Table;
 
+/// Blocks that the system is asked for at a time.
+const AHEAD_BLOCKS: u64 = 1 << 10;
+
 /// The hot index of a segment, once searches have built it. Any number of threads may use it.
 pub(crate) struct HotSlot {
     layout: Option<Layout>,
@@ -26,7 +29,7 @@ struct Build {
 }
 
 /// After how many searches to look again whether blocks are in memory: to ask takes as long as half
-/// a search, and those that no search touches may never be.
+/// a search, and a slow disk may take thousands of them.
 #[derive(Default)]
 struct Patience {
     /// Searches until then.
@@ -71,7 +74,7 @@ impl HotSlot {
     }
 
     /// Builds some more of it from the identity table, unless another thread does, or the system
-    /// would have to read blocks first.
+    /// has to read blocks first: it is asked for these, and nobody waits.
     ///
     /// Spends as much time on it as the search that calls takes without an index, `search_ns`. So
     /// however few searches there are, they take at most twice their time, and the index is there
@@ -101,7 +104,8 @@ impl HotSlot {
             return;
         }
         let next_block = begun.as_ref().map_or(Some(0), |begun| begun.next_block());
-        if next_block.is_some_and(|block| identity.is_absent(block)) {
+        if let Some(block) = next_block.filter(|block| identity.is_absent(*block)) {
+            identity.will_need_blocks(block..identity.block_count().min(block + AHEAD_BLOCKS));
             return patience.grow();
         }
         *patience = Patience::default();

@@ -3,8 +3,9 @@
 
 mod entries;
 mod files;
+mod filter_slot;
 mod filtered;
-mod hot;
+mod memory;
 mod packed_ids;
 mod path;
 mod reader;
@@ -17,10 +18,10 @@ pub(crate) mod writer;
 
 pub(crate) use entries::PartEntries;
 pub(crate) use files::NewFiles;
-pub(crate) use filtered::filter_smallest;
-pub(crate) use hot::want_hot;
+pub(crate) use memory::share_memory;
 pub(crate) use packed_ids::PackedIds;
 pub use path::AccessPath;
+pub(crate) use path::{ChosenPath, MayUse};
 pub(crate) use reader::{Index, Segment};
 pub(crate) use rows::Rows;
 pub(crate) use set::{Merged, Set, SetSource, sum_of};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::path::AccessPath;
+use super::path::{AccessPath, MayUse};
 use super::rows::Rows;
 use super::tables::Tables;
 use crate::access::ReadFiles;
@@ -113,14 +113,6 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
-    /// Bytes of the filters of its tables, as far as there are some.
-    pub(crate) fn filter_bytes(&self) -> u64 {
-        match &self.index {
-            Index::Tables(tables) => tables.filter_bytes(),
-            Index::Parts(_) => 0,
-        }
-    }
-
     /// The ids, if it has some.
     pub(crate) fn id_column(&self) -> Option<&Arc<IdColumn>> {
         self.ids.as_ref()
@@ -189,10 +181,10 @@ impl<F: Fingerprint> Segment<F> {
         }
     }
 
-    /// How a search within `k` goes through it, that may use the hot index or not.
-    pub(crate) fn path(&self, k: u32, uses_hot: bool) -> AccessPath {
+    /// How a search within `k` goes through it, by what it may use of what is in memory.
+    pub(crate) fn path(&self, k: u32, uses: MayUse) -> AccessPath {
         match &self.index {
-            Index::Tables(tables) => tables.path(k, uses_hot),
+            Index::Tables(tables) => tables.path(k, uses).into(),
             Index::Parts(index) if index.scans(k) => AccessPath::Scan,
             Index::Parts(_) => AccessPath::Parts,
         }

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::path::AccessPath;
+use super::filter_slot::FilterSlot;
+use super::path::{AccessPath, ChosenPath, MayUse};
 use crate::access::ReadFiles;
 use crate::costs::{Costs, SearchCosts};
 use crate::design::Design;
@@ -11,7 +12,7 @@ use crate::fingerprint::{Fingerprint, key_of};
 use crate::format::SegmentEntry;
 use crate::hot_index::{HotPlan, HotSlot};
 use crate::plan::{self, Touched};
-use crate::table::{Lead, PrefixFilter, Table};
+use crate::table::{Lead, Table};
 use crate::thresholds::shared::Solved;
 use crate::thresholds::solver::Thresholds;
 
@@ -33,8 +34,7 @@ pub(crate) struct Tables {
     /// For each radius what a search touches on average, once it was asked for.
     touched: Vec<OnceLock<Touched>>,
     hot: HotSlot,
-    /// Of each table, where they are wanted; `None` if they cannot be built.
-    filters: OnceLock<Option<Vec<PrefixFilter>>>,
+    filters: FilterSlot,
 }
 
 impl Tables {
@@ -65,11 +65,11 @@ impl Tables {
             order,
             design,
             hot: HotSlot::new(bits, entry.count),
+            filters: FilterSlot::new(&tables),
             tables,
             tops: in_keys,
             count: entry.count,
             touched: (0..=u64::BITS).map(|_| OnceLock::new()).collect(),
-            filters: OnceLock::new(),
         })
     }
 
@@ -124,36 +124,15 @@ impl Tables {
         &self.hot
     }
 
-    /// Bytes of the filters of all tables, at most.
-    pub(super) fn most_filter_bytes(&self) -> u64 {
-        self.tables.iter().map(PrefixFilter::most_bytes).sum()
-    }
-
-    /// Bytes of the filters of all tables, as far as there are some.
-    pub(super) fn filter_bytes(&self) -> u64 {
-        self.filters().unwrap_or_default().iter().map(PrefixFilter::heap_bytes).sum()
-    }
-
-    /// Has searches go by filters of all tables, which this reads with the threads of the current pool; not where a block is damaged.
-    pub(super) fn build_filters(&self) {
-        self.filters.get_or_init(|| self.tables.iter().map(PrefixFilter::of).collect());
-    }
-
-    /// Whether filters were built, or could not be.
-    pub(super) fn tried_filters(&self) -> bool {
-        self.filters.get().is_some()
-    }
-
-    /// The filters of all tables, if searches go by them.
-    #[inline(always)]
-    pub(crate) fn filters(&self) -> Option<&[PrefixFilter]> {
-        self.filters.get()?.as_deref()
+    /// Its prefix filters.
+    pub(crate) fn filter_slot(&self) -> &FilterSlot {
+        &self.filters
     }
 
     /// Bytes of heap.
     pub(super) fn heap_bytes(&self) -> u64 {
         self.hot.bytes()
-            + self.filter_bytes()
+            + self.filters.bytes()
             + self.tables.iter().map(Table::heap_bytes).sum::<u64>()
     }
 
@@ -173,24 +152,26 @@ impl Tables {
         self.solved_whole.thresholds(k)
     }
 
-    /// How a search within `k` goes through it, that may use the hot index or not.
+    /// How a search within `k` goes through it, by what it may use of what is in memory.
     #[inline(always)]
-    pub(crate) fn path(&self, k: u32, uses_hot: bool) -> AccessPath {
-        if uses_hot && self.hot.index().is_some() {
-            AccessPath::HotIndex
-        } else if self.thresholds(k).is_none() {
-            AccessPath::Scan
-        } else if self.filters().is_some() {
-            AccessPath::Filters
-        } else {
-            AccessPath::Tables
+    pub(crate) fn path(&self, k: u32, uses: MayUse) -> ChosenPath<'_> {
+        if let Some(index) = self.hot.index().filter(|_| uses.hot_index) {
+            return ChosenPath::HotIndex(index);
+        }
+        if self.thresholds(k).is_none() {
+            return ChosenPath::Scan;
+        }
+        match self.filters.get().filter(|_| uses.filters) {
+            Some(filters) => ChosenPath::Filters(filters),
+            None => ChosenPath::Tables,
         }
     }
 
-    /// The predicted time of a search within `k`, which is up to 64, with a match, in nanoseconds of
-    /// one thread.
+    /// The predicted time of a search within `k`, which is up to 64, with a match and all that it
+    /// touches in memory, in nanoseconds of one thread.
     pub(crate) fn search_ns(&self, k: u32, costs: &SearchCosts) -> f64 {
-        self.path_ns(self.path(k, true), k, costs)
+        let uses = MayUse { hot_index: true, filters: false };
+        self.path_ns(self.path(k, uses).into(), k, costs)
     }
 
     /// The same by this path.
@@ -214,7 +195,7 @@ impl Tables {
         }
     }
 
-    /// What such a search takes on top if nothing is in memory.
+    /// What such a search takes on top if nothing is in memory but what searches have built.
     pub(crate) fn disk_ns(&self, k: u32, costs: &Costs) -> f64 {
         if self.hot.index().is_some() {
             return 0.0;
@@ -227,7 +208,7 @@ impl Tables {
 
     /// The blocks that filters leave to a search, on average, with a match; infinite where it does not go by them.
     fn filtered_blocks(&self, k: u32) -> f64 {
-        let (Some(filters), Some(thresholds)) = (self.filters(), self.thresholds(k)) else {
+        let (Some(filters), Some(thresholds)) = (self.filters.get(), self.thresholds(k)) else {
             return f64::INFINITY;
         };
         let mut blocks = 1.0;

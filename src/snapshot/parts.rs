@@ -28,7 +28,8 @@ pub(crate) struct Base<F: Fingerprint = u64> {
 
 impl<F: Fingerprint> Base<F> {
     /// Opens what a manifest names. What is open already is taken from the `earlier` one, if it has
-    /// it. Searches build hot indexes of the smallest segments in up to `memory` bytes.
+    /// it. In up to `memory` bytes searches build hot indexes of the smallest segments, and filters of
+    /// others.
     pub(crate) fn open(
         files: &dyn ReadFiles,
         bytes: &[u8],
@@ -65,7 +66,7 @@ impl<F: Fingerprint> Base<F> {
                 deletions.push(open_deletions(entry)?);
             }
         }
-        segment::want_hot(&segments, memory);
+        segment::share_memory(&segments, memory);
         let hiding = Hiding::new(sequences(&manifest), deletions.clone());
         Ok(Self { bytes: bytes.to_vec(), manifest, segments, hiding, deletions })
     }

@@ -148,17 +148,13 @@ impl<F: Fingerprint> Snapshot<F> {
         }
     }
 
-    /// Bytes of heap that the open files take (router directories, the bitmaps of checked
-    /// blocks, [filters](Self::filter_bytes), and once searches have found them where runs start, or of small segments all fingerprints), what stands in no segment yet, and deletions, besides the files themselves where they are in memory, and some 45 KiB per table for
-    /// its codes.
+    /// Bytes of heap that the open files take: routers, the bitmaps of checked blocks, some 45 KiB
+    /// per table for its codes, and the files themselves where they are in memory. And what stands
+    /// in no segment yet, deletions, and what searches have built (see
+    /// [`OpenOptions::memory`](crate::OpenOptions::memory)).
     pub fn heap_bytes(&self) -> u64 {
         let opened = self.segments().iter().map(|segment| segment.heap_bytes());
         let tails = self.parts().tails.iter().map(|tail| tail.heap_bytes());
         opened.chain(tails).sum::<u64>() + self.parts().base.hiding.heap_bytes()
-    }
-
-    /// Bytes of the heap that [filters](crate::OpenOptions::filter_bytes) take, which [`Self::heap_bytes`] counts, too.
-    pub fn filter_bytes(&self) -> u64 {
-        self.segments().iter().map(|segment| segment.filter_bytes()).sum()
     }
 }

@@ -19,7 +19,6 @@ use crate::query::batch::Batch;
 use crate::query::clusters::Clustering;
 use crate::query::join::Join;
 use crate::query::search::Searcher;
-use crate::segment;
 use crate::snapshot::parts::Base;
 use crate::snapshot::union::Match;
 use crate::snapshot::{Iter, IterWithIds, Snapshot, Stats, VerifyReport};
@@ -32,12 +31,10 @@ const OPEN_ATTEMPTS: usize = 10;
 /// A store is `Send + Sync`: any number of threads may search it at once. Opening reads the
 /// manifest and of each table the header, the code lengths and the router (8 bytes per block, that
 /// is 0.04 byte per fingerprint with blocks of 1024 bytes), and the directory of the ids, if there
-/// are some (a thousandth of them); blocks and ids are read when they are needed, and their checksums are verified at the first touch. Where searches ask for equal
-/// tops, the first thousands of them find out where the keys of each prefix start, and later ones go right there: at most a byte per fingerprint
-/// and table of memory more; of small sets up to 8, but no more than 256 KiB per table, where they then decode nothing. Of the smallest segments searches
-/// build hot indexes ([`OpenOptions::memory`]). Opening needs no write permission, and
-/// takes no lock: a store that is replaced meanwhile stays readable, as it was, for those who
-/// opened it.
+/// are some (a thousandth of them). Blocks and ids are read when they are needed, and their
+/// checksums are verified at the first touch. Searches build more in memory to be faster
+/// ([`OpenOptions::memory`]). Opening needs no write permission, and takes no lock: a store that is
+/// replaced meanwhile stays readable, as it was, for those who opened it.
 ///
 /// Files are mapped. Nobody may write into the files of an open store, or cut them short: changed
 /// bytes give wrong answers or errors, and a read behind the end of a file, or from a failing disk,
@@ -80,15 +77,6 @@ struct Shared<F: Fingerprint> {
 struct How {
     access: Access,
     memory: u64,
-    filter_bytes: u64,
-}
-
-impl How {
-    /// Builds what filters of a snapshot there are to be.
-    fn build_filters<F: Fingerprint>(self, snapshot: &Snapshot<F>) -> Result<()> {
-        let filter_bytes = if self.access == Access::Mapped { self.filter_bytes } else { 0 };
-        segment::filter_smallest(snapshot.segments(), filter_bytes)
-    }
 }
 
 /// How to open a [`Store`].
@@ -103,7 +91,6 @@ impl How {
 pub struct OpenOptions<F = u64> {
     in_memory: bool,
     memory: u64,
-    filter_bytes: u64,
     width: PhantomData<fn() -> F>,
 }
 
@@ -116,18 +103,13 @@ impl Default for OpenOptions {
 impl OpenOptions {
     /// Maps the files.
     pub fn new() -> Self {
-        Self {
-            in_memory: false,
-            memory: hot_index::default_memory(),
-            filter_bytes: 0,
-            width: PhantomData,
-        }
+        Self { in_memory: false, memory: hot_index::default_memory(), width: PhantomData }
     }
 
     /// The same options, for fingerprints of another width: `OpenOptions::new().width::<[u64; 4]>()`.
     pub fn width<F: Fingerprint>(self) -> OpenOptions<F> {
-        let Self { in_memory, memory, filter_bytes, .. } = self;
-        OpenOptions { in_memory, memory, filter_bytes, width: PhantomData }
+        let Self { in_memory, memory, .. } = self;
+        OpenOptions { in_memory, memory, width: PhantomData }
     }
 }
 
@@ -139,36 +121,25 @@ impl<F: Fingerprint> OpenOptions<F> {
         self
     }
 
-    /// Bytes of memory for *hot indexes*: all fingerprints of a segment, decoded and sorted by each
-    /// part of 16 bits. Searches there take a tenth of the time or less, whatever design the store
-    /// has. An index takes 32 bytes for each fingerprint of 64 bits, 16 of 32 bits, and up to 1 MiB
-    /// for each segment. The smallest segments get theirs first, each whole or not at all; those
-    /// with a base get none. Searches build them step by step, as far as blocks are in memory. What
-    /// only snapshots from before a [`Store::refresh`] still have comes on top.
+    /// Bytes of memory for what searches build to be faster. What only snapshots from before a
+    /// [`Store::refresh`] still have comes on top. Default: a 64th of the memory of the machine, at
+    /// least 24 MiB and at most 512 MiB. 0 builds nothing.
     ///
-    /// Default: a 64th of the memory of the machine, at least 24 MiB and at most 512 MiB. 0 builds
-    /// none.
+    /// The smallest segments get *hot indexes*: all fingerprints, decoded and sorted by each part
+    /// of 16 bits. Searches there take a tenth of the time or less, whatever design the store has.
+    /// An index takes 32 bytes for each fingerprint of 64 bits, 16 of 32 bits, and up to 1 MiB for
+    /// each segment. Searches build them step by step, as far as blocks are in memory.
+    ///
+    /// The smallest of the others get *prefix filters* once searches wait for the disk: the first
+    /// bits of all keys of all tables, 1.3 to 1.45 bytes for each fingerprint and table. Searches
+    /// then read only those blocks where something may be near: within 3 in 2^26 uniform
+    /// fingerprints 1.5 pages in place of 6.5 in `halves`, and 7.5 in place of 77 in `single`. A
+    /// thread reads the segment once to build them, when searches have waited for as long as that
+    /// takes. While searches do not wait, they go without.
+    ///
+    /// Each segment has its own whole or not at all. Segments with a base have neither.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
-        self
-    }
-
-    /// Bytes of memory for *prefix filters*, for stores that are not in memory: the first bits of all keys of all tables, 1.3 to 1.45 bytes for each fingerprint and table where these are
-    /// uniform, else less. Searches ask the disk only for those blocks where by these something may be near. 0, as where nothing is said, builds none.
-    ///
-    /// With nothing else of 2^26 uniform fingerprints in memory (blocks of 1024 bytes) a search within 3 takes with them 0.15 to 0.18 of the time in `halves`, that of 1.5 random
-    /// reads of a page in place of 6.5, and 0.06 to 0.08 in `single`, 7.5 in place of 77. Where the tops of the design must be equal, as those of `quarters` within 3, they
-    /// gain nothing. Where all is in memory a search takes 1.5 times as long with them, in such designs 7 times: it takes every segment that has some for a cold one.
-    ///
-    /// Opening reads all tables to build them, with all cores, and a [`Store::refresh`] those of
-    /// segments that are new: with two cores 3 ns for each fingerprint and table, or the time that
-    /// the disk takes; of tables far from uniform up to twice their bytes meanwhile. The smallest
-    /// segments get theirs first, each for all of its tables or none; none get those that have a
-    /// [hot index](Self::memory), that have a base or a damaged block, or that are read [into
-    /// memory](Self::in_memory). What only snapshots from before a refresh still have comes on top.
-    /// [`Snapshot::filter_bytes`] tells what there is.
-    pub fn filter_bytes(mut self, filter_bytes: u64) -> Self {
-        self.filter_bytes = filter_bytes;
         self
     }
 
@@ -181,10 +152,9 @@ impl<F: Fingerprint> OpenOptions<F> {
     pub fn open(self, path: impl AsRef<Path>) -> Result<Store<F>> {
         let path = path.as_ref();
         let access = if self.in_memory { Access::InMemory } else { Access::Mapped };
-        let how = How { access, memory: self.memory, filter_bytes: self.filter_bytes };
+        let how = How { access, memory: self.memory };
         let mut logs = None;
         let current = open_current(path, how, None, &mut logs)?;
-        how.build_filters(&current)?;
         let shared = Shared {
             path: path.to_path_buf(),
             how,
@@ -325,9 +295,7 @@ impl<F: Fingerprint> Store<F> {
         // Threads that refresh together wait for each other, so none brings back what another has replaced.
         let mut logs = self.shared.logs.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.snapshot();
-        let how = self.shared.how;
-        let now = open_current(self.path(), how, Some(&before), &mut logs);
-        let now = now.and_then(|now| how.build_filters(&now).map(|()| now));
+        let now = open_current(self.path(), self.shared.how, Some(&before), &mut logs);
         if now.is_err() {
             // What was read of the logs may not fit the snapshot that stays.
             *logs = None;
@@ -378,11 +346,6 @@ impl<F: Fingerprint> Store<F> {
     /// As [`Snapshot::heap_bytes`].
     pub fn heap_bytes(&self) -> u64 {
         self.snapshot().heap_bytes()
-    }
-
-    /// As [`Snapshot::filter_bytes`].
-    pub fn filter_bytes(&self) -> u64 {
-        self.snapshot().filter_bytes()
     }
 
     /// As [`Snapshot::search`].

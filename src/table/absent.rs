@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::Table;
 use crate::block::Candidate;
+use crate::mapped::Bytes;
 
 /// Bytes between blocks to ask for with them, as disks count reads: 2^26 on a cold `single` take 0.89 of the time, `halves` 0.88; with 64 KiB 1.27 and 1.15.
 const BETWEEN: usize = 16 << 10;
@@ -18,6 +19,11 @@ impl Table {
         let place = |look| (2 * look + 1) * self.bytes().len() / (2 * LOOKS);
         let absent = (0..LOOKS).filter(|look| self.bytes().is_absent(place(*look))).count();
         absent as f64 / LOOKS as f64
+    }
+
+    /// Whether its file is mapped, so that the system may have to read blocks first.
+    pub(crate) fn is_mapped(&self) -> bool {
+        matches!(self.bytes(), Bytes::Mapped(_))
     }
 
     /// Whether the system would have to read the start of block `number` first. A system call.

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
-use fpstore::{Codec, Design, OpenOptions, Packer, Store};
+use fpstore::{AccessPath, Codec, Design, Packer, Searcher, Store};
 
 /// The answers to all queries within one radius.
 struct Truth {
@@ -91,8 +91,7 @@ fn sha256(lines: &str) -> String {
 }
 
 /// Checks all queries of a set; gives their number and that of the matches.
-fn check(store: &Store, truths: &[Truth], what: &str) -> (usize, usize) {
-    let mut searcher = store.searcher();
+fn check(searcher: &mut Searcher, truths: &[Truth], what: &str) -> (usize, usize) {
     let (mut queries, mut matches) = (0, 0);
     for Truth { k, lines } in truths {
         for (query, expected) in lines {
@@ -148,16 +147,14 @@ fn given_answers_are_found_with_every_design_codec_and_block_size() {
                         .pack(&path, fingerprints.iter().copied())
                         .unwrap();
                     let what = format!("{name}, {design}, {codec}, {block_bytes} bytes");
-                    // Searches keep what these small segments hold, go by where runs start in their blocks, or by filters.
-                    let options = OpenOptions::new();
-                    let options = match block_bytes {
-                        256 => options.memory(u64::MAX),
-                        1024 => options.memory(0),
-                        _ => options.memory(0).filter_bytes(u64::MAX),
-                    };
-                    let store = options.open(&path).unwrap();
-                    assert_eq!(store.filter_bytes() > 0, block_bytes == 4096);
-                    let (queries, matches) = check(&store, truths, &what);
+                    let store = Store::open(&path).unwrap();
+                    let mut searcher = store.searcher();
+                    searcher.force(match block_bytes {
+                        256 => None,
+                        1024 => Some(AccessPath::Tables),
+                        _ => Some(AccessPath::Filters),
+                    });
+                    let (queries, matches) = check(&mut searcher, truths, &what);
                     checked = (checked.0 + 1, checked.1 + queries, checked.2 + matches);
                 }
             }

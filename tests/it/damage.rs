@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fpstore::{Design, Error, OpenOptions, Packer, Store};
+use fpstore::{AccessPath, Design, Error, OpenOptions, Packer, Store};
 
 use crate::sets::{Random, brute_force, clustered, sorted};
 
@@ -57,8 +57,7 @@ fn probe(sample: &Sample, in_memory: bool, what: &str, seen: &mut Seen) {
         );
         assert!(typed, "{what}: {error}");
     };
-    // Of what is mapped, searches go by filters.
-    let options = OpenOptions::new().in_memory(in_memory).memory(0).filter_bytes(u64::MAX);
+    let options = OpenOptions::new().in_memory(in_memory).memory(0);
     let store = match options.open(&sample.path) {
         Ok(store) => store,
         Err(error) => {
@@ -68,9 +67,12 @@ fn probe(sample: &Sample, in_memory: bool, what: &str, seen: &mut Seen) {
         }
     };
     let mut refused = false;
+    let mut searcher = store.searcher();
+    // Of what is mapped, searches go by filters.
+    searcher.force(Some(AccessPath::Filters));
     for (query, expected) in &sample.queries {
-        match store.search(*query, 3) {
-            Ok(found) => assert_eq!(&found, expected, "{what}: wrong answer"),
+        match searcher.search(*query, 3) {
+            Ok(found) => assert_eq!(found, expected, "{what}: wrong answer"),
             Err(error) => {
                 typed(error);
                 refused = true;

@@ -1,7 +1,7 @@
 //! Every design, codec, block size, column width and radius against brute force and the plain
 //! decoder.
 
-use fpstore::{BitRange, Codec, Design, OpenOptions, Packer};
+use fpstore::{AccessPath, BitRange, Codec, Design, Packer, Store};
 use proptest::prelude::*;
 
 use crate::oracle;
@@ -35,6 +35,9 @@ fn designs() -> impl Strategy<Value = Design> {
         }).prop_map(parsed),
     ]
 }
+
+/// The paths that searches take.
+const FORCED: [Option<AccessPath>; 3] = [Some(AccessPath::Tables), Some(AccessPath::Filters), None];
 
 /// Sets with long shared prefixes, dense runs, and near duplicates.
 fn sets() -> impl Strategy<Value = Vec<u64>> {
@@ -83,14 +86,7 @@ proptest! {
             }
         }
 
-        // Some searches go by blocks, some by filters, some by the keys that they keep.
-        let options = OpenOptions::new();
-        let options = match seed % 3 {
-            0 => options.memory(0),
-            1 => options.memory(0).filter_bytes(u64::MAX),
-            _ => options,
-        };
-        let store = options.open(&path).unwrap();
+        let store = Store::open(&path).unwrap();
         let listed: Vec<u64> = store.iter().collect::<Result<_, _>>().unwrap();
         prop_assert_eq!(&listed, &expected);
         prop_assert_eq!(store.verify().unwrap().fingerprints, expected.len() as u64);
@@ -102,6 +98,7 @@ proptest! {
         }).collect();
         let mut random = Random(seed);
         let mut searcher = store.searcher();
+        searcher.force(FORCED[(seed % 3) as usize]);
         for i in 0..48 {
             let query = if i % 4 == 0 || expected.is_empty() {
                 random.next()

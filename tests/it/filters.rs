@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use fpstore::{
-    BatchPlan, Durability, ErrorKind, Match, OpenOptions, Packer, Store, StoreOptions,
-    WriterOptions,
+    AccessPath, BatchPlan, Durability, ErrorKind, Match, OpenOptions, Packer, Searcher, Store,
+    StoreOptions,
 };
 
 use crate::forge::writer::{SegmentSpec, StoreSpec, TableSpec, write_store};
@@ -22,9 +22,16 @@ fn packer(design: &str) -> Packer {
     Packer::new().design(design.parse().unwrap()).block_bytes(512)
 }
 
-/// Searches by filters, or by blocks.
-fn open(path: &Path, filter_bytes: u64) -> Store {
-    OpenOptions::new().memory(0).filter_bytes(filter_bytes).open(path).unwrap()
+/// A searcher that goes by filters, or by tables alone.
+fn searcher(store: &Store, path: AccessPath) -> Searcher {
+    let mut searcher = store.searcher();
+    searcher.force(Some(path));
+    searcher
+}
+
+/// The paths of a search in the segments of a store.
+fn paths(searcher: &mut Searcher, query: u64) -> Vec<AccessPath> {
+    searcher.explain(query, 3).unwrap().iter().map(|segment| segment.path).collect()
 }
 
 #[test]
@@ -40,14 +47,13 @@ fn searches_by_filters_are_exact_and_look_into_fewer_blocks() {
     ] {
         let path = temporary.path().join(design);
         packer(design).short_tables(short).pack(&path, set.iter().copied()).unwrap();
-        let (plain, filtered) = (open(&path, 0), open(&path, u64::MAX));
-        let tables = filtered.stats().unwrap().segments[0].tables.len() as u64;
-        let of_key = filtered.filter_bytes() as f64 / (tables * set.len() as u64) as f64;
-        assert!((1.25..1.5).contains(&of_key) && plain.filter_bytes() == 0, "{of_key}");
-        let more = filtered.heap_bytes() - filtered.filter_bytes();
-        assert!(more <= plain.heap_bytes(), "{more}");
-        let (mut by_blocks, mut by_filters) = (plain.searcher(), filtered.searcher());
-        by_blocks.by_descents(true);
+        let store = Store::open(&path).unwrap();
+        let mut by_blocks = searcher(&store, AccessPath::Tables);
+        let before = store.heap_bytes();
+        let mut by_filters = searcher(&store, AccessPath::Filters);
+        let tables = store.stats().unwrap().segments[0].tables.len() as u64;
+        let of_key = (store.heap_bytes() - before) as f64 / (tables * set.len() as u64) as f64;
+        assert!((1.25..1.5).contains(&of_key), "{of_key}");
         let mut random = Random(6);
         let mut blocks = [0; 2];
         for i in 0..400u32 {
@@ -84,9 +90,9 @@ fn in_sets_far_from_uniform_they_ask_for_no_more_blocks_than_routers() {
     for (design, k) in [("3of6", 3), ("4x4", 2), ("4x4", 4), ("2of5", 3), ("halves", 5)] {
         let path = temporary.path().join(format!("{design}-{k}"));
         packer(design).pack(&path, set.iter().copied()).unwrap();
-        let (plain, filtered) = (open(&path, 0), open(&path, u64::MAX));
-        let (mut by_blocks, mut by_filters) = (plain.searcher(), filtered.searcher());
-        by_blocks.by_descents(true);
+        let store = Store::open(&path).unwrap();
+        let mut by_blocks = searcher(&store, AccessPath::Tables);
+        let mut by_filters = searcher(&store, AccessPath::Filters);
         for i in 0..20 {
             let query = random.flip(set[i * 3000], i as u32 % 5);
             assert_eq!(by_filters.search(query, k).unwrap(), brute_force(&set, query, k));
@@ -127,7 +133,15 @@ fn forge(path: &Path, fingerprints: Vec<u64>, keys: Vec<u64>, block: (usize, usi
 #[test]
 fn tables_with_other_keys_than_they_state_have_none() {
     let temporary = tempfile::tempdir().unwrap();
-    let options = OpenOptions::new().width::<u32>().memory(0);
+    // Of a store that has none, forced searches go by tables.
+    let open = |path: &Path| {
+        let store = OpenOptions::new().width::<u32>().memory(0).open(path).unwrap();
+        let before = store.heap_bytes();
+        store.searcher().force(Some(AccessPath::Filters));
+        assert_eq!(store.heap_bytes(), before);
+        assert!(store.verify().is_err());
+        store
+    };
     // Two keys descend inside the column.
     let path = temporary.path().join("descending");
     let mut keys: Vec<u64> = vec![0x0080_0000 | 1 << 15, 9 << 15];
@@ -136,18 +150,13 @@ fn tables_with_other_keys_than_they_state_have_none() {
     let mut ascending = keys.clone();
     ascending.sort_unstable();
     forge(&path, ascending, keys.clone(), (256, 32));
-    let store = options.filter_bytes(u64::MAX).open(&path).unwrap();
-    assert!(store.verify().is_err() && store.filter_bytes() == 0);
+    let store = open(&path);
     assert_eq!(store.search(keys[63] as u32, 0).unwrap().len(), 1);
     // 50,000 keys where 200 are stated.
     let path = temporary.path().join("more");
     let keys: Vec<u64> = (0..50_000u64).map(|i| i << 16).collect();
     forge(&path, keys.iter().copied().step_by(250).collect(), keys, (4096, 500));
-    for filter_bytes in [8000, u64::MAX] {
-        let store = options.filter_bytes(filter_bytes).open(&path).unwrap();
-        assert!(store.verify().is_err() && store.filter_bytes() == 0);
-        assert!(!store.search(0, 3).unwrap().is_empty());
-    }
+    assert!(!open(&path).search(0, 3).unwrap().is_empty());
 }
 
 #[test]
@@ -156,7 +165,8 @@ fn batches_by_filters_answer_as_others() {
     let path = temporary.path().join("store");
     let set = set(20_000);
     packer("halves").pack(&path, set.iter().copied()).unwrap();
-    let store = open(&path, u64::MAX);
+    let store = OpenOptions::new().memory(0).open(&path).unwrap();
+    searcher(&store, AccessPath::Filters);
     let mut random = Random(8);
     let queries: Vec<u64> =
         (0..1000).map(|i| random.flip(set[i * 7 % set.len()], i as u32 % 5)).collect();
@@ -174,15 +184,14 @@ fn batches_by_filters_answer_as_others() {
 }
 
 #[test]
-fn what_comes_into_a_store_gets_filters_at_the_next_refresh() {
+fn living_stores_are_searched_by_filters() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
     let all = set(12_000);
     let options = StoreOptions::new().design("halves".parse().unwrap()).ids(false);
     let writer = options.create(&path).unwrap();
-    let store = open(&path, u64::MAX);
-    let (mut held, mut random) = (BTreeSet::new(), Random(4));
-    let mut sizes = Vec::new();
+    let store = Store::open(&path).unwrap();
+    let (mut held, mut random, mut by_filters) = (BTreeSet::new(), Random(4), 0);
     for (round, part) in all.chunks(3000).enumerate() {
         writer.insert_fingerprints(part).unwrap();
         held.extend(part.iter().copied());
@@ -195,18 +204,19 @@ fn what_comes_into_a_store_gets_filters_at_the_next_refresh() {
         writer.commit(Durability::Group).unwrap();
         gone.iter().for_each(|one| assert!(held.remove(one)));
         assert!(store.refresh().unwrap());
-        sizes.push(store.filter_bytes());
+        let mut searcher = searcher(&store, AccessPath::Filters);
+        let went = paths(&mut searcher, all[0]);
+        // Some segments are so small that they are scanned.
+        let expected = [AccessPath::Filters, AccessPath::Scan];
+        assert!(went.iter().all(|path| expected.contains(path)), "{went:?}");
+        by_filters += went.iter().filter(|path| **path == AccessPath::Filters).count();
         let now: Vec<u64> = held.iter().copied().collect();
         for i in 0..200 {
             let query = random.flip(all[i * 57 % all.len()], i as u32 % 5);
-            assert_eq!(store.search(query, 3).unwrap(), brute_force(&now, query, 3), "{round}");
+            assert_eq!(searcher.search(query, 3).unwrap(), brute_force(&now, query, 3), "{round}");
         }
     }
-    assert!(sizes[0] > 0 && sizes.is_sorted(), "{sizes:?}");
-    writer.close().unwrap();
-    // A writer has none of its own.
-    let writer = WriterOptions::new().open(&path).unwrap();
-    assert_eq!(writer.snapshot().filter_bytes(), 0);
+    assert!(by_filters > 0);
 }
 
 #[test]
@@ -221,12 +231,21 @@ fn a_segment_with_a_damaged_block_has_none_and_says_so_where_it_is_searched() {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     fs::write(&table, bytes).unwrap();
-    let store = open(&path, u64::MAX);
-    assert_eq!(store.filter_bytes(), 0);
-    let found = set.iter().map(|&one| store.search(one, 0));
-    let (good, bad): (Vec<_>, Vec<_>) = found.partition(Result::is_ok);
-    assert!(good.len() > set.len() / 2 && !bad.is_empty());
-    assert!(bad.into_iter().all(|error| error.unwrap_err().kind() == ErrorKind::Corrupt));
+    let store = Store::open(&path).unwrap();
+    let mut searcher = searcher(&store, AccessPath::Filters);
+    let (mut good, mut bad) = (0, 0);
+    for &one in &set {
+        match searcher.search(one, 0) {
+            Ok(found) => good += found.len(),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Corrupt);
+                bad += 1;
+            }
+        }
+    }
+    assert!(good > set.len() / 2 && bad > 0);
+    let query = set[0];
+    assert_eq!(paths(&mut searcher, query), [AccessPath::Tables]);
 }
 
 #[test]
@@ -234,16 +253,16 @@ fn what_needs_no_filters_has_none() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
     packer("halves").pack(&path, set(5000)).unwrap();
-    let options = OpenOptions::new().filter_bytes(u64::MAX);
-    assert_eq!(options.open(&path).unwrap().filter_bytes(), 0, "it keeps its fingerprints");
-    let options = options.memory(0);
-    assert!(options.open(&path).unwrap().filter_bytes() > 0);
-    assert_eq!(options.in_memory(true).open(&path).unwrap().filter_bytes(), 0);
+    let store = OpenOptions::new().in_memory(true).open(&path).unwrap();
+    assert_eq!(paths(&mut searcher(&store, AccessPath::Filters), 5), [AccessPath::Tables]);
     let path = temporary.path().join("wide");
     Packer::new().width::<u128>().pack(&path, (0..5000).map(|i| 1 << 100 | i)).unwrap();
-    let store = options.width::<u128>().open(&path).unwrap();
-    assert_eq!((store.filter_bytes(), store.search(1 << 100, 0).unwrap().len()), (0, 1));
+    let store = OpenOptions::new().width::<u128>().open(&path).unwrap();
+    let mut searcher_of_base = store.searcher();
+    searcher_of_base.force(Some(AccessPath::Filters));
+    assert_eq!(searcher_of_base.search(1 << 100, 0).unwrap().len(), 1);
     let path = temporary.path().join("empty");
     packer("halves").pack(&path, [0u64; 0]).unwrap();
-    assert_eq!(options.open(&path).unwrap().search(5, 3).unwrap(), []);
+    let store = Store::open(&path).unwrap();
+    assert_eq!(searcher(&store, AccessPath::Filters).search(5, 3).unwrap(), []);
 }

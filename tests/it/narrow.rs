@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use fpstore::{
-    Batch, BatchPlan, BatchSummary, BitRange, Codec, Design, Error, Execution, Match, OpenOptions,
-    Packer, Store, StoreOptions, WriterOptions,
+    AccessPath, Batch, BatchPlan, BatchSummary, BitRange, Codec, Design, Error, Execution, Match,
+    OpenOptions, Packer, Store, StoreOptions, WriterOptions,
 };
 use proptest::prelude::*;
 
@@ -106,14 +106,7 @@ proptest! {
         for table in &plain.segments[0].tables {
             prop_assert!(table.fingerprints.iter().copied().eq(all.iter().map(|&one| u64::from(one))));
         }
-        // Some searches go by blocks, some by filters, some by the keys that they keep.
-        let options = OpenOptions::new().width::<u32>();
-        let options = match seed % 3 {
-            0 => options.memory(0),
-            1 => options.memory(0).filter_bytes(u64::MAX),
-            _ => options,
-        };
-        let store = options.open(&path).unwrap();
+        let store = OpenOptions::new().width::<u32>().open(&path).unwrap();
         let listed: Vec<u32> = store.iter().collect::<Result<_, _>>().unwrap();
         prop_assert_eq!(&listed, &all);
         prop_assert_eq!(store.verify().unwrap().fingerprints, all.len() as u64);
@@ -121,6 +114,8 @@ proptest! {
         prop_assert_eq!(stats.segments[0].design.as_ref(), Some(&design));
         let mut random = Random(seed);
         let mut searcher = store.searcher();
+        let forced = [Some(AccessPath::Tables), Some(AccessPath::Filters), None];
+        searcher.force(forced[(seed % 3) as usize]);
         let queries: Vec<u32> = (0..24).map(|_| query(&mut random, &all, k)).collect();
         let expected: Vec<_> = queries.iter().map(|&query| near(&set, query, k)).collect();
         for plan in PLANS {
@@ -179,7 +174,8 @@ fn many_queries_of_32_bits_are_not_searched_one_by_one() {
     let set: BTreeSet<u32> = (0..200_000).map(|_| random.next() as u32).collect();
     let all: Vec<u32> = set.iter().copied().collect();
     Packer::new().width::<u32>().pack(&path, &all).unwrap();
-    let store = open(&path);
+    // In a hot index they may be.
+    let store = OpenOptions::new().width::<u32>().memory(0).open(&path).unwrap();
     let queries: Vec<u32> = (0..100_000).map(|_| query(&mut random, &all, 2)).collect();
     let searched = batch(store.batch(2).plan(BatchPlan::Search), &queries).0;
     assert_eq!(searched[7], near(&set, queries[7], 2));

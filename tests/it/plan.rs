@@ -1,6 +1,6 @@
 //! Predictions of the planner against what packs write and searches touch.
 
-use fpstore::{Design, Execution, Packer, Plan, Planner, Store};
+use fpstore::{AccessPath, Design, Execution, Packer, Plan, Planner, Store};
 
 use crate::sets::{Random, sorted};
 
@@ -31,7 +31,7 @@ fn count_in(set: &[u64], plan: &Plan, queries: &[u64], k: u32) -> Counted {
 /// Blocks scanned and decoded per query, and the number of scans.
 fn search(store: &Store, queries: &[u64], k: u32) -> (f64, f64, usize) {
     let mut searcher = store.searcher();
-    searcher.by_descents(true);
+    searcher.force(Some(AccessPath::Tables));
     let (mut blocks, mut decoded, mut scans) = (0, 0, 0);
     for &query in queries {
         searcher.search(query, k).unwrap();
@@ -147,7 +147,7 @@ fn the_bytes_that_a_search_touches_are_counted_where_asked_and_as_predicted() {
             packer.pack(&path, set.iter().copied()).unwrap();
             let store = Store::open(&path).unwrap();
             let mut searcher = store.searcher();
-            searcher.by_descents(true);
+            searcher.force(Some(AccessPath::Tables));
             searcher.search(queries[0], 3).unwrap();
             assert_eq!(searcher.work().bytes_touched, 0, "nobody asked");
             searcher.count_bytes(true);

@@ -121,7 +121,7 @@ impl<F: Fingerprint> Batch<F> {
         let searcher = Searcher::new(self.snapshot.clone(), &self.execution.cost().disk);
         let searcher = searcher.stopped_by(self.execution.stop().clone());
         match self.execution.memory_limit() {
-            Some(_) => searcher.building_no_hot(),
+            Some(_) => searcher.building_nothing(),
             None => searcher,
         }
     }

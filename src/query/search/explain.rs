@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use super::Searcher;
 use super::ask::Ask;
 use super::work::SearchWork;
+use super::{Searcher, uses_filters};
 use crate::costs::Costs;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
@@ -20,7 +20,8 @@ pub struct SegmentSearched {
     pub fingerprints: u64,
     /// The way that was chosen.
     pub path: AccessPath,
-    /// The predicted time, with a match and all that it touches in memory, in nanoseconds.
+    /// The predicted time, with a match, in nanoseconds: with all that it touches in memory, unless
+    /// the searches before have waited for the disk.
     pub predicted_ns: f64,
     /// The time that it took, in nanoseconds.
     pub ns: f64,
@@ -40,15 +41,17 @@ impl<F: Fingerprint> Searcher<F> {
     /// As [`Self::search`].
     pub fn explain(&mut self, fingerprint: F, k: u32) -> Result<Vec<SegmentSearched>> {
         let ask = Ask { fingerprint, k: k.min(F::BITS), most: usize::MAX };
-        let costs = &Costs::shipped().search;
-        let Self { snapshot, search, stop, cold, .. } = self;
+        let costs = Costs::shipped();
+        let Self { snapshot, search, stop, waiting, forced } = self;
+        search.tables.uses.filters = uses_filters(*forced, waiting);
         let mut explained = Vec::new();
         for segment in snapshot.segments() {
             search.clear();
-            let path = segment.path(ask.k, search.tables.uses_hot);
-            let predicted_ns = segment.path_ns(path, ask.k, costs);
+            let path = segment.path(ask.k, search.tables.uses);
+            let disk_ns = if waiting.is_cold() { segment.disk_ns(ask.k, costs) } else { 0.0 };
+            let predicted_ns = segment.path_ns(path, ask.k, &costs.search) + disk_ns;
             let start = Instant::now();
-            search.search(segment, ask, *cold, stop)?;
+            search.search(segment, ask, waiting.is_cold(), stop)?;
             let ns = start.elapsed().as_nanos() as f64;
             let (work, matches) = (search.work(), search.matches.len());
             let (segment, fingerprints) = (segment.number(), segment.count());

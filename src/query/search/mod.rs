@@ -13,6 +13,7 @@ mod segment;
 mod tables;
 #[cfg(test)]
 pub(crate) mod tests;
+mod waiting;
 mod work;
 
 use std::time::Instant;
@@ -20,18 +21,16 @@ use std::time::Instant;
 use ask::Ask;
 pub use explain::SegmentSearched;
 use segment::SegmentSearch;
+use waiting::Waiting;
 pub use work::SearchWork;
 
 use crate::costs::DiskCosts;
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::fingerprint::Fingerprint;
+use crate::segment::AccessPath;
 use crate::snapshot::Snapshot;
 use crate::snapshot::union::{self, Match};
-
-/// Of so many searches that did not wait for the disk, one is timed: a clock takes as long as some
-/// blocks.
-const TIMED: u32 = 16;
 
 /// Searches a snapshot again and again without allocating: it keeps its buffers from one query to
 /// the next.
@@ -41,18 +40,15 @@ pub struct Searcher<F: Fingerprint = u64> {
     snapshot: Snapshot<F>,
     search: SegmentSearch<F>,
     stop: Stop,
-    /// What waiting for the disk costs.
-    costs: DiskCosts,
-    /// Whether the last search that was timed seems to have waited for the disk.
-    cold: bool,
-    /// Searches until one is timed.
-    untimed: u32,
+    waiting: Waiting,
+    /// The path that searches are to take, where there is one.
+    forced: Option<AccessPath>,
 }
 
 impl<F: Fingerprint> Searcher<F> {
     pub(crate) fn new(snapshot: Snapshot<F>, costs: &DiskCosts) -> Self {
         let (search, stop) = (SegmentSearch::new(), Stop::default());
-        Self { snapshot, search, stop, costs: *costs, cold: false, untimed: 0 }
+        Self { snapshot, search, stop, waiting: Waiting::new(costs), forced: None }
     }
 
     /// Searches another snapshot from now on.
@@ -65,9 +61,10 @@ impl<F: Fingerprint> Searcher<F> {
         Self { stop, ..self }
     }
 
-    /// Builds no hot indexes: their memory is not that of the work of which this is a part.
-    pub(crate) fn building_no_hot(mut self) -> Self {
-        self.search.tables.builds_hot = false;
+    /// Builds no hot indexes and no filters: their memory is not that of the work of which this is
+    /// a part.
+    pub(crate) fn building_nothing(mut self) -> Self {
+        self.search.tables.builds = false;
         self
     }
 
@@ -125,11 +122,18 @@ impl<F: Fingerprint> Searcher<F> {
         self.ask(Ask { fingerprint, k: k.min(F::BITS), most: usize::MAX }, true)
     }
 
-    /// Whether searches descend the routers even where there is a hot index. The answers are the
-    /// same; it is there to measure and to check: what a [`Planner`](crate::Planner) predicts of a
-    /// search are descents.
-    pub fn by_descents(&mut self, always: bool) {
-        self.search.tables.uses_hot = !always;
+    /// The path that searches take, in segments that have it; `None` for the one that is chosen.
+    /// The answers are the same; it is there to measure and to check.
+    ///
+    /// [`AccessPath::Tables`] goes without what is in memory, which is what a
+    /// [`Planner`](crate::Planner) predicts of a search. [`AccessPath::Filters`] builds them now,
+    /// whatever memory they take, unless the files are read into memory.
+    pub fn force(&mut self, path: Option<AccessPath>) {
+        self.forced = path;
+        self.search.tables.uses.hot_index = matches!(path, None | Some(AccessPath::HotIndex));
+        if path == Some(AccessPath::Filters) {
+            self.snapshot.segments().iter().for_each(|segment| segment.build_filters());
+        }
     }
 
     /// The time at which a search gives up, if there is one: it is looked at again after some
@@ -163,14 +167,15 @@ impl<F: Fingerprint> Searcher<F> {
 
     /// Gathers the matches of all segments, some perhaps several times.
     fn run(&mut self, ask: Ask<F>, by_scan: bool) -> Result<()> {
-        let Self { snapshot, search, stop, costs, cold, untimed } = self;
+        let Self { snapshot, search, stop, waiting, forced } = self;
         stop.check()?;
-        let start = (*cold || *untimed == 0).then(Instant::now);
+        search.tables.uses.filters = uses_filters(*forced, waiting);
+        let begun = waiting.begin();
         for segment in snapshot.segments() {
-            if by_scan {
+            if by_scan || *forced == Some(AccessPath::Scan) {
                 search.scan(segment, ask, stop)?;
             } else {
-                search.search(segment, ask, *cold, stop)?;
+                search.search(segment, ask, waiting.is_cold(), stop)?;
             }
             if search.gives_up(ask) {
                 break;
@@ -179,10 +184,14 @@ impl<F: Fingerprint> Searcher<F> {
         if !search.gives_up(ask) {
             search.search_tails(snapshot.parts(), ask);
         }
-        *untimed = untimed.checked_sub(1).unwrap_or(TIMED - 1);
-        if let Some(start) = start {
-            let warm_ns = costs.waited_ns + costs.waited_block_ns * search.work().looks() as f64;
-            *cold = start.elapsed().as_nanos() as f64 > warm_ns;
+        if search.tables.went_by_filters {
+            waiting.end_filtered();
+        } else if let Some(waited_ns) =
+            begun.and_then(|begun| waiting.end(begun, search.work().looks()))
+            && search.tables.builds
+        {
+            let of_each = waited_ns / snapshot.segments().len().max(1) as f64;
+            snapshot.segments().iter().for_each(|segment| segment.waited(of_each));
         }
         Ok(())
     }
@@ -193,4 +202,9 @@ impl<F: Fingerprint> Searcher<F> {
         let segments = snapshot.segments().iter();
         segments.map(|segment| segment::most_bytes(segment)).max().unwrap_or(0)
     }
+}
+
+/// Whether a search goes by filters, where there are some.
+fn uses_filters(forced: Option<AccessPath>, waiting: &Waiting) -> bool {
+    forced.map_or_else(|| waiting.uses_filters(), |path| path == AccessPath::Filters)
 }

@@ -134,7 +134,7 @@ impl<F: Fingerprint> Searcher<F> {
     ) -> Result<()> {
         let query = best.fingerprint;
         let mut taker = OfParts { index, place, best, fault: Ok(()) };
-        self.search.probing.is_cold = self.cold;
+        self.search.probing.is_cold = self.waiting.is_cold();
         self.search.probing.widen(index, query, &self.stop, &mut taker)?;
         taker.fault?;
         self.search.count_probes();
@@ -153,7 +153,7 @@ impl<F: Fingerprint> Searcher<F> {
         while !tables.takes_a_scan(radius) {
             self.search.matches.clear();
             let ask = Ask { fingerprint: best.fingerprint, k: radius, most: usize::MAX };
-            self.search.search(segment, ask, self.cold, &self.stop)?;
+            self.search.search(segment, ask, self.waiting.is_cold(), &self.stop)?;
             for found in &self.search.matches {
                 if best.wants(found.distance) {
                     best.take_of(place, found.distance, found.fingerprint)?;

@@ -51,7 +51,7 @@ impl TableSearch {
         self.survivors.clear();
         self.leads.start(0);
         let (level, blocks) = (segment.identity().level(), segment.identity().block_count() as u32);
-        if let Some(index) = segment.hot().index().filter(|_| self.uses_hot) {
+        if let Some(index) = segment.hot().index().filter(|_| self.uses.hot_index) {
             let fingerprints = index.fingerprints();
             let Self { matches, work, .. } = self;
             let query = fingerprint;

@@ -164,7 +164,7 @@ pub(super) fn most_bytes<F: Fingerprint>(segment: &Segment<F>) -> u64 {
             let identity = tables.identity();
             let leads = if tables.has_short() { super::amounts::lead_bytes(identity) } else { 0 };
             let of_filters = tables.all().iter().map(super::amounts::filter_bytes).max();
-            let filters = tables.filters().map_or(0, |_| of_filters.unwrap_or(0));
+            let filters = if tables.filter_slot().is_taken() { of_filters.unwrap_or(0) } else { 0 };
             of_tables(tables).unwrap_or(0) + runs + leads + filters
         }
         Index::Parts(_) => Probing::MOST_BYTES,

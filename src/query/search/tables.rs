@@ -14,7 +14,7 @@ use crate::costs::Costs;
 use crate::cover::Differs;
 use crate::error::Result;
 use crate::execution::Stop;
-use crate::segment::Tables;
+use crate::segment::{ChosenPath, MayUse, Tables};
 use crate::simd::Work;
 use crate::snapshot::union::Match;
 use crate::table::PrefixFilter;
@@ -35,9 +35,12 @@ pub(super) struct TableSearch {
     pub(super) matches: Vec<Match>,
     pub(super) work: SearchWork,
     pub(super) counts_bytes: bool,
-    /// Whether to search in hot indexes that there are, and to build others.
-    pub(super) uses_hot: bool,
-    pub(super) builds_hot: bool,
+    /// What searches may use of what is in memory.
+    pub(super) uses: MayUse,
+    /// Whether they build more there.
+    pub(super) builds: bool,
+    /// Whether the last search went by filters somewhere.
+    pub(super) went_by_filters: bool,
 }
 
 impl TableSearch {
@@ -52,14 +55,16 @@ impl TableSearch {
             matches: Vec::new(),
             work: SearchWork::default(),
             counts_bytes: false,
-            uses_hot: true,
-            builds_hot: true,
+            uses: MayUse { hot_index: true, filters: false },
+            builds: true,
+            went_by_filters: false,
         }
     }
 
     /// Forgets what the last search has found.
     pub(super) fn clear(&mut self) {
         self.work = SearchWork::default();
+        self.went_by_filters = false;
     }
 
     /// Whether the matches that were found are too many.
@@ -81,25 +86,27 @@ impl TableSearch {
         stop: &Stop,
     ) -> Result<()> {
         let level = segment.identity().level();
-        if self.uses_hot {
-            if let Some(index) = segment.hot().index() {
-                let Self { hot_runs: runs, matches, work, .. } = self;
-                return level.run(SearchingHot { runs, index, level, ask, stop, matches, work });
-            }
-            if self.builds_hot {
-                let search_ns = || segment.search_ns(ask.k, &Costs::shipped().search);
-                segment.hot().build_some(segment.identity(), search_ns);
-            }
+        let path = segment.path(ask.k, self.uses);
+        if let ChosenPath::HotIndex(index) = path {
+            let Self { hot_runs: runs, matches, work, .. } = self;
+            return level.run(SearchingHot { runs, index, level, ask, stop, matches, work });
         }
-        // Filters are there for what is on the disk.
-        let cold = cold || segment.filters().is_some();
+        if self.builds && self.uses.hot_index {
+            let search_ns = || segment.search_ns(ask.k, &Costs::shipped().search);
+            segment.hot().build_some(segment.identity(), search_ns);
+        }
         // An error may have left these.
         self.survivors.clear();
         self.leads.start(segment.identity().most_leads());
-        let done = match segment.filters() {
-            None => level.run(Descending { search: self, segment, ask, cold, stop }),
-            Some(filters) => level.run(Filtering { search: self, segment, filters, ask, stop }),
+        let done = match path {
+            ChosenPath::Tables => level.run(Descending { search: self, segment, ask, cold, stop }),
+            ChosenPath::Filters(filters) => {
+                self.went_by_filters = true;
+                level.run(Filtering { search: self, segment, filters, ask, stop })
+            }
+            ChosenPath::Scan | ChosenPath::HotIndex(_) => None,
         };
+        // What was not found that way, since it would have touched more blocks, is scanned for.
         match done {
             Some(Ok(())) if !self.gives_up(ask) => match self.leads.unite() {
                 Some(0) => Ok(()),

@@ -1,13 +1,17 @@
-//! The first bits of all keys of a table, in memory: a search tells by them in which blocks no key can be near, and does not ask the disk for these.
+//! The first bits of all keys of a table, in memory: a search tells by them in which blocks no key
+//! can be near, and does not ask the disk for these.
 //!
-//! A router tells where a key stands if there is one. Most of the blocks that a search looks into hold none that begins as near to the query as it would have to, which
-//! shows as soon as the block is there; but where it has to be read first, that takes as long as a thousand comparisons, and a disk gives only so many
-//! pages in that time. A *prefix filter* has of each key the first bits, each once, log2 n and eight more: of the prefixes of uniform keys that a search comes
-//! upon, one in 128 to 256 is there by chance. It takes 1.3 to 1.45 bytes for a key: a list by Elias (*Efficient storage and retrieval by content and address of static
-//! files*, J. ACM 1974) and Fano, in [groups](group) of some lines of the CPU's cache.
+//! A router tells where a key stands if there is one. Most of the blocks that a search looks into
+//! hold none that begins as near to the query as it would have to, which shows as soon as the block
+//! is there. Where it has to be read first, that takes as long as a thousand comparisons. A *prefix
+//! filter* has of each key the first bits, each once, log2 n and eight more: of the prefixes of
+//! uniform keys that a search comes upon, one in 128 to 256 is there by chance. It takes 1.3 to 1.45
+//! bytes for a key: a list by Elias (*Efficient storage and retrieval by content and address of
+//! static files*, J. ACM 1974) and Fano, in [groups](group) of some lines of the CPU's cache.
 //!
-//! A search lists the groups that its budget reaches, asks for their lines ahead, and compares the last byte of all prefixes of a group at once; where it is
-//! near enough, the rest of the prefix tells. What it finds are [leads](Lead) into its own table.
+//! A search lists the groups that its budget reaches, asks for their lines ahead, and compares the
+//! last byte of all prefixes of a group at once; where it is near enough, the rest of the prefix
+//! tells. What it finds are [leads](Lead) into its own table.
 
 mod build;
 mod group;
@@ -79,15 +83,17 @@ impl PrefixFilter {
         of_keys + of_groups + (size_of::<u32>() << PIECE_BITS) as u64
     }
 
-    /// That of a table, whose blocks it reads, with the threads of the current pool. Prefixes have log2 n bits, rounded down, and 8; at least 14, at most those of a key.
-    /// `None` if a block is damaged, which is for those searches to tell that it concerns, or keys are not what the table states.
-    pub(crate) fn of(table: &Table) -> Option<Self> {
+    /// That of a table, whose blocks it reads, with the threads of the current pool. Prefixes have
+    /// log2 n bits, rounded down, and 8; at least 14, at most those of a key. `None` if `gives_up`
+    /// comes true, if a block is damaged, which is for those searches to tell that it concerns, or if
+    /// keys are not what the table states.
+    pub(crate) fn of(table: &Table, gives_up: &(dyn Fn() -> bool + Sync)) -> Option<Self> {
         let group_bits = group_bits(table);
         let in_piece = in_piece_bits(group_bits);
         let (has_failed, counted) = (AtomicBool::new(false), AtomicU64::new(0));
         let build = |number: u64| {
             let groups = number << in_piece..(number + 1) << in_piece;
-            let built = if has_failed.load(Ordering::Relaxed) {
+            let built = if has_failed.load(Ordering::Relaxed) || gives_up() {
                 None
             } else {
                 build::piece(table, group_bits, groups, &counted)

@@ -54,7 +54,7 @@ fn check<F: Fingerprint>(store: &Store<F>, queries: &[u64]) {
     let snapshot = store.snapshot();
     let Some(segment) = snapshot.segments().first() else { return };
     for table in segment.tables() {
-        let filter = PrefixFilter::of(table).unwrap();
+        let filter = PrefixFilter::of(table, &|| false).unwrap();
         assert!(filter.heap_bytes() <= PrefixFilter::most_bytes(table));
         let bits = filter.bits();
         assert!(bits >= ENTRY_BITS && bits <= table.geometry().bits);
@@ -126,7 +126,7 @@ fn all_prefixes_that_begin_alike_can_be_there() {
     check(&store(&path, &set, ("single", 4096, false)), &[0, 5 << 32, u64::MAX << 32]);
     // 2^12 groups, of which these keys fill one.
     let snapshot = OpenOptions::new().width::<u32>().open(&path).unwrap().snapshot();
-    let filter = PrefixFilter::of(&snapshot.segments()[0].tables()[0]).unwrap();
+    let filter = PrefixFilter::of(&snapshot.segments()[0].tables()[0], &|| false).unwrap();
     assert_eq!((filter.group_bits, filter.bits()), (12, 26));
 }
 
@@ -152,7 +152,7 @@ fn what_is_expected_of_uniform_keys_is_what_is_found() {
     let store = store(&path, &set, ("halves", 1024, false));
     let snapshot = store.snapshot();
     let table = &snapshot.segments()[0].tables()[0];
-    let filter = PrefixFilter::of(table).unwrap();
+    let filter = PrefixFilter::of(table, &|| false).unwrap();
     for (k, threshold) in [(3, 1), (4, 4), (5, 2)] {
         let budget = table.budget(k, threshold);
         let (mut found, queries) = (Vec::new(), 300);
@@ -181,7 +181,7 @@ fn a_damaged_block_leaves_none() {
     bytes[middle] ^= 1;
     std::fs::write(&file, bytes).unwrap();
     let snapshot = Store::open(&path).unwrap().snapshot();
-    assert!(PrefixFilter::of(&snapshot.segments()[0].tables()[0]).is_none());
+    assert!(PrefixFilter::of(&snapshot.segments()[0].tables()[0], &|| false).is_none());
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_search_in_it_stops() {
     let store = store(&path, &words(3, 200_000, 0), ("single", 512, false));
     let snapshot = store.snapshot();
     let table = &snapshot.segments()[0].tables()[0];
-    let filter = PrefixFilter::of(table).unwrap();
+    let filter = PrefixFilter::of(table, &|| false).unwrap();
     let due = Stop::at(Some(std::time::Instant::now()));
     let mut found = Vec::new();
     let room = (usize::MAX, &due);

@@ -36,14 +36,10 @@ pub fn open<F: Fingerprint>(path: &Path) -> Result<Store<F>, Failure> {
     Ok(OpenOptions::new().width::<F>().open(path)?)
 }
 
-/// As [`open`], for searches that may take so many bytes of memory: what they keep decoded takes an eighth of it at most. Filters take up to
-/// `filter_bytes` on top.
-pub fn open_within<F: Fingerprint>(
-    path: &Path,
-    memory: u64,
-    filter_bytes: u64,
-) -> Result<Store<F>, Failure> {
-    let options = OpenOptions::new().memory(memory / HOT_SHARE).filter_bytes(filter_bytes);
+/// As [`open`], for searches that may take so many bytes of memory: what they build takes an eighth
+/// of it at most.
+pub fn open_within<F: Fingerprint>(path: &Path, memory: u64) -> Result<Store<F>, Failure> {
+    let options = OpenOptions::new().memory(memory / HOT_SHARE);
     Ok(options.width::<F>().open(path)?)
 }
 
@@ -84,7 +80,7 @@ mod tests {
         let set = (0..60_000).map(number);
         Packer::new().design("quarters".parse().unwrap()).pack(&path, set).unwrap();
         let heap_bytes = |memory| {
-            let store = open_within::<u64>(&path, memory, 0).unwrap();
+            let store = open_within::<u64>(&path, memory).unwrap();
             let mut searcher = store.searcher();
             (0..100_000).for_each(|i| assert!(!searcher.search(number(i), 3).unwrap().is_empty()));
             store.heap_bytes()

@@ -75,6 +75,6 @@ __all__ = [
 ]
 
 
-def _reopen(path, in_memory, memory, filter_bytes):
+def _reopen(path, in_memory, memory):
     """Opens a store that was pickled."""
-    return open(path, in_memory=in_memory, memory=memory, filter_bytes=filter_bytes)
+    return open(path, in_memory=in_memory, memory=memory)

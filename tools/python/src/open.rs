@@ -12,24 +12,21 @@ use super::width::{ByWidth, Width};
 /// Opens a store, of whatever width.
 ///
 /// Takes the time to read some KiB, and checks them; with `in_memory` the files are read whole.
-/// Searches build hot indexes of the smallest segments, in up to `memory` bytes: 32 for each
-/// fingerprint of 64 bits. Default: a 64th of the memory of the machine, at least 24 MiB and at
-/// most 512 MiB; 0 builds none.
-///
-/// For a store that memory does not hold: with `filter_bytes` the first bits of all keys are kept in up to so many bytes of memory, 1.3 to 1.45 for each fingerprint and
-/// table, and searches read from the disk only where by these something may be near. Opening reads all tables for that. Where nothing is said, there are none.
+/// In up to `memory` bytes searches build what makes them faster: of the smallest segments hot
+/// indexes, 32 bytes for each fingerprint of 64 bits; and once they wait for the disk, of the
+/// smallest others prefix filters, 1.3 to 1.45 bytes for each fingerprint and table. Default: a
+/// 64th of the memory of the machine, at least 24 MiB and at most 512 MiB; 0 builds nothing.
 ///
 /// Raises NotFoundError, CorruptError, UnsupportedError.
 #[pyfunction]
-#[pyo3(signature = (path, *, in_memory=false, memory=None, filter_bytes=0))]
+#[pyo3(signature = (path, *, in_memory=false, memory=None))]
 pub fn open(
     py: Python<'_>,
     path: PathBuf,
     in_memory: bool,
     memory: Option<u64>,
-    filter_bytes: u64,
 ) -> PyResult<Store> {
-    let how = OpenOptions::new().in_memory(in_memory).filter_bytes(filter_bytes);
+    let how = OpenOptions::new().in_memory(in_memory);
     let how = memory.map_or(how, |memory| how.memory(memory));
     let opened = py.detach(|| match width_of(&path).map_err(errors::of)? {
         32 => of_width(&path, how).map(ByWidth::W32),
@@ -38,7 +35,7 @@ pub fn open(
         _ => of_width(&path, how).map(ByWidth::W64),
     });
     let opened: AnyStore = opened?;
-    Ok(Store::new(opened, path, (in_memory, memory, filter_bytes)))
+    Ok(Store::new(opened, path, (in_memory, memory)))
 }
 
 fn of_width<F: Width>(path: &PathBuf, how: OpenOptions) -> PyResult<Opened<F>> {

@@ -78,7 +78,7 @@ impl<F: Fingerprint> Opened<F> {
 }
 
 /// The path of a store, and how it was opened: what `_reopen` takes.
-type ReopenArgs = (PathBuf, bool, Option<u64>, u64);
+type ReopenArgs = (PathBuf, bool, Option<u64>);
 
 /// A store of fingerprints, from `fpstore.open`.
 ///
@@ -88,12 +88,12 @@ type ReopenArgs = (PathBuf, bool, Option<u64>, u64);
 pub struct Store {
     pub any: AnyStore,
     path: PathBuf,
-    /// How it was opened: whether in memory, and the bytes in which searches keep fingerprints, and filters.
-    how: (bool, Option<u64>, u64),
+    /// How it was opened: whether in memory, and the bytes for what searches build.
+    how: (bool, Option<u64>),
 }
 
 impl Store {
-    pub fn new(any: AnyStore, path: PathBuf, how: (bool, Option<u64>, u64)) -> Self {
+    pub fn new(any: AnyStore, path: PathBuf, how: (bool, Option<u64>)) -> Self {
         Self { any, path, how }
     }
 
@@ -162,12 +162,6 @@ impl Store {
         for_width!(&self.any, one => one.store.recipe())
     }
 
-    /// Bytes of memory that filters take: see `open`.
-    #[getter]
-    fn filter_bytes(&self) -> u64 {
-        for_width!(&self.any, one => one.store.filter_bytes())
-    }
-
     fn __len__(&self) -> PyResult<usize> {
         let count = for_width!(&self.any, one => one.store.len());
         usize::try_from(count)
@@ -190,8 +184,8 @@ impl Store {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, ReopenArgs)> {
         let open = py.import("fpstore")?.getattr("_reopen")?;
-        let (in_memory, memory, filter_bytes) = self.how;
-        Ok((open, (self.path.clone(), in_memory, memory, filter_bytes)))
+        let (in_memory, memory) = self.how;
+        Ok((open, (self.path.clone(), in_memory, memory)))
     }
 
     /// Shows what was committed meanwhile; tells whether there was something.

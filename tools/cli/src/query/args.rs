@@ -79,16 +79,12 @@ pieces, one behind the other, so that nothing needs to be spilled.
 --explain searches in one segment after the other, and prints a line for each. Paths are
   hot index  fingerprints in memory, which searches before have put there
   tables     blocks of sorted tables
-  filters    the same, by --filter-memory
+  filters    the same, where something may match by the first bits of all keys,
+             which searches that waited for the disk have put into memory
   parts      rows of a base, by tables of parts
   scan       all of it
 blocks were scanned, and some decoded; runs and keys are those of a hot index, rows
 those of a base. What was written last stands in no segment, and is left out.
-
---filter-memory SIZE is for a store that memory does not hold, and queries that come
-one by one: query reads it whole at first, keeps the first bits of all keys, 1.3 to
-1.45 bytes for each fingerprint and table, and then asks the disk only for what may
-match. Where these bytes are more than SIZE, only the smallest segments have them.
 
 Exit codes: 0 if something matched, 1 if nothing did, 2 on an error. If the
 reader of the output goes away, query ends without a message, with the exit
@@ -159,10 +155,6 @@ pub struct Args {
     /// The most memory that the queries of a file take [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE", requires = "from")]
     pub(super) memory: Option<Size>,
-
-    /// Memory for prefix filters, on top: where it does not hold the store, searches read less of it
-    #[arg(long, value_name = "SIZE")]
-    pub(super) filter_memory: Option<Size>,
 
     #[command(flatten)]
     pub(super) progress: ProgressArgs,
@@ -239,11 +231,6 @@ impl Args {
     /// The most memory that the queries of a file take.
     pub(super) fn limit(&self) -> u64 {
         self.memory.map_or_else(memory::default_limit, |size| size.0)
-    }
-
-    /// The most memory that filters take.
-    pub(super) fn filter_bytes(&self) -> u64 {
-        self.filter_memory.map_or(0, |size| size.0)
     }
 
     /// What is wanted of each query.

@@ -23,7 +23,6 @@ use crate::feed;
 use crate::input::{Id, IdKind, IdWish, Records, Skipped, Source};
 use crate::interrupt::Stopper;
 use crate::memory;
-use crate::output::say;
 use crate::progress::{Finds, Progress, Step, Unit};
 use crate::recipes::Recipes;
 use crate::target::{self, Target};
@@ -46,12 +45,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
 fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
     let queries = feed::of_arguments::<F>(&args.fingerprints, &args.reading)?;
     args.check_width::<F>()?;
-    let opened = width::open_within::<F>(&args.store, args.limit(), args.filter_bytes())?;
-    if args.filter_bytes() > 0 && opened.filter_bytes() == 0 {
-        say!(
-            "fpstore: note: no segment has filters: each would take more than --filter-memory, is small enough to be kept in memory, or has no tables"
-        );
-    }
+    let opened = width::open_within::<F>(&args.store, args.limit())?;
     let store = args.times.of(opened.snapshot(), &args.store)?;
     if args.explain {
         let radius = args.radius.unwrap_or(store.radius());

@@ -69,28 +69,6 @@ fn explain_tells_how_each_segment_is_searched() {
 }
 
 #[test]
-fn filters_leave_the_answers_as_they_are_and_it_is_told_where_there_are_none() {
-    let scratch = Scratch::new();
-    let set = fingerprints(23, 200_000);
-    scratch.pack("store", &set, "--design halves");
-    let queries: Vec<u64> = (0..300).map(|i| set[i * 7] ^ (i as u64 % 3) << 40).collect();
-    scratch.write("queries", raw(&queries));
-    // So that not all is kept in memory.
-    let query = "query store --from queries --memory 16MiB --plan single";
-    let expected = scratch.run(query).succeeds().stdout;
-    assert_eq!(expected, tsv(&set, &queries, 3));
-    for (memory, note) in [("1GiB", false), ("100KiB", true)] {
-        let ran = scratch.run(&format!("{query} --filter-memory {memory}")).ends_with_code(0);
-        assert_eq!(ran.stdout, expected);
-        assert_eq!(ran.stderr.contains("no segment has filters"), note, "{}", ran.stderr);
-    }
-    let one = scratch.run(&format!("query store {:016x} --filter-memory 1GiB", queries[0]));
-    let ran = one.ends_with_code(0);
-    assert_eq!(ran.stdout, tsv(&set, &queries[..1], 3));
-    assert!(ran.stderr.contains("no segment has filters"), "it is kept: {}", ran.stderr);
-}
-
-#[test]
 fn a_distance_of_64_matches_everything() {
     let scratch = Scratch::new();
     let set = fingerprints(22, 100);
