@@ -161,7 +161,7 @@ impl HotBuild {
 /// For each part, the keys of the run that a fingerprint of the index is in, on average.
 fn run_keys(index: &HotIndex) -> Vec<f64> {
     let of_part = |part| {
-        let runs = index.part(part).starts[..=1 << index.layout.prefix_bits].windows(2);
+        let runs = index.parts().get(part).starts[..=1 << index.layout.prefix_bits].windows(2);
         let squares: f64 = runs.map(|run| f64::from(run[1] - run[0]).powi(2)).sum();
         squares / index.count() as f64
     };

@@ -62,8 +62,12 @@ struct Layout {
     starts_bytes: usize,
 }
 
-/// Parts of a fingerprint at most.
-const MOST_PARTS: usize = (u64::BITS / PART_BITS) as usize;
+/// The parts of an index.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts<'a> {
+    layout: Layout,
+    words: &'a [u64],
+}
 
 /// One part of the index.
 #[derive(Clone, Copy)]
@@ -158,26 +162,16 @@ impl HotIndex {
         self.memory.len() as u64
     }
 
-    /// All parts, of which the first are those that there are.
+    /// Its parts.
     #[inline(always)]
-    pub(crate) fn parts(&self) -> [Part<'_>; MOST_PARTS] {
-        // The others are never looked into.
-        std::array::from_fn(|number| self.part(number.min(self.layout.parts() - 1)))
-    }
-
-    /// A part, of those that there are.
-    #[inline(always)]
-    fn part(&self, number: usize) -> Part<'_> {
-        let Layout { prefix_bits, .. } = self.layout;
-        let keys = bytemuck::cast_slice(&self.memory[self.layout.keys(number)]);
-        let starts = bytemuck::cast_slice(&self.memory[self.layout.starts(number)]);
-        Part { number: number as u32, prefix_bits, keys, starts }
+    pub(crate) fn parts(&self) -> Parts<'_> {
+        Parts { layout: self.layout, words: bytemuck::cast_slice(&self.memory) }
     }
 
     /// All fingerprints, in their order.
     pub(crate) fn fingerprints(&self) -> &[u64] {
         // In the first part nothing is turned.
-        &self.part(0).keys[..self.layout.count]
+        &self.parts().get(0).keys[..self.layout.count]
     }
 
     /// How a search within `k` goes; `None` for a radius over 64.
@@ -185,6 +179,28 @@ impl HotIndex {
     pub(crate) fn plan(&self, k: u32) -> Option<&HotPlan> {
         Some(self.plans.get(k as usize)?.get_or_init(|| HotPlan::new(self, k)))
     }
+}
+
+impl<'a> Parts<'a> {
+    /// A part, of those that there are.
+    // Not all of them at once: to write them down takes longer than some searches.
+    #[inline(always)]
+    pub(crate) fn get(self, number: usize) -> Part<'a> {
+        let Self { layout, words } = self;
+        let piece = |bytes: Range<usize>| &words[bytes.start / 8..bytes.end / 8];
+        Part {
+            number: number as u32,
+            prefix_bits: layout.prefix_bits,
+            keys: piece(layout.keys(number)),
+            starts: bytemuck::cast_slice(piece(layout.starts(number))),
+        }
+    }
+}
+
+/// The fingerprint of a key of a part.
+#[inline(always)]
+pub(crate) fn fingerprint(part: usize, key: u64) -> u64 {
+    key.rotate_right(part as u32 * PART_BITS)
 }
 
 impl<'a> Part<'a> {
@@ -198,12 +214,6 @@ impl<'a> Part<'a> {
     #[inline(always)]
     pub(crate) fn key(self, fingerprint: u64) -> u64 {
         Layout::key(self.number, fingerprint)
-    }
-
-    /// The fingerprint of a key.
-    #[inline(always)]
-    pub(crate) fn fingerprint(self, key: u64) -> u64 {
-        key.rotate_right(self.number * PART_BITS)
     }
 
     /// The prefix of a key.

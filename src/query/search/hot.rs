@@ -10,7 +10,7 @@ use crate::cover::{self, Differs};
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::flips;
-use crate::hot_index::{HotClaims, HotIndex, MOST_RUNS, Part};
+use crate::hot_index::{self, HotClaims, HotIndex, MOST_RUNS, Parts};
 use crate::simd::{Level, Work};
 use crate::snapshot::union::Match;
 
@@ -64,7 +64,7 @@ impl Work for SearchingHot<'_> {
 
     #[inline(always)]
     fn work(mut self) -> Self::Output {
-        let (index, parts) = (self.index, &self.index.parts());
+        let (index, parts) = (self.index, self.index.parts());
         match index.plan(self.ask.k).and_then(|plan| plan.claims.as_ref()) {
             Some(claims) => match self.look_up(claims, parts) {
                 // In crowded sets the runs may hold more keys than there are fingerprints.
@@ -84,13 +84,13 @@ impl SearchingHot<'_> {
     fn look_up(
         &mut self,
         HotClaims { parts: used, claims }: &HotClaims,
-        parts: &[Part<'_>],
+        parts: Parts<'_>,
     ) -> usize {
         let Self { runs: HotRuns { runs, of_parts }, ask, .. } = self;
         runs.clear();
         of_parts.clear();
         for (&part, claim) in used.iter().zip(claims) {
-            let part = parts[part];
+            let part = parts.get(part);
             let query = part.key(ask.fingerprint);
             let prefix = part.prefix(query);
             flips::up_to(part.prefix_bits(), claim.flips, |flipped| {
@@ -103,7 +103,7 @@ impl SearchingHot<'_> {
         self.work.runs_looked_up += runs.len() as u64;
         let (mut start, mut count, mut all) = (0, 0, 0);
         for (&part, OfPart { prefixes_end, runs_end, .. }) in used.iter().zip(of_parts.iter_mut()) {
-            let part = parts[part];
+            let part = parts.get(part);
             for at in start..*prefixes_end {
                 let run = part.run(runs[at].start as usize);
                 all += run.len();
@@ -119,7 +119,7 @@ impl SearchingHot<'_> {
 
     /// As [`Self::compare_runs`], of runs with so few keys that none is cut into pieces.
     #[inline(always)]
-    fn compare_few(&mut self, claims: &HotClaims, parts: &[Part<'_>], found: usize) -> Result<()> {
+    fn compare_few(&mut self, claims: &HotClaims, parts: Parts<'_>, found: usize) -> Result<()> {
         let Self { runs, level, ask, stop, matches, work, .. } = self;
         stop.check()?;
         let mut start = 0;
@@ -127,11 +127,11 @@ impl SearchingHot<'_> {
         let rows = rows.map(|(table, (&part, of_part))| {
             let some = runs.runs[start..of_part.runs_end].iter();
             start = of_part.runs_end;
-            let row = KeyRow { keys: parts[part].lines(), query: of_part.query, table };
+            let row = KeyRow { keys: parts.get(part).lines(), query: of_part.query, table };
             (row, some.map(|run| run.start as usize..run.end as usize))
         });
         runs_within(*level, rows, ask.k, |row, number| {
-            report((claims, parts), row, number, *ask, matches);
+            report(claims, row, number, *ask, matches);
         });
         work.keys_compared += found as u64;
         Ok(())
@@ -139,12 +139,12 @@ impl SearchingHot<'_> {
 
     /// Finds the matches in the runs.
     #[inline(always)]
-    fn compare_runs(&mut self, claims: &HotClaims, parts: &[Part<'_>]) -> Result<()> {
+    fn compare_runs(&mut self, claims: &HotClaims, parts: Parts<'_>) -> Result<()> {
         let Self { runs, level, ask, stop, matches, work, .. } = self;
         let most = if ask.most < COMPARED { COMPARED_FOR_SOME } else { COMPARED };
         let pieces = Pieces::of(runs, most);
         let row = |table: usize| KeyRow {
-            keys: parts[claims.parts[table]].lines(),
+            keys: parts.get(claims.parts[table]).lines(),
             query: runs.of_parts[table].query,
             table,
         };
@@ -152,7 +152,7 @@ impl SearchingHot<'_> {
             stop.check()?;
             let rows = pieces.parts().map(|(table, runs)| (row(table), runs));
             runs_within(*level, rows, ask.k, |row, number| {
-                report((claims, parts), row, number, *ask, matches);
+                report(claims, row, number, *ask, matches);
             });
             let compared = pieces.compared.take();
             work.keys_compared += compared as u64;
@@ -185,13 +185,13 @@ impl SearchingHot<'_> {
 /// Adds a key of a part that is within k, unless a later part of the search reports it.
 #[inline(always)]
 fn report(
-    (HotClaims { parts: used, claims }, parts): (&HotClaims, &[Part<'_>]),
+    HotClaims { parts: used, claims }: &HotClaims,
     row: &KeyRow<'_>,
     number: usize,
     ask: Ask,
     matches: &mut Vec<Match>,
 ) {
-    let fingerprint = parts[used[row.table]].fingerprint(row.keys[number]);
+    let fingerprint = hot_index::fingerprint(used[row.table], row.keys[number]);
     let differs = Differs::all(fingerprint ^ ask.fingerprint);
     let later = claims[row.table + 1..].iter().copied();
     // A run may hold keys whose part differs in more bits than its prefix does: another part finds
