@@ -66,6 +66,7 @@ impl Error {
             | Self::TooManyBlocks { .. } => ErrorKind::InvalidInput,
             Self::Cancelled | Self::DeadlineExceeded => ErrorKind::Stopped,
             Self::MemoryLimit { .. }
+            | Self::TooManyMatches { .. }
             | Self::OutOfMemory { .. }
             | Self::Threads { .. }
             | Self::TooMany { .. }

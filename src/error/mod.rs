@@ -200,6 +200,18 @@ pub enum Error {
         /// Bytes that would do.
         needed: u64,
     },
+    /// A query of a batch has more matches than the memory that was allowed holds.
+    #[non_exhaustive]
+    TooManyMatches {
+        /// The query.
+        query: Hex,
+        /// How many stored fingerprints match it.
+        matches: u64,
+        /// Bytes that were allowed.
+        limit: u64,
+        /// Bytes that would do.
+        needed: u64,
+    },
     /// The system has not so much memory.
     #[non_exhaustive]
     OutOfMemory {
@@ -321,6 +333,13 @@ impl fmt::Display for Error {
             Self::MemoryLimit { what, limit, needed } => write!(
                 f,
                 "{what} at least {} of memory, and {} are allowed; allow more",
+                Bytes(*needed),
+                Bytes(*limit)
+            ),
+            Self::TooManyMatches { query, matches, limit, needed } => write!(
+                f,
+                "query {query} has {matches} matches, which need {} of memory, and {} are allowed; allow more, \
+                 limit the matches of a query, or only count them (a limit of 0)",
                 Bytes(*needed),
                 Bytes(*limit)
             ),

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use fpstore::{
-    Answer, Batch, BatchPlan, BatchSummary, Costs, Design, Execution, Match, Packer, Store,
+    Answer, Batch, BatchPlan, BatchSummary, Costs, Design, Error, Execution, Hex, Match, Packer,
+    Store,
 };
 use proptest::prelude::*;
 
@@ -22,24 +23,13 @@ fn listing() -> Costs {
 /// The answers to all queries, each of which is given once.
 fn run(batch: &Batch, queries: &[u64]) -> (Vec<Vec<Match>>, BatchSummary) {
     let mut answers: Vec<Option<Vec<Match>>> = vec![None; queries.len()];
-    // The query whose next part is to come.
-    let mut open = None;
     let summary = batch.run(queries, |answer| {
         let Answer { query, matches, .. } = answer;
-        assert_eq!(open.unwrap_or(query), query, "another query comes between two parts");
-        match &mut answers[query] {
-            none @ None => *none = Some(matches.to_vec()),
-            Some(before) => {
-                assert!(open.is_some(), "{query} comes again");
-                before.extend_from_slice(matches);
-            }
-        }
-        open = Some(query).filter(|_| answer.more);
-        let found = answers[query].as_ref().map_or(0, Vec::len);
-        assert!(answer.more || answer.count as usize == found, "{query}: {}", answer.count);
+        assert_eq!(answer.count as usize, matches.len(), "{query}");
+        let before = answers[query].replace(matches.to_vec());
+        assert!(before.is_none(), "{query} comes again");
         ControlFlow::Continue(())
     });
-    assert_eq!(open, None);
     let answers = answers.into_iter().map(|answer| answer.expect("each is answered"));
     (answers.collect(), summary.unwrap())
 }
@@ -107,7 +97,7 @@ proptest! {
                 assert_eq!(answer.query, next);
                 let all = &expected[next];
                 assert_eq!(answer.matches, &all[..limit.min(all.len())]);
-                assert_eq!((answer.count as usize, answer.more), (all.len(), false));
+                assert_eq!(answer.count as usize, all.len());
                 next += 1;
                 ControlFlow::Continue(())
             }).unwrap();
@@ -143,52 +133,46 @@ fn what_does_not_fit_into_memory_is_answered_in_pieces() {
 }
 
 #[test]
-fn matches_of_one_query_that_do_not_fit_come_in_parts() {
+fn more_matches_than_fit_are_refused_unless_they_are_limited() {
     let mut random = Random(10);
     let set = sorted(&(0..250_000).map(|_| random.next()).collect::<Vec<_>>());
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
     Packer::new().design(Design::named("halves").unwrap()).pack(&path, &set).unwrap();
     let store = Store::open(&path).unwrap();
-    // Between two with few matches.
     let queries = [set[5], random.next(), set[7]];
-    for (k, parts) in [(32, 2), (64, 3)] {
+    for k in [32, 64] {
         let expected: Vec<_> = queries.iter().map(|&query| brute_force(&set, query, k)).collect();
-        let batch = store.batch(k);
         for (plan, threads) in [(0, 1), (1, 1), (1, 2), (2, 1), (2, 2)] {
-            let execution = Execution::new().memory(16 << 20).threads(threads);
-            let batch = with_plan(batch.clone(), PLANS[plan]).execution(execution);
-            assert_eq!(run(&batch, &queries).0, expected, "{plan}");
-            // The largest part is no more than a half of the memory, twice.
-            let mut largest = [0; 3];
-            let mut given = [0; 3];
-            let summary = batch.run(&queries, |answer| {
-                largest[answer.query] = answer.matches.len().max(largest[answer.query]);
-                given[answer.query] += 1;
-                assert_eq!(answer.count as usize, expected[answer.query].len());
-                ControlFlow::Continue(())
-            });
-            assert_eq!(given, [parts; 3]);
-            assert!(largest.iter().all(|&matches| matches <= 100_000), "{largest:?}");
-            assert_eq!(summary.unwrap().queries, 3);
+            let batch = |memory| {
+                let execution = Execution::new().memory(memory).threads(threads);
+                with_plan(store.batch(k), PLANS[plan]).execution(execution)
+            };
+            let refused = batch(16 << 20).run(&queries, |answer| -> () { panic!("{answer:?}") });
+            let error = refused.map(drop).unwrap_err();
+            let Error::TooManyMatches { query, matches, limit, needed, .. } = error else {
+                panic!("{error}");
+            };
+            assert_eq!(query, Hex::of(queries[0]));
+            assert_eq!((matches as usize, limit), (expected[0].len(), 16 << 20));
+            // What would do does.
+            let most = expected.iter().map(Vec::len).max().unwrap();
+            let needed = needed + 64 * (most - expected[0].len()) as u64;
+            assert_eq!(run(&batch(needed), &queries).0, expected, "{plan}");
             // Those that are not wanted are counted all the same.
-            for limit in [0, 1, 1000, 120_000] {
-                let mut found = vec![Vec::new(); 3];
-                batch
-                    .clone()
-                    .limit(limit)
-                    .run(&queries, |answer| {
-                        found[answer.query].extend_from_slice(answer.matches);
-                        assert_eq!(answer.count as usize, expected[answer.query].len());
-                        ControlFlow::Continue(())
-                    })
-                    .unwrap();
-                for (found, expected) in found.iter().zip(&expected) {
-                    assert_eq!(found[..], expected[..limit.min(expected.len())]);
-                }
+            for limit in [0, 1, 1000, 90_000] {
+                let mut next = 0;
+                let limited = batch(16 << 20).limit(limit);
+                let summary = limited.run(&queries, |answer| {
+                    let all = &expected[answer.query];
+                    assert_eq!((answer.query, answer.count as usize), (next, all.len()));
+                    assert_eq!(answer.matches, &all[..limit.min(all.len())]);
+                    next += 1;
+                });
+                assert_eq!((next, summary.unwrap().queries), (3, 3));
             }
             let mut taken = 0;
-            let stopped = batch.run(&queries, |_| {
+            let stopped = batch(16 << 20).limit(1000).run(&queries, |_| {
                 taken += 1;
                 ControlFlow::Break(())
             });

@@ -24,10 +24,6 @@ pub struct Answer<'a, F = u64> {
     pub matches: &'a [Match<F>],
     /// How many stored fingerprints match the query, whatever the limit.
     pub count: u64,
-    /// Whether further matches of this query come with the next answer: so where those of a single
-    /// query are more than the [memory](crate::Execution::memory) holds. `matches` are those that
-    /// follow on the ones before.
-    pub more: bool,
 }
 
 /// What a batch has done.
@@ -56,13 +52,11 @@ pub struct OwnedAnswer<F = u64> {
     pub matches: Vec<Match<F>>,
     /// How many stored fingerprints match the query, whatever the limit.
     pub count: u64,
-    /// Whether further matches of this query come with the next answer, as in [`Answer::more`].
-    pub more: bool,
 }
 
 impl<F: Clone> From<Answer<'_, F>> for OwnedAnswer<F> {
     fn from(answer: Answer<'_, F>) -> Self {
-        let Answer { query, matches, count, more } = answer;
-        Self { query, matches: matches.to_vec(), count, more }
+        let Answer { query, matches, count } = answer;
+        Self { query, matches: matches.to_vec(), count }
     }
 }

@@ -8,8 +8,8 @@
 mod answer;
 mod answers;
 mod disk;
+mod nearest;
 mod options;
-mod parts;
 mod pieces;
 mod run;
 mod single;

@@ -54,15 +54,15 @@ const TOLD: u64 = 1 << 12;
 const AHEAD: usize = 16;
 
 impl<F: Fingerprint> Batch<F> {
-    /// Answers all `queries`. `sink` is called on the thread of the caller, once for each query, unless
-    /// its matches do not fit into the memory. Where the sink breaks, the batch ends soon and well; where
-    /// it fails, the batch ends with its error.
+    /// Answers all `queries`. `sink` is called on the thread of the caller, once for each query. Where
+    /// the sink breaks, the batch ends soon and well; where it fails, the batch ends with its error.
     ///
     /// # Errors
     ///
     /// Those of the sink; [`Error::InvalidOption`](crate::Error::InvalidOption),
     /// [`Error::MemoryLimit`](crate::Error::MemoryLimit) and [`Error::Threads`](crate::Error::Threads) before anything
-    /// is answered; [`Error::Corrupt`](crate::Error::Corrupt) if a block that is needed is damaged;
+    /// is answered; [`Error::TooManyMatches`](crate::Error::TooManyMatches) if the matches of a query do not fit
+    /// into the memory; [`Error::Corrupt`](crate::Error::Corrupt) if a block that is needed is damaged;
     /// [`Error::Cancelled`](crate::Error::Cancelled) and
     /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded) if it was to stop.
     pub fn run<R: Flow>(
@@ -235,7 +235,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
             // More matches than fit: each half has fewer.
             drop((sorted, distinct));
             if let [[query, number]] = queries[..] {
-                return self.answer_in_parts(number, of_key(query));
+                return self.answer_with_nearest(number, of_key(query));
             }
             let (one, other) = queries.split_at(queries.len() / 2);
             let (one, other) = (one.to_vec(), other.to_vec());
@@ -333,17 +333,15 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
     ) -> ControlFlow<()> {
         let matches = &matches[..matches.len().min(self.batch.limit)];
         let (query, count) = (number as usize, count as u64);
-        self.hand_on(Answer { query, matches, count, more: false })
+        self.hand_on(Answer { query, matches, count })
     }
 
     pub(super) fn hand_on(&mut self, answer: Answer<'_, F>) -> ControlFlow<()> {
         self.summary.matches += answer.matches.len() as u64;
-        if !answer.more {
-            self.summary.queries += 1;
-            if self.summary.queries.is_multiple_of(TOLD) || self.summary.queries == self.all {
-                let progress = Progress::of(Phase::Query, self.summary.queries, self.all);
-                self.batch.execution.tell(progress);
-            }
+        self.summary.queries += 1;
+        if self.summary.queries.is_multiple_of(TOLD) || self.summary.queries == self.all {
+            let progress = Progress::of(Phase::Query, self.summary.queries, self.all);
+            self.batch.execution.tell(progress);
         }
         (self.sink)(answer)
     }

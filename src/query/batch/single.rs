@@ -60,7 +60,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
             let (query, number) = F::of_pair(query);
             let flow = match searcher.search_up_to(query, self.batch.k, most)? {
                 Some(matches) => self.deliver(number, matches, matches.len()),
-                None => self.answer_in_parts(number, query)?,
+                None => self.answer_with_nearest(number, query)?,
             };
             if flow.is_break() {
                 return Ok(flow);
@@ -106,7 +106,7 @@ impl<F: Fingerprint> RunningBatch<'_, F> {
                 let (query, number) = F::of_pair(first);
                 // The first query has too many matches.
                 answered = 1;
-                let flow = self.answer_in_parts(number, query)?;
+                let flow = self.answer_with_nearest(number, query)?;
                 if flow.is_break() {
                     return Ok(flow);
                 }

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use fpstore::{BatchPlan, Design, Execution, JoinEvent, Packer, Store};
+use fpstore::{BatchPlan, Design, Error, Execution, JoinEvent, Packer, Store};
 use libtest_mimic::Trial;
 
 use crate::sets::{Random, brute_force};
@@ -187,25 +187,33 @@ fn joins(path: &Path, count: usize) {
 
 fn batches(path: &Path, set: &[u64], queries: &[u64], threads: usize) {
     let store = open(path);
-    let plans = [BatchPlan::Search, BatchPlan::Sweep];
-    // All match the last one, far more than there is room for.
-    let asked = plans.map(|plan| (plan, queries, 3));
-    for (plan, queries, k) in asked.into_iter().chain([(plans[0], &queries[..1], 64)]) {
-        let batch =
-            store.batch(k).plan(plan).execution(Execution::new().threads(threads).memory(LIMIT));
-        let what = format!("batch, {plan:?}, k = {k}, {threads} threads");
+    let execution = || Execution::new().threads(threads).memory(LIMIT);
+    for plan in [BatchPlan::Search, BatchPlan::Sweep] {
+        let batch = |k| store.batch(k).plan(plan).execution(execution());
+        let what = format!("batch, {plan:?}, {threads} threads");
         let mut counts = vec![0; queries.len()];
         within(allowed(threads), &what, || {
-            batch
-                .run(queries, |answer| {
-                    counts[answer.query] += answer.matches.len();
-                    ControlFlow::Continue(())
-                })
-                .unwrap()
+            batch(3).run(queries, |answer| counts[answer.query] += answer.matches.len()).unwrap()
         });
         for (&query, count) in queries.iter().zip(counts) {
-            let near = set.iter().filter(|&&fp| (fp ^ query).count_ones() <= k);
+            let near = set.iter().filter(|&&fp| (fp ^ query).count_ones() <= 3);
             assert_eq!(count, near.count(), "{what}");
+        }
+        // All match, far more than there is room for.
+        let what = format!("{what}, of everything");
+        let one = &queries[..1];
+        let refused =
+            within(allowed(threads), &what, || batch(64).run(one, |_| -> () { panic!("{what}") }));
+        assert!(matches!(refused, Err(Error::TooManyMatches { .. })), "{refused:?}");
+        for limit in [0, 20_000] {
+            let mut found = (0, 0);
+            let run = || {
+                batch(64).limit(limit).run(one, |answer| {
+                    found = (answer.matches.len(), answer.count as usize);
+                })
+            };
+            within(allowed(threads), &what, run).unwrap();
+            assert_eq!(found, (limit, set.len()), "{what}");
         }
     }
 }

@@ -58,9 +58,7 @@ impl<F: Width> Answers<F> {
         let done = batch.run(&queries, |answer| {
             all.fingerprints.extend(answer.matches.iter().map(|one| one.fingerprint));
             all.distances.extend(answer.matches.iter().map(|one| one.distance as u16));
-            if !answer.more {
-                all.offsets.push(all.fingerprints.len() as u64);
-            }
+            all.offsets.push(all.fingerprints.len() as u64);
         });
         done.map_err(errors::of)?;
         Ok(all)

@@ -52,13 +52,12 @@ pub struct Query<'a, F> {
 const TOGETHER: usize = 1 << 16;
 
 /// Queries and their matches, one query after the other.
+#[derive(Default)]
 pub struct Answers<F> {
     queries: Vec<Asked<F>>,
     /// The ids of the queries up to the last that has one.
     ids: Vec<Option<Box<str>>>,
     matches: Vec<Match<F>>,
-    /// Whether further matches of the last query that was given come next.
-    goes_on: bool,
 }
 
 /// What is printed of a query at a time.
@@ -74,13 +73,6 @@ struct Asked<F> {
     more: bool,
 }
 
-impl<F> Default for Answers<F> {
-    fn default() -> Self {
-        let (queries, ids, matches) = (Vec::new(), Vec::new(), Vec::new());
-        Self { queries, ids, matches, goes_on: false }
-    }
-}
-
 impl<F: Fingerprint> Answers<F> {
     /// Appends an answer. Calls `print` where there are so many that they should be printed.
     pub fn push(
@@ -89,7 +81,7 @@ impl<F: Fingerprint> Answers<F> {
         answer: Found<'_, F>,
         mut print: impl FnMut(&mut Self) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut rest = answer.matches;
+        let (mut rest, mut goes_on) = (answer.matches, false);
         loop {
             let some = rest.split_off(..rest.len().min(TOGETHER)).unwrap_or_default();
             self.matches.extend_from_slice(some);
@@ -97,19 +89,19 @@ impl<F: Fingerprint> Answers<F> {
                 self.ids.resize(self.queries.len(), None);
                 self.ids.push(Some(id.into()));
             }
-            let more = answer.more || !rest.is_empty();
+            let more = !rest.is_empty();
             self.queries.push(Asked {
                 fingerprint: query.fingerprint,
                 end: self.matches.len(),
                 count: answer.count,
-                goes_on: self.goes_on,
+                goes_on,
                 more,
             });
-            self.goes_on = more;
+            goes_on = true;
             if self.queries.len() >= 1 << 12 || self.matches.len() >= TOGETHER {
                 print(self)?;
             }
-            if rest.is_empty() {
+            if !more {
                 return Ok(());
             }
         }

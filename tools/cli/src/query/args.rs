@@ -74,7 +74,8 @@ take the least time, or by
   sweep   the store is read once, past the queries in memory
 The output is the same. Plans are for fingerprints of 32 and 64 bits; others are
 searched one by one, on all threads. What does not fit into SIZE is answered in several
-pieces, one behind the other, so that nothing needs to be spilled.
+pieces, one behind the other, so that nothing needs to be spilled. A query whose own
+matches do not fit is an error; --limit and --output count need no room for them.
 
 --explain searches in one segment after the other, and prints a line for each. Paths are
   hot index  fingerprints in memory, which searches before have put there

@@ -23,8 +23,6 @@ pub struct Found<'a, F> {
     pub matches: &'a [Match<F>],
     /// How many there are, given or not.
     pub count: u64,
-    /// Whether further matches of this query come next.
-    pub more: bool,
 }
 
 /// Queries that are asked together.
@@ -63,9 +61,9 @@ impl<F: Fingerprint> Ask<'_, F> {
         let batch = self.plan.into_iter().fold(batch, Batch::plan);
         let batch = given.into_iter().fold(batch, Batch::limit);
         let ran = batch.run(queries, |answer| {
-            let Answer { query, matches, count, more, .. } = answer;
+            let Answer { query, matches, count, .. } = answer;
             let count = count.min(most.map_or(u64::MAX, |most| most as u64));
-            take(Found { query, matches, count, more })
+            take(Found { query, matches, count })
         });
         ran.map(drop)
     }
@@ -102,7 +100,7 @@ impl<F: Fingerprint> Ask<'_, F> {
             for (number, searched) in searched.into_iter().enumerate() {
                 let (count, matches): (u64, Vec<Match<F>>) = searched?;
                 let query = group * size + number;
-                take(Found { query, matches: &matches, count, more: false })?;
+                take(Found { query, matches: &matches, count })?;
             }
         }
         Ok(())

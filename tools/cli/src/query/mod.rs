@@ -9,7 +9,7 @@ mod explain;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use fpstore::{BatchPlan, Execution, Fingerprint, Snapshot, width_of};
+use fpstore::{BatchPlan, Bytes, Error, Execution, Fingerprint, Snapshot, width_of};
 
 use answers::{Answers, Printer, Query};
 pub use args::Args;
@@ -223,9 +223,9 @@ impl<F: Fingerprint> Asker<'_, F> {
         tell(*answered, *matched, printer.written());
         let ran = ask.run(&queries.fingerprints, &mut |found| {
             let print = |answers: &mut Answers<F>| printer.print(answers);
-            let (count, more) = (found.count, found.more);
+            let count = found.count;
             answers.push(query_of(queries, found.query), found, print)?;
-            if total.is_some() && !more {
+            if total.is_some() {
                 *answered += 1;
                 *matched += count;
                 if answered.is_multiple_of(TOLD) || Some(*answered) == total {
@@ -238,8 +238,22 @@ impl<F: Fingerprint> Asker<'_, F> {
         printer.print(&mut answers)?;
         // The flush finds out whether all of it could be written.
         printer.flush()?;
-        ran?;
-        Ok(())
+        ran.map_err(with_room_for_queries)
+    }
+}
+
+/// The error of a batch. What it needs is asked of `--memory`, of which queries take a share.
+fn with_room_for_queries(failure: Failure) -> Failure {
+    match failure {
+        Failure::Store(Error::TooManyMatches { query, matches, needed, .. }) => {
+            let needed = needed + needed.div_ceil(QUERY_SHARE - 1);
+            Failure::Usage(format!(
+                "query {query} has {matches} matches, for which --memory is to be at least {}; allow \
+                 more, take the nearest (--limit), or only count them (--output count)",
+                Bytes(needed)
+            ))
+        }
+        other => other,
     }
 }
 

@@ -286,6 +286,34 @@ fn every_plan_prints_the_same_as_single_queries() {
 }
 
 #[test]
+fn more_matches_than_fit_are_refused_with_what_would_do() {
+    let scratch = Scratch::new();
+    let set = fingerprints(30, 150_000);
+    scratch.pack("store", &set, "");
+    scratch.write("queries", raw(&set[..1]));
+    let line = "query store --from queries -k 64 --format u64le";
+    let told = format!("query {:016x} has 150000 matches, for which --memory is to be", set[0]);
+    for plan in ["auto", "single", "sweep"] {
+        let line = format!("{line} --plan {plan}");
+        let ran = scratch.run(&format!("{line} --memory 16MiB")).ends_with_code(2);
+        assert_eq!(ran.stdout, "");
+        assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+        let words = ["--limit", "--output count"];
+        assert!(words.iter().all(|word| ran.stderr.contains(word)), "{}", ran.stderr);
+        // What is said to do does.
+        let (_, needed) = ran.stderr.split_once("at least ").unwrap();
+        let needed = needed.split(';').next().unwrap().replace(' ', "");
+        let answered = scratch.run(&format!("{line} --memory {needed}")).succeeds();
+        assert_eq!(answered.stdout.lines().count(), 150_000);
+        let nearest = scratch.run(&format!("{line} --memory 16MiB --limit 10")).succeeds();
+        let first: Vec<&str> = answered.stdout.lines().take(10).collect();
+        assert_eq!(nearest.stdout.lines().collect::<Vec<_>>(), first);
+        let counted = scratch.run(&format!("{line} --memory 16MiB --output count")).succeeds();
+        assert_eq!(counted.stdout, format!("{:016x}\t150000\n", set[0]));
+    }
+}
+
+#[test]
 fn more_queries_than_fit_are_answered_in_pieces_and_in_order() {
     let scratch = Scratch::new();
     let set = fingerprints(28, 2000);
