@@ -453,6 +453,16 @@ impl Error {
         Self::Threads { threads, source }
     }
 
+    /// An option cannot have this value.
+    #[doc(hidden)]
+    pub fn invalid_option(
+        option: &'static str,
+        value: impl ToString,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::InvalidOption { option, value: value.to_string(), expected: expected.into() }
+    }
+
     /// The tag of the rule of the format specification that is broken or not supported, such as
     /// `BLK-4`; `None` where the error is no matter of a file's bytes.
     pub fn rule(&self) -> Option<&'static str> {

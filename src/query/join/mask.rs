@@ -14,6 +14,11 @@ impl<F: Fingerprint> Mask<F> {
         Self(greatest())
     }
 
+    /// The ones of a fingerprint.
+    pub(super) fn of(bits: F) -> Self {
+        Self(bits)
+    }
+
     /// Those in which two fingerprints differ.
     #[inline(always)]
     pub(super) fn difference(one: F, other: F) -> Self {

@@ -19,6 +19,7 @@
 mod compare;
 mod digit;
 mod engine;
+mod lists;
 mod mask;
 mod needs;
 mod options;
@@ -28,18 +29,17 @@ mod pairs;
 mod plan;
 mod run;
 mod side;
-mod spread;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod work;
 
 pub(crate) use compare::between;
+pub use lists::ListJoin;
 pub(crate) use needs::fingerprint_bytes;
 pub use options::Join;
 pub(crate) use output::{Found, Message, Output};
 pub use pair::{JoinEvent, JoinSummary, Pair};
 pub use pairs::Pairs;
 pub(crate) use plan::flips;
-pub use spread::{Delivery, Exchange, HeavyCell, JoinTables, Sent};
 pub(crate) use stream::{read_all, stream, stream_ns};

@@ -15,7 +15,7 @@ use crate::query::search::tests::store_of_segments;
 use crate::store::{OpenOptions, Packer, Store};
 
 /// Fingerprints near a few centres, and some anywhere.
-fn set<F: Fingerprint>(count: usize, seed: u64, centres: u64) -> Vec<F> {
+pub(super) fn set<F: Fingerprint>(count: usize, seed: u64, centres: u64) -> Vec<F> {
     let random = |i: u64| crate::set_sum::term(seed ^ i << 12) as u64;
     let any = |i: u64| F::of_words(|number| random(i ^ (number as u64) << 44));
     let near = |i: u64| {
@@ -30,7 +30,11 @@ fn set<F: Fingerprint>(count: usize, seed: u64, centres: u64) -> Vec<F> {
     (0..count as u64).map(|i| if i % 3 == 0 { any(i) } else { near(i) }).collect()
 }
 
-fn brute_force<F: Fingerprint>(a: &BTreeSet<F>, b: Option<&BTreeSet<F>>, k: u32) -> Vec<Pair<F>> {
+pub(super) fn brute_force<F: Fingerprint>(
+    a: &BTreeSet<F>,
+    b: Option<&BTreeSet<F>>,
+    k: u32,
+) -> Vec<Pair<F>> {
     let pair = |a: F, b: F| Pair { a, b, distance: a.distance(b) };
     let of_a = |&one: &F| {
         let others = b.unwrap_or(a).iter().filter(move |&&other| b.is_some() || one < other);

@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
-use fpstore::{HeavyCell, JoinTables};
+use fpstore_spread::{HeavyCell, JoinTables};
 use numpy::PyArray1;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -20,37 +20,37 @@ use super::width::{ByWidth, Width, by_bits, for_width};
 
 /// An exchange of any width.
 type AnyExchange = ByWidth<
-    fpstore::Exchange<u32>,
-    fpstore::Exchange<u64>,
-    fpstore::Exchange<u128>,
-    fpstore::Exchange<[u64; 4]>,
+    fpstore_spread::Exchange<u32>,
+    fpstore_spread::Exchange<u64>,
+    fpstore_spread::Exchange<u128>,
+    fpstore_spread::Exchange<[u64; 4]>,
 >;
 
 /// Makes what holds the type of one width hold it as that of any.
 trait Any: Width {
-    fn any(exchange: fpstore::Exchange<Self>) -> AnyExchange;
+    fn any(exchange: fpstore_spread::Exchange<Self>) -> AnyExchange;
 }
 
 impl Any for u32 {
-    fn any(exchange: fpstore::Exchange<Self>) -> AnyExchange {
+    fn any(exchange: fpstore_spread::Exchange<Self>) -> AnyExchange {
         ByWidth::W32(exchange)
     }
 }
 
 impl Any for u64 {
-    fn any(exchange: fpstore::Exchange<Self>) -> AnyExchange {
+    fn any(exchange: fpstore_spread::Exchange<Self>) -> AnyExchange {
         ByWidth::W64(exchange)
     }
 }
 
 impl Any for u128 {
-    fn any(exchange: fpstore::Exchange<Self>) -> AnyExchange {
+    fn any(exchange: fpstore_spread::Exchange<Self>) -> AnyExchange {
         ByWidth::W128(exchange)
     }
 }
 
 impl Any for [u64; 4] {
-    fn any(exchange: fpstore::Exchange<Self>) -> AnyExchange {
+    fn any(exchange: fpstore_spread::Exchange<Self>) -> AnyExchange {
         ByWidth::W256(exchange)
     }
 }
@@ -98,7 +98,7 @@ impl Exchange {
             cells.map(|((&table, &cell), &rows)| HeavyCell { table, cell, rows }).collect();
         let any = by_bits!(bits, F => {
             JoinTables::<F>::new(k, parts)
-                .and_then(|tables| fpstore::Exchange::new(tables, rows, tasks, &cells))
+                .and_then(|tables| fpstore_spread::Exchange::new(tables, rows, tasks, &cells))
                 .map(<F as Any>::any)
                 .map_err(errors::of)
         })?;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_array::builder::BinaryBuilder;
 use arrow_array::{Int32Array, RecordBatch, RecordBatchIterator};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use fpstore::{Exchange, Fingerprint, Sent};
+use fpstore::Fingerprint;
+use fpstore_spread::{Exchange, Sent};
 use pyo3::prelude::*;
 
 use super::arrow::ArrowStream;

@@ -1,6 +1,7 @@
 //! What a self-join by `fpstore.spark` takes on a cluster.
 
-use fpstore::{Exchange, Fingerprint, HeavyCell, JoinTables};
+use fpstore::Fingerprint;
+use fpstore_spread::{Exchange, HeavyCell, JoinTables};
 use serde::Serialize;
 
 use super::show::{bytes, number, print_rows, time};

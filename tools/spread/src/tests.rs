@@ -2,19 +2,29 @@
 
 use std::collections::BTreeSet;
 
+use fpstore::{Execution, Fingerprint, Pair};
+
 use proptest::prelude::*;
 
 use super::*;
-use crate::execution::Execution;
-use crate::fingerprint::Fingerprint;
-use crate::query::join::pair::Pair;
+
+/// The finalizer of splitmix64.
+fn random(at: u64) -> u64 {
+    let mixed = at.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ mixed >> 31
+}
 
 /// Fingerprints near a few centres, some of them repeated.
 fn clustered<F: Fingerprint>(count: usize, seed: u64, centres: u64) -> Vec<F> {
-    let random = |i: u64| crate::set_sum::term(seed ^ i << 12) as u64;
+    let random = |i: u64| random(seed ^ i << 12);
     let near = |i: u64| {
         let centre = random((1 << 40) + random(i) % centres);
-        let mut own = F::of_words(|number| random(centre ^ (number as u64) << 44)).to_be_bytes();
+        let mut own = F::Bytes::default();
+        for (number, bytes) in (0u64..).zip(own.as_mut().chunks_mut(8)) {
+            bytes.copy_from_slice(&random(centre ^ number << 44).to_be_bytes()[..bytes.len()]);
+        }
         for flip in 0..random(i) >> 32 & 7 {
             let bit = (random(i) >> (8 * flip)) as usize % F::BITS as usize;
             own.as_mut()[bit / 8] ^= 1 << (bit % 8);
@@ -156,7 +166,8 @@ fn a_cell_with_most_of_a_set_becomes_tasks_of_about_as_much_work() {
         loads.sort_by(f64::total_cmp);
         let (most, median) = (loads[loads.len() - 1], loads[loads.len() / 2]);
         assert!(most <= 2.0 * median, "{cell_rows}: {most} {median} of {}", loads.len());
-        // Shares are received several times, so that it may be a little more than three times what is wished.
+        // Shares are received several times, so that it may be a little more than three times what
+        // is wished.
         assert!((33..110).contains(&loads.len()), "{cell_rows}: {}", loads.len());
     }
 }

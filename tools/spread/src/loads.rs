@@ -14,10 +14,13 @@ pub struct HeavyCell {
     pub rows: u64,
 }
 
-/// Comparisons, with the pairs that they find and hand out, that take as long as to receive a fingerprint: 1.1 to 1.4 against 79 ns, in tasks of a
-/// cluster of 43,745 within 3 flips and in those without. What makes a cell heavy is mostly a cluster, all of whose fingerprints are compared with each other.
+/// Comparisons, with the pairs that they find and hand out, that take as long as to receive a
+/// fingerprint: 1.1 to 1.4 against 79 ns, in tasks of a cluster of 43,745 within 3 flips and in
+/// those without. What makes a cell heavy is mostly a cluster, all of whose fingerprints are
+/// compared with each other.
 const COMPARISONS_PER_ROW: f64 = 64.0;
-/// The most fingerprints with which one is compared: a larger cell is split by its other bits before.
+/// The most fingerprints with which one is compared: a larger cell is split by its other bits
+/// before.
 const MOST_COMPARED: f64 = 65536.0;
 /// Share of a task that the work of a unit of a split cell may be.
 const SHARE: f64 = 0.25;
@@ -25,7 +28,7 @@ const SHARE: f64 = 0.25;
 const MAX_SALTS: u32 = 256;
 
 /// The work of joining so many fingerprints of one cell, in fingerprints that are sent.
-pub(super) fn work_within(rows: f64) -> f64 {
+pub(crate) fn work_within(rows: f64) -> f64 {
     rows + rows * rows.min(MOST_COMPARED) / 2.0 / COMPARISONS_PER_ROW
 }
 
@@ -35,7 +38,7 @@ fn work_between(rows: f64) -> f64 {
 }
 
 /// Into how many shares a cell is split where a task has so much work; 1 if it is not.
-pub(super) fn salts(rows: u64, task: f64) -> u32 {
+pub(crate) fn salts(rows: u64, task: f64) -> u32 {
     let (rows, most) = (rows as f64, task * SHARE);
     if work_within(rows) <= most {
         return 1;
@@ -43,20 +46,21 @@ pub(super) fn salts(rows: u64, task: f64) -> u32 {
     (2..MAX_SALTS).find(|&salts| work_between(rows / f64::from(salts)) <= most).unwrap_or(MAX_SALTS)
 }
 
-/// The work of all cells that are split where a task has so much. Where it has more, they are split less, and are less work.
-pub(super) fn work_of_split(heavy: &[HeavyCell], task: f64) -> f64 {
+/// The work of all cells that are split where a task has so much. Where it has more, they are split
+/// less, and are less work.
+pub(crate) fn work_of_split(heavy: &[HeavyCell], task: f64) -> f64 {
     let salts = heavy.iter().map(|cell| (cell.rows, salts(cell.rows, task)));
     let split = salts.filter(|&(_, salts)| salts > 1);
     split.map(|(rows, salts)| work_of_units(rows, salts).sum::<f64>()).sum()
 }
 
 /// The number of units of a cell in so many shares.
-pub(super) fn unit_count(salts: u32) -> usize {
+pub(crate) fn unit_count(salts: u32) -> usize {
     salts as usize * (salts as usize + 1) / 2
 }
 
 /// The work of each unit of a cell in so many shares, in the order of [`unit_of_shares`].
-pub(super) fn work_of_units(rows: u64, salts: u32) -> impl Iterator<Item = f64> {
+pub(crate) fn work_of_units(rows: u64, salts: u32) -> impl Iterator<Item = f64> {
     let share = rows as f64 / f64::from(salts);
     pairs_of(salts).map(
         move |(one, other)| if one == other { work_within(share) } else { work_between(share) },
@@ -64,20 +68,21 @@ pub(super) fn work_of_units(rows: u64, salts: u32) -> impl Iterator<Item = f64> 
 }
 
 /// All pairs of shares, equal ones included.
-pub(super) fn pairs_of(salts: u32) -> impl Iterator<Item = (u32, u32)> {
+pub(crate) fn pairs_of(salts: u32) -> impl Iterator<Item = (u32, u32)> {
     (0..salts).flat_map(move |one| (one..salts).map(move |other| (one, other)))
 }
 
 /// The number of a pair of shares among [`pairs_of`].
-pub(super) fn unit_of_shares(salts: u32, one: u32, other: u32) -> u32 {
+pub(crate) fn unit_of_shares(salts: u32, one: u32, other: u32) -> u32 {
     let (one, other) = (one.min(other), one.max(other));
     // Before those of `one` there are salts, salts - 1, ... of the shares before it.
     one * salts - one * one.saturating_sub(1) / 2 + (other - one)
 }
 
-/// Gives each unit a task from `first` on, the one with the least work so far, the units with most work first. Each new task
-/// has work for about `task`, unless there would be more than `most`, or than units. Gives the task of each unit, and the work of each task.
-pub(super) fn assign(works: &[f64], first: u32, task: f64, most: u32) -> (Vec<u32>, Vec<f64>) {
+/// Gives each unit a task from `first` on, the one with the least work so far, the units with most
+/// work first. Each new task has work for about `task`, unless there would be more than `most`, or
+/// than units. Gives the task of each unit, and the work of each task.
+pub(crate) fn assign(works: &[f64], first: u32, task: f64, most: u32) -> (Vec<u32>, Vec<f64>) {
     let sum: f64 = works.iter().sum();
     let most = most.min(works.len() as u32);
     let count = (sum / task).ceil().min(f64::from(most)) as u32;

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::loads::{self, HeavyCell};
-use super::tables::JoinTables;
-use crate::error::{Error, Result};
-use crate::fingerprint::{Fingerprint, words};
+use fpstore::{Error, Execution, Fingerprint, Flow, Pair, Result};
+
+use crate::loads::{self, HeavyCell};
+use crate::tables::JoinTables;
 
 /// The most tasks.
 const MAX_TASKS: u32 = 1 << 20;
@@ -16,38 +16,18 @@ const MORE_TASKS: f64 = 2.0;
 /// Marks a cell that is split; the rest of the number says which of them.
 const SPLIT: u32 = 1 << 31;
 
-/// A join that is spread over the tasks of a cluster of machines, each of which sees what was sent to it and nothing else.
+/// A join that is spread over the tasks of a cluster of machines, each of which sees what was sent
+/// to it and nothing else.
 ///
-/// Every fingerprint is sent ([`send`](Self::send)) to a *unit* of each table; whoever has received all of a unit joins it
-/// ([`join`](Self::join)), and all units together give each pair of distinct fingerprints within k once, however often a fingerprint was sent. Who sends
-/// and who joins need to agree on the arguments of [`Exchange::new`], and on nothing else.
+/// Every fingerprint is sent ([`send`](Self::send)) to a *unit* of each table; whoever has received
+/// all of a unit joins it ([`join`](Self::join)), and all units together give each pair of distinct
+/// fingerprints within k once, however often a fingerprint was sent. Who sends and who joins need
+/// to agree on the arguments of [`Exchange::new`], and on nothing else.
 ///
-/// Cells with so many fingerprints that a task would have far more work than others are split into shares: for g of them there are g (g + 1) / 2 units, and each
-/// fingerprint goes to g of these.
+/// Cells with so many fingerprints that a task would have far more work than others are split into
+/// shares: for g of them there are g (g + 1) / 2 units, and each fingerprint goes to g of these.
 ///
 /// Memory: 4 bytes per cell and table, at most 256 KiB per table.
-///
-/// # Examples
-///
-/// ```
-/// use fpstore::{Exchange, Execution, JoinTables};
-///
-/// let fingerprints = [0b0011u64, 0b1011, u64::MAX, 0b1011];
-/// let exchange = Exchange::new(JoinTables::new(3, 4)?, fingerprints.len() as u64, 8, &[])?;
-/// // What would go over the network.
-/// let mut received = vec![[Vec::new(), Vec::new()]; exchange.unit_count()];
-/// for table in 0..exchange.tables().table_count() {
-///     for (to, places) in exchange.send(table, &fingerprints).iter() {
-///         received[to.unit as usize][to.side as usize].extend(places.iter().map(|&place| fingerprints[place as usize]));
-///     }
-/// }
-/// let mut pairs = Vec::new();
-/// for (unit, [left, right]) in received.into_iter().enumerate() {
-///     exchange.join(unit as u32, left, right, &Execution::new(), |some| pairs.extend_from_slice(some))?;
-/// }
-/// assert_eq!(pairs.iter().map(|pair| (pair.a, pair.b)).collect::<Vec<_>>(), [(0b0011, 0b1011)]);
-/// # Ok::<(), fpstore::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct Exchange<F = u64> {
     tables: JoinTables<F>,
@@ -73,10 +53,10 @@ struct Split {
 }
 
 /// What a unit is part of.
-pub(super) struct Parent {
-    pub(super) table: usize,
+struct Parent {
+    table: usize,
     /// Whether its fingerprints are joined with each other; else those of its two sides are.
-    pub(super) is_within: bool,
+    is_within: bool,
 }
 
 /// Where a fingerprint is sent.
@@ -105,20 +85,18 @@ impl Sent {
 }
 
 impl<F: Fingerprint> Exchange<F> {
-    /// Spreads a join of about `rows` fingerprints over about as many tasks as are wished, and up to twice as many more for what is split. `heavy` are
-    /// cells with many fingerprints, as those who have counted them know; it may name others, too.
+    /// Spreads a join of about `rows` fingerprints over about as many tasks as are wished, and up
+    /// to twice as many more for what is split. `heavy` are cells with many fingerprints, as those
+    /// who have counted them know; it may name others, too.
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidOption`] if there are no tasks or more than 2^20, or a cell that there is not.
+    /// [`Error::InvalidOption`] if there are no tasks or more than 2^20, or a cell that there is
+    /// not.
     pub fn new(tables: JoinTables<F>, rows: u64, tasks: u32, heavy: &[HeavyCell]) -> Result<Self> {
         if !(1..=MAX_TASKS).contains(&tasks) {
             let expected = format!("there are 1 to {MAX_TASKS}");
-            return Err(Error::InvalidOption {
-                option: "tasks",
-                value: tasks.to_string(),
-                expected,
-            });
+            return Err(Error::invalid_option("tasks", tasks, expected));
         }
         let count = tables.table_count();
         let cells = (0..count).map(|table| tables.cell_count(table));
@@ -166,12 +144,8 @@ impl<F: Fingerprint> Exchange<F> {
             (at < ends[1]).then_some(at)
         });
         let Some(place) = place else {
-            let expected = "there is no such table, or no such cell in it".to_string();
-            return Err(Error::InvalidOption {
-                option: "heavy",
-                value: format!("{table}, {cell}"),
-                expected,
-            });
+            let expected = "there is no such table, or no such cell in it";
+            return Err(Error::invalid_option("heavy", format!("{table}, {cell}"), expected));
         };
         let salts = loads::salts(rows, task);
         let is_full = works.len() + loads::unit_count(salts) > MAX_UNITS;
@@ -231,14 +205,14 @@ impl<F: Fingerprint> Exchange<F> {
         self.tables.table_count() * self.light as usize
     }
 
-    /// Whether equal fingerprints meet in this unit and in no other: who has several records of one fingerprint finds their pairs here, since
-    /// [`join`](Self::join) gives distinct fingerprints.
+    /// Whether equal fingerprints meet in this unit and in no other: who has several records of one
+    /// fingerprint finds their pairs here, since [`join`](Self::join) gives distinct fingerprints.
     pub fn is_home(&self, unit: u32) -> bool {
         self.parent(unit).is_some_and(|parent| parent.table == 0 && parent.is_within)
     }
 
     /// What a unit is part of.
-    pub(super) fn parent(&self, unit: u32) -> Option<Parent> {
+    fn parent(&self, unit: u32) -> Option<Parent> {
         if (unit as usize) < self.light_units() {
             return Some(Parent { table: (unit / self.light) as usize, is_within: true });
         }
@@ -251,7 +225,8 @@ impl<F: Fingerprint> Exchange<F> {
 
     /// Where fingerprints are sent by a table.
     ///
-    /// Time: some nanoseconds per fingerprint. Memory: 8 bytes for each that is sent, and 4 for each unit.
+    /// Time: some nanoseconds per fingerprint. Memory: 8 bytes for each that is sent, and 4 for
+    /// each unit.
     ///
     /// # Panics
     ///
@@ -280,6 +255,37 @@ impl<F: Fingerprint> Exchange<F> {
         }
         sort_by_lane(&lanes, &of, 2 * self.unit_count())
     }
+
+    /// Joins a unit: all fingerprints that were sent to its sides 0 and 1, in any order, repeated
+    /// or not. Hands its pairs to `sink`, the smaller fingerprint first, on the thread of the
+    /// caller. Where the sink breaks, the join ends soon and well. Gives the number of pairs.
+    ///
+    /// Memory: twice the bytes of the fingerprints. No pair is held back.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidOption`] of a unit that there is not; those of
+    /// [`ListJoin::within`](fpstore::ListJoin::within).
+    pub fn join<R: Flow>(
+        &self,
+        unit: u32,
+        left: Vec<F>,
+        right: Vec<F>,
+        execution: &Execution,
+        sink: impl FnMut(&[Pair<F>]) -> R,
+    ) -> Result<u64, R::Error> {
+        let Some(Parent { table, is_within }) = self.parent(unit) else {
+            let expected = format!("there are {}", self.unit_count());
+            return Err(Error::invalid_option("unit", unit, expected).into());
+        };
+        let join = self.tables.join(table).execution(execution.clone());
+        match is_within {
+            true if left.len() < 2 => Ok(0),
+            true => join.within(left, sink),
+            false if left.is_empty() || right.is_empty() => Ok(0),
+            false => join.between(left, right, sink),
+        }
+    }
 }
 
 /// Brings what is sent together by lanes.
@@ -304,8 +310,8 @@ fn sort_by_lane(lanes: &[u32], of: &[u32], lane_count: usize) -> Sent {
     Sent { deliveries, places }
 }
 
-/// The task of a light cell among `tasks`: neighbouring cells, which real sets fill together, go to different ones, and all have as
-/// many cells.
+/// The task of a light cell among `tasks`: neighbouring cells, which real sets fill together, go to
+/// different ones, and all have as many cells.
 fn share(cell: usize, cells: usize, tasks: u32) -> u32 {
     // An odd factor permutes the numbers below a power of two.
     let mixed = cell.wrapping_mul(0x9E37_79B1) % cells;
@@ -314,7 +320,8 @@ fn share(cell: usize, cells: usize, tasks: u32) -> u32 {
 
 /// The share of a fingerprint of a cell that is split. Equal fingerprints have the same.
 fn salt<F: Fingerprint>(fingerprint: F, salts: u32) -> u32 {
-    let mixed = words(fingerprint).fold(0u64, |mixed, word| {
+    let words = (0..F::BITS).step_by(64).map(|start| fingerprint.bits(start, F::BITS.min(64)));
+    let mixed = words.fold(0u64, |mixed, word| {
         let mixed = (mixed ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         mixed ^ mixed >> 32
     });
