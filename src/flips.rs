@@ -26,6 +26,22 @@ fn exactly(bits: u32, flips: u32, look: &mut impl FnMut(usize) -> bool) -> bool 
     }
 }
 
+/// All ways to flip up to `flips` of so many bits, as [`up_to`] gives them.
+pub(crate) fn list(bits: u32, flips: u32) -> Vec<u32> {
+    let mut list = Vec::new();
+    up_to(bits, flips, |flipped| {
+        list.push(flipped as u32);
+        true
+    });
+    list
+}
+
+/// Number of ways to flip so many of some bits.
+pub(crate) fn ways_of(bits: u32, flips: u32) -> f64 {
+    (0..flips.min(bits + 1))
+        .fold(1.0, |ways, flipped| ways * f64::from(bits - flipped) / f64::from(flipped + 1))
+}
+
 /// Number of ways to flip up to `flips` of so many bits, none among them.
 pub(crate) fn ways(bits: u32, flips: u32) -> f64 {
     let (mut ways, mut sum) = (1.0, 1.0);
@@ -49,6 +65,8 @@ mod tests {
                 true
             }));
             assert!((ways(bits, flips) - come).abs() < 1e-6, "{bits} {flips}");
+            let less = flips.checked_sub(1).map_or(0.0, |less| ways(bits, less));
+            assert!((ways_of(bits, flips) - (come - less)).abs() < 1e-6, "{bits} {flips}");
         }
     }
 
@@ -61,6 +79,7 @@ mod tests {
                 true
             }));
             assert_eq!(found[0], 0);
+            assert!(found.iter().map(|&flipped| flipped as u32).eq(list(bits, flips)));
             found.sort_unstable();
             let expected = (0..1usize << bits).filter(|ways| ways.count_ones() <= flips);
             assert_eq!(found, expected.collect::<Vec<_>>());

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::marker::PhantomData;
 
 use super::pages::Pages;
+use crate::cover;
 use crate::fingerprint::{Fingerprint, first_word};
 use crate::flips;
 
@@ -144,14 +145,12 @@ enum Ended {
 impl<F: Fingerprint> Lists<'_, F> {
     /// Gives what is near by these parts.
     fn parts(&mut self, parts: &[usize], found: &mut impl FnMut(u32)) -> Ended {
-        let count = parts.len() as u32;
-        for (at, &part) in (0..).zip(parts) {
-            // The general pigeonhole: thresholds of the parts, and 1 for each, add up to k + 1.
-            let Some(threshold) = ((self.k + count - at) / count).checked_sub(1) else { continue };
+        let thresholds = cover::evenly(parts.len() as u32, self.k);
+        for ((at, &part), threshold) in parts.iter().enumerate().zip(thresholds) {
             let own = self.index.list(part, self.fingerprint);
             let mut ended = Ended::Whole;
             flips::up_to(self.index.bits, threshold, |flips| {
-                ended = self.list(own ^ flips, at as usize, found);
+                ended = self.list(own ^ flips, at, found);
                 ended == Ended::Whole
             });
             if ended != Ended::Whole {

@@ -15,6 +15,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::flips;
 use crate::router::{Budget, LastKeys, Router};
 
 /// A subtree has at least half as many blocks as this, unless the table is smaller.
@@ -162,7 +163,7 @@ impl DescentModel {
         let below = self.depth - above;
         for in_top in 0..=threshold.min(k).min(above) {
             for behind in 0..=(k - in_top).min(below) {
-                let paths = binomial(above, in_top) * binomial(below, behind);
+                let paths = flips::ways_of(above, in_top) * flips::ways_of(below, behind);
                 let budget = Budget {
                     k: k - in_top - behind,
                     threshold: threshold.min(k) - in_top,
@@ -207,10 +208,6 @@ impl DescentModel {
         });
         read(blocks)
     }
-}
-
-fn binomial(n: u32, k: u32) -> f64 {
-    (0..k.min(n + 1)).fold(1.0, |product, i| product * f64::from(n - i) / f64::from(i + 1))
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@
 //! cover a pattern if some table has at most τ of them in its top. It is enough to cover the
 //! patterns of exactly k errors, since fewer errors lie in the tops of no more tables.
 //!
-//! For tables whose tops are disjoint, the thresholds cover k if and only if the τ + 1 add up to
-//! more than k (else every top can take τ + 1 errors), and a knapsack gives the optimum. For
-//! overlapping tops the search branches over the tables that can cover the hardest open pattern; it
-//! is exact unless it runs out of its budget, and never worse than the best set of disjoint tops.
+//! For tables whose tops are disjoint that is the general pigeonhole ([`cover::cheapest`]). For
+//! overlapping tops no sum of thresholds tells whether they cover k, so the search branches over
+//! the tables that can cover the hardest open pattern; it is exact unless it runs out of its budget,
+//! and never worse than the best set of disjoint tops.
 
 use super::descent::DescentModel;
+use crate::cover;
 use crate::design::Design;
 
 /// From this radius on every search is a scan.
@@ -72,9 +73,9 @@ impl Solver {
         let all_bits = self.masks.iter().map(|mask| mask.count_ones()).sum::<u32>();
         let union = self.masks.iter().fold(0, |all, mask| all | mask).count_ones();
         if all_bits == union {
-            return self.knapsack(&tables);
+            return self.over_disjoint(&tables);
         }
-        let mut best = self.knapsack(&tables[..1]);
+        let mut best = self.over_disjoint(&tables[..1]);
         self.try_disjoint(&mut Vec::new(), 0, 0, &mut { MAX_DISJOINT_SETS }, &mut best);
         if let Some(patterns) = self.patterns() {
             let mut search = Search { solver: self, patterns, budget: MAX_COMPARISONS, best };
@@ -100,7 +101,7 @@ impl Solver {
         }
         *budget -= 1;
         if self.masks.iter().all(|mask| mask & taken != 0) {
-            let solution = self.knapsack(chosen);
+            let solution = self.over_disjoint(chosen);
             if solution.work < best.work {
                 *best = solution;
             }
@@ -115,35 +116,12 @@ impl Solver {
     }
 
     /// The optimum over tables with disjoint tops.
-    fn knapsack(&self, tables: &[usize]) -> Solution {
-        // least[c]: the least work that gives a credit Σ (τ + 1) of c, or of k + 1 and more; and for
-        // each table how that was reached: the credit before it, and its τ.
-        let full = self.k as usize + 1;
-        let mut least = vec![f64::INFINITY; full + 1];
-        least[0] = 0.0;
-        let mut steps: Vec<Vec<(usize, Option<u32>)>> = Vec::new();
-        for &table in tables {
-            let before = least.clone();
-            let mut step: Vec<_> = (0..=full).map(|credit| (credit, None)).collect();
-            for (credit, known) in before.iter().enumerate().take(full) {
-                for (tau, work) in self.work[table].iter().enumerate() {
-                    let whole_top = tau as u32 == self.masks[table].count_ones();
-                    let to = if whole_top { full } else { (credit + tau + 1).min(full) };
-                    if known + work < least[to] {
-                        least[to] = known + work;
-                        step[to] = (credit, Some(tau as u32));
-                    }
-                }
-            }
-            steps.push(step);
-        }
-        // A table alone reaches the full credit with τ = k or its whole top.
+    fn over_disjoint(&self, tables: &[usize]) -> Solution {
+        let parts = tables.iter().map(|&at| (self.masks[at].count_ones(), &self.work[at]));
+        let (work, flips) = cover::cheapest(self.k, parts);
         let mut thresholds = vec![None; self.masks.len()];
-        let mut credit = full;
-        for (&table, step) in tables.iter().zip(&steps).rev() {
-            (credit, thresholds[table]) = step[credit];
-        }
-        Solution { work: least[full], thresholds }
+        tables.iter().zip(flips).for_each(|(&table, flips)| thresholds[table] = flips);
+        Solution { work, thresholds }
     }
 
     /// For every error pattern of k errors, the errors in the top of each table; hardest first.

@@ -12,8 +12,9 @@ use super::compare;
 use super::digit::Digit;
 use super::mask::Mask;
 use super::output::{Found, Output};
-use super::plan::{JoinStep, Prices, Scope, Size, SplitPart, flips, plan};
+use super::plan::{JoinStep, Prices, Scope, Size, SplitPart, plan};
 use crate::fingerprint::Fingerprint;
+use crate::flips;
 use crate::simd::Level;
 use crate::sort;
 use crate::tasks;
@@ -138,7 +139,7 @@ impl<F: Fingerprint> Engine<'_, F> {
             inner.weight = scope.weight / parts.len() as f64;
             let (from, to) =
                 if in_room { (&mut *room, &mut *data) } else { (&mut *data, &mut *room) };
-            if part.most == 0 {
+            if part.flips == 0 {
                 in_room ^= self.split(&inner, part.mask, from, to, found);
             } else {
                 self.join_neighbours(&inner, *part, from, to);
@@ -238,7 +239,7 @@ impl<F: Fingerprint> Engine<'_, F> {
         let of_value = |side: usize, value: usize| {
             sides[side].get(starts[side][value]..starts[side][value + 1]).unwrap_or_default()
         };
-        let flips = flips(digit.bits(), part.most);
+        let flips = flips::list(digit.bits(), part.flips);
         let visit = |values: std::ops::Range<usize>| {
             let found = &mut Found::new(self.output);
             for value in values {

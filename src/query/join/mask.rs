@@ -2,6 +2,7 @@
 
 use std::ops::{BitAnd, BitOr, Not};
 
+use crate::cover::Difference;
 use crate::fingerprint::{Fingerprint, greatest, word_count};
 
 /// Some bits of a fingerprint.
@@ -53,6 +54,13 @@ impl<F: Fingerprint> Mask<F> {
     /// The words, and their numbers.
     pub(super) fn words(self) -> impl Iterator<Item = (usize, u64)> {
         (0..word_count::<F>()).map(move |number| (number, self.0.word(number)))
+    }
+}
+
+impl<F: Fingerprint> Difference<Self> for Mask<F> {
+    #[inline(always)]
+    fn is_within(self, bits: Self, flips: u32) -> bool {
+        (self & bits).count() <= flips
     }
 }
 

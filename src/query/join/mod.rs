@@ -41,5 +41,4 @@ pub use options::Join;
 pub(crate) use output::{Found, Message, Output};
 pub use pair::{JoinEvent, JoinSummary, Pair};
 pub use pairs::Pairs;
-pub(crate) use plan::flips;
 pub(crate) use stream::{read_all, stream, stream_ns};

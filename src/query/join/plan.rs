@@ -1,19 +1,22 @@
 //! Decides how a group of fingerprints is joined: compared pair by pair, or split by parts of its
 //! bits first.
 //!
-//! The parts play the role of the tables of a design. With e bits that may differ in m disjoint
-//! parts with thresholds τ, where the τ + 1 add up to e + 1, every pair differs in at most τ bits
-//! of some part. It is looked for under the first such part only, so it is found once, and nothing
-//! has to be remembered. With τ = 0 only groups that agree in the part are joined; with τ > 0 also
-//! groups whose parts differ in up to τ bits.
+//! The parts play the role of the tables of a design. With e bits that may differ in disjoint parts
+//! of about equal width the general pigeonhole gives each a threshold τ ([`cover::evenly`]), so that
+//! every pair differs in at most τ bits of some part. It is looked for under the first such part
+//! only ([`cover::reports`]), so it is found once, and nothing has to be remembered. With τ = 0 only
+//! groups that agree in the part are joined; with τ > 0 also groups whose parts differ in up to τ
+//! bits.
 //!
-//! What is known from the parts on the way lowers e: a pair that was not to be found under an
-//! earlier part differs there, and these bits cannot differ elsewhere.
+//! What is known from the parts on the way lowers e: a pair that an earlier part reports is none of
+//! this one, so what is left differs there in more than τ bits, and these cannot differ elsewhere.
 
 use super::compare;
 use super::mask::Mask;
 use crate::costs::JoinCosts;
+use crate::cover::{self, Claim};
 use crate::fingerprint::{Fingerprint, bytes_of};
+use crate::flips;
 use crate::simd::Level;
 
 /// Most bits of a part with a threshold.
@@ -58,8 +61,8 @@ impl Prices {
 pub(super) struct Scope<F> {
     /// Bits in which they agree.
     pub(super) equal: Mask<F>,
-    /// Masks, and how many of their bits differ at least.
-    pub(super) differ: Vec<(Mask<F>, u32)>,
+    /// What others report.
+    pub(super) earlier: Vec<Claim<Mask<F>>>,
     /// What a fingerprint of the group counts for progress.
     pub(super) weight: f64,
 }
@@ -68,25 +71,24 @@ impl<F: Fingerprint> Scope<F> {
     /// Whether a pair with this difference is to be found here.
     #[inline]
     pub(super) fn admits(&self, difference: Mask<F>) -> bool {
-        let differs = |&(mask, least): &(Mask<F>, u32)| (difference & mask).count() >= least;
-        (difference & self.equal).is_empty() && self.differ.iter().all(differs)
+        (difference & self.equal).is_empty()
+            && cover::reports(self.earlier.iter().copied(), difference)
     }
 
     /// What is known of pairs under part number `number` of `parts`.
     pub(super) fn under(&self, parts: &[SplitPart<F>], number: usize) -> Self {
-        let SplitPart { mask, most } = parts[number];
-        let equal = if most == 0 { self.equal | mask } else { self.equal };
-        let earlier = parts[..number].iter().map(|part| (part.mask, part.most + 1));
-        let differ = self.differ.iter().copied().chain(earlier).collect();
-        Self { equal, differ, weight: 0.0 }
+        let Claim { mask, flips } = parts[number];
+        let equal = if flips == 0 { self.equal | mask } else { self.equal };
+        let earlier = self.earlier.iter().chain(&parts[..number]).copied().collect();
+        Self { equal, earlier, weight: 0.0 }
     }
 
     /// How many bits of `bits` can differ at most, if those outside of `varying` cannot; `None` if
     /// no pair is possible.
     fn budget(&self, k: u32, varying: Mask<F>, bits: Mask<F>) -> Option<u32> {
         let (mut elsewhere, mut taken) = (0, bits);
-        for &(mask, least) in &self.differ {
-            let mask = mask & varying;
+        for claim in &self.earlier {
+            let (mask, least) = (claim.mask & varying, claim.flips + 1);
             if mask.count() < least {
                 return None;
             }
@@ -100,11 +102,7 @@ impl<F: Fingerprint> Scope<F> {
 }
 
 /// A part: some bits, and how many of them may differ, τ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SplitPart<F> {
-    pub(super) mask: Mask<F>,
-    pub(super) most: u32,
-}
+pub(super) type SplitPart<F> = Claim<Mask<F>>;
 
 /// How to join a group.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,9 +179,9 @@ fn best<F: Fingerprint>(
     }
     // No part takes less.
     let least_ns = prices.steps.part_ns + prices.pass_ns * size.keys;
-    let constrained = scope.differ.iter().fold(Mask::default(), |all, &(mask, _)| all | mask);
+    let constrained = scope.earlier.iter().fold(Mask::default(), |all, claim| all | claim.mask);
     let mut best = (size.pairs * prices.pair_ns, JoinStep::Compare);
-    let single = scope.differ.iter().map(|&(mask, _)| mask & free);
+    let single = scope.earlier.iter().map(|claim| claim.mask & free);
     if best.0 <= least_ns {
         return best;
     }
@@ -208,18 +206,15 @@ fn best<F: Fingerprint>(
 /// Cuts `bits` into `parts` parts with thresholds that cover `budget`, those with more bits for
 /// more.
 fn cut<F: Fingerprint>(bits: Mask<F>, parts: u32, budget: u32, size: Size) -> Vec<SplitPart<F>> {
-    let (width, sum) = (bits.count(), budget + 1);
-    let mut rest = bits;
-    let part = |number: u32| {
-        let share = |whole: u32| whole / parts + u32::from(number < whole % parts);
-        let most = share(sum) - 1;
-        let mask = rest.first(share(width));
+    let (width, mut rest) = (bits.count(), bits);
+    let part = |(number, flips): (u32, u32)| {
+        let mask = rest.first(width / parts + u32::from(number < width % parts));
         rest = rest & !mask;
         // Groups of some keys: smaller ones only take longer to visit.
         let enough = (size.keys.log2() as u32).saturating_sub(3).clamp(1, MAX_NEIGHBOUR_BITS);
-        SplitPart { mask: if most == 0 { mask } else { mask.first(enough) }, most }
+        SplitPart { mask: if flips == 0 { mask } else { mask.first(enough) }, flips }
     };
-    (0..parts).map(part).collect()
+    (0..parts).zip(cover::evenly(parts, budget)).map(part).collect()
 }
 
 /// The predicted work of one part, in nanoseconds, for fingerprints that are uniform in it.
@@ -229,9 +224,9 @@ fn part_work<F: Fingerprint>(part: SplitPart<F>, size: Size, prices: &Prices) ->
     let groups = f64::from(bits).exp2();
     let passes = (f64::from(bits).min(size.keys.log2()) / steps.pass_bits).ceil().max(1.0);
     let sort = steps.part_ns + pass_ns * size.keys * passes;
-    let neighbours: f64 = (0..=part.most).map(|flips| binomial(bits, flips)).sum();
+    let neighbours = flips::ways(bits, part.flips);
     let compare = size.pairs * (neighbours / groups).min(1.0) * pair_ns;
-    if part.most == 0 {
+    if part.flips == 0 {
         return sort + compare;
     }
     let visits = groups.min(size.keys) * neighbours / if size.one_side { 2.0 } else { 1.0 };
@@ -240,28 +235,10 @@ fn part_work<F: Fingerprint>(part: SplitPart<F>, size: Size, prices: &Prices) ->
     sort + pass_ns * size.keys + compare + visits * visit_ns
 }
 
-fn binomial(n: u32, k: u32) -> f64 {
-    (0..k.min(n + 1)).fold(1.0, |product, i| product * f64::from(n - i) / f64::from(i + 1))
-}
-
-/// All differences of up to `most` of `bits` bits, none first.
-pub(crate) fn flips(bits: u32, most: u32) -> Vec<u32> {
-    let mut flips = vec![0u32];
-    let mut start = 0;
-    for _ in 0..most.min(bits) {
-        let end = flips.len();
-        for i in start..end {
-            // Each with one more flip above its highest.
-            let above = 32 - flips[i].leading_zeros();
-            flips.extend((above..bits).map(|bit| flips[i] | 1 << bit).collect::<Vec<_>>());
-        }
-        start = end;
-    }
-    flips
-}
-
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// Prices of the measurements, with 0.06 ns for a pair.
@@ -278,17 +255,6 @@ mod tests {
     }
 
     #[test]
-    fn flips_are_all_differences_of_up_to_so_many_bits() {
-        for (bits, most) in [(1, 1), (5, 0), (7, 3), (10, 10)] {
-            let mut found = flips(bits, most);
-            found.sort_unstable();
-            let expected: Vec<u32> =
-                (0..1 << bits).filter(|x: &u32| x.count_ones() <= most).collect();
-            assert_eq!(found, expected);
-        }
-    }
-
-    #[test]
     fn parts_are_disjoint_and_their_thresholds_cover_the_budget() {
         for budget in 0..20 {
             for parts in 1..=budget + 1 {
@@ -299,7 +265,47 @@ mod tests {
                     all | part.mask
                 });
                 assert!((all & !bits).is_empty());
-                assert_eq!(cut.iter().map(|part| part.most + 1).sum::<u32>(), budget + 1);
+                assert_eq!(cut.iter().map(|part| part.flips + 1).sum::<u32>(), budget + 1);
+            }
+        }
+    }
+
+    proptest! {
+        /// Against enumeration of the differences of 14 bits, over two levels of parts: each within
+        /// k is reported under one of all.
+        #[test]
+        fn each_difference_within_k_is_reported_under_one_part(
+            k in 0u32..7, bits in 0u64..1 << 14, inner_bits in 0u64..1 << 14, counts in any::<[u8; 2]>(),
+            keys in 2f64..1e6,
+        ) {
+            let split = |scope: &Scope<u64>, bits: u64, count: u8| {
+                let bits = mask(bits) & !scope.equal;
+                let budget = scope.budget(k, mask((1 << 14) - 1) & !scope.equal, bits)?;
+                let parts = 1 + u32::from(count) % (budget + 1).min(bits.count()).max(1);
+                let parts = if bits.is_empty() { Vec::new() } else { cut(bits, parts, budget, size(keys)) };
+                let scopes = (0..parts.len()).map(|number| scope.under(&parts, number));
+                Some(parts.iter().copied().zip(scopes).collect::<Vec<_>>())
+            };
+            let outer = Scope::default();
+            let outer = split(&outer, bits, counts[0]).unwrap();
+            for difference in (0u64..1 << 14).filter(|bits| bits.count_ones() <= k) {
+                let finds = |part: &SplitPart<u64>| part.finds(mask(difference));
+                let found = |parts: &[(SplitPart<u64>, Scope<u64>)]| {
+                    let admits = |(part, scope): &&(SplitPart<u64>, Scope<u64>)| {
+                        finds(part) && scope.admits(mask(difference))
+                    };
+                    parts.iter().filter(admits).count()
+                };
+                prop_assert!(outer.is_empty() || found(&outer) == 1, "{:b}", difference);
+                // What is near in a part is compared, and not split again.
+                for (part, scope) in outer.iter().filter(|(part, _)| part.flips == 0) {
+                    let is_here = finds(part) && scope.admits(mask(difference));
+                    match split(scope, inner_bits, counts[1]) {
+                        None => prop_assert!(!is_here, "no pair, and {:b}", difference),
+                        Some(inner) if inner.is_empty() => {}
+                        Some(inner) => prop_assert_eq!(found(&inner), usize::from(is_here)),
+                    }
+                }
             }
         }
     }
@@ -310,7 +316,7 @@ mod tests {
         else {
             panic!("four million are not compared one by one");
         };
-        assert_eq!(parts.iter().map(|part| part.most).collect::<Vec<_>>(), [0; 4]);
+        assert_eq!(parts.iter().map(|part| part.flips).collect::<Vec<_>>(), [0; 4]);
         assert!(parts.iter().all(|part| part.mask.count() == 16));
         // Under the last part the others differ in one bit each, and no more can differ.
         let scope = Scope::default().under(&parts, 3);
@@ -328,7 +334,8 @@ mod tests {
         assert_eq!(plan(&Scope::default(), 3, Mask::all(), 60.0), JoinStep::Compare);
         assert_eq!(plan(&Scope::default(), 60, Mask::all(), 1e5), JoinStep::Compare);
         // More flips than fit into what varies.
-        let scope = Scope { differ: vec![(mask(0xFF), 2)], ..Scope::default() };
+        let earlier = vec![Claim { mask: mask(0xFF), flips: 1 }];
+        let scope = Scope { earlier, ..Scope::default() };
         assert_eq!(plan(&scope, 3, mask(0xFF01), 1e5), JoinStep::Nothing);
     }
 }

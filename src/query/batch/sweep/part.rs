@@ -3,9 +3,9 @@
 use super::kernel::Entries;
 use crate::cover::Claim;
 use crate::fingerprint::Fingerprint;
+use crate::flips;
 use crate::format::BitRange;
 use crate::permute::Permutation;
-use crate::query::join::flips;
 use crate::table::Table;
 use crate::tasks;
 
@@ -105,7 +105,7 @@ impl Queries {
             upper: sorted.iter().map(|key| (key >> 32) as u32).collect(),
             lower: sorted.iter().map(|&key| key as u32).collect(),
             starts,
-            flips: flips(part.listed_bits, part.most),
+            flips: flips::list(part.listed_bits, part.most),
         }
     }
 

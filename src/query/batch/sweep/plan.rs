@@ -4,6 +4,7 @@ use super::part::{MOST_QUERIES, Part};
 use super::steps::join_ns;
 use super::turn;
 use crate::costs::Costs;
+use crate::cover;
 use crate::fingerprint::Fingerprint;
 use crate::flips;
 use crate::permute::Permutation;
@@ -101,7 +102,7 @@ impl Size {
     fn of_ranges<F: Fingerprint>(&self, k: u32, costs: &Costs) -> (f64, Vec<Part>) {
         let most_parts = if k > MOST_K_OF_PARTS { 1 } else { MOST_PARTS.min(k + 1) };
         let by = |count| {
-            let (ns, parts) = self.cheapest::<F>(&[], count, k + 1, costs);
+            let (ns, parts) = self.in_ranges::<F>(count, k, costs);
             (self.whole_ns(ns, &parts, costs), parts)
         };
         let timed = (1..=most_parts).map(by);
@@ -135,34 +136,22 @@ impl Size {
         (self.all - self.direct(part).sum::<f64>()).max(0.0)
     }
 
-    /// The cheapest parts, of `count` in all, that follow on `parts`, and their predicted time.
-    /// What the thresholds, each and one more, add up to is `errors` for them all: by the general
-    /// pigeonhole they then miss no pair.
-    fn cheapest<F: Fingerprint>(
-        &self,
-        parts: &[Part],
-        count: u32,
-        errors: u32,
-        costs: &Costs,
-    ) -> (f64, Vec<Part>) {
-        let number = parts.len() as u32;
-        if number == count {
-            return (0.0, parts.to_vec());
-        }
-        let left = count - number - 1;
-        let least = if left == 0 { errors } else { 1 };
-        let mut best = (f64::INFINITY, Vec::new());
-        for share in least..=errors - left {
+    /// The cheapest parts among `count` ranges of about equal length, and their predicted time.
+    fn in_ranges<F: Fingerprint>(&self, count: u32, k: u32, costs: &Costs) -> (f64, Vec<Part>) {
+        let part = |number: u32, most: u32| {
             let (start, end) = (number * F::BITS / count, (number + 1) * F::BITS / count);
-            let part = Part::of_range::<F>(start, end - start, share - 1);
-            let (ns, part) = self.part_ns(part, costs);
-            let parts = [parts, &[part]].concat();
-            let (others, parts) = self.cheapest::<F>(&parts, count, errors - share, costs);
-            if ns + others < best.0 {
-                best = (ns + others, parts);
-            }
-        }
-        best
+            self.part_ns(Part::of_range::<F>(start, end - start, most), costs)
+        };
+        // Of each range, by how many bits may differ: the time, and the part.
+        let of_range = |number| (0..=k).map(|most| part(number, most)).unzip();
+        let ranges: Vec<(Vec<f64>, Vec<Part>)> = (0..count).map(of_range).collect();
+        let by_flips = ranges.iter().map(|(ns, parts)| (parts[0].bits, ns));
+        let (ns, flips) = cover::cheapest(k, by_flips);
+        let parts = ranges
+            .into_iter()
+            .zip(flips)
+            .filter_map(|((_, mut parts), flips)| Some(parts.swap_remove(flips? as usize)));
+        (ns, parts.collect())
     }
 
     /// By how many bits keys are cut: those that are turned are sorted by no more than leave some
@@ -233,6 +222,34 @@ mod tests {
                     assert!(two[0] < two[1] && two[1] < 2.1 * two[0], "{k} {queries}: {times:?}");
                 }
             }
+        }
+    }
+
+    /// Against enumeration of all flips of the ranges that find everything.
+    #[test]
+    fn no_flips_of_ranges_take_less() {
+        let costs = Costs::shipped();
+        for (count, k, queries) in (1..=3)
+            .flat_map(|count| (0..=5u32).map(move |k| (count, k, 10f64.powf(f64::from(k + 1)))))
+        {
+            let segments = vec![(1e7, vec![Permutation::new(&[])])];
+            let size = Size { segments, all: 1e7, together: 1 << 20, queries };
+            let range_ns = |number: u32, most: u32| {
+                let (start, end) = (number * 64 / count, (number + 1) * 64 / count);
+                size.part_ns(Part::of_range::<u64>(start, end - start, most), costs).0
+            };
+            // Of each range none, or so many flips and one.
+            let mut least = f64::INFINITY;
+            for units in 0..(k + 2).pow(count) {
+                let of = |number: u32| units / (k + 2).pow(number) % (k + 2);
+                if (0..count).map(of).sum::<u32>() > k {
+                    let used = (0..count).filter(|&number| of(number) > 0);
+                    least = least.min(used.map(|number| range_ns(number, of(number) - 1)).sum());
+                }
+            }
+            let (ns, parts) = size.in_ranges::<u64>(count, k, costs);
+            assert!((ns - least).abs() <= 1e-9 * least, "{count}, k = {k}: {ns}, not {least}");
+            assert!(parts.iter().map(|part| part.most + 1).sum::<u32>() > k, "{parts:?}");
         }
     }
 
