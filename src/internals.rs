@@ -1,15 +1,24 @@
-//! The parts of a block's way that benchmarks measure one by one: codes, encoding, decoding, the scan
-//! of the column, and the router.
+//! What benchmarks and calibration measure one by one: the parts of a block's way (codes, encoding,
+//! decoding, the scan of the column, the router), and the comparisons of joins and batches.
 //!
-//! There only with the feature `internals`, which the benchmarks of this package switch on. It
-//! promises nothing to others.
+//! There only with the feature `internals`, which the benchmarks of this package and `fpstore bench`
+//! switch on. It promises nothing to others.
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
 
 use crate::block::{BlockReader, BlockWriter, Candidate, OVERHANG, Reading, Survivor, sift};
 use crate::codec::huffman;
 use crate::codec::profile::{Coding, Profile};
-use crate::error::Corruption;
+use crate::costs::{Costs, JoinCosts};
+use crate::error::{Corruption, Result};
+use crate::execution::Execution;
 use crate::format::{Codec, Geometry};
+use crate::query::batch;
+use crate::query::join::{self, Message, Output};
 use crate::router::{self, LastKeys};
+use crate::simd::Level;
+use crate::store::Store;
 
 const HEADER_CRC: u32 = 0xC0FF_EE00;
 
@@ -36,7 +45,7 @@ impl Blocks {
     /// # Errors
     ///
     /// As [`Packer::low_bits`](crate::Packer::low_bits).
-    pub fn new(keys: &[u64], codec: Codec, low_bits: u32, block_bytes: u32) -> crate::Result<Self> {
+    pub fn new(keys: &[u64], codec: Codec, low_bits: u32, block_bytes: u32) -> Result<Self> {
         let coding = Profile::new(64, keys).choose(Some(codec), Some(low_bits))?;
         let geometry = |block_count| Geometry { bits: 64, block_bytes, low_bits, block_count };
         let writer = BlockWriter::new(&coding, geometry(0), HEADER_CRC);
@@ -147,4 +156,72 @@ impl Router {
     pub fn find(&self, last_keys: &[u8], key: u64) -> Option<u32> {
         self.0.find(LastKeys::new(64, last_keys), key)
     }
+}
+
+/// Planes of a column that are compared first with a budget in blocks of this size, of a whole table
+/// or of some blocks.
+pub fn first_planes(whole: bool, budget: u32, block_bytes: u32) -> usize {
+    let reading = if whole { Reading::Whole } else { Reading::Parts };
+    reading.first_planes(budget, block_bytes)
+}
+
+/// The vector instructions of a level.
+#[derive(Clone, Copy)]
+pub struct Instructions(Level);
+
+impl Instructions {
+    /// Every level that the CPU has, the best last.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Level::all().map(Self)
+    }
+
+    /// Keeps what was measured at this level: of a pair that a join compares, and of a vector in a
+    /// sweep.
+    pub fn keep(self, costs: &mut Costs, pair_ns: f64, vector_ns: f64) {
+        *costs.join.pair_ns_mut(self.0) = pair_ns;
+        *costs.sweep.vector_ns_mut(self.0) = vector_ns;
+    }
+
+    /// The number of pairs within `k` of one fingerprint of each list.
+    pub fn compare(self, left: &[u64], right: &[u64], k: u32) -> u32 {
+        let mut found = 0;
+        join::between(self.0, left, right, k, |_, _| found += 1);
+        found
+    }
+
+    /// Nanoseconds of a comparison of a key with the queries of a vector; `time` tells how long some
+    /// work takes.
+    ///
+    /// # Errors
+    ///
+    /// Those of `time`.
+    pub fn vector_ns(
+        self,
+        time: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<f64>,
+    ) -> Result<f64> {
+        batch::vector_ns(self.0, time)
+    }
+}
+
+/// Joins queries with a store as it is read, all in one piece, with one thread.
+///
+/// # Errors
+///
+/// Those of reading.
+pub fn join_as_read(store: &Store, queries: &[u64], k: u32, costs: &JoinCosts) -> Result<()> {
+    let execution = Execution::new().threads(1);
+    let snapshot = store.snapshot();
+    let all = snapshot.len() as usize;
+    let work = |output: &Output| join::stream(output, queries.to_vec(), &snapshot, k, all, costs);
+    Output::run(&*execution.start_pool()?, execution.stop(), work, |message| {
+        if let Message::Pairs(pairs) = message {
+            black_box(pairs);
+        }
+        ControlFlow::Continue(())
+    })
+}
+
+/// The predicted time of [`join_as_read`] of so many queries and fingerprints.
+pub fn join_as_read_ns(queries: u64, count: u64, k: u32, costs: &JoinCosts) -> f64 {
+    join::stream_ns::<u64>(queries, count, count, k, costs)
 }

@@ -111,7 +111,6 @@ compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target")
 
 mod access;
 mod block;
-mod calibrate;
 mod chunked;
 mod codec;
 mod costs;
@@ -160,7 +159,6 @@ mod tasks;
 mod thresholds;
 mod writer;
 
-pub use calibrate::CalibrationGap;
 pub use costs::{Costs, DiskCosts, JoinCosts, PackCosts, SearchCosts, SweepCosts};
 pub use design::Design;
 #[doc(hidden)]

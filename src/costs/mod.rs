@@ -2,7 +2,7 @@
 //! by which one way is preferred to another.
 //!
 //! It stands below all that decides by it: the planner, the estimates of packs, joins, batches and
-//! searches. Nothing is measured here; `calibrate` does that, with all that stands above. What is
+//! searches. Nothing is measured here; `fpstore bench calibrate` does that. What is
 //! no cost stays where it is used: sizes of buffers, lengths of tasks, bounds of memory.
 
 mod groups;

@@ -20,4 +20,5 @@ mod tests;
 pub use answer::{Answer, BatchPlan, BatchSummary, OwnedAnswer};
 pub use answers::Answers;
 pub use options::Batch;
+#[cfg(feature = "internals")]
 pub(crate) use sweep::vector_ns;

@@ -34,6 +34,7 @@ mod stream;
 mod tests;
 mod work;
 
+#[cfg(feature = "internals")]
 pub(crate) use compare::between;
 pub use lists::ListJoin;
 pub(crate) use needs::fingerprint_bytes;

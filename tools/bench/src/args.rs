@@ -25,6 +25,7 @@ Examples:
   fpstore bench --uniform 1e6 --bits 256 -k 31,16 --parts 9,10,11,12 --output report
   fpstore bench hashes.txt --quick               a recommendation at once
   fpstore bench pages.parquet --designs halves,24,20,20/quarters --cold
+  fpstore bench calibrate -o my.cal              the constants of this machine
   fpstore bench compare before/results.json after/results.json
   fpstore bench report old/results.json -o new --overlay peers.json
 
@@ -66,10 +67,23 @@ pub struct Args {
 /// What else `bench` does.
 #[derive(clap::Subcommand)]
 pub enum Command {
+    Calibrate(CalibrateArgs),
     Compare(CompareArgs),
     Report(ReportArgs),
     Man(man::Args),
     Completions(completions::Args),
+}
+
+/// Measures what the steps of searches, joins, batches and packs take on this machine
+///
+/// Takes ten seconds or so, 200 MiB of memory, and as much of the directory for temporary files.
+/// `plan`, `pack` and `bench` read what it writes (--calibration FILE). A constant that is not
+/// measured says so; a file may hold some only.
+#[derive(clap::Args)]
+pub struct CalibrateArgs {
+    /// Where the constants go [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// Says what got slower or faster between two sweeps, beyond noise
@@ -200,7 +214,7 @@ pub struct MeasureArgs {
     #[arg(long, conflicts_with_all = ["output", "cold", "overlay", "time_limit"])]
     pub quick: bool,
 
-    /// Predict with the constants of a machine, from `fpstore plan --calibrate`
+    /// Predict with the constants of a machine, from `fpstore bench calibrate`
     #[arg(long, value_name = "FILE")]
     pub calibration: Option<PathBuf>,
 

@@ -2,6 +2,7 @@
 
 mod answers;
 mod args;
+mod calibrate;
 mod cold;
 mod compare;
 mod data;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
 /// Measures, recommends, or compares.
 fn run(args: Args) -> Result<ExitCode, Failure> {
     match &args.command {
+        Some(Command::Calibrate(args)) => calibrate::run(args).map(|()| ExitCode::SUCCESS),
         Some(Command::Compare(compare)) => compare::run(compare),
         Some(Command::Report(report)) => {
             report::rewrite(&report.results, &report.output, &report.overlay)

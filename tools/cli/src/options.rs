@@ -46,7 +46,7 @@ pub fn count(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "give a whole number below 2^63, such as 8e9, 2^34 or 1_000_000".to_string())
 }
 
-/// Reads the constants that `--calibrate` wrote.
+/// Reads the constants that `bench calibrate` wrote.
 pub fn read_costs(path: &Path) -> Result<Costs, Failure> {
     let text = fs::read_to_string(path).map_err(|error| {
         Failure::Usage(format!("{}: cannot read: {error}; check the path", path.display()))

@@ -164,7 +164,7 @@ pub struct Args {
     #[command(flatten)]
     layout: LayoutArgs,
 
-    /// Choose for a machine with these constants, from `fpstore plan --calibrate`
+    /// Choose for a machine with these constants, from `fpstore bench calibrate`
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
 

@@ -8,15 +8,14 @@ mod spark;
 
 use std::path::{Path, PathBuf};
 
-use fpstore::{Costs, Design, Fingerprint, Objective, Plan, Planner};
+use fpstore::{Design, Fingerprint, Objective, Plan, Planner};
 
 use report::{PlanReport, Report};
 
 use self::show::{bytes, number, print_rows, time};
-use crate::apart::Used;
 use crate::failure::Failure;
 use crate::feed;
-use crate::input::{InputArgs, Records, Skipped, Source, is_stdin};
+use crate::input::{InputArgs, Records, Skipped, Source};
 use crate::options::{any_radius, bits, count, read_costs};
 use crate::output::Output;
 use crate::width::{check_radius, for_width};
@@ -28,7 +27,7 @@ Examples:
   fpstore plan --n 5e7 -k 6 --budget 12 --prefer speed
   fpstore plan --n 1e9 --sample hashes.txt       fingerprints are not uniform
   fpstore plan --n 1e7 --bits 256 -k 31          into how many parts?
-  fpstore plan --calibrate my.cal && fpstore plan --n 1e8 --calibration my.cal
+  fpstore plan --n 1e8 --calibration my.cal      on this machine, by `bench calibrate`
   fpstore plan --n 8e9 --spark --executors 200   a self-join by Spark
   fpstore plan --n 8e9 --spark --queries 1e6     a batch by Spark
 
@@ -70,9 +69,8 @@ little space, speed little time. `pack --prefer` chooses the same way, among the
 named designs of up to four tables, and `32,16` with a short table and a narrow
 column, which beside a single table takes 2 bytes more.
 
-`--calibrate` measures this machine in ten seconds or so, and writes what the
-steps of searches, joins, batches and packs take to FILE, or to standard
-output. A constant that is not measured says so; a file may hold some only.
+--calibration takes what the steps of searches take on a machine, as `fpstore bench
+calibrate -o FILE` measures it in ten seconds or so; a file may hold some only.
 
 --spark predicts a self-join by `fpstore.spark`, in one thread for each core of
 an executor. A row for each number of parts into which the bits are cut:
@@ -128,14 +126,9 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
 
-    /// The constants of a machine, as --calibrate writes them [default: the shipped ones]
+    /// The constants of a machine, from `fpstore bench calibrate` [default: the shipped ones]
     #[arg(long, value_name = "FILE")]
     calibration: Option<PathBuf>,
-
-    /// Measure the constants of this machine, with files in the directory for temporary files
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    #[arg(conflicts_with = "calibration")]
-    calibrate: Option<PathBuf>,
 
     /// Print also how a query finds its matches
     #[arg(long, conflicts_with = "json")]
@@ -202,7 +195,6 @@ fn check_parts(args: &Args) -> Result<(), Failure> {
         ("--block-bytes", args.block_bytes.0.is_some()),
         ("--short-tables", args.short_tables),
         ("--calibration", args.calibration.is_some()),
-        ("--calibrate", args.calibrate.is_some()),
         ("--prefer", args.prefer != Objective::default()),
     ];
     match of_tables.iter().find(|(_, is_given)| *is_given) {
@@ -235,20 +227,7 @@ fn sample_count<F: Fingerprint>(path: &Path, reading: &InputArgs) -> Result<u64,
 
 /// Prints what designs take.
 fn plan_tables<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
-    let costs = match (&args.calibration, &args.calibrate) {
-        (Some(path), _) => read_costs(path)?,
-        (None, Some(path)) => {
-            if !is_stdin(path) {
-                Used::nothing().files(&args.sample).check(path)?;
-            }
-            let measured = calibrate(path)?;
-            if args.count.is_none() && args.sample.is_none() {
-                return Ok(());
-            }
-            measured
-        }
-        (None, None) => Costs::default(),
-    };
+    let costs = args.calibration.as_deref().map(read_costs).transpose()?.unwrap_or_default();
     let sample =
         args.sample.as_deref().map(|path| read_sample::<F>(path, &args.reading)).transpose()?;
     let count = args.count.or(sample.as_ref().map(|sample| sample.len() as u64));
@@ -286,29 +265,6 @@ fn read_sample<F: Fingerprint>(path: &Path, reading: &InputArgs) -> Result<Vec<F
     fingerprints.sort_unstable();
     fingerprints.dedup();
     Ok(fingerprints)
-}
-
-fn calibrate(path: &Path) -> Result<Costs, Failure> {
-    let scratch = tempfile::Builder::new().prefix("fpstore-").tempdir().map_err(|error| {
-        Failure::Usage(format!(
-            "--calibrate: no directory for temporary files: {error}; set TMPDIR"
-        ))
-    })?;
-    let (costs, gap) = Costs::measure(scratch.path())?;
-    let mut text = costs.to_string();
-    if let Some(gap) = gap {
-        text.push_str(&format!("# The disk was not measured ({}).\n", gap.disk));
-    }
-    if is_stdin(path) {
-        let mut output = Output::stdout();
-        output.bytes(text.as_bytes())?;
-        output.flush()?;
-    } else {
-        fpstore::files::put(path, text.as_bytes()).map_err(|error| {
-            Failure::Usage(format!("{}: cannot write: {error}; choose another", path.display()))
-        })?;
-    }
-    Ok(costs)
 }
 
 fn print<F: Fingerprint>(args: &Args, count: u64, plans: &[Plan]) -> Result<(), Failure> {

@@ -38,6 +38,7 @@ use crate::snapshot::Snapshot;
 use crate::tasks;
 
 use kernel::Kernel;
+#[cfg(feature = "internals")]
 pub(crate) use kernel::vector_ns;
 use part::{Part, Queries};
 pub(super) use plan::SweepPlan;

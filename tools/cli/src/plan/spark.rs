@@ -31,7 +31,7 @@ pub(super) const WORKER_BYTES: u64 = 240 << 20;
 #[derive(clap::Args)]
 pub(super) struct SparkArgs {
     /// Predict a self-join by `fpstore.spark` instead, or a batch
-    #[arg(long, conflicts_with_all = ["parts", "budget", "prefer", "block_bytes", "short_tables", "calibration", "calibrate", "details"])]
+    #[arg(long, conflicts_with_all = ["parts", "budget", "prefer", "block_bytes", "short_tables", "calibration", "details"])]
     pub spark: bool,
 
     /// Executors of the cluster

@@ -6,8 +6,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use fpstore::DiskCosts;
+
 use super::uniform::fingerprint;
-use crate::costs::DiskCosts;
 
 /// Bytes of the file that is read from the disk.
 const FILE_BYTES: usize = 64 << 20;

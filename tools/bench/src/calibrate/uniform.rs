@@ -2,18 +2,28 @@
 
 use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::store::{OpenOptions, PackSummary, Packer, Store};
+use fpstore::{OpenOptions, PackSummary, Packer, Store};
+use fpstore_cli::failure::Failure;
 
 /// A store of so many uniform fingerprints, in memory. Its files are gone as soon as it is open.
-pub(super) fn store(directory: &Path, packer: Packer, count: u64) -> Result<(Store, PackSummary)> {
+pub(super) fn store(
+    directory: &Path,
+    packer: Packer,
+    count: u64,
+) -> Result<(Store, PackSummary), Failure> {
     let path = directory.join("calibration.fps");
     let summary = packer.replace(true).pack(&path, (0..count).map(fingerprint))?;
     let store = OpenOptions::new().in_memory(true).open(&path)?;
-    std::fs::remove_dir_all(&path).map_err(Error::io(&path, "remove the store"))?;
+    remove(&path)?;
     // Checksums are verified here, and not later.
     store.verify()?;
     Ok((store, summary))
+}
+
+/// Removes a store.
+pub(super) fn remove(path: &Path) -> Result<(), Failure> {
+    let removed = std::fs::remove_dir_all(path);
+    removed.map_err(|source| Failure::File { path: path.to_path_buf(), action: "remove", source })
 }
 
 /// Fingerprint number `i` of a uniform set (SplitMix64).

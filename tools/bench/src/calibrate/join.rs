@@ -1,19 +1,14 @@
 //! Measures the steps of joins and batches.
 
 use std::hint::black_box;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
+use fpstore::internals::{Instructions, join_as_read, join_as_read_ns};
+use fpstore::{Costs, Design, Packer, Result};
+use fpstore_cli::failure::Failure;
+
 use super::uniform::{self, fingerprint};
-use crate::costs::{Costs, JoinCosts};
-use crate::design::Design;
-use crate::error::Result;
-use crate::execution::Execution;
-use crate::query::batch;
-use crate::query::join::{self, Message, Output};
-use crate::simd::Level;
-use crate::store::{Packer, Store};
 
 /// Repetitions of which the fastest counts.
 const ROUNDS: usize = 8;
@@ -28,10 +23,12 @@ const K: u32 = 3;
 
 /// Measures comparisons at all levels of vector instructions that the CPU has, reading, and the
 /// passes of a split, with a store in `directory`, which is removed again.
-pub(super) fn measure(directory: &Path, costs: &mut Costs) -> Result<()> {
-    for level in Level::all() {
-        *costs.join.pair_ns_mut(level) = pair_ns(level)?;
-        *costs.sweep.vector_ns_mut(level) = batch::vector_ns(level, |work| fastest(work))?;
+pub(super) fn measure(directory: &Path, costs: &mut Costs) -> Result<(), Failure> {
+    let mut best_pair_ns = 0.0;
+    for level in Instructions::all() {
+        let (pair, vector) = (pair_ns(level)?, level.vector_ns(|work| fastest(work))?);
+        level.keep(costs, pair, vector);
+        best_pair_ns = pair;
     }
     let design: Design = "single".parse()?;
     let (store, _) = uniform::store(directory, Packer::new().design(design), COUNT)?;
@@ -42,47 +39,32 @@ pub(super) fn measure(directory: &Path, costs: &mut Costs) -> Result<()> {
     })?;
     costs.sweep.read_ns = decoded / COUNT as f64;
     // A single query is compared with each fingerprint that is read.
-    let read = fastest(|| join_stream(&store, &[fingerprint(COUNT)], costs))? / COUNT as f64;
-    costs.join.read_ns = (read - costs.join.pair_ns(Level::best())).max(0.1);
+    let read =
+        fastest(|| join_as_read(&store, &[fingerprint(COUNT)], K, &costs.join))? / COUNT as f64;
+    costs.join.read_ns = (read - best_pair_ns).max(0.1);
     // Of the time of many queries the passes are what is not known yet.
     let queries: Vec<u64> = (COUNT..COUNT + QUERIES).map(fingerprint).collect();
-    let streamed = fastest(|| join_stream(&store, &queries, costs))?;
+    let streamed = fastest(|| join_as_read(&store, &queries, K, &costs.join))?;
     let predicted = |pass_ns: f64| {
-        let costs = JoinCosts { pass_ns, ..costs.join };
-        join::stream_ns::<u64>(QUERIES, COUNT, COUNT, K, &costs)
+        let mut costs = costs.join;
+        costs.pass_ns = pass_ns;
+        join_as_read_ns(QUERIES, COUNT, K, &costs)
     };
     costs.join.pass_ns = solve(predicted, streamed, costs.join.pass_ns);
     Ok(())
 }
 
 /// The nanoseconds of a comparison of two fingerprints in small groups.
-fn pair_ns(level: Level) -> Result<f64> {
+fn pair_ns(level: Instructions) -> Result<f64> {
     let fingerprints: Vec<u64> = (0..2 * GROUP).map(fingerprint).collect();
     let (left, right) = fingerprints.split_at(GROUP as usize);
     let round = fastest(|| {
         for _ in 0..COMPARED {
-            let mut found = 0u32;
-            join::between(level, black_box(left), black_box(right), K, |_, _| found += 1);
-            black_box(found);
+            black_box(level.compare(black_box(left), black_box(right), K));
         }
         Ok(())
     })?;
     Ok(round / (COMPARED * GROUP * GROUP) as f64)
-}
-
-/// Joins queries with a store as it is read.
-fn join_stream(store: &Store, queries: &[u64], costs: &Costs) -> Result<()> {
-    let execution = Execution::new().threads(1);
-    let snapshot = store.snapshot();
-    let work = |output: &Output| {
-        join::stream(output, queries.to_vec(), &snapshot, K, COUNT as usize, &costs.join)
-    };
-    Output::run(&*execution.start_pool()?, execution.stop(), work, |message| {
-        if let Message::Pairs(pairs) = message {
-            black_box(pairs);
-        }
-        ControlFlow::Continue(())
-    })
 }
 
 /// Nanoseconds of the fastest of some repetitions.
