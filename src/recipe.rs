@@ -22,13 +22,9 @@ pub(crate) fn is_recipe(line: &str) -> bool {
 /// [`Error::InvalidOption`].
 pub(crate) fn check(line: Option<&str>) -> Result<()> {
     let Some(line) = line.filter(|line| !is_recipe(line)) else { return Ok(()) };
-    Err(Error::InvalidOption {
-        option: "recipe",
-        value: format!("{line:?}"),
-        expected: format!(
-            "it is a line of 1 to {MAX_RECIPE_BYTES} bytes without control characters"
-        ),
-    })
+    let expected =
+        format!("it is a line of 1 to {MAX_RECIPE_BYTES} bytes without control characters");
+    Err(Error::invalid_option("recipe", format!("{line:?}"), expected))
 }
 
 /// Refuses fingerprints of two recipes where they would be mixed, the first those of a store, at `path` if that is known.

@@ -200,14 +200,11 @@ impl Profile {
     pub(crate) fn choose(&self, codec: Option<Codec>, low_bits: Option<u32>) -> Result<Coding> {
         let widths = low_widths(self.bits);
         if let Some(width) = low_bits.filter(|width| !widths.clone().any(|known| known == *width)) {
-            return Err(Error::InvalidOption {
-                option: "low bits",
-                value: width.to_string(),
-                expected: match self.bits {
-                    32 => "they are 0, 8, 16 or 24".to_string(),
-                    _ => "they are 0, 8, 16, 24, 32, 40 or 48".to_string(),
-                },
-            });
+            let expected = match self.bits {
+                32 => "they are 0, 8, 16 or 24",
+                _ => "they are 0, 8, 16, 24, 32, 40 or 48",
+            };
+            return Err(Error::invalid_option("low bits", width, expected));
         }
         let with_codec = |codec: Codec| match low_bits {
             Some(width) => self.coding(codec, width),

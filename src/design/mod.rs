@@ -86,13 +86,9 @@ impl Design {
     pub fn from_widths_for(bits: u32, widths: &[u32]) -> Result<Self> {
         let sum = widths.iter().try_fold(0u32, |sum, &width| sum.checked_add(width));
         if widths.is_empty() || widths.contains(&0) || sum.is_none_or(|sum| sum > bits) {
-            return Err(Error::InvalidOption {
-                option: "design",
-                value: list(widths),
-                expected: format!(
-                    "the widths of its tables are 1 bit or more and at most {bits} together"
-                ),
-            });
+            let expected =
+                format!("the widths of its tables are 1 bit or more and at most {bits} together");
+            return Err(Error::invalid_option("design", list(widths), expected));
         }
         Self::from_tops_for(bits, named::parts(widths).into_iter().map(|part| vec![part]).collect())
     }
@@ -117,17 +113,18 @@ impl Design {
         let has_tables = matches!(bits, 32 | 64);
         let sound = (1..=256).contains(&tops.len()) && tops.iter().all(|top| is_top(top, bits));
         if !has_tables || !sound || !is_identity(&tops[0]) {
-            return Err(Error::InvalidOption {
-                option: "design",
-                value: format!("{} tables", tops.len()),
-                expected: match has_tables {
-                    true => format!(
-                        "1 to 256 tables; each top has disjoint ranges inside {bits} bits; \
-                         those of the first are adjacent and start at bit 0"
-                    ),
-                    false => "tables are for fingerprints of 32 and 64 bits".into(),
-                },
-            });
+            let expected = match has_tables {
+                true => format!(
+                    "1 to 256 tables; each top has disjoint ranges inside {bits} bits; those of \
+                     the first are adjacent and start at bit 0"
+                ),
+                false => "tables are for fingerprints of 32 and 64 bits".into(),
+            };
+            return Err(Error::invalid_option(
+                "design",
+                format!("{} tables", tops.len()),
+                expected,
+            ));
         }
         Ok(Self { bits, tops })
     }
@@ -156,15 +153,12 @@ impl Design {
             text.split(',').map(|width| width.trim().parse()).collect();
         match widths {
             Ok(widths) => Self::from_widths_for(bits, &widths),
-            Err(_) => Err(Error::InvalidOption {
-                option: "design",
-                value: text.to_string(),
-                expected: format!(
-                    "it is one of {}, or widths in bits such as {}",
-                    Self::NAMES.join(", "),
-                    if bits == 32 { "11,11,10" } else { "22,21,21" },
-                ),
-            }),
+            Err(_) => {
+                let widths = if bits == 32 { "11,11,10" } else { "22,21,21" };
+                let names = Self::NAMES.join(", ");
+                let expected = format!("it is one of {names}, or widths in bits such as {widths}");
+                Err(Error::invalid_option("design", text, expected))
+            }
         }
     }
 

@@ -165,8 +165,7 @@ impl Execution {
     pub(crate) fn check_threads(&self) -> Result<()> {
         if self.threads > MAX_THREADS {
             let expected = format!("there are at most {MAX_THREADS}");
-            let value = self.threads.to_string();
-            return Err(Error::InvalidOption { option: "threads", value, expected });
+            return Err(Error::invalid_option("threads", self.threads, expected));
         }
         Ok(())
     }

@@ -56,13 +56,8 @@ impl FromStr for Codec {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self, Error> {
-        Codec::ALL.into_iter().find(|codec| codec.to_string() == name).ok_or_else(|| {
-            Error::InvalidOption {
-                option: "codec",
-                value: name.to_string(),
-                expected: "it is xor or gap".to_string(),
-            }
-        })
+        let known = Codec::ALL.into_iter().find(|codec| codec.to_string() == name);
+        known.ok_or_else(|| Error::invalid_option("codec", name, "it is xor or gap"))
     }
 }
 

@@ -64,14 +64,11 @@ pub fn recommended_parts(bits: u32, count: u64, k: u32) -> Result<u16> {
 }
 
 fn check(bits: u32, count: u64, k: u32) -> Result<()> {
-    let invalid = |option, value: u32, expected: String| {
-        Err(Error::InvalidOption { option, value: value.to_string(), expected })
-    };
     if !matches!(bits, 32 | 64 | 128 | 256) {
-        return invalid("width", bits, "it is 32, 64, 128 or 256 bits".to_string());
+        return Err(Error::invalid_option("width", bits, "it is 32, 64, 128 or 256 bits"));
     }
     if k > bits {
-        return invalid("radius", k, format!("it is 0 to {bits} bits"));
+        return Err(Error::invalid_option("radius", k, format!("it is 0 to {bits} bits")));
     }
     match count <= MOST_ROWS {
         true => Ok(()),

@@ -1,5 +1,7 @@
 //! How segments are laid out: what somebody has said of it, and what is planned for the rest.
 
+use std::fmt::Display;
+
 use super::objective::Objective;
 use super::planner::Planner;
 use super::short::{self, key_bits, low_bits};
@@ -103,47 +105,41 @@ impl LayoutOptions {
     ///
     /// [`Error::InvalidOption`].
     pub(crate) fn check(&self, bits: u32) -> Result<()> {
-        let invalid = |option, value: u32, expected: &str| {
-            Err(Error::InvalidOption {
-                option,
-                value: value.to_string(),
-                expected: expected.to_string(),
-            })
+        let invalid = |option, value: &dyn Display, expected: &str| {
+            Err(Error::invalid_option(option, value, expected))
         };
         if self.radius > bits {
-            let expected = format!("it is 0 to {bits} bits");
-            return invalid("radius", self.radius, &expected);
+            return invalid("radius", &self.radius, &format!("it is 0 to {bits} bits"));
         }
         let most_parts = bits / GROUP_BITS;
         if let Some(parts) = self.parts.map(u32::from).filter(|&parts| parts > most_parts) {
             let expected = format!("they are at most {most_parts}, of {GROUP_BITS} bits or more");
-            return invalid("parts", parts, &expected);
+            return invalid("parts", &parts, &expected);
         }
         let of_tables = self.design.is_some() || self.block_bytes.is_some();
         if of_tables && (self.parts.is_some() || bits > u64::BITS) {
             let expected = "tables are for fingerprints of 32 and 64 bits, and in place of parts";
             let design = self.design.as_ref().map_or("given blocks", |_| "a design");
-            let (option, value) = ("layout", design.to_string());
-            return Err(Error::InvalidOption { option, value, expected: expected.to_string() });
+            return invalid("layout", &design, expected);
         }
         if self.short_tables && (self.parts.is_some() || bits > u64::BITS) {
-            let expected = "tables are short, and parts are none";
-            let (option, value) = ("layout", "short tables".to_string());
-            return Err(Error::InvalidOption { option, value, expected: expected.to_string() });
+            return invalid("layout", &"short tables", "tables are short, and parts are none");
         }
         let is_single = |design: &&Design| design.table_count() == 1;
         if let Some(design) = self.design.as_ref().filter(is_single).filter(|_| self.short_tables) {
             let expected = "short tables stand behind the first, and it has no other; take a design with several";
-            let (option, value) = ("design", design.to_string());
-            return Err(Error::InvalidOption { option, value, expected: expected.to_string() });
+            return invalid("design", design, expected);
         }
         if let Some(design) = self.design.as_ref().filter(|design| design.bits() != bits) {
-            let (option, value) = ("design", format!("{design}, for {} bits", design.bits()));
-            let expected = format!("it is one for fingerprints of {bits} bits");
-            return Err(Error::InvalidOption { option, value, expected });
+            let value = format!("{design}, for {} bits", design.bits());
+            return invalid(
+                "design",
+                &value,
+                &format!("it is one for fingerprints of {bits} bits"),
+            );
         }
         if let Some(bytes) = self.block_bytes.filter(|&bytes| !format::is_block_bytes(bytes)) {
-            return invalid("block bytes", bytes, "they are a power of two from 256 to 65536");
+            return invalid("block bytes", &bytes, "they are a power of two from 256 to 65536");
         }
         let none = Profile::empty(bits.min(u64::BITS));
         none.choose(self.codec, self.low_bits).map(|_| ())

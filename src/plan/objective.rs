@@ -37,11 +37,7 @@ impl FromStr for Objective {
             "size" => Ok(Self::Size),
             "balanced" => Ok(Self::Balanced),
             "speed" => Ok(Self::Speed),
-            _ => Err(Error::InvalidOption {
-                option: "objective",
-                value: name.to_string(),
-                expected: "it is size, balanced or speed".to_string(),
-            }),
+            _ => Err(Error::invalid_option("objective", name, "it is size, balanced or speed")),
         }
     }
 }

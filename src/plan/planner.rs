@@ -1,5 +1,6 @@
 //! The planner: the options that it takes, and the order of the plans.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use super::objective::Objective;
@@ -370,37 +371,28 @@ impl Planner {
     }
 
     fn check(&self) -> Result<()> {
-        let invalid = |option, value: String, expected: &str| {
-            Err(Error::InvalidOption { option, value, expected: expected.to_string() })
+        let invalid = |option, value: &dyn Display, expected: &str| {
+            Err(Error::invalid_option(option, value, expected))
         };
         if !matches!(self.bits, 32 | 64) {
-            return invalid(
-                "width",
-                self.bits.to_string(),
-                "tables have fingerprints of 32 or 64 bits",
-            );
+            return invalid("width", &self.bits, "tables have fingerprints of 32 or 64 bits");
         }
         if self.radius > self.bits {
-            let expected = format!("it is 0 to {} bits", self.bits);
-            return invalid("radius", self.radius.to_string(), &expected);
+            return invalid("radius", &self.radius, &format!("it is 0 to {} bits", self.bits));
         }
         let mut given = self.designs.iter().flatten();
         if let Some(design) = given.find(|design| design.bits() != self.bits) {
             let expected = format!("it is one for fingerprints of {} bits", self.bits);
-            return invalid("design", format!("{design}, for {} bits", design.bits()), &expected);
+            return invalid("design", &format!("{design}, for {} bits", design.bits()), &expected);
         }
         if !(self.matches.is_finite() && self.matches >= 0.0) {
-            return invalid("matches", self.matches.to_string(), "they are a number of 0 or more");
+            return invalid("matches", &self.matches, "they are a number of 0 or more");
         }
         if let Some(budget) = self.budget.filter(|budget| !(budget.is_finite() && *budget > 0.0)) {
-            return invalid("budget", budget.to_string(), "it is a number of bytes over 0");
+            return invalid("budget", &budget, "it is a number of bytes over 0");
         }
         match self.block_sizes.iter().find(|size| !format::is_block_bytes(**size)) {
-            Some(size) => invalid(
-                "block bytes",
-                size.to_string(),
-                "they are a power of two from 256 to 65536",
-            ),
+            Some(size) => invalid("block bytes", size, "they are a power of two from 256 to 65536"),
             None => Ok(()),
         }
     }

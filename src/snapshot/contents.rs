@@ -170,11 +170,8 @@ impl<F: Fingerprint> Snapshot<F> {
     /// ```
     pub fn between(&self, times: Range<SystemTime>) -> Result<Self> {
         let Some(windows) = &self.parts.base.manifest.windows else {
-            return Err(Error::InvalidOption {
-                option: "time",
-                value: format!("{times:?}"),
-                expected: "the store has no windows of time".to_string(),
-            });
+            let (times, expected) = (format!("{times:?}"), "the store has no windows of time");
+            return Err(Error::invalid_option("time", times, expected));
         };
         let since = |time: SystemTime| time.duration_since(UNIX_EPOCH).unwrap_or_default();
         let first = since(times.start).as_secs() / windows.seconds;

@@ -116,9 +116,8 @@ impl<F: Fingerprint> Join<F> {
         recipe::check_same(self.a.recipe(), of_b, None)?;
         let (index, count) = self.shard;
         if index >= count {
-            let (option, value) = ("shard", index.to_string());
             let expected = format!("there are {count} shards, numbered from 0 on");
-            return Err(Error::InvalidOption { option, value, expected });
+            return Err(Error::invalid_option("shard", index, expected));
         }
         Ok(())
     }
