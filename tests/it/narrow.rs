@@ -185,7 +185,7 @@ fn many_queries_of_32_bits_are_not_searched_one_by_one() {
     }
     let (found, summary) = batch(store.batch(2), &queries);
     assert!(found == searched && summary.plan != Some(BatchPlan::Search), "{summary:?}");
-    // What does not fit into memory comes in pieces, and the matches of a query in parts.
+    // What does not fit into memory comes in pieces. Of a query alone it is refused, or limited.
     let execution = Execution::new().memory(16 << 20);
     for plan in PLANS {
         let small = store.batch(2).plan(plan).execution(execution.clone());
@@ -193,9 +193,17 @@ fn many_queries_of_32_bits_are_not_searched_one_by_one() {
         assert!(found == searched && summary.pieces > 1, "{summary:?}");
         assert!(batch(small.ordered(false), &queries).0 == searched, "{plan:?}");
         let some = &queries[..2];
-        let (found, summary) = batch(store.batch(32).plan(plan).execution(execution.clone()), some);
-        assert!(some.iter().zip(&found).all(|(&query, found)| *found == near(&set, query, 32)));
-        assert_eq!(summary.queries, 2);
+        let everything = store.batch(32).plan(plan).execution(execution.clone());
+        let refused = everything.run(some, |_| ());
+        assert!(matches!(refused, Err(Error::TooManyMatches { .. })), "{refused:?}");
+        let mut answered = 0;
+        let limited = everything.limit(1000).run(some, |answer| {
+            let expected = near(&set, some[answer.query], 32);
+            assert_eq!(answer.count as usize, expected.len());
+            assert_eq!(pairs(answer.matches), expected[..1000]);
+            answered += 1;
+        });
+        assert_eq!((limited.unwrap().queries, answered), (2, 2));
     }
 }
 
