@@ -153,6 +153,13 @@ pub(super) fn expand(line: &str) -> Result<String, Error> {
 }
 
 pub(super) fn no_recipe(found: &str) -> Error {
-    let presets = PRESETS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let bare = |name: &str| -> String { name.chars().filter(|c| c.is_alphanumeric()).collect() };
+    let name = found.split_whitespace().next().unwrap_or_default();
+    let wanted = bare(&name.to_ascii_lowercase());
+    let is_meant = |(name, _): &&(&'static str, &str)| bare(name) == wanted;
+    let presets = match PRESETS.iter().find(is_meant) {
+        Some((meant, _)) => format!("did you mean {meant}"),
+        None => PRESETS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+    };
     Error::NoRecipe { found: found.chars().take(80).collect(), presets }
 }
