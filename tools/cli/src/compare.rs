@@ -74,8 +74,8 @@ struct Report {
     recipe_id: String,
     /// What the recipe calls near duplicates.
     rule: String,
-    /// Whether these are; null where one has too few features.
-    near: Option<bool>,
+    /// Whether these are. Texts with too few features are if they are equal, as the recipe prepares them.
+    near: bool,
     a: Side,
     b: Side,
     /// Bits of both fingerprints that differ; null for methods that give several values.
@@ -104,6 +104,9 @@ struct Side {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     values: Vec<String>,
     too_few_features: bool,
+    /// The hash of the text, of one with too few features.
+    #[serde(skip)]
+    exact: Option<u128>,
 }
 
 /// Different features, and what they weigh in both texts together.
@@ -183,17 +186,19 @@ fn documents(args: &Args) -> Result<[Document; 2], Failure> {
 fn side(fingerprinter: &mut Fingerprinter, document: Document) -> Side {
     let Document { name, bytes } = document;
     let outcome = fingerprinter.fingerprint(&bytes);
-    let (fingerprint, values, too_few_features) = match &outcome.found {
+    let (fingerprint, values, exact) = match &outcome.found {
         Found::Signature(Signature::Bits(fingerprint)) => {
-            (Some(fingerprint.to_string()), Vec::new(), false)
+            (Some(fingerprint.to_string()), Vec::new(), None)
         }
         Found::Signature(signature) => {
-            (None, signature.values().map(|value| format!("{value:016x}")).collect(), false)
+            (None, signature.values().map(|value| format!("{value:016x}")).collect(), None)
         }
-        Found::TooFew { .. } => (None, Vec::new(), true),
+        Found::TooFew { exact } => (None, Vec::new(), Some(*exact)),
     };
+    let too_few_features = exact.is_some();
     let (invalid, features) = (outcome.invalid, outcome.features);
-    Side { name, bytes: bytes.len(), invalid, features, fingerprint, values, too_few_features }
+    let bytes = bytes.len();
+    Side { name, bytes, invalid, features, fingerprint, values, too_few_features, exact }
 }
 
 fn report(
@@ -211,16 +216,17 @@ fn report(
     };
     let feature =
         |FeatureShare { text, weights: [weight_a, weight_b] }| Feature { text, weight_a, weight_b };
+    let is_equal = a.exact.is_some() && a.exact == b.exact;
     Report {
         recipe: recipe.to_string(),
         recipe_id: recipe.id().to_string(),
         rule: by_recipe::rule(&recipe.rule()),
-        near: comparison.agree,
+        near: comparison.agree.unwrap_or(a.exact == b.exact),
         a,
         b,
         distance: comparison.bits.as_ref().map(Vec::len),
         equal_values: comparison.common,
-        jaccard: comparison.jaccard,
+        jaccard: if is_equal { 1.0 } else { comparison.jaccard },
         estimated_jaccard: comparison.estimate,
         shared,
         bits: comparison.bits.iter().flatten().map(bit).collect(),
@@ -307,9 +313,11 @@ fn side_line(side: &Side) -> String {
 }
 
 fn verdict(report: &Report) -> String {
-    match report.near {
-        Some(true) => format!("near duplicates by the rule of the recipe: {}", report.rule),
-        Some(false) => format!("no near duplicates by the rule of the recipe: {}", report.rule),
-        None => "not to be said: a text with too few features is compared exactly".to_string(),
+    let exactly = "a text with too few features is compared exactly";
+    match (report.near, report.a.too_few_features || report.b.too_few_features) {
+        (true, true) => format!("equal: {exactly}"),
+        (false, true) => format!("different: {exactly}"),
+        (true, false) => format!("near duplicates by the rule of the recipe: {}", report.rule),
+        (false, false) => format!("no near duplicates by the rule of the recipe: {}", report.rule),
     }
 }
