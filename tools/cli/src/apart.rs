@@ -14,6 +14,7 @@ use self::id::Id;
 use crate::failure::Failure;
 use crate::feed::is_store;
 use crate::input::is_stdin;
+pub use id::{Id as FileId, of_file as file_id};
 
 /// What a command uses, and nothing that it writes may be.
 #[derive(Clone, Debug, Default)]

@@ -41,12 +41,15 @@ Formats of inputs (--format):
            stand for the 64 bits of a signed integer (two's complement), as
            databases store them; for 32 and 64 bits
   bin      0 and 1, as often as a fingerprint has bits, separated by white space
-  u64le    raw little-endian integers of 8 bytes, nothing between them
+  u64le    raw integers of 8 bytes, nothing between them; little-endian, unless
+           --byte-order says big
   u32le    the same of 4 bytes, for fingerprints of 32 bits
   npy      NumPy: uint64 (or int64) of shape (n) or (n, bits / 64), uint32 of shape
            (n) or (n, bits / 32), or uint8 of shape (n, bits / 8)
-  csv      columns separated by commas or semicolons, with a header
-  tsv      columns separated by tabs, with a header
+  csv      columns separated by commas, semicolons or bars, with a header; quotes
+           enclose fields (RFC 4180)
+  tsv      columns separated by tabs, with a header; nothing quotes, and \\t, \\n,
+           \\r, \\, and \\\\ stand for what would separate
   columns  columns separated by white space, with a header
   jsonl    an object on each line; the fingerprint is a number or a string
   parquet  columns of type UInt64, Int64 (its 64 bits), FixedSizeBinary(bits / 8),
@@ -55,8 +58,8 @@ Formats of inputs (--format):
   auto     judged for each input from its first 64 KiB, then from its name. A
            list is hex if every fingerprint has all its digits (16 of 64 bits) or
            0x; bin if all have as many 0 and 1 as bits; dec if all are decimal and
-           it is none of these; what is no text is u64le; if it stays open, an
-           error asks for the format
+           it is none of these; raw integers are told by a name such as *.u64 or
+           *.bin; if it stays open, an error asks for the format
 
 Fingerprints have 64 bits, or with `pack --bits` 32, 128 or 256. Without it a pack
 takes the width that its inputs tell: stores, types and shapes of arrays and binary

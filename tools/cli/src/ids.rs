@@ -7,6 +7,7 @@ use fpstore::{Fingerprint, IdMap, IdMapReader, Ids, Snapshot, Store};
 
 use crate::failure::Failure;
 use crate::output::{Output, say};
+use crate::tsv::push_escaped;
 
 /// Bytes of ids after which they are passed on.
 const FLUSH_BYTES: usize = 1 << 16;
@@ -238,71 +239,5 @@ impl<F: Fingerprint> Parts<F> {
             }
         }
         output.bytes(&self.text)
-    }
-}
-
-/// Appends a string in which nothing separates fields, ids or rows.
-pub fn push_escaped(to: &mut Vec<u8>, text: &str) {
-    for byte in text.bytes() {
-        match byte {
-            b'\t' => to.extend_from_slice(b"\\t"),
-            b'\n' => to.extend_from_slice(b"\\n"),
-            b'\r' => to.extend_from_slice(b"\\r"),
-            b',' => to.extend_from_slice(b"\\,"),
-            b'\\' => to.extend_from_slice(b"\\\\"),
-            _ => to.push(byte),
-        }
-    }
-}
-
-/// The strings of a list that was written with `push_escaped`, with commas between them.
-#[cfg(feature = "parquet")]
-pub fn unescaped(list: &[u8]) -> impl Iterator<Item = String> {
-    let mut strings = Vec::new();
-    let mut string = Vec::new();
-    let mut bytes = list.iter();
-    while let Some(&byte) = bytes.next() {
-        match byte {
-            b',' => strings.push(std::mem::take(&mut string)),
-            b'\\' => string.push(match bytes.next() {
-                Some(b't') => b'\t',
-                Some(b'n') => b'\n',
-                Some(b'r') => b'\r',
-                Some(&other) => other,
-                None => b'\\',
-            }),
-            byte => string.push(byte),
-        }
-    }
-    if !list.is_empty() {
-        strings.push(string);
-    }
-    strings.into_iter().map(|string| String::from_utf8_lossy(&string).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[cfg(feature = "parquet")]
-    #[test]
-    fn lists_of_strings_come_back() {
-        for list in [&["a"][..], &["a,b", "\t\\", "", "ü\r\n"], &[]] {
-            let mut text = Vec::new();
-            for (number, string) in list.iter().enumerate() {
-                if number > 0 {
-                    text.push(b',');
-                }
-                push_escaped(&mut text, string);
-            }
-            assert_eq!(unescaped(&text).collect::<Vec<_>>(), list);
-        }
-    }
-
-    #[test]
-    fn nothing_in_a_string_separates() {
-        let mut text = Vec::new();
-        push_escaped(&mut text, "a\tb\nc\rd,e\\f ü\u{1}");
-        assert_eq!(String::from_utf8(text).unwrap(), "a\\tb\\nc\\rd\\,e\\\\f ü\u{1}");
     }
 }

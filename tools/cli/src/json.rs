@@ -1,37 +1,54 @@
 //! Values in objects of JSON, of which only some are wanted: names and values are borrowed from the line where they
-//! can be, everything else is passed over.
+//! can be, everything else is passed over. Numbers stay the digits of the file: none becomes a float on the way.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
 /// A value of a field, as far as it can be a text, a fingerprint or an id.
 #[derive(Clone, Debug)]
 pub enum Cell<'a> {
     Null,
+    /// A whole number from 0 on of up to 64 bits.
     Number(u64),
+    /// Another whole number of up to 64 bits.
     Negative(i64),
     Text(Cow<'a, str>),
-    /// Another number, true or false, as it is printed.
-    Plain(String),
-    /// An array or an object, by that name.
-    Nested(&'static str),
+    /// Another number, true or false, as it stands in the file.
+    Plain(Cow<'a, str>),
+    /// What is no value of a column, by that name.
+    Other(&'static str),
 }
 
 impl<'a> Cell<'a> {
-    /// The text, or the number, true or false as it is printed; `None` for null.
+    /// The value that is written so.
+    pub fn of(text: &'a str) -> Self {
+        match text.as_bytes() {
+            b"null" => Cell::Null,
+            [b'"', ..] => string(text),
+            [b'[', ..] => Cell::Other("an array"),
+            [b'{', ..] => Cell::Other("an object"),
+            [b'-', ..] => match text.parse() {
+                // Two texts of one number would become one.
+                Ok(number) if number < 0 => Cell::Negative(number),
+                _ => Cell::Plain(Cow::Borrowed(text)),
+            },
+            _ => text.parse().map_or(Cell::Plain(Cow::Borrowed(text)), Cell::Number),
+        }
+    }
+
+    /// The text, or the number, true or false as it stands in the file; `None` for null.
     ///
     /// # Errors
-    /// What is nested, by its name.
+    /// What is none of these, by its name.
     pub fn into_text(self) -> Result<Option<Cow<'a, str>>, &'static str> {
         match self {
             Cell::Null => Ok(None),
-            Cell::Text(text) => Ok(Some(text)),
-            Cell::Nested(name) => Err(name),
-            Cell::Number(_) | Cell::Negative(_) | Cell::Plain(_) => {
-                Ok(Some(self.to_string().into()))
-            }
+            Cell::Text(text) | Cell::Plain(text) => Ok(Some(text)),
+            Cell::Other(name) => Err(name),
+            Cell::Number(_) | Cell::Negative(_) => Ok(Some(self.to_string().into())),
         }
     }
 
@@ -42,9 +59,22 @@ impl<'a> Cell<'a> {
             Cell::Number(number) => Cell::Number(number),
             Cell::Negative(number) => Cell::Negative(number),
             Cell::Text(text) => Cell::Text(Cow::Owned(text.into_owned())),
-            Cell::Plain(printed) => Cell::Plain(printed),
-            Cell::Nested(name) => Cell::Nested(name),
+            Cell::Plain(text) => Cell::Plain(Cow::Owned(text.into_owned())),
+            Cell::Other(name) => Cell::Other(name),
         }
+    }
+}
+
+/// The text of a string with its quotes.
+fn string(quoted: &str) -> Cell<'_> {
+    let inner = &quoted[1..quoted.len() - 1];
+    if memchr::memchr(b'\\', inner.as_bytes()).is_none() {
+        return Cell::Text(Cow::Borrowed(inner));
+    }
+    match serde_json::from_str(quoted) {
+        Ok(text) => Cell::Text(Cow::Owned(text)),
+        // The string is whole, so that nothing else can be wrong with it.
+        Err(_) => Cell::Other("a string with half of a pair of surrogates (\\ud83d)"),
     }
 }
 
@@ -55,37 +85,36 @@ impl fmt::Display for Cell<'_> {
             Cell::Null => f.write_str("null"),
             Cell::Number(number) => write!(f, "{number}"),
             Cell::Negative(number) => write!(f, "{number}"),
-            Cell::Text(text) => f.write_str(text),
-            Cell::Plain(printed) => f.write_str(printed),
-            Cell::Nested(name) => f.write_str(name),
+            Cell::Text(text) | Cell::Plain(text) => f.write_str(text),
+            Cell::Other(name) => f.write_str(name),
         }
     }
 }
 
-/// Takes a string: the name of a field.
+/// Takes a string: the name of a field, which need not be UTF-8.
 pub struct Name;
 
 impl<'de> DeserializeSeed<'de> for Name {
-    type Value = Cow<'de, str>;
+    type Value = Cow<'de, [u8]>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_str(self)
+        from.deserialize_bytes(self)
     }
 }
 
 impl<'de> Visitor<'de> for Name {
-    type Value = Cow<'de, str>;
+    type Value = Cow<'de, [u8]>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string")
     }
 
-    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
+    fn visit_borrowed_bytes<E: de::Error>(self, name: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(name))
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_string()))
+    fn visit_bytes<E: de::Error>(self, name: &[u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name.to_vec()))
     }
 }
 
@@ -96,52 +125,98 @@ impl<'de> DeserializeSeed<'de> for Any {
     type Value = Cell<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_any(self)
+        <&RawValue>::deserialize(from).map(|raw| Cell::of(raw.get()))
     }
 }
 
-impl<'de> Visitor<'de> for Any {
-    type Value = Cell<'de>;
+/// The fields of an object and their values, in order.
+pub struct Row<'a>(pub Vec<(String, Cell<'a>)>);
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
+impl<'de> Deserialize<'de> for Row<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Cells;
+
+        impl<'de> Visitor<'de> for Cells {
+            type Value = Row<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut cells = Vec::new();
+                while let Some(name) = map.next_key_seed(Name)? {
+                    let name = String::from_utf8_lossy(&name).into_owned();
+                    cells.push((name, map.next_value_seed(Any)?));
+                }
+                Ok(Row(cells))
+            }
+        }
+
+        from.deserialize_map(Cells)
+    }
+}
+
+/// What is wrong with a line, as the parser says it; what Python writes by default is called by its name.
+pub fn cause(error: &serde_json::Error, line: &[u8]) -> String {
+    let text = error.to_string();
+    let cause = text.split(" at line ").next().unwrap_or_default();
+    let at = error.column();
+    let rest = line.get(at.saturating_sub(1)..).unwrap_or_default();
+    match [&b"NaN"[..], b"Infinity"].iter().find(|word| rest.starts_with(word)) {
+        _ if at == 0 => cause.to_string(),
+        None => format!("{cause} at byte {at}"),
+        Some(word) => {
+            let word = String::from_utf8_lossy(word);
+            format!("{word} at byte {at} is no value of JSON, write null instead")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(line: &str) -> Vec<(String, Result<Option<String>, &'static str>)> {
+        let row: Row<'_> = serde_json::from_str(line).unwrap();
+        let text = |cell: Cell<'_>| cell.into_text().map(|text| text.map(Cow::into_owned));
+        row.0.into_iter().map(|(name, cell)| (name, text(cell))).collect()
     }
 
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(Cell::Null)
+    #[test]
+    fn numbers_are_the_digits_of_the_file() {
+        for text in [
+            "0",
+            "-0",
+            "7",
+            "7.0",
+            "-7",
+            "18446744073709551615",
+            "18446744073709551616",
+            "-9223372036854775809",
+            "12345678901234567890124",
+            "6.391326009969272e18",
+            "1e3",
+            "true",
+        ] {
+            let found = texts(&format!("{{\"a\": {text} }}"));
+            assert_eq!(found, [("a".to_string(), Ok(Some(text.to_string())))]);
+        }
     }
 
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
-        Ok(Cell::Plain(value.to_string()))
-    }
-
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Cell::Number(number))
-    }
-
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(Cell::Negative(number))
-    }
-
-    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Self::Value, E> {
-        Ok(Cell::Plain(number.to_string()))
-    }
-
-    fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cell::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cell::Text(Cow::Owned(text.to_string())))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Cell::Nested("an array"))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Cell::Nested("an object"))
+    #[test]
+    fn strings_are_decoded_unless_they_are_no_text() {
+        let half = Err("a string with half of a pair of surrogates (\\ud83d)");
+        for (text, found) in [
+            (r#""a \"b\" \u00e9 \ud83d\ude00""#, Ok(Some("a \"b\" é 😀".to_string()))),
+            (r#""""#, Ok(Some(String::new()))),
+            (r#""a \ud83d""#, half.clone()),
+            (r#""\ude00 b""#, half),
+            ("null", Ok(None)),
+            ("[1, [2]]", Err("an array")),
+            ("{\"b\":1}", Err("an object")),
+        ] {
+            assert_eq!(texts(&format!("{{\"\\ud83d\":1,\"a\":{text}}}"))[1].1, found, "{text}");
+        }
     }
 }

@@ -56,6 +56,7 @@ mod table;
 mod target;
 pub mod threads;
 mod times;
+mod tsv;
 pub mod units;
 mod upkeep;
 mod verify;

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 
+use super::decimal;
 use crate::documents::Document;
-use crate::input::RecordProblem;
+use crate::input::{RecordProblem, excerpt};
 
 /// Which document of a cluster is kept, and of which it is formed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ impl fmt::Display for Keep {
 }
 
 /// Missing values come behind all others.
-const LAST: u64 = u64::MAX;
+const LAST: u128 = u128::MAX;
 
 impl Keep {
     /// The column that it needs.
@@ -87,38 +88,31 @@ impl Keep {
     }
 
     /// The key of a document; equal ones are ordered as they come.
-    pub fn key(&self, document: &Document<'_>) -> Result<u64, RecordProblem> {
+    pub fn key(&self, document: &Document<'_>) -> Result<u128, RecordProblem> {
         let value = document.extra.as_deref();
         match self {
-            Self::Longest => Ok(u64::MAX - document.text.len() as u64),
-            Self::Max(column) => Ok(number(value, column)?.map_or(LAST, |number| !ordered(number))),
+            Self::Longest => Ok(LAST - document.text.len() as u128),
+            Self::Max(column) => Ok(number(value, column)?.map_or(LAST, |key| !key)),
             Self::Priority(column, values) if values.is_empty() => {
-                Ok(number(value, column)?.map_or(LAST, ordered))
+                Ok(number(value, column)?.unwrap_or(LAST))
             }
             Self::Priority(_, values) => {
                 let place = value.and_then(|value| values.iter().position(|other| other == value));
-                Ok(place.map_or(LAST, |place| place as u64))
+                Ok(place.map_or(LAST, |place| place as u128))
             }
             _ => Ok(0),
         }
     }
 }
 
-fn number(value: Option<&str>, column: &str) -> Result<Option<f64>, RecordProblem> {
+/// The key of a number.
+fn number(value: Option<&str>, column: &str) -> Result<Option<u128>, RecordProblem> {
     let Some(text) = value else { return Ok(None) };
-    let number = text.trim().parse().ok().filter(|number: &f64| !number.is_nan());
-    number.map(Some).ok_or_else(|| RecordProblem::Value {
+    decimal::key(text.trim()).map(Some).ok_or_else(|| RecordProblem::Value {
         column: column.to_string(),
-        found: format!("\"{text}\""),
-        wanted: "number, by which --keep chooses",
+        found: format!("\"{}\"", excerpt(text.as_bytes())),
+        wanted: "number of up to 34 digits, by which --keep chooses",
     })
-}
-
-/// A number that orders as this one does.
-fn ordered(number: f64) -> u64 {
-    // Zeros are equal, whatever their sign.
-    let bits = (number + 0.0).to_bits();
-    if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
 }
 
 /// What a cluster is.
@@ -185,7 +179,7 @@ impl TableShape {
 mod tests {
     use super::*;
 
-    fn key(keep: &str, extra: Option<&str>) -> Result<u64, RecordProblem> {
+    fn key(keep: &str, extra: Option<&str>) -> Result<u128, RecordProblem> {
         let document = Document {
             text: "text".as_bytes().into(),
             id: "id".into(),
@@ -196,7 +190,18 @@ mod tests {
 
     #[test]
     fn numbers_order_as_they_should() {
-        let numbers = ["-inf", "-2.5", "-1", "0", "1e-9", "2", "17", "1e300"];
+        let numbers = [
+            "-inf",
+            "-2.5",
+            "-1",
+            "0",
+            "1e-9",
+            "2",
+            "17",
+            "9007199254740992",
+            "9007199254740993",
+            "inf",
+        ];
         for pair in numbers.windows(2) {
             assert!(
                 key("priority:x", Some(pair[0])).unwrap()

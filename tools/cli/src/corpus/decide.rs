@@ -4,6 +4,8 @@
 //! 2. What stands for its text and is near a document of the earlier corpus is removed.
 //! 3. What is left is clustered.
 
+use std::cmp::Ordering;
+
 use fpstore::{Execution, Packer};
 use fpstore_text::{Fingerprinter, Rule};
 use rayon::ThreadPool;
@@ -103,15 +105,11 @@ impl Deciding<'_> {
         } else if *self.keep == Keep::SmallestId {
             let mut ids = Vec::with_capacity(order.len());
             for &document in &order {
-                let id = self.notes.id(document)?;
-                // Numbers by their value, before all other ids.
-                let number = id.parse::<u64>().ok().filter(|number| number.to_string() == id);
-                let text = if number.is_some() { String::new() } else { id };
-                ids.push((number.is_none(), number, text, document));
+                ids.push((self.notes.id(document)?, document));
             }
-            ids.sort_unstable();
+            ids.sort_unstable_by(|(a, first), (b, second)| by_id(a, b).then(first.cmp(second)));
             order.clear();
-            order.extend(ids.iter().map(|(.., document)| document));
+            order.extend(ids.iter().map(|&(_, document)| document));
         }
         Ok(order)
     }
@@ -267,4 +265,54 @@ fn places(order: &[u32], documents: u32) -> Vec<u32> {
         places[document as usize] = place;
     }
     places
+}
+
+/// Whole numbers by their value, of any length, before all other ids.
+fn by_id(a: &str, b: &str) -> Ordering {
+    match (whole(a), whole(b)) {
+        (Some((a_negative, a)), Some((b_negative, b))) => {
+            let magnitude = a.len().cmp(&b.len()).then_with(|| a.cmp(b));
+            let magnitude = if a_negative { magnitude.reverse() } else { magnitude };
+            b_negative.cmp(&a_negative).then(magnitude)
+        }
+        (a_number, b_number) => b_number.is_some().cmp(&a_number.is_some()).then_with(|| a.cmp(b)),
+    }
+}
+
+/// Whether a whole number is negative, and its digits; `None` of what is written otherwise, with zeros in front too.
+fn whole(id: &str) -> Option<(bool, &str)> {
+    let digits = id.strip_prefix('-').unwrap_or(id);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && (id == "0" || !digits.starts_with('0')))
+        .then_some((digits.len() < id.len(), digits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_order_as_numbers_and_then_as_texts() {
+        let ascending = [
+            "-340282366920938463463374607431768211457",
+            "-340282366920938463463374607431768211456",
+            "-20",
+            "-3",
+            "0",
+            "9",
+            "10",
+            "340282366920938463463374607431768211455",
+            "340282366920938463463374607431768211456",
+            "",
+            "-0",
+            "007",
+            "7.0",
+            "a",
+        ];
+        for (place, a) in ascending.iter().enumerate() {
+            for (other, b) in ascending.iter().enumerate() {
+                assert_eq!(by_id(a, b), place.cmp(&other), "{a} {b}");
+            }
+        }
+    }
 }

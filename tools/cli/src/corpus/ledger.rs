@@ -42,7 +42,7 @@ impl Batch {
     }
 
     /// Notes a document.
-    pub fn push(&mut self, id: &str, key: u64, exact: u128, found: &Found<'_>) {
+    pub fn push(&mut self, id: &str, key: u128, exact: u128, found: &Found<'_>) {
         self.exact.extend_from_slice(&exact.to_be_bytes());
         match found {
             Found::Signature(Signature::Bits(fingerprint)) => {
@@ -65,7 +65,7 @@ impl Batch {
         self.end(SKIPPED, "", 0);
     }
 
-    fn end(&mut self, kind: u8, id: &str, key: u64) {
+    fn end(&mut self, kind: u8, id: &str, key: u128) {
         self.kinds.push(kind);
         self.signature_ends.push(self.signatures.len() as u64);
         self.ids.extend_from_slice(id.as_bytes());
@@ -195,8 +195,15 @@ impl Notes {
     }
 
     /// All keys.
-    pub fn keys(&self) -> Result<Vec<u64>, Failure> {
-        self.keys.numbers()
+    pub fn keys(&self) -> Result<Vec<u128>, Failure> {
+        Ok(self
+            .keys
+            .all()?
+            .as_chunks::<16>()
+            .0
+            .iter()
+            .map(|bytes| u128::from_le_bytes(*bytes))
+            .collect())
     }
 }
 

@@ -9,6 +9,7 @@ mod choice;
 mod cluster;
 mod column;
 mod decide;
+mod decimal;
 mod fates;
 mod help;
 mod ledger;
@@ -185,8 +186,8 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
     let mut plan = Plan::new(args)?;
     let mode = args.progress.mode(args.quiet);
     let progress = Progress::new(mode);
-    for path in &plan.inputs.passed_over {
-        say!("fpstore: warning: {}: nothing tells its format; passed over", path.display());
+    for (path, why) in &plan.inputs.passed_over {
+        say!("fpstore: warning: {}: {why}; passed over", path.display());
     }
     let told = progress.clone();
     Stopper::default().watch(move |signal| {

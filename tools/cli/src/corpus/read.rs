@@ -14,7 +14,7 @@ use super::rounds::{Message, each_round};
 use super::work::{Mark, Stage, Work};
 use crate::documents::{Inputs, Piece, Wanted};
 use crate::failure::{Failure, one_line};
-use crate::input::{InputError, RecordProblem, WhySkipped};
+use crate::input::{InputError, RecordProblem, WhySkipped, number_id};
 use crate::output::say;
 use crate::progress::Progress;
 
@@ -119,11 +119,11 @@ impl Reading<'_> {
             };
             let number = batch.len();
             let key = self.keep.key(&document).and_then(|key| match &self.wanted.id {
-                Some(column) if self.numeric && document.id.parse::<u64>().is_err() => {
+                Some(column) if self.numeric && number_id(&document.id).is_none() => {
                     Err(RecordProblem::Value {
                         column: column.clone(),
                         found: format!("\"{}\"", document.id),
-                        wanted: "whole number of 64 bits, as --add needs for ids",
+                        wanted: "whole number of 64 bits without zeros in front, as --add needs for ids",
                     })
                 }
                 _ => Ok(key),

@@ -18,7 +18,7 @@ use super::settings::{self, Settings};
 use crate::failure::Failure;
 use crate::target::failure;
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const WORK: &str = "work.fpstore";
 const STATE: &str = "state.json";
 const LOCK: &str = "lock";

@@ -6,14 +6,15 @@ use super::inputs::Kind;
 use super::lines::Lines;
 use super::piece::{Records, Span};
 use super::reader::{PIECE_BYTES, Wanted};
-use crate::input::{At, ColumnProblem, Problem, RecordProblem, Stream};
+use crate::input::{At, ColumnProblem, Problem, RecordProblem, Stream, delimiter};
+use crate::tsv;
 
 /// What the first line says.
 pub struct Header {
     /// The line itself, with its end.
     pub line: Vec<u8>,
-    /// What separates columns.
-    pub delimiter: u8,
+    /// How columns are separated.
+    pub shape: Shape,
     /// The number of columns.
     pub columns: usize,
     /// The places of those that are wanted.
@@ -22,10 +23,19 @@ pub struct Header {
     pub extra: Option<usize>,
 }
 
+/// How columns are separated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// By this byte, and quotes enclose it and line ends.
+    Quoted(u8),
+    /// By tabs, and nothing encloses them.
+    Tsv,
+}
+
 /// Reads records.
 pub struct DelimitedLines {
     lines: Lines,
-    delimiter: u8,
+    shape: Shape,
 }
 
 impl DelimitedLines {
@@ -34,20 +44,23 @@ impl DelimitedLines {
         let mut lines = Lines::new(stream)?;
         let mut line = Vec::new();
         // What separates columns is told by the first line, and where that ends by what separates columns only if a name holds a line end.
-        let mut reader = Self { lines, delimiter: b'\t' };
+        let tabs = if kind == Kind::Tsv { Shape::Tsv } else { Shape::Quoted(b'\t') };
+        let mut reader = Self { lines, shape: tabs };
         if !reader.append(&mut line)? {
             return Err(Problem::Column(ColumnProblem::NoHeader));
         }
         lines = reader.lines;
-        let delimiter = match kind {
-            Kind::Tsv => b'\t',
-            _ if line.contains(&b';') && !line.contains(&b',') => b';',
-            _ => b',',
+        let shape = match kind {
+            Kind::Tsv => Shape::Tsv,
+            _ => Shape::Quoted(delimiter(&line).unwrap_or(b',')),
         };
         let mut record = ByteRecord::new();
-        parser(&line, delimiter).read_byte_record(&mut record).map_err(|error| {
+        parser(&line, shape).read_byte_record(&mut record).map_err(|error| {
             Problem::Record(At::Line(1), RecordProblem::Json(error.to_string()))
         })?;
+        if shape == Shape::Tsv {
+            tsv::unescape(&mut record);
+        }
         let names: Vec<String> = record
             .iter()
             .map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned())
@@ -66,14 +79,14 @@ impl DelimitedLines {
             }
         };
         let header = Header {
-            delimiter,
+            shape,
             columns: names.len(),
             text: place(&wanted.text)?,
             id: wanted.id.as_ref().map(place).transpose()?,
             extra: wanted.extra.as_ref().map(place).transpose()?,
             line,
         };
-        Ok((Self { lines, delimiter }, header))
+        Ok((Self { lines, shape }, header))
     }
 
     /// The next records.
@@ -109,7 +122,9 @@ impl DelimitedLines {
                     _ => Ok(to.len() > start),
                 };
             }
-            quotes = quotes.behind(&to[from..], self.delimiter);
+            if let Shape::Quoted(delimiter) = self.shape {
+                quotes = quotes.behind(&to[from..], delimiter);
+            }
             if quotes != Quotes::Inside {
                 return Ok(true);
             }
@@ -148,9 +163,14 @@ impl Quotes {
 
 /// A reader of the records of a piece. It ends them at line feeds only, as their bytes are cut: the carriage return of a
 /// line end is left in the last field.
-pub fn parser(bytes: &[u8], delimiter: u8) -> csv::Reader<&[u8]> {
+pub fn parser(bytes: &[u8], shape: Shape) -> csv::Reader<&[u8]> {
+    let (delimiter, quotes) = match shape {
+        Shape::Quoted(delimiter) => (delimiter, true),
+        Shape::Tsv => (b'\t', false),
+    };
     csv::ReaderBuilder::new()
         .delimiter(delimiter)
+        .quoting(quotes)
         .terminator(Terminator::Any(b'\n'))
         .has_headers(false)
         .flexible(true)

@@ -1,19 +1,21 @@
 //! The files that a command is given, those in directories included.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, Metadata};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use super::args::DocumentArgs;
+use crate::apart::{FileId, file_id};
 use crate::failure::Failure;
-use crate::input::{Codec, Container, Hint, Origin, Problem, is_stdin};
+use crate::input::{Codec, Container, Hint, Origin, Problem, foreign, is_stdin, skip_bom};
+use crate::json::Row;
 use crate::target::failure;
 
 /// So many bytes tell how a file is compressed, or that it is Parquet or JSON.
-const HEAD_BYTES: usize = 64;
+const HEAD_BYTES: usize = 512;
 /// Names of files that are documents by themselves.
 const PLAIN: [&str; 8] = ["txt", "text", "md", "rst", "html", "htm", "xhtml", "tex"];
 
@@ -54,42 +56,66 @@ pub struct Input {
 pub struct Inputs {
     /// The files.
     pub files: Vec<Arc<Input>>,
-    /// Files in directories that were passed over, since nothing tells what they are.
-    pub passed_over: Vec<PathBuf>,
+    /// What was passed over in directories, and files that were named before, with the reason.
+    pub passed_over: Vec<(PathBuf, String)>,
 }
 
 impl Inputs {
     /// Finds the files, and looks at the first bytes of each.
     ///
-    /// Of a directory those are passed over whose names begin with a dot, and, where a column is named and so tables are meant, those of which
-    /// nothing tells that they are some.
+    /// Of a directory those are passed over whose names begin with a dot or show that they are unfinished, and, where a
+    /// column is named and so tables are meant, those of which nothing tells that they are some. A file is taken once,
+    /// however often it is named: it would make each of its documents a duplicate of itself.
     pub fn find(paths: &[PathBuf], args: &DocumentArgs) -> Result<Self, Failure> {
+        if paths.iter().any(|path| is_stdin(path)) {
+            return Err(Failure::Usage(
+                "-: documents are read twice, so that they cannot come through a pipe; write them to a file".into(),
+            ));
+        }
+        Self::find_once(paths, args)
+    }
+
+    /// The same for commands that read documents once, from standard input too.
+    pub fn find_once(paths: &[PathBuf], args: &DocumentArgs) -> Result<Self, Failure> {
         let mut inputs = Self::default();
         let mut named = Vec::new();
         for (argument, path) in paths.iter().enumerate() {
             if is_stdin(path) {
-                return Err(Failure::Usage(
-                    "-: documents are read twice, so that they cannot come through a pipe; write them to a file".into(),
-                ));
+                named.push((argument, Input::stdin(args)?));
+                continue;
             }
             let metadata = metadata(path)?;
             if metadata.is_dir() {
                 let mut below = Vec::new();
-                walk(path, Path::new(""), &mut below)?;
+                walk(path, Path::new(""), &mut below, &mut inputs.passed_over)?;
                 for name in below {
                     let file = path.join(&name);
                     match Input::look(file.clone(), name, args, true)? {
-                        Some(input) => named.push((argument, input)),
-                        None => inputs.passed_over.push(file),
+                        Ok(input) => named.push((argument, input)),
+                        Err(why) => inputs.passed_over.push((file, why.to_string())),
                     }
                 }
             } else {
                 let name = path.file_name().map(PathBuf::from).unwrap_or_else(|| path.clone());
-                named.extend(
-                    Input::look(path.clone(), name, args, false)?.map(|input| (argument, input)),
-                );
+                let input = Input::look(path.clone(), name, args, false)?;
+                named.extend(input.ok().map(|input| (argument, input)));
             }
         }
+        let mut seen: HashMap<Option<FileId>, PathBuf> = HashMap::new();
+        named.retain(|(_, input)| {
+            let id = if is_stdin(&input.path) { None } else { file_id(&input.path) };
+            match seen.get(&id).filter(|_| id.is_some()) {
+                Some(first) => {
+                    let why = format!("is the same file as {}", first.display());
+                    inputs.passed_over.push((input.path.clone(), why));
+                    false
+                }
+                None => {
+                    seen.insert(id, input.path.clone());
+                    true
+                }
+            }
+        });
         let names: HashSet<&Path> = named.iter().map(|(_, input)| &*input.name).collect();
         // A file cannot have the name of a directory, either.
         let is_free =
@@ -118,13 +144,31 @@ impl Inputs {
 }
 
 impl Input {
-    /// Looks at a file; `None` if it is of a directory and nothing tells what it is.
+    /// Standard input, of which nothing is read yet.
+    fn stdin(args: &DocumentArgs) -> Result<Self, Failure> {
+        let path = PathBuf::from("-");
+        let kind = args.kind().unwrap_or(Kind::Jsonl);
+        if kind == Kind::Parquet {
+            return Err(Origin::Stdin.error(Problem::Pipe(Container::Parquet)).into());
+        }
+        Ok(Self { name: path.clone(), path, kind, codec: None, bytes: 0, modified: 0 })
+    }
+
+    /// What it is called in messages and ids.
+    pub(super) fn origin(&self) -> Origin {
+        match is_stdin(&self.path) {
+            true => Origin::Stdin,
+            false => Origin::File(self.path.clone()),
+        }
+    }
+
+    /// Looks at a file; the inner error is why one of a directory is passed over.
     fn look(
         path: PathBuf,
         name: PathBuf,
         args: &DocumentArgs,
         is_below: bool,
-    ) -> Result<Option<Self>, Failure> {
+    ) -> Result<Result<Self, &'static str>, Failure> {
         let origin = Origin::File(path.clone());
         let metadata = metadata(&path)?;
         if !metadata.is_file() {
@@ -147,23 +191,67 @@ impl Input {
         });
         let Some(kind) = kind else {
             if is_below {
-                return Ok(None);
+                return Ok(Err("nothing tells its format"));
             }
             let what = "nothing tells the format; give --format jsonl, csv, tsv, parquet or plain";
             return Err(Failure::Usage(format!("{origin}: {what}")));
         };
+        if let Some((what, _)) = foreign(&head).filter(|_| codec.is_none()) {
+            if is_below {
+                return Ok(Err("is nothing that is read"));
+            }
+            let what = format!("{origin}: is {what}, in which no documents are read; name others");
+            return Err(Failure::Usage(what));
+        }
+        if is_below && kind == Kind::Jsonl && codec.is_none() && !is_table(&path, args)? {
+            return Ok(Err("is JSON, and no object with a text on each line"));
+        }
         if let (Kind::Parquet, Some(codec)) = (kind, codec) {
             return Err(origin.error(Problem::Compressed(Container::Parquet, codec)).into());
         }
         let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let (bytes, modified) = (metadata.len(), since.map_or(0, |since| since.as_nanos()));
-        Ok(Some(Self { path, name, kind, codec, bytes, modified }))
+        Ok(Ok(Self { path, name, kind, codec, bytes, modified }))
     }
 }
 
 fn metadata(path: &Path) -> Result<Metadata, Failure> {
     let origin = Origin::File(path.to_path_buf());
     Ok(fs::metadata(path).map_err(|error| origin.error(Problem::Open(error)))?)
+}
+
+/// Whether a file that is called JSON begins with a whole object that has a text: what comes with data sets to describe
+/// them does not. A longer first line is taken for one.
+fn is_table(path: &Path, args: &DocumentArgs) -> Result<bool, Failure> {
+    const LINE_BYTES: u64 = 1 << 20;
+    if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("json")) {
+        return Ok(true);
+    }
+    let mut line = Vec::new();
+    let file = File::open(path).map_err(failure(path, "open"))?;
+    let mut file = BufReader::new(file.take(LINE_BYTES));
+    while line.trim_ascii().is_empty() {
+        line.clear();
+        if file.read_until(b'\n', &mut line).map_err(failure(path, "read"))? == 0 {
+            return Ok(true);
+        }
+    }
+    let is_whole = line.ends_with(b"\n") || (line.len() as u64) < LINE_BYTES;
+    let text = args.wanted(None).text;
+    Ok(match serde_json::from_slice(skip_bom(&line)) {
+        Ok(Row(fields)) => fields.iter().any(|(name, _)| *name == text),
+        Err(_) => !is_whole,
+    })
+}
+
+/// Whether a name in a directory is that of a download or a result that is not complete, of a copy that an editor keeps,
+/// or of what other programs note about the files.
+fn is_unfinished(name: &str) -> bool {
+    const ENDS: [&str; 9] =
+        [".tmp", ".part", ".partial", ".crdownload", ".download", ".bak", ".swp", ".orig", "~"];
+    const NOTES: [&str; 4] = ["_temporary", "_SUCCESS", "_metadata", "_common_metadata"];
+    let lower = name.to_ascii_lowercase();
+    ENDS.iter().any(|end| lower.ends_with(end)) || NOTES.contains(&name)
 }
 
 /// What the name of a file says.
@@ -182,7 +270,12 @@ fn of_name(path: &Path) -> Option<Kind> {
 }
 
 /// The names of all files below a directory, sorted directory by directory.
-fn walk(root: &Path, below: &Path, to: &mut Vec<PathBuf>) -> Result<(), Failure> {
+fn walk(
+    root: &Path,
+    below: &Path,
+    to: &mut Vec<PathBuf>,
+    passed_over: &mut Vec<(PathBuf, String)>,
+) -> Result<(), Failure> {
     let directory = root.join(below);
     let entries = fs::read_dir(&directory).map_err(failure(&directory, "read"))?;
     let mut entries: Vec<_> =
@@ -194,12 +287,19 @@ fn walk(root: &Path, below: &Path, to: &mut Vec<PathBuf>) -> Result<(), Failure>
             continue;
         }
         let below = below.join(&name);
-        // A link to a directory could lead back up.
-        let kind = entry.file_type().map_err(failure(&entry.path(), "look at"))?;
-        if kind.is_dir() {
-            walk(root, &below, to)?;
-        } else if kind.is_file() || kind.is_symlink() && entry.path().is_file() {
+        let path = entry.path();
+        let mut pass_over = |why: &str| passed_over.push((path.clone(), why.to_string()));
+        let kind = entry.file_type().map_err(failure(&path, "look at"))?;
+        if is_unfinished(&name.to_string_lossy()) {
+            pass_over("is named as what is not complete, or a copy");
+        } else if kind.is_dir() {
+            walk(root, &below, to, passed_over)?;
+        } else if kind.is_file() || kind.is_symlink() && path.is_file() {
             to.push(below);
+        } else if kind.is_symlink() && path.is_dir() {
+            pass_over("is a link to a directory, which could lead back up; name it");
+        } else {
+            pass_over("is no regular file");
         }
     }
     Ok(())

@@ -7,8 +7,8 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visi
 
 use super::piece::Document;
 use super::reader::Wanted;
-use crate::input::RecordProblem;
-use crate::json::{Any, Cell, Name};
+use crate::input::{RecordProblem, excerpt};
+use crate::json::{Any, Cell, Name, cause};
 
 /// What an object has in the columns that are wanted; `None` for those that it does not have.
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub fn document<'a>(
         parser.end()?;
         Ok(found)
     });
-    let found = found.map_err(|error| RecordProblem::Json(of_line(&error.to_string())))?;
+    let found = found.map_err(|error| RecordProblem::Json(cause(&error, line)))?;
     let missing = |column: &String| RecordProblem::NoField { column: column.clone(), near: None };
     let not = |column: &String, found: &str, wanted| RecordProblem::Value {
         column: column.clone(),
@@ -70,11 +70,6 @@ pub fn document<'a>(
     Ok(Document { text, id, extra })
 }
 
-/// The words of the parser, which counts the line as the only one.
-fn of_line(cause: &str) -> String {
-    cause.replace("at line 1 column", "at byte")
-}
-
 struct Object<'w>(&'w Wanted);
 
 impl<'de> DeserializeSeed<'de> for Object<'_> {
@@ -96,10 +91,10 @@ impl<'de> Visitor<'de> for Object<'_> {
         let Wanted { text, id, extra } = self.0;
         let mut found = Found::default();
         while let Some(key) = map.next_key_seed(Name)? {
-            let key = &*key;
-            let is_text = key == text;
-            let is_id = id.as_deref() == Some(key);
-            let is_extra = extra.as_deref() == Some(key);
+            let is = |column: &String| *key == *column.as_bytes();
+            let is_text = is(text);
+            let is_id = id.as_ref().is_some_and(is);
+            let is_extra = extra.as_ref().is_some_and(is);
             if !is_text && !is_id && !is_extra {
                 map.next_value::<IgnoredAny>()?;
                 continue;
@@ -115,7 +110,10 @@ impl<'de> Visitor<'de> for Object<'_> {
                 twice | (is_text && found.text.replace(TextCell::Shared(cell)).is_some())
             };
             if twice {
-                return Err(de::Error::custom(format!("\"{}\" twice", key.escape_debug())));
+                return Err(de::Error::custom(format!(
+                    "\"{}\" twice",
+                    excerpt(&key).escape_debug()
+                )));
             }
         }
         Ok(found)

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use csv::ByteRecord;
 
-use super::delimited::{Header, parser};
+use super::delimited::{Header, Shape, parser};
 use super::inputs::Input;
 use super::json;
 use super::reader::Wanted;
 #[cfg(feature = "parquet")]
 use super::rows::{RowColumns, row};
 use crate::input::{At, InputError, Origin, Problem, RecordProblem};
+use crate::tsv;
 
 /// A document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +40,7 @@ pub struct Source {
 impl Source {
     pub fn new(input: &Input, wanted: &Wanted) -> Self {
         Self {
-            origin: Origin::File(input.path.clone()),
+            origin: input.origin(),
             #[cfg(feature = "parquet")]
             path: input.path.clone(),
             wanted: wanted.clone(),
@@ -57,7 +58,7 @@ impl Source {
     /// The id of a document that has none.
     fn place(&self, at: At) -> String {
         match at {
-            At::Line(number) | At::Row(number) => format!("{}:{number}", self.origin),
+            At::Line(number) | At::Row(number) => format!("{}:{number}", self.origin.id()),
         }
     }
 }
@@ -186,7 +187,7 @@ impl Piece {
                 Ok(())
             }
             Records::Plain { bytes } => {
-                let id = Cow::Owned(source.origin.to_string());
+                let id = Cow::Owned(source.origin.id());
                 take(Ok(Document { text: Cow::Borrowed(bytes), id, extra: None }))
             }
         }
@@ -200,13 +201,21 @@ impl Piece {
     ) -> Result<(), E> {
         let source = &*self.source;
         let Some(header) = &source.header else { return Ok(()) };
-        let (mut parser, mut record) = (parser(bytes, header.delimiter), ByteRecord::new());
+        let (mut parser, mut record) = (parser(bytes, header.shape), ByteRecord::new());
         for (span, raw) in spans.iter().zip(self.raw().into_iter().flatten()) {
             let at = At::Line(span.line);
             let read = parser.read_byte_record(&mut record).unwrap_or(false);
             // A record that its reader ends elsewhere would shift all that follow.
             let ends = read && parser.position().byte() == span.end as u64;
-            let fields = Fields { record: &record, returns: returns(raw) };
+            let mut returns = returns(raw);
+            if header.shape == Shape::Tsv {
+                // Before a carriage return is one of a field.
+                if std::mem::take(&mut returns) {
+                    without_return(&mut record);
+                }
+                tsv::unescape(&mut record);
+            }
+            let fields = Fields { record: &record, returns };
             let parsed = match record.len() {
                 _ if !ends => Err(RecordProblem::OpenQuote),
                 found if found != header.columns => {
@@ -223,6 +232,16 @@ impl Piece {
 /// Whether a record ends with a carriage return that is of its line end.
 fn returns(raw: &[u8]) -> bool {
     raw.strip_suffix(b"\n").unwrap_or(raw).ends_with(b"\r")
+}
+
+/// Takes the carriage return of the line end from the last field.
+fn without_return(record: &mut ByteRecord) {
+    let mut plain = ByteRecord::with_capacity(record.as_slice().len(), record.len());
+    for (place, field) in record.iter().enumerate() {
+        let last = place + 1 == record.len();
+        plain.push_field(field.strip_suffix(b"\r").filter(|_| last).unwrap_or(field));
+    }
+    *record = plain;
 }
 
 /// The fields of a record of CSV.

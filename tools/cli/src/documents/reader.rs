@@ -11,7 +11,7 @@ use super::piece::{Piece, Records, Source};
 #[cfg(feature = "parquet")]
 use super::rows::Rows;
 use crate::failure::Failure;
-use crate::input::{At, Counter, Origin, Problem, RecordProblem, Stream};
+use crate::input::{At, Codec, Counter, Origin, Problem, RecordProblem, Stream, stdin};
 
 /// What a record may have; the lines of a piece come to little more than [`PIECE_BYTES`] otherwise.
 pub(super) const LONGEST: usize = 1 << 29;
@@ -48,15 +48,23 @@ enum Reader {
 impl Documents {
     /// Opens an input. `memory` is what a page of Parquet may take.
     pub fn open(input: &Arc<Input>, wanted: &Wanted, memory: u64) -> Result<Self, Failure> {
-        let origin = Origin::File(input.path.clone());
-        let file = File::open(&input.path).map_err(|error| origin.error(Problem::Open(error)))?;
+        let origin = input.origin();
+        let file = match &origin {
+            Origin::Stdin => stdin(),
+            _ => File::open(&input.path),
+        };
+        let file = file.map_err(|error| origin.error(Problem::Open(error)))?;
         let mut source = Source::new(input, wanted);
         if input.kind == Kind::Parquet {
             return Self::open_rows(file, source, memory);
         }
-        let stream = Stream::new(file);
+        let mut stream = Stream::new(file);
         let counter = stream.counter();
-        let opened = match input.codec {
+        let mut codec = input.codec;
+        if matches!(origin, Origin::Stdin) {
+            codec = told_codec(&mut stream).map_err(|problem| origin.error(problem))?;
+        }
+        let opened = match codec {
             None => Ok(stream),
             Some(codec) => {
                 let opened = stream.decompressed(codec);
@@ -117,6 +125,17 @@ impl Documents {
     pub fn bytes_read(&self) -> u64 {
         self.counter.bytes()
     }
+}
+
+/// How a pipe is compressed, by its first bytes.
+fn told_codec(stream: &mut Stream) -> Result<Option<Codec>, Problem> {
+    while !stream.has_ended() && (stream.head().is_empty() || Codec::may_follow(stream.head())) {
+        if let Some(codec) = Codec::judge(stream.head()) {
+            return Ok(Some(codec));
+        }
+        stream.grow().map_err(|error| stream.problem(error))?;
+    }
+    Ok(Codec::judge(stream.head()))
 }
 
 fn whole(mut stream: Stream) -> Result<Vec<u8>, Problem> {

@@ -142,9 +142,13 @@ fn files_in_directories_come_by_name_and_keep_it() {
     assert_eq!(texts[0].clone().unwrap().1, b"\xffbytes");
     // Where tables are meant, what may be none is passed over.
     let inputs = find(std::slice::from_ref(&root), "--text body");
-    assert_eq!(inputs.passed_over, [root.join("c.unknown")]);
+    assert_eq!(
+        inputs.passed_over,
+        [(root.join("c.unknown"), "nothing tells its format".to_string())]
+    );
     // Equal names are told apart.
-    let again = find(&[root.join("a.md"), root.clone()], "");
+    let other = written(&directory.path().join("other"), "a.md", b"another text");
+    let again = find(&[other, root.clone()], "");
     assert_eq!(again.files[0].name, Path::new("1/a.md"));
     assert_eq!(again.files[1].name, Path::new("2/a.md"));
     // So is a file from a directory of that name.
@@ -193,13 +197,23 @@ proptest! {
         tabs in any::<bool>(),
     ) {
         let directory = tempfile::tempdir().unwrap();
-        let delimiter = if tabs { b'\t' } else { b',' };
-        let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
-        writer.write_record(["id", "text", "more"]).unwrap();
-        for row in &rows {
-            writer.write_record(row).unwrap();
-        }
-        let bytes = writer.into_inner().unwrap();
+        let names = ["id", "text", "more"].map(str::to_string).to_vec();
+        let all = std::iter::once(&names).chain(&rows);
+        let bytes = if tabs {
+            let escaped = |field: &String| {
+                let mut to = Vec::new();
+                crate::tsv::push_escaped(&mut to, field);
+                to
+            };
+            let line = |row: &Vec<String>| {
+                row.iter().map(escaped).collect::<Vec<_>>().join(&b"\t"[..])
+            };
+            all.flat_map(|row| [line(row), b"\n".to_vec()].concat()).collect()
+        } else {
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            all.for_each(|row| writer.write_record(row).unwrap());
+            writer.into_inner().unwrap()
+        };
         let path = written(directory.path(), if tabs { "a.tsv" } else { "a.csv" }, &bytes);
         let inputs = find(&[path], "");
         let wanted = options("").wanted(None);

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 
 use fpstore_text::Fingerprinter;
 use fpstore_text::evaluate::Labelled;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::Args;
 use super::measure::Work;
 use super::texts::Texts;
 use crate::failure::Failure;
+use crate::input::{delimiter, excerpt};
+use crate::json::Cell;
+use crate::tsv;
 
 /// Bytes of a file of pairs at most: it is read as a whole.
 const MAX_BYTES: u64 = 1 << 30;
@@ -86,19 +89,21 @@ impl Labels {
     /// A document with the ids of its duplicates on each line, or a pair.
     fn json_lines(&mut self, text: &str) -> Result<(), String> {
         for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-            let object: BTreeMap<String, Value> =
+            let object: BTreeMap<String, &RawValue> =
                 serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))?;
             let list = LISTS.iter().find_map(|name| object.get(*name));
-            let own = OWN.iter().find_map(|name| object.get(*name)).and_then(string);
-            match (list.and_then(Value::as_array), own) {
+            let list =
+                list.and_then(|list| serde_json::from_str::<Vec<&RawValue>>(list.get()).ok());
+            let own = OWN.iter().find_map(|name| object.get(*name)).and_then(|own| string(own));
+            match (list, own) {
                 (Some(list), Some(own)) if list.is_empty() => self.alone.push(own),
                 (Some(list), Some(own)) => self.pairs.extend(
-                    list.iter()
+                    list.into_iter()
                         .filter_map(string)
                         .map(|other| Pair { ends: [own.clone(), other], label: None }),
                 ),
                 _ => {
-                    let field = |name: &str| object.get(name).and_then(string);
+                    let field = |name: &str| object.get(name).and_then(|value| string(value));
                     self.pair(field).map_err(|what| format!("line {number}: {what}"))?;
                 }
             }
@@ -108,18 +113,17 @@ impl Labels {
 
     /// Lists of two ids: one list of them, or one on each line.
     fn json(&mut self, text: &str) -> Result<(), String> {
-        for (number, value) in
-            (1..).zip(serde_json::Deserializer::from_str(text).into_iter::<Value>())
-        {
+        let values = serde_json::Deserializer::from_str(text).into_iter::<Box<RawValue>>();
+        for (number, value) in (1..).zip(values) {
             let value = value.map_err(|error| format!("list {number}: {error}"))?;
-            let one = [value.clone()];
-            let lists = match value.as_array() {
-                Some(lists) if lists.iter().all(Value::is_array) => lists.as_slice(),
-                _ => &one,
-            };
+            let of =
+                |value: &RawValue| serde_json::from_str::<Vec<Box<RawValue>>>(value.get()).ok();
+            let lists = of(&value).unwrap_or_default();
+            let are_lists = lists.iter().all(|value| value.get().starts_with('['));
+            let lists = if are_lists { lists } else { vec![value] };
             for list in lists {
-                let ends: Vec<String> =
-                    list.as_array().into_iter().flatten().filter_map(string).collect();
+                let ends = of(&list).unwrap_or_default();
+                let ends: Vec<String> = ends.iter().filter_map(|end| string(end)).collect();
                 let ends = ends.try_into().map_err(|_| format!("list {number} has not two ids"))?;
                 self.pairs.push(Pair { ends, label: None });
             }
@@ -130,16 +134,23 @@ impl Labels {
     /// A table with a header.
     fn table(&mut self, text: &str) -> Result<(), String> {
         let head = text.lines().next().unwrap_or_default();
-        let delimiter = if head.contains('\t') { b'\t' } else { b',' };
-        let mut reader =
-            csv::ReaderBuilder::new().delimiter(delimiter).from_reader(text.as_bytes());
+        let delimiter = delimiter(head.as_bytes()).unwrap_or(b',');
+        let is_tsv = delimiter == b'\t';
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(delimiter)
+            .quoting(!is_tsv)
+            .from_reader(text.as_bytes());
         let header = reader.headers().map_err(|error| error.to_string())?.clone();
         for record in reader.records() {
             let record = record.map_err(|error| error.to_string())?;
             let line = record.position().map_or(0, csv::Position::line);
             let field = |name: &str| {
                 let place = header.iter().position(|column| column == name)?;
-                record.get(place).map(str::to_string)
+                let field = record.get(place)?;
+                Some(match is_tsv {
+                    true => String::from_utf8_lossy(&tsv::unescaped(field.as_bytes())).into_owned(),
+                    false => field.to_string(),
+                })
             };
             self.pair(field).map_err(|what| format!("line {line}: {what}"))?;
         }
@@ -168,7 +179,7 @@ impl Labels {
     pub fn work(&self, args: &Args, truth: &mut Fingerprinter) -> Result<Work, Failure> {
         // Two equal texts are a pair as well, so each end stands for itself.
         if self.are_texts {
-            return Ok(self.of_texts(truth));
+            return self.of_texts(truth);
         }
         if args.input.is_empty() {
             return Err(self.refused("has ids; name the files with the documents (INPUT, --id)"));
@@ -182,7 +193,13 @@ impl Labels {
         for Pair { ends: [a, b], label } in &self.pairs {
             let ends = place.get(a.as_str()).zip(place.get(b.as_str()));
             if let Some((&a, &b)) = ends.filter(|(a, b)| a != b) {
-                labelled.insert((a.min(b), a.max(b)), label.unwrap_or(true));
+                let label = label.unwrap_or(true);
+                let before = labelled.insert((a.min(b), a.max(b)), label);
+                if before.is_some_and(|before| before != label) {
+                    let what = "is labelled a duplicate and none as well; leave one of the rows";
+                    let [a, b] = [a, b].map(|end| ids[end].escape_debug());
+                    return Err(self.refused(&format!("the pair \"{a}\", \"{b}\" {what}")));
+                }
             }
         }
         if labelled.is_empty() {
@@ -199,12 +216,23 @@ impl Labels {
     }
 
     /// The texts of pairs that have texts. Those without a label are duplicates.
-    fn of_texts(&self, truth: &mut Fingerprinter) -> Work {
+    fn of_texts(&self, truth: &mut Fingerprinter) -> Result<Work, Failure> {
+        let mut seen: HashMap<[&str; 2], bool> = HashMap::new();
+        for Pair { ends, label } in &self.pairs {
+            let mut pair = ends.each_ref().map(String::as_str);
+            pair.sort_unstable();
+            let label = label.unwrap_or(true);
+            if *seen.entry(pair).or_insert(label) != label {
+                let what = "is labelled a duplicate and none as well; leave one of the rows";
+                let [a, b] = pair.map(|text| excerpt(text.as_bytes()));
+                return Err(self.refused(&format!("the pair {a:?}, {b:?} {what}")));
+            }
+        }
         let texts: Vec<String> = self.pairs.iter().flat_map(|pair| pair.ends.clone()).collect();
         let places: Vec<(usize, usize)> =
             (0..self.pairs.len()).map(|pair| (2 * pair, 2 * pair + 1)).collect();
         let labels = self.pairs.iter().map(|pair| pair.label.unwrap_or(true)).collect();
-        Work { set: Labelled::of_pairs(texts, &places, truth), labels: Some(labels) }
+        Ok(Work { set: Labelled::of_pairs(texts, &places, truth), labels: Some(labels) })
     }
 
     fn refused(&self, what: &str) -> Failure {
@@ -212,14 +240,9 @@ impl Labels {
     }
 }
 
-/// A string, or a number as one.
-fn string(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(yes) => Some(yes.to_string()),
-        _ => None,
-    }
+/// A string, or a number, true or false as it stands in the file.
+fn string(value: &RawValue) -> Option<String> {
+    Some(Cell::of(value.get()).into_text().ok()??.into_owned())
 }
 
 fn is_yes(label: &str) -> Result<bool, String> {
@@ -258,6 +281,11 @@ mod tests {
         let core = "{\"core_id\":\"a\",\"labelled_duplicates\":[\"b\"]}\n{\"core_id\":9,\"labelled_duplicates\":[]}\n";
         assert_eq!(pairs(core), ab(None));
         assert_eq!(read(core).unwrap().alone, ["9"]);
+        // Digits are those of the file, and quotes in TSV are text.
+        let [wide, other] = ["12345678901234567890123", "12345678901234567890124"];
+        let list = pairs(&format!("[[{wide},{other}]]"));
+        assert_eq!(list[0].0, [wide, other]);
+        assert_eq!(pairs("a\tb\n\"x\ty\\tz\n")[0].0, ["\"x", "y\tz"]);
         let texts = read("text_a,text_b,label\n\"one, two\",three,no\n").unwrap();
         assert!(texts.are_texts && texts.pairs[0].ends[0] == "one, two");
     }

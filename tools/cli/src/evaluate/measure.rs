@@ -42,9 +42,10 @@ pub(super) struct Row {
     pub k: u32,
     /// Whether this is the k of the recipe's rule, or that with the best F1.
     pub which: &'static str,
-    pub recall: f64,
+    /// Null where no pair is to be found.
+    pub recall: Option<f64>,
     pub precision: f64,
-    pub f1: f64,
+    pub f1: Option<f64>,
     /// Of the pairs with a similarity of 0.2 to 0.5; null where there are none.
     pub found_under_half: Option<f64>,
     pub bytes_per_document: f64,
@@ -58,17 +59,22 @@ impl Row {
         let under =
             self.found_under_half.map_or("-".into(), |part| format!("{:.3}%", 100.0 * part));
         format!(
-            "{:<32}{:5} {:<9}{:8.4}{:10.4}{:9.4}{under:>11}{:9.1}{:9.0}",
+            "{:<32}{:5} {:<9}{:>8}{:10.4}{:>9}{under:>11}{:9.1}{:9.0}",
             self.recipe,
             self.k,
             self.which,
-            self.recall,
+            share(self.recall),
             self.precision,
-            self.f1,
+            share(self.f1),
             self.bytes_per_document,
             self.megabytes_per_second
         )
     }
+}
+
+/// A share as it is printed.
+pub(super) fn share(share: Option<f64>) -> String {
+    share.map_or("-".to_string(), |share| format!("{share:.4}"))
 }
 
 /// A recipe that was measured.
@@ -116,9 +122,9 @@ impl Measured {
                 recipe: given.to_string(),
                 k,
                 which,
-                recall: score.recall(),
+                recall: (score.relevant > 0).then(|| score.recall()),
                 precision: score.precision(),
-                f1: score.f1(),
+                f1: (score.relevant > 0).then(|| score.f1()),
                 found_under_half: (all > 0).then(|| found as f64 / all as f64),
                 bytes_per_document: signatures.bytes_per_document(),
                 megabytes_per_second: work.bytes() as f64 / seconds / 1e6,

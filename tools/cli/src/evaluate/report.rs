@@ -7,7 +7,7 @@ use fpstore_text::evaluate::BINS;
 use plotters::prelude::*;
 
 use super::Args;
-use super::measure::{Measured, Row, Work};
+use super::measure::{Measured, Row, Work, share};
 use crate::failure::Failure;
 use crate::output::not_written;
 use crate::target::Target;
@@ -63,9 +63,11 @@ fn summary(html: &mut String, all: &[Measured]) {
             k, which, recall, precision, f1, bytes_per_document, megabytes_per_second, ..
         } = row;
         *html += &format!(
-            "<tr><td>{}</td><td>{k}</td><td>{which}</td><td>{recall:.4}</td><td>{precision:.4}</td><td>{f1:.4}</td>\
+            "<tr><td>{}</td><td>{k}</td><td>{which}</td><td>{}</td><td>{precision:.4}</td><td>{}</td>\
              <td>{under}</td><td>{bytes_per_document:.1}</td><td>{megabytes_per_second:.0}</td></tr>\n",
-            escaped(&row.recipe)
+            escaped(&row.recipe),
+            share(*recall),
+            share(*f1)
         );
     }
     *html += "</table>\n";

@@ -62,7 +62,8 @@ weigh by that (imatch, projection, weight=tfidf). Its memory grows with the feat
 #[derive(clap::Args)]
 #[command(after_long_help = AFTER_HELP)]
 pub struct Args {
-    /// Files of documents, or directories of such
+    /// Files of documents, or directories of such; `-` reads standard input, of JSON lines unless
+    /// --format says otherwise
     #[arg(required_unless_present = "list")]
     input: Vec<PathBuf>,
 
@@ -78,7 +79,8 @@ pub struct Args {
     #[arg(required_unless_present_any = ["list", "make_table"], conflicts_with = "make_table")]
     output: Option<PathBuf>,
 
-    /// How it is written [default: as its name ends: .parquet, .jsonl, or .u64 and .raw]
+    /// How it is written [default: as its name ends: .parquet, .jsonl, or .u64
+    /// and .raw; jsonl on standard output]
     #[arg(long = "as", value_enum, value_name = "parquet|jsonl|raw", hide_possible_values = true)]
     form: Option<Sheet>,
 
@@ -156,7 +158,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(message.to_string()));
     };
     check_summary(args.json)?;
-    let inputs = Inputs::find(&args.input, &args.documents)?;
+    let inputs = Inputs::find_once(&args.input, &args.documents)?;
     let files = inputs.files.iter().map(|input| &input.path);
     let used = Used::nothing().files(&args.input).files(files).files(&args.recipe.table);
     let mode = args.progress.mode(args.quiet);
@@ -238,12 +240,8 @@ fn tell(
 ) -> Result<(), Failure> {
     let &Counts { documents, too_few, not_utf8, skipped, rows, text_bytes } = counts;
     if !args.quiet {
-        if let Some(first) = inputs.passed_over.first() {
-            let files = plural(inputs.passed_over.len() as u64, "file");
-            say!(
-                "fpstore: {files} passed over, of which nothing tells the format, such as {}",
-                first.display()
-            );
+        for (path, why) in &inputs.passed_over {
+            say!("fpstore: warning: {}: {why}; passed over", path.display());
         }
         let few = match (too_few, args.too_few) {
             (0, _) => String::new(),

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::TooFew;
 use crate::documents::Piece;
 use crate::failure::Failure;
-use crate::input::InputError;
+use crate::input::{InputError, is_stdin};
 use crate::output::not_written;
 #[cfg(feature = "parquet")]
 use crate::recipes;
@@ -39,6 +39,7 @@ impl Sheet {
             "parquet" => Some(Self::Parquet),
             "jsonl" | "ndjson" | "json" => Some(Self::Jsonl),
             "u64" | "u64le" | "raw" | "bin" => Some(Self::Raw),
+            _ if is_stdin(path) => Some(Self::Jsonl),
             _ => None,
         });
         match form {

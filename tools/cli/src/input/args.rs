@@ -22,7 +22,7 @@ pub struct InputArgs {
     #[arg(value_name = "auto|none|gzip|zstd|bzip2|xz")]
     compression: CompressionArg,
 
-    /// Column of the fingerprints, in tables and JSON [default: `fingerprint`, or the only one]
+    /// Column of the fingerprints, in tables and JSON [default: fingerprint, simhash, phash, pdq, hash, or the only one]
     #[arg(long, value_name = "NAME")]
     fingerprint_column: Option<String>,
 
@@ -35,10 +35,11 @@ pub struct InputArgs {
     #[arg(value_name = "auto|hex|dec|bin|base64")]
     digits: DigitsArg,
 
-    /// Order of the bytes in uint8 arrays and binary columns; big is that of the printed digits
-    #[arg(long, value_enum, default_value = "big", hide_possible_values = true)]
+    /// Order of the bytes in raw integers [default: little], and in uint8 arrays and binary columns
+    /// [default: big, that of the printed digits]
+    #[arg(long, value_enum, hide_possible_values = true)]
     #[arg(value_name = "big|little")]
-    byte_order: ByteOrder,
+    byte_order: Option<ByteOrder>,
 
     /// What to do about a bad record; skip tells each on standard error and goes on
     #[arg(long, value_enum, default_value = "stop", hide_possible_values = true)]

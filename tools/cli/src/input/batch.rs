@@ -102,7 +102,7 @@ impl BatchColumns {
         Ok(Self {
             fingerprint,
             texts: TextColumn::new(schema.field(fingerprint).name(), wishes.digits),
-            byte_order: wishes.byte_order,
+            byte_order: wishes.bytes(),
             id,
         })
     }

@@ -10,12 +10,14 @@ use crate::input::token::{Format, parse};
 pub struct TextColumn {
     name: String,
     format: Option<Format>,
+    /// Whether the first texts were looked at.
+    is_judged: bool,
 }
 
 impl TextColumn {
     /// The column of this name.
     pub fn new(name: impl Into<String>, given: Option<Format>) -> Self {
-        Self { name: name.into(), format: given }
+        Self { name: name.into(), format: given, is_judged: false }
     }
 
     /// The name of the column.
@@ -25,7 +27,7 @@ impl TextColumn {
 
     /// Whether the digits are known.
     pub fn is_judged(&self) -> bool {
-        self.format.is_some()
+        self.is_judged
     }
 
     /// Judges the digits, if that is still to be done.
@@ -33,13 +35,27 @@ impl TextColumn {
         &mut self,
         texts: impl Iterator<Item = (At, &'a [u8])> + Clone,
     ) -> Result<(), Problem> {
-        if self.format.is_some() {
+        if self.is_judged || self.format.is_some_and(|format| format != Format::Hex) {
+            self.is_judged = true;
             return Ok(());
         }
         let name = self.name.clone();
-        match judge_column(texts.clone().map(|(_, text)| text.trim_ascii()), F::BITS) {
+        let judged = judge_column(texts.clone().map(|(_, text)| text.trim_ascii()), F::BITS);
+        self.is_judged = !matches!(judged, Judged::Empty);
+        match judged {
+            // Each would be told to have too many digits.
+            Judged::Width(found) if self.format.is_some() && found > F::BITS => {
+                return Err(Problem::Column(ColumnProblem::Width { name, found, wanted: F::BITS }));
+            }
+            _ if self.format.is_some() => {}
             Judged::Clear(format) => self.format = Some(format),
             Judged::Empty => {}
+            Judged::Either => {
+                let first = texts.clone().find(|(_, text)| !text.trim_ascii().is_empty());
+                let (at, text) = first.unwrap_or((At::Line(1), b""));
+                let token = excerpt(text.trim_ascii());
+                return Err(Problem::Column(ColumnProblem::Either { at, name, token }));
+            }
             Judged::Open(index, token) => {
                 let at = texts.clone().nth(index).map_or(At::Line(1), |(at, _)| at);
                 return Err(Problem::Column(ColumnProblem::Digits {

@@ -10,6 +10,7 @@ use crate::input::detect::{excerpt, is_value};
 use crate::input::error::{At, ColumnProblem, Problem, RecordProblem};
 use crate::input::reader::{IdWish, Reader, Sink, Wishes, choose_column, text_id};
 use crate::input::stream::Stream;
+use crate::tsv;
 
 /// A record may have so many bytes; more would be a quote that is never closed.
 const MAX_RECORD_BYTES: usize = 1 << 24;
@@ -26,6 +27,8 @@ const END: &str = "\u{1}end of input\u{1}";
 pub enum Separator {
     /// One such byte, which quotes may enclose.
     Byte(u8),
+    /// One tab, by the grammar of `tsv`.
+    Tab,
     /// Spaces and tabs, any number, also at both ends of a line. Nothing quotes.
     WhiteSpace,
 }
@@ -36,6 +39,8 @@ pub struct DelimitedReader {
     wishes: Wishes,
     /// Records that are taken in one piece.
     together: usize,
+    /// Whether backslashes stand before what would separate.
+    escapes: bool,
     /// The columns, once the header was read.
     columns: Option<Columns>,
     record: ByteRecord,
@@ -56,19 +61,21 @@ impl DelimitedReader {
     pub fn new(stream: Stream, separator: Separator, wishes: Wishes, live: bool) -> Self {
         let (delimiter, squeeze) = match separator {
             Separator::Byte(delimiter) => (delimiter, None),
+            Separator::Tab => (b'\t', None),
             Separator::WhiteSpace => (b'\t', Some(Squeeze::default())),
         };
         let ended = Ended { stream, squeeze, end: None, returns: None, last: 0, since_record: 0 };
         let reader = csv::ReaderBuilder::new()
             .delimiter(delimiter)
-            .quoting(separator != Separator::WhiteSpace)
+            .quoting(matches!(separator, Separator::Byte(_)))
             .has_headers(false)
             .flexible(true)
             .buffer_capacity(1 << 16)
             .from_reader(ended);
         let together = if live { 1 } else { PIECE_RECORDS };
         let record = ByteRecord::new();
-        Self { reader, wishes, together, columns: None, record, line: 0, ended: false }
+        let escapes = separator == Separator::Tab;
+        Self { reader, wishes, together, escapes, columns: None, record, line: 0, ended: false }
     }
 
     /// Reads the next record, and tells whether there is one.
@@ -103,6 +110,7 @@ impl DelimitedReader {
             Some(_) => {
                 return Err(Problem::Record(self.at(), RecordProblem::OpenQuote));
             }
+            None if self.escapes => tsv::unescape(&mut self.record),
             None => {}
         }
         Ok(!self.ended)

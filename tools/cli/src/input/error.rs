@@ -63,8 +63,14 @@ pub enum Problem {
     Utf16,
     /// The argument with this number is empty.
     EmptyArgument(u64),
-    /// Something else, with the name of it.
-    Foreign(&'static str),
+    /// Something else, with the name of it, and what to do with it.
+    Foreign(&'static str, &'static str),
+    /// An array of JSON.
+    JsonArray,
+    /// An object of JSON whose fields are all fingerprints.
+    JsonMap,
+    /// Neither text nor a format that tells what it is, for fingerprints of so many bits.
+    NoText(Place, u8, u32),
     /// Bytes that are not what the name of the input, or the user, says.
     IsNot(Container),
     /// The tool was built without the reader.
@@ -98,6 +104,17 @@ impl InputError {
 }
 
 impl Origin {
+    /// Its name as an id: bytes of it that are no UTF-8 stand as `\xff`, so that two names never become one.
+    pub fn id(&self) -> String {
+        let Origin::File(path) = self else { return self.to_string() };
+        let mut id = String::new();
+        for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+            id.push_str(chunk.valid());
+            id.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+        }
+        id
+    }
+
     /// The error of this input.
     pub fn error(&self, problem: Problem) -> InputError {
         InputError { origin: self.clone(), problem: Box::new(problem) }
@@ -129,6 +146,9 @@ impl fmt::Display for InputError {
         self.write(f)?;
         match &*self.problem {
             Problem::Record(_, problem) if problem.may_be_skipped() => {
+                f.write_str(", or give --on-error skip")
+            }
+            Problem::Token(..) if !matches!(self.origin, Origin::Arguments) => {
                 f.write_str(", or give --on-error skip")
             }
             _ => Ok(()),
@@ -214,10 +234,26 @@ impl InputError {
             Problem::EmptyArgument(number) => {
                 write!(f, "argument {number}: is empty; give a fingerprint")
             }
-            Problem::Foreign(name) => write!(
+            Problem::Foreign(name, remedy) => {
+                write!(f, "{origin}: is {name}, which is not read; {remedy}")
+            }
+            Problem::JsonArray => write!(
                 f,
-                "{origin}: is {name}, which is not read; convert it, or give --format u64le if it \
-                 is raw integers"
+                "{origin}: is a JSON array; give one object on each line, as `jq -c '.[]'` writes \
+                 them, and strings without their quotes, as `jq -r '.[]'` does"
+            ),
+            Problem::JsonMap => write!(
+                f,
+                "{origin}: line 1: is a map from names to fingerprints; give one object on each \
+                 line, as `jq -c 'to_entries[]'` writes them, with --fingerprint-column value and \
+                 --id-column key"
+            ),
+            Problem::NoText(at, byte, bits) => write!(
+                f,
+                "{}: byte {byte:#04x} is no text, and nothing else is known of the file; convert it, \
+                 or give --format u{}le if it is raw integers, or the --format that it has",
+                place(at),
+                bits.min(&64)
             ),
             Problem::IsNot(container) => write!(
                 f,

@@ -63,7 +63,7 @@ impl fmt::Display for Fault {
             ),
             Fault::NotFull { digits, bits } => {
                 write_after(f, *digits, *bits)?;
-                f.write_str("or give --format hex or --format dec if all of them are that")
+                f.write_str("or give --format hex if zeros in front are left out")
             }
             Fault::BinLength { digits, bits } => {
                 write!(f, "{digits} binary digits, where a fingerprint has {bits}; correct it")
@@ -144,7 +144,7 @@ impl Fault {
             }
             Fault::NotFull { digits, bits } => {
                 let after = written(|f| write_after(f, *digits, *bits));
-                format!("{after}or give --digits hex or --digits dec if all of them are that")
+                format!("{after}or give --digits hex if zeros in front are left out")
             }
             _ => self.to_string(),
         }

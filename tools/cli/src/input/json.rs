@@ -8,13 +8,13 @@ use fpstore::Fingerprint;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::input::column::TextColumn;
-use crate::input::detect::excerpt;
-use crate::input::error::{At, Problem, RecordProblem};
+use crate::input::detect::{excerpt, is_telling, is_value};
+use crate::input::error::{At, ColumnProblem, Problem, RecordProblem};
 use crate::input::reader::{IdKind, IdWish, Reader, Sink, Wishes, choose_column, like, text_id};
 use crate::input::records::Id;
 use crate::input::stream::Stream;
 use crate::input::token::{signed, unsigned};
-use crate::json::{Any, Cell, Name};
+use crate::json::{Any, Cell, Name, Row, cause};
 
 /// A line may have so many bytes.
 const MAX_LINE_BYTES: usize = 1 << 24;
@@ -22,8 +22,10 @@ const MAX_LINE_BYTES: usize = 1 << 24;
 const PIECE_LINES: usize = 4096;
 const PIECE_BYTES: usize = 1 << 20;
 
-const WANTED: &str = "fingerprint, which is a whole number of 64 bits or a string";
-const WANTED_NARROW: &str = "fingerprint, which is a whole number of 32 bits or a string";
+const WANTED: &str =
+    "fingerprint, which is a whole number of 64 bits without point or exponent, or a string";
+const WANTED_NARROW: &str =
+    "fingerprint, which is a whole number of 32 bits without point or exponent, or a string";
 const WANTED_WIDE: &str = "fingerprint, which is a string where it has more than 64 bits";
 const WANTED_ID: &str = "id, which is a whole number from 0 to 18446744073709551615 or a string";
 
@@ -83,27 +85,26 @@ impl JsonReader {
     }
 
     /// The column; without a name it is told from the fields of the first object.
-    fn choose(&mut self) -> Result<(), Problem> {
+    fn choose(&mut self, bits: u32) -> Result<(), Problem> {
         if self.texts.is_some() {
             return Ok(());
         }
-        let first: Result<serde_json::Map<String, serde_json::Value>, _> =
-            serde_json::from_slice(&self.line);
         // What is wrong with the line is told as of any other.
-        if let Ok(first) = first {
-            let names: Vec<&String> = first.keys().collect();
-            let index = choose_column(None, names.iter().copied()).map_err(Problem::Column)?;
-            self.texts = Some(TextColumn::new(names[index], self.wishes.digits));
+        if let Ok(Row(fields)) = serde_json::from_slice(&self.line) {
+            let names = || fields.iter().map(|(name, _)| name.as_str());
+            let index = choose_column(None, names()).map_err(|problem| match problem {
+                ColumnProblem::Open { .. } if are_fingerprints(&fields, bits) => Problem::JsonMap,
+                problem => Problem::Column(problem),
+            })?;
+            self.texts = Some(TextColumn::new(&*fields[index].0, self.wishes.digits));
         }
         Ok(())
     }
 
     fn cells(&self) -> Result<Cells, RecordProblem> {
         let Some(texts) = &self.texts else {
-            // Only to hear what is wrong.
-            let result: Result<serde_json::Map<_, _>, _> = serde_json::from_slice(&self.line);
-            return match result {
-                Err(error) => Err(json_problem(&error)),
+            return match serde_json::from_slice::<Row<'_>>(&self.line) {
+                Err(error) => Err(self.problem(&error)),
                 Ok(_) => Err(self.missing("fingerprint")),
             };
         };
@@ -112,7 +113,7 @@ impl JsonReader {
         let fields = Fields { fingerprint: texts.name(), id }.deserialize(&mut reader);
         let (fingerprint, id_cell) = fields
             .and_then(|cells| reader.end().map(|()| cells))
-            .map_err(|error| json_problem(&error))?;
+            .map_err(|error| self.problem(&error))?;
         let fingerprint = fingerprint.ok_or_else(|| self.missing(texts.name()))?.into_owned();
         let id = match id {
             None => None,
@@ -126,6 +127,7 @@ impl JsonReader {
             Some(Cell::Negative(number)) if texts_wanted => {
                 Some(Cell::Text(Cow::Owned(number.to_string())))
             }
+            Some(Cell::Plain(text)) if texts_wanted && is_number(&text) => Some(Cell::Text(text)),
             id => id,
         };
         Ok((fingerprint, id))
@@ -135,20 +137,24 @@ impl JsonReader {
 impl JsonReader {
     /// The line has no such field, and perhaps one that is written nearly so.
     fn missing(&self, name: &str) -> RecordProblem {
-        let fields: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_slice(&self.line).unwrap_or_default();
-        let near = like(name, fields.keys()).map(String::from);
+        let fields = serde_json::from_slice(&self.line).map_or(Vec::new(), |Row(fields)| fields);
+        let names: Vec<String> = fields.into_iter().map(|(name, _)| name).collect();
+        let near = like(name, &names).map(String::from);
         RecordProblem::NoField { column: name.to_string(), near }
+    }
+
+    fn problem(&self, error: &serde_json::Error) -> RecordProblem {
+        RecordProblem::Json(cause(error, &self.line))
     }
 }
 
-fn json_problem(error: &serde_json::Error) -> RecordProblem {
-    let text = error.to_string();
-    let cause = text.split(" at line ").next().unwrap_or_default();
-    RecordProblem::Json(match error.column() {
-        0 => cause.to_string(),
-        column => format!("{cause} at column {column}"),
-    })
+/// Whether an object is a map from names to fingerprints.
+fn are_fingerprints(fields: &[(String, Cell<'_>)], bits: u32) -> bool {
+    let is_one = |cell: &Cell<'_>| match cell {
+        Cell::Text(text) => is_value(text.as_bytes(), bits) || is_telling(text.as_bytes()),
+        _ => false,
+    };
+    fields.len() > 1 && fields.iter().all(|(_, cell)| is_one(cell))
 }
 
 impl<F: Fingerprint> Reader<F> for JsonReader {
@@ -161,7 +167,7 @@ impl<F: Fingerprint> Reader<F> for JsonReader {
             if !more {
                 break;
             }
-            self.choose()?;
+            self.choose(F::BITS)?;
             bytes += self.line.len();
             rows.push((At::Line(self.lines), self.cells()));
         }
@@ -204,7 +210,7 @@ fn record<'a, F: Fingerprint>(
         Cell::Negative(number) => signed(*number).ok_or_else(|| refused(number.to_string()))?,
         Cell::Text(text) => texts.fingerprint(text.as_bytes())?,
         Cell::Null => return Err(RecordProblem::Null { column: texts.name().to_string() }),
-        Cell::Plain(_) | Cell::Nested(_) => return Err(refused(fingerprint.to_string())),
+        Cell::Plain(_) | Cell::Other(_) => return Err(refused(fingerprint.to_string())),
     };
     let (Some(id), Some(wish)) = (id, wish) else { return Ok((fingerprint, None)) };
     let column = || wish.column.clone();
@@ -213,9 +219,14 @@ fn record<'a, F: Fingerprint>(
         Cell::Number(number) => Id::Number(*number),
         Cell::Text(text) => text_id(text, wish)?,
         Cell::Null => return Err(RecordProblem::Null { column: column() }),
-        Cell::Negative(_) | Cell::Plain(_) | Cell::Nested(_) => return Err(value(id.to_string())),
+        Cell::Negative(_) | Cell::Plain(_) | Cell::Other(_) => return Err(value(id.to_string())),
     };
     Ok((fingerprint, Some(id)))
+}
+
+/// Whether it is no true or false.
+fn is_number(plain: &str) -> bool {
+    plain.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }
 
 /// Takes two fields of an object and passes over the others.
@@ -244,8 +255,10 @@ impl<'de> Visitor<'de> for Fields<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (mut fingerprint, mut id) = (None, None);
         while let Some(key) = map.next_key_seed(Name)? {
-            let (is_fingerprint, is_id) =
-                (key == self.fingerprint, self.id.is_some_and(|id| key == id));
+            let (is_fingerprint, is_id) = (
+                *key == *self.fingerprint.as_bytes(),
+                self.id.is_some_and(|id| *key == *id.as_bytes()),
+            );
             if !is_fingerprint && !is_id {
                 map.next_value::<IgnoredAny>()?;
                 continue;
@@ -254,7 +267,7 @@ impl<'de> Visitor<'de> for Fields<'_> {
             if is_fingerprint && fingerprint.replace(cell.clone()).is_some()
                 || is_id && id.replace(cell).is_some()
             {
-                return Err(de::Error::custom(format!("\"{}\" twice", excerpt(key.as_bytes()))));
+                return Err(de::Error::custom(format!("\"{}\" twice", excerpt(&key))));
             }
         }
         Ok((fingerprint, id))

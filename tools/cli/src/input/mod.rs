@@ -45,20 +45,21 @@ pub use args::InputArgs;
 pub use batch::{bits_of, integer, integer_fingerprint};
 pub use detect::is_text;
 pub(crate) use detect::skip_bom;
+pub(crate) use detect::{delimiter, excerpt, foreign};
 pub use error::InputError;
 pub(crate) use error::{At, ColumnProblem, Origin, Problem, RecordProblem, WhySkipped};
 pub(crate) use format::{Container, Hint};
 #[cfg(feature = "parquet")]
 pub(crate) use guard::guarded;
 pub use raw::of_words;
-pub use reader::{IdKind, IdWish};
+pub use reader::{IdKind, IdWish, number_id};
 pub use records::{Id, Record, Records};
 pub use skipped::Skipped;
 pub use stream::{Codec, is_out_of_memory};
 pub(crate) use stream::{Counter, Stream};
 pub use token::full_hex;
 
-use crate::output::hex;
+use crate::output::{hex, say};
 #[cfg(feature = "parquet")]
 use crate::recipes;
 use delimited::{DelimitedReader, Separator};
@@ -181,7 +182,11 @@ impl<F: Fingerprint> Source<F> {
         let State::Reading(reader) = &mut self.state else { return Ok(false) };
         let skip = self.options.skips();
         let mut sink = Sink { records: to, origin: &self.origin, skip, first };
-        reader.read(&mut sink).map_err(|problem| self.origin.error(problem))
+        let more = reader.read(&mut sink).map_err(|problem| self.origin.error(problem))?;
+        if let Some(warning) = reader.warning().filter(|_| !more) {
+            say!("fpstore: warning: {}: {warning}", self.origin);
+        }
+        Ok(more)
     }
 
     /// Whether it says that its fingerprints have another width, and which. Reads its first piece.
@@ -275,7 +280,9 @@ impl<F: Fingerprint> Source<F> {
                     let place = format!("line {line}, column {column}");
                     Problem::Width { place, found, wanted: F::BITS }
                 }
-                Verdict::Foreign(name) => Problem::Foreign(name),
+                Verdict::Foreign(name, remedy) => Problem::Foreign(name, remedy),
+                Verdict::JsonArray => Problem::JsonArray,
+                Verdict::NoText(place, byte) => Problem::NoText(place, byte, F::BITS),
                 Verdict::IsNot(container) => Problem::IsNot(container),
             };
             return Err(problem);
@@ -285,22 +292,23 @@ impl<F: Fingerprint> Source<F> {
     fn verdict(&self, stream: &Stream, codec: Option<Codec>) -> Verdict {
         let (head, complete) = (stream.head(), stream.has_ended());
         match self.options.container() {
-            Some(given) => layout(given, head, complete),
+            Some(given) => layout(given, head, complete, F::BITS),
             None => {
                 let column = self.options.column();
                 let known = Known { named: self.hint.container, column, bits: F::BITS };
                 match judge(head, complete, known) {
-                    // Bytes that are no text are taken for integers, unless the name says that
-                    // they should be compressed.
-                    Verdict::Clear(Layout::Raw(word)) if codec.is_none() => match self.hint.codec {
-                        Some(codec) => Verdict::Foreign(match codec {
-                            Codec::Gzip => "no gzip, as the name says, but something else",
-                            Codec::Zstd => "no zstd, as the name says, but something else",
-                            Codec::Bzip2 => "no bzip2, as the name says, but something else",
-                            Codec::Xz => "no xz, as the name says, but something else",
-                        }),
-                        None => Verdict::Clear(Layout::Raw(word)),
-                    },
+                    // The name says that they should be compressed.
+                    Verdict::Clear(Layout::Raw(_)) | Verdict::NoText(..)
+                        if codec.is_none() && self.hint.codec.is_some() =>
+                    {
+                        let name = match self.hint.codec {
+                            Some(Codec::Zstd) => "no zstd, as the name says, but something else",
+                            Some(Codec::Bzip2) => "no bzip2, as the name says, but something else",
+                            Some(Codec::Xz) => "no xz, as the name says, but something else",
+                            _ => "no gzip, as the name says, but something else",
+                        };
+                        Verdict::Foreign(name, "fetch it again, or give the --format that it has")
+                    }
                     verdict => verdict,
                 }
             }
@@ -316,7 +324,7 @@ impl<F: Fingerprint> Source<F> {
         let wishes = self.options.wishes();
         let is_text = matches!(
             layout,
-            Layout::List(_) | Layout::Delimited(_) | Layout::Columns | Layout::Jsonl
+            Layout::List(_) | Layout::Delimited(_) | Layout::Tsv | Layout::Columns | Layout::Jsonl
         );
         if is_text {
             let mark = stream.head().len() - skip_bom(stream.head()).len();
@@ -340,16 +348,19 @@ impl<F: Fingerprint> Source<F> {
             }
             Layout::Raw(_) => {
                 let length = self.length.filter(|_| codec.is_none());
-                Box::new(raw::RawReader::<F>::new(stream, length)?)
+                Box::new(raw::RawReader::<F>::new(stream, length, wishes.byte_order)?)
             }
             Layout::List(format) => Box::new(list::ListReader::<F>::new(stream, format)),
-            Layout::Npy => Box::new(npy::NpyReader::<F>::new(stream, wishes.byte_order)?),
+            Layout::Npy => Box::new(npy::NpyReader::<F>::new(stream, wishes.bytes())?),
             Layout::Delimited(delimiter) => Box::new(DelimitedReader::new(
                 stream,
                 Separator::Byte(delimiter),
                 wishes,
                 self.live,
             )),
+            Layout::Tsv => {
+                Box::new(DelimitedReader::new(stream, Separator::Tab, wishes, self.live))
+            }
             Layout::Columns => {
                 Box::new(DelimitedReader::new(stream, Separator::WhiteSpace, wishes, self.live))
             }
@@ -448,7 +459,7 @@ fn with_length(mut file: File) -> io::Result<(Option<u64>, bool, File)> {
 }
 
 /// Standard input without the buffer of `io::stdin`, and with the metadata of a file.
-fn stdin() -> io::Result<File> {
+pub(crate) fn stdin() -> io::Result<File> {
     #[cfg(unix)]
     use std::os::fd::AsFd;
     #[cfg(windows)]

@@ -6,11 +6,11 @@ use std::marker::PhantomData;
 use fpstore::Fingerprint;
 
 use crate::input::error::Problem;
-use crate::input::reader::{Reader, Sink};
+use crate::input::reader::{ByteOrder, Reader, Sink};
 use crate::input::stream::Stream;
 
-/// Reads raw little-endian integers of 8 bytes, or of 4 where fingerprints have no more. Of several the first is the most
-/// significant one.
+/// Reads raw integers of 8 bytes, or of 4 where fingerprints have no more, little-endian unless the user says otherwise.
+/// Of several the first is the most significant one.
 pub struct RawReader<F: Fingerprint> {
     stream: Stream,
     parser: RawParser<F>,
@@ -27,10 +27,15 @@ impl<F: Fingerprint> RawReader<F> {
     ///
     /// # Errors
     /// A length that cuts a fingerprint, before any is used.
-    pub fn new(stream: Stream, length: Option<u64>) -> Result<Self, Problem> {
+    pub fn new(
+        stream: Stream,
+        length: Option<u64>,
+        byte_order: Option<ByteOrder>,
+    ) -> Result<Self, Problem> {
+        let swapped = if byte_order == Some(ByteOrder::Big) { 1 } else { word_bytes::<F>() };
         match length.filter(|bytes| bytes % u64::from(F::BITS / 8) != 0) {
             Some(bytes) => Err(cut::<F>(bytes)),
-            None => Ok(Self { stream, parser: RawParser::new(word_bytes::<F>()), length }),
+            None => Ok(Self { stream, parser: RawParser::new(swapped), length }),
         }
     }
 }

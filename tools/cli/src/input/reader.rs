@@ -2,6 +2,7 @@
 
 use fpstore::Fingerprint;
 
+use crate::input::detect::NAMES;
 use crate::input::error::{At, ColumnProblem, Origin, Problem, RecordProblem};
 use crate::input::records::{Id, Records};
 use crate::input::token::Format;
@@ -17,14 +18,21 @@ pub struct Wishes {
     pub header: bool,
     /// How texts in a column are written, if the user says so.
     pub digits: Option<Format>,
-    /// The order of the bytes of fingerprints that are kept as such.
-    pub byte_order: ByteOrder,
+    /// The order of the bytes of fingerprints that are kept as such, and of raw integers, if the user says it.
+    pub byte_order: Option<ByteOrder>,
     /// Bytes of memory that a piece of the input may take where its file decides how large it is.
     #[cfg_attr(
         not(feature = "arrow"),
         allow(dead_code, reason = "for readers that were not built")
     )]
     pub memory: u64,
+}
+
+impl Wishes {
+    /// The order of the bytes of fingerprints that are kept as such.
+    pub fn bytes(&self) -> ByteOrder {
+        self.byte_order.unwrap_or(ByteOrder::Big)
+    }
 }
 
 /// The ids that are wanted.
@@ -98,6 +106,11 @@ pub trait Reader<F>: Send {
         None
     }
 
+    /// What whoever reads it should know, once it has ended.
+    fn warning(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Bytes of memory that it takes beside a piece, where these are more than some buffers.
     fn buffer_bytes(&self) -> u64 {
         0
@@ -165,15 +178,22 @@ impl<F: Fingerprint> Sink<'_, F> {
     }
 }
 
-/// The column of fingerprints that is meant, by its index. Without a name it is the one that is
-/// called `fingerprint`, or the only one.
+/// The column of fingerprints that is meant, by its index. Without a name it is the one that has a known
+/// name, the best of them, or the only one.
 pub fn choose_column(
     wished: Option<&str>,
     there: impl IntoIterator<Item = impl Into<String>>,
 ) -> Result<usize, ColumnProblem> {
     let there: Vec<String> = there.into_iter().map(Into::into).collect();
-    let name = wished.unwrap_or("fingerprint");
-    let mut found = (0..there.len()).filter(|&index| there[index] == name);
+    // The names that are known, the best one first.
+    let known =
+        || NAMES.iter().find(|name| there.iter().any(|there| there.eq_ignore_ascii_case(name)));
+    let name = wished.unwrap_or_else(|| known().unwrap_or(&NAMES[0]));
+    let is = |there: &String| match wished {
+        Some(name) => *there == name,
+        None => there.eq_ignore_ascii_case(name),
+    };
+    let mut found = (0..there.len()).filter(|&index| is(&there[index]));
     match (found.next(), found.next(), wished) {
         (Some(_), Some(_), _) => Err(ColumnProblem::Twice { name: name.to_string() }),
         (Some(index), None, _) => Ok(index),
@@ -198,13 +218,20 @@ pub fn like<'a>(name: &str, there: impl IntoIterator<Item = &'a String>) -> Opti
 pub fn text_id<'a>(text: &'a str, wish: &IdWish) -> Result<Id<'a>, RecordProblem> {
     match wish.kind {
         IdKind::Text => Ok(Id::Text(text)),
-        IdKind::Number => match text.trim().parse() {
-            Ok(number) => Ok(Id::Number(number)),
-            Err(_) => Err(RecordProblem::Value {
+        IdKind::Number => match number_id(text.trim()) {
+            Some(number) => Ok(Id::Number(number)),
+            None => Err(RecordProblem::Value {
                 column: wish.column.clone(),
                 found: format!("\"{}\"", crate::input::detect::excerpt(text.as_bytes())),
-                wanted: "number from 0 to 18446744073709551615 (strings need --id-map)",
+                wanted: "number from 0 to 18446744073709551615 without zeros in front (strings need \
+                         --id-map)",
             }),
         },
     }
+}
+
+/// The number that a text is, written in the one way in which it is printed: `007` is another id than `7`.
+pub fn number_id(text: &str) -> Option<u64> {
+    let is_plain = text == "0" || !text.starts_with(['0', '+']);
+    text.parse().ok().filter(|_| is_plain)
 }

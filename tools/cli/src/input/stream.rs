@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bzip2::bufread::MultiBzDecoder;
 use clap::ValueEnum;
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::CONCATENATED;
 
@@ -144,6 +144,41 @@ impl<R: Read> Read for Decoded<R> {
     }
 }
 
+/// The members of a file of gzip. Zeros behind the last one, as tapes and blocks of disks are filled up with, are none.
+struct Members(Option<GzDecoder<Stream>>);
+
+impl Read for Members {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let bytes = member.read(to)?;
+            if bytes > 0 || to.is_empty() {
+                return Ok(bytes);
+            }
+            let Some(mut rest) = self.0.take().map(GzDecoder::into_inner) else { break };
+            let mut has_zeros = false;
+            loop {
+                let there = rest.fill_buf()?;
+                let zeros = there.iter().take_while(|&&byte| byte == 0).count();
+                let (is_end, is_more) = (there.is_empty(), zeros < there.len());
+                rest.consume(zeros);
+                has_zeros |= zeros > 0;
+                if is_end {
+                    return Ok(0);
+                }
+                if is_more && has_zeros {
+                    let cause = "something stands behind the zeros that fill it up";
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, cause));
+                }
+                if is_more {
+                    break;
+                }
+            }
+            self.0 = Some(GzDecoder::new(rest));
+        }
+        Ok(0)
+    }
+}
+
 /// Whether a coder was refused memory, in its own words.
 pub fn is_out_of_memory(error: &io::Error) -> bool {
     let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<liblzma::stream::Error>());
@@ -201,7 +236,7 @@ impl Stream {
     pub fn decompressed(self, codec: Codec) -> io::Result<Self> {
         let counter = self.counter.clone();
         let reader: Box<dyn Read + Send> = match codec {
-            Codec::Gzip => Box::new(Decoded(MultiGzDecoder::new(self), codec)),
+            Codec::Gzip => Box::new(Decoded(Members(Some(GzDecoder::new(self))), codec)),
             Codec::Zstd => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(self);
                 Box::new(Decoded(decoder.map_err(|error| undecodable(error, codec))?, codec))

@@ -58,6 +58,8 @@ pub enum ColumnProblem {
     Type { name: String, found: String, wanted: String },
     /// Texts in the column are neither all hexadecimal nor all decimal, for fingerprints of so many bits.
     Digits { at: At, name: String, token: String, bits: u32 },
+    /// Texts in the column are hexadecimal as well as decimal.
+    Either { at: At, name: String, token: String },
     /// Fingerprints in the column have another width than the wanted one.
     Width { name: String, found: u32, wanted: u32 },
 }
@@ -162,6 +164,12 @@ impl ColumnProblem {
                 bits / 4,
                 advice_of_digits(token, *bits),
             ),
+            ColumnProblem::Either { at, name, token } => write!(
+                f,
+                "{origin}: {at}, column \"{}\": \"{token}\" and those behind it may be hexadecimal or \
+                 decimal; give --digits hex or --digits dec",
+                name.escape_debug(),
+            ),
             ColumnProblem::Width { name, found, wanted } => write!(
                 f,
                 "{origin}: column \"{}\": {}",
@@ -193,7 +201,14 @@ impl RecordProblem {
     pub fn may_be_skipped(&self) -> bool {
         match self {
             RecordProblem::Text { fault, .. } => {
-                matches!(fault, Fault::HexDigit(_) | Fault::DecDigit(_) | Fault::NoDigits)
+                matches!(
+                    fault,
+                    Fault::HexDigit(_)
+                        | Fault::DecDigit(_)
+                        | Fault::NoDigits
+                        | Fault::NotFull { .. }
+                        | Fault::HexOverflow { .. }
+                )
             }
             RecordProblem::OpenQuote | RecordProblem::Long { .. } => false,
             _ => true,
@@ -225,7 +240,10 @@ impl fmt::Display for RecordProblem {
                 write!(f, ": {found} fields, where the first line has {header}; correct it")
             }
             RecordProblem::Json(cause) => {
-                write!(f, ": no JSON object: {cause}; give one object on each line")
+                write!(
+                    f,
+                    ": no JSON object: {cause}; give one object on each line, as `jq -c .` does"
+                )
             }
             RecordProblem::Utf8 => f.write_str(": is no UTF-8 text; convert it"),
             RecordProblem::OpenQuote => {

@@ -160,7 +160,7 @@ fn ids_come_from_their_column() {
     assert_eq!(
         ids(csv, IdKind::Number),
         Err("standard input: line 2, column \"id\": \"http://x\" is no number from 0 to \
-             18446744073709551615 (strings need --id-map); correct it, or give --on-error skip"
+             18446744073709551615 without zeros in front (strings need --id-map); correct it, or give --on-error skip"
             .to_string())
     );
     assert_eq!(

@@ -11,8 +11,8 @@ use fpstore::Fingerprint;
 use super::NAMES;
 use super::digits::{digits, told_bits};
 use crate::failure::Failure;
-use crate::ids::push_escaped;
 use crate::input::{ParquetColumns, bits_of, integer, integer_fingerprint};
+use crate::tsv::push_escaped;
 
 const WANTED: &str = "give files that `join --output parquet` wrote";
 

@@ -10,7 +10,7 @@ use fpstore::Fingerprint;
 use super::PairFormat;
 use super::digits::{digits, full_digits, told_bits};
 use crate::failure::Failure;
-use crate::input::{is_stdin, is_text, of_words};
+use crate::input::{Codec, Stream, is_stdin, is_text, of_words};
 
 /// Bytes of input that are read together.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -93,11 +93,14 @@ impl PairSource {
             None => Box::new(io::stdin()),
         };
         let mut from = BufReader::with_capacity(BUFFER_BYTES, from);
-        let head = read_head(&mut from);
-        let head = head.map_err(|source| {
-            let path = name.clone().into();
-            Failure::File { path, action: "read", source }
-        })?;
+        let failure = |source| Failure::File { path: name.clone().into(), action: "read", source };
+        let mut head = read_head(&mut from).map_err(failure)?;
+        if let Some(codec) = Codec::judge(&head) {
+            let stream = Stream::new(io::Cursor::new(head).chain(from));
+            let stream = stream.decompressed(codec).map_err(failure)?;
+            from = BufReader::with_capacity(BUFFER_BYTES, Box::new(stream));
+            head = read_head(&mut from).map_err(failure)?;
+        }
         let format = format_of(&head, format).map_err(|what| Failure::Pairs {
             name: name.clone(),
             place: "byte 0".to_string(),

@@ -67,7 +67,7 @@ impl PairWriter {
                 push_pair(table, row.a, row.b)?;
                 let mut fields = row.rest.split(|&byte| byte == b'\t').skip(1);
                 for _ in 0..if *has_ids { 2 } else { 0 } {
-                    table.id_texts(crate::ids::unescaped(fields.next().unwrap_or_default()))?;
+                    table.id_texts(crate::tsv::strings(fields.next().unwrap_or_default()))?;
                 }
                 table.end_row()
             }

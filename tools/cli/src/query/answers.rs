@@ -10,12 +10,13 @@ use rayon::prelude::*;
 use super::args::{Args, Shape};
 use super::ask::Found;
 use crate::failure::Failure;
-use crate::ids::{IdPrinter, IdShape, Parts, push_escaped};
+use crate::ids::{IdPrinter, IdShape, Parts};
 use crate::output::Output;
 use crate::table::{self, Form};
 #[cfg(feature = "parquet")]
 use crate::table::{Kind, ParquetTable};
 use crate::target::{self, Target};
+use crate::tsv::push_escaped;
 
 /// Queries whose answers are put together by one task.
 const TASK: usize = 32;

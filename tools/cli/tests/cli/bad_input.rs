@@ -5,6 +5,9 @@ use std::fs;
 use crate::oracle::fingerprints;
 use crate::{Scratch, hex, raw};
 
+/// What may be done about a record.
+const SKIP: &str = ", or give --on-error skip";
+
 #[track_caller]
 fn pack_fails_with(input: impl AsRef<[u8]>, options: &str, message: &str) {
     let scratch = Scratch::new();
@@ -21,20 +24,22 @@ fn pack_fails_with(input: impl AsRef<[u8]>, options: &str, message: &str) {
 fn raw_input_that_is_no_multiple_of_8_bytes() {
     let advice = "are no multiple of 8; complete the file, or give another --format than u64le";
     let cut = |bytes| format!("the last fingerprint is cut: {bytes} bytes {advice}");
-    pack_fails_with(&raw(&[1, 2])[..13], "", &format!("byte 8: {}", cut(13)));
+    pack_fails_with(&raw(&[1, 2])[..13], "--format u64le", &format!("byte 8: {}", cut(13)));
     pack_fails_with(b"1234567", "--format u64le", &format!("byte 0: {}", cut(7)));
     let long = raw(&fingerprints(40, 30_000));
-    pack_fails_with(&long[..239_999], "", &format!("byte 239992: {}", cut(239_999)));
+    pack_fails_with(&long[..239_999], "--format u64le", &format!("byte 239992: {}", cut(239_999)));
 }
 
 #[test]
 fn raw_query_file_that_is_no_multiple_of_8_bytes_is_refused_before_any_answer() {
     let scratch = Scratch::new();
     scratch.pack("store", &[1], "");
-    scratch.write("queries", &raw(&[1, 2])[..15]);
-    scratch.run("query store --from queries").fails_naming(&["queries: byte 8: ", "multiple of 8"]);
+    scratch.write("queries.u64", &raw(&[1, 2])[..15]);
+    scratch
+        .run("query store --from queries.u64")
+        .fails_naming(&["queries.u64: byte 8: ", "multiple of 8"]);
     // A pipe is answered as it comes; the end is still an error.
-    let ran = scratch.run_with("query store --from - -k 0", &raw(&[1, 2])[..15]);
+    let ran = scratch.run_with("query store --from - -k 0 --format u64le", &raw(&[1, 2])[..15]);
     assert!(ran.stderr.starts_with("fpstore: standard input: byte 8: "), "{ran:?}");
     assert_eq!(ran.stdout, "0000000000000001\t0000000000000001\t0\n");
     ran.ends_with_code(2);
@@ -48,7 +53,8 @@ fn a_bad_hexadecimal_digit() {
              another --format"
         )
     };
-    let place = |line, column, byte| format!("line {line}, column {column}: {}", message(byte));
+    let place =
+        |line, column, byte| format!("line {line}, column {column}: {}{SKIP}", message(byte));
     pack_fails_with("12\nab\n  1g\n", "--format hex", &place(3, 4, "g"));
     pack_fails_with("12,13\n", "--format hex", &place(1, 3, ","));
     pack_fails_with("0x0x1", "--format hex", &place(1, 4, "x"));
@@ -66,7 +72,8 @@ fn a_bad_decimal_digit() {
             "'{byte}' is no decimal digit; separate fingerprints by white space, or give another --format"
         )
     };
-    let place = |line, column, byte| format!("line {line}, column {column}: {}", message(byte));
+    let place =
+        |line, column, byte| format!("line {line}, column {column}: {}{SKIP}", message(byte));
     pack_fails_with("12\n1a\n", "--format dec", &place(2, 2, "a"));
     pack_fails_with("1-2\n", "--format dec", &place(1, 2, "-"));
     pack_fails_with("+2\n", "--format dec", &place(1, 1, "+"));
@@ -77,21 +84,25 @@ fn a_bad_decimal_digit() {
 #[test]
 fn a_value_over_64_bits() {
     let dec = "the value is over 64 bits; give -9223372036854775808 to 18446744073709551615";
-    pack_fails_with("1\n18446744073709551616\n", "", &format!("line 2, column 1: {dec}"));
-    pack_fails_with("1 -9223372036854775809\n", "", &format!("line 1, column 3: {dec}"));
-    pack_fails_with("9".repeat(30), "", &format!("line 1, column 1: {dec}"));
+    pack_fails_with("1\n18446744073709551616\n", "", &format!("line 2, column 1: {dec}{SKIP}"));
+    pack_fails_with("1 -9223372036854775809\n", "", &format!("line 1, column 3: {dec}{SKIP}"));
+    pack_fails_with("9".repeat(30), "", &format!("line 1, column 1: {dec}{SKIP}"));
     let hex = "more than 16 hexadecimal digits; a fingerprint has at most 64 bits";
-    pack_fails_with("0x10000000000000000", "", &format!("line 1, column 1: {hex}"));
-    pack_fails_with("\n 11112222333344445", "--format hex", &format!("line 2, column 2: {hex}"));
+    pack_fails_with("0x10000000000000000", "", &format!("line 1, column 1: {hex}{SKIP}"));
+    pack_fails_with(
+        "\n 11112222333344445",
+        "--format hex",
+        &format!("line 2, column 2: {hex}{SKIP}"),
+    );
     // Not even a line of a megabyte is more than one line of message.
-    pack_fails_with("a".repeat(1 << 20), "--format hex", &format!("line 1, column 1: {hex}"));
+    pack_fails_with("a".repeat(1 << 20), "--format hex", &format!("line 1, column 1: {hex}{SKIP}"));
 }
 
 #[test]
 fn a_sign_or_prefix_without_digits() {
     let message = "no digits follow; complete or remove it";
-    pack_fails_with("1 0x\n", "--format hex", &format!("line 1, column 3: {message}"));
-    pack_fails_with("1\n-\n", "--format dec", &format!("line 2, column 1: {message}"));
+    pack_fails_with("1 0x\n", "--format hex", &format!("line 1, column 3: {message}{SKIP}"));
+    pack_fails_with("1\n-\n", "--format dec", &format!("line 2, column 1: {message}{SKIP}"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Bad records: each is told with file and place, and ends the run or is skipped, as the user wishes.
 
+use crate::Scratch;
 use crate::writers::{delimited, npy};
-use crate::{Scratch, raw};
 
 /// Packs a file that has bad records: without and with skipping them.
 struct Bad<'a> {
@@ -60,7 +60,7 @@ fn in_lists() {
         options: "--format hex",
         told: &[
             "line 2, column 1: 'x' is no hexadecimal digit; separate fingerprints by white space, \
-             or give another --format",
+             or give another --format, or give --on-error skip",
             "line 3, column 5: 'g' is no hexadecimal digit; separate fingerprints by white space, \
              or give another --format",
             "line 4, column 1: more than 16 hexadecimal digits; a fingerprint has at most 64 bits",
@@ -77,7 +77,7 @@ fn in_lists() {
         options: "",
         told: &[
             "line 40001, column 1: 'N' is no decimal digit; separate fingerprints by white space, \
-             or give another --format",
+             or give another --format, or give --on-error skip",
             "line 40002, column 1: the value is over 64 bits; give -9223372036854775808 to \
              18446744073709551615",
         ],
@@ -152,16 +152,16 @@ fn in_csv() {
     .check();
     // The digits are judged from the first records; others may not come later.
     let mut text = String::from("fingerprint\n");
-    text.push_str(&"1111111111111111\n".repeat(5000));
+    text.push_str(&"111111111111111a\n".repeat(5000));
     text.push_str("17\n2222222222222222\n");
     Bad {
         name: "in.csv",
         bytes: text.into_bytes(),
         options: "",
         told: &["line 5002, column \"fingerprint\": \"17\": 2 digits, after fingerprints of 16 \
-                 hexadecimal digits; correct it, or give --digits hex or --digits dec if all of them \
-                 are that"],
-        packed: &[0x1111111111111111, 0x2222222222222222],
+                 hexadecimal digits; correct it, or give --digits hex if zeros in front are left out, \
+                 or give --on-error skip"],
+        packed: &[0x111111111111111a, 0x2222222222222222],
         records: 5002,
     }
     .check();
@@ -185,11 +185,13 @@ fn in_json_lines() {
                 {\"fingerprint\": 4, \"fingerprint\": 5}\n\
                 {\"fingerprint\": -1} x\n\
                 {\"fingerprint\": -2}";
-    let value = "is no fingerprint, which is a whole number of 64 bits or a string; correct it, or \
-                 give --on-error skip";
+    let value = "is no fingerprint, which is a whole number of 64 bits without point or exponent, or a \
+                 string; correct it, or give --on-error skip";
     let column = "column \"fingerprint\":";
     let json = |cause: &str| {
-        format!("no JSON object: {cause}; give one object on each line, or give --on-error skip")
+        format!(
+            "no JSON object: {cause}; give one object on each line, as `jq -c .` does, or give --on-error skip"
+        )
     };
     let told = [
         format!("line 3, {column} is null; fill it in, or give --on-error skip"),
@@ -200,15 +202,15 @@ fn in_json_lines() {
         format!("line 7, {column} an array {value}"),
         format!("line 8, {column} an object {value}"),
         format!("line 9, {column} true {value}"),
-        format!("line 10, {column} 18446744073709552000 {value}"),
+        format!("line 10, {column} 18446744073709551616 {value}"),
         format!(
             "line 11, {column} \"xyz\": 'x' is no hexadecimal digit; correct it, or give --digits \
              dec, or give --on-error skip"
         ),
-        format!("line 12: {}", json("EOF while parsing an object at column 17")),
+        format!("line 12: {}", json("EOF while parsing an object at byte 17")),
         format!("line 13: {}", json("invalid type: sequence, expected an object")),
-        format!("line 14: {}", json("\"fingerprint\" twice at column 36")),
-        format!("line 15: {}", json("trailing characters at column 21")),
+        format!("line 14: {}", json("\"fingerprint\" twice at byte 36")),
+        format!("line 15: {}", json("trailing characters at byte 21")),
     ];
     let told: Vec<&str> = told.iter().map(String::as_str).collect();
     Bad {
@@ -315,7 +317,8 @@ mod in_batches {
             "row 2, column \"fingerprint\": \"x\": 'x' is no hexadecimal digit; correct it, or \
              give --digits dec, or give --on-error skip",
             "row 4, column \"fingerprint\": \"ab\": 2 digits, after fingerprints of 16 hexadecimal \
-             digits; correct it, or give --digits hex or --digits dec if all of them are that",
+             digits; correct it, or give --digits hex if zeros in front are left out, or give --on-error \
+             skip",
         ];
         let batches = [0, 1].map(|part| batch(2, texts(part)));
         let bytes = stream(&batches, None);
@@ -352,7 +355,6 @@ fn what_is_wrong_with_a_whole_file_is_not_skipped() {
     let npy = npy(&[1u64, 2], &[2]);
     let csv = delimited(&[1], b',', &["a", "b", "c"], |x| x.to_string());
     for (bytes, part) in [
-        (&raw(&[1, 2])[..13], "is cut"),
         (&npy[..npy.len() - 1], "ends after 1 of 2 rows"),
         (&csv[..], "which column"),
         (b"a,fingerprint\n\"1,2\n", "a quote is opened and never closed"),

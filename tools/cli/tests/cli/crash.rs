@@ -138,7 +138,9 @@ fn usual_pack(scratch: &Scratch, stop: Stop) -> Duration {
     let mut times = [(); 5].map(|()| {
         remove(scratch);
         let start = Instant::now();
-        scratch.run(&format!("pack in -o store --quiet {}", stop.options)).succeeds();
+        scratch
+            .run(&format!("pack in -o store --format u64le --quiet {}", stop.options))
+            .succeeds();
         start.elapsed()
     });
     times.sort();
@@ -147,8 +149,8 @@ fn usual_pack(scratch: &Scratch, stop: Stop) -> Duration {
 
 /// Stops a pack, and tells whether it had not ended before.
 fn stop_after(scratch: &Scratch, stop: Stop, delay: Duration) -> bool {
-    let mut command =
-        scratch.command(&format!("pack in -o store --force --quiet {}", stop.options));
+    let mut command = scratch
+        .command(&format!("pack in -o store --force --format u64le --quiet {}", stop.options));
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     thread::sleep(delay);
     if stop.politely {

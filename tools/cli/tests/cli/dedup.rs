@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::oracle::{Random, fingerprints, sorted};
-use crate::{Scratch, raw};
+use crate::{Scratch, hex};
 
 /// The directory that `FPSTORE_ANSWERS` names, if it is set.
 fn answers() -> Option<PathBuf> {
@@ -309,7 +309,7 @@ fn long_chains_are_warned_of() {
 fn pairs_that_were_joined_before_give_the_same_clusters() {
     let scratch = Scratch::new();
     let set = fingerprints(221, 3000);
-    scratch.write("in", raw(&set));
+    scratch.write("in", hex(&set));
     scratch.run("pack in -o store --ids line --quiet").succeeds();
     let whole = scratch.run("dedup store -k 3 --keep central --quiet").succeeds().stdout;
     let mut files = String::new();

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::oracle::{Random, fingerprints};
 use crate::stoppable::stoppable;
-use crate::{Scratch, raw};
+use crate::{Scratch, hex, raw};
 
 /// More than fit into the least memory.
 const COUNT: usize = 1_000_000;
@@ -30,7 +30,7 @@ fn the_store_does_not_depend_on_the_memory() {
     let scratch = Scratch::new();
     let mut set = fingerprints(70, COUNT);
     set.extend_from_within(..1000);
-    scratch.write("in", raw(&set));
+    scratch.write("in", hex(&set));
     scratch.run("pack in -o memory").succeeds();
     fs::create_dir(scratch.path("temporary")).unwrap();
     let line = format!("pack in -o little {LITTLE} --tmp-dir temporary --json");
@@ -46,7 +46,7 @@ fn the_store_does_not_depend_on_the_memory() {
 #[test]
 fn the_process_stays_within_its_memory() {
     let scratch = Scratch::new();
-    scratch.write("in", raw(&fingerprints(71, 3 * COUNT)));
+    scratch.write("in", hex(&fingerprints(71, 3 * COUNT)));
     for (options, limit) in [("--threads 1", 16u64), ("--threads 2", 24), ("--threads 4", 32)] {
         let line = format!("pack in -o store --force --quiet --memory {limit}MiB {options}");
         let peak = crate::peak::peak_of(&mut scratch.command(&line)) << 10;
@@ -60,7 +60,7 @@ fn a_dry_run_tells_what_the_pack_will_need_and_writes_nothing() {
     let scratch = Scratch::new();
     let mut random = Random(72);
     let uniform: Vec<u64> = (0..COUNT).map(|_| random.next()).collect();
-    scratch.write("in", raw(&uniform));
+    scratch.write("in", hex(&uniform));
     for (options, spills) in [("", false), (LITTLE, true)] {
         let line = format!("pack in -o store --json {options}");
         let told = scratch.run(&format!("{line} --dry-run")).succeeds().stdout;
@@ -133,7 +133,7 @@ fn a_dry_run_says_when_the_disk_is_too_small() {
 #[test]
 fn progress_in_json_names_the_phases_with_rates_and_what_is_left() {
     let scratch = Scratch::new();
-    scratch.write("in", raw(&fingerprints(73, COUNT)));
+    scratch.write("in", hex(&fingerprints(73, COUNT)));
     let in_memory = ["read", "sort", "encode", "sync"];
     let spilled = ["read", "merge", "encode", "distribute", "count", "encode", "sync"];
     for (options, phases) in [("", &in_memory[..]), (LITTLE, &spilled[..])] {
@@ -230,7 +230,7 @@ impl Drop for Tmpfs {
 #[test]
 fn a_full_disk_is_one_clear_error_that_leaves_nothing() {
     let scratch = Scratch::new();
-    scratch.write("in", raw(&fingerprints(74, COUNT)));
+    scratch.write("in", hex(&fingerprints(74, COUNT)));
     // Full while runs, the set, parts or tables are written.
     for mib in [1, 6, 12, 17] {
         let Some(_mounted) = Tmpfs::mount(&scratch.path("small"), mib << 20) else {

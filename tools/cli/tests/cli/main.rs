@@ -51,6 +51,7 @@ mod signals;
 mod stoppable;
 mod tables;
 mod terminal;
+mod values;
 mod widths;
 mod windows;
 mod writers;

@@ -25,7 +25,7 @@ fn the_summary_tells_size_design_and_what_else_there_would_be() {
     let scratch = Scratch::new();
     let mut set = fingerprints(1, 20_000);
     set.push(set[0]);
-    scratch.write("in", raw(&set));
+    scratch.write("in", hex(&set));
     let ran = scratch.run("pack in -o store --design halves --block-bytes 512").succeeds();
     let distinct = sorted(&set).len() as u64;
     let first = ran.stdout.lines().next().unwrap();
@@ -75,7 +75,7 @@ fn a_set_as_small_as_a_header_has_no_figures_that_mean_nothing() {
 fn a_store_takes_no_more_than_the_fingerprints_unless_speed_is_preferred() {
     let scratch = Scratch::new();
     let set = fingerprints(12, 20_000);
-    scratch.write("in", raw(&set));
+    scratch.write("in", hex(&set));
     let pack = |prefer: &str| {
         let line = format!("pack in -o store --force --json {prefer}");
         json(&scratch, &line)
@@ -156,7 +156,7 @@ fn an_output_that_is_an_input_is_told_as_such() {
 fn the_json_summary_is_one_object_that_agrees_with_the_files() {
     let scratch = Scratch::new();
     let set = fingerprints(2, 4000);
-    scratch.write("in", raw(&set));
+    scratch.write("in", hex(&set));
     let summary = json(&scratch, "pack in -o store --json --design thirds --block-bytes 1024 -k 2");
     let bytes: u64 = scratch.store_files("store").iter().map(|(_, bytes)| bytes).sum();
     let distinct = sorted(&set).len();
@@ -192,8 +192,8 @@ fn inputs_of_several_formats_and_standard_input_become_one_set() {
     let scratch = Scratch::new();
     scratch.write("hex", "00000000000000ff\n0000000000000001\n");
     scratch.write("dec", "5\n-1\n");
-    scratch.write("raw", raw(&[7, 1]));
-    let ran = scratch.run_with("pack hex dec - raw -o store --json", b"0x9 0x5").succeeds();
+    scratch.write("raw.u64", raw(&[7, 1]));
+    let ran = scratch.run_with("pack hex dec - raw.u64 -o store --json", b"0x9 0x5").succeeds();
     let summary: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(summary["read"], 8);
     assert_eq!(summary["distinct"], 6);
@@ -266,7 +266,7 @@ fn auto_is_what_the_planner_recommends_for_the_set() {
 fn block_bytes_codec_and_low_bits_are_those_of_the_tables() {
     let scratch = Scratch::new();
     let set = fingerprints(6, 2000);
-    scratch.write("in", raw(&set));
+    scratch.write("in", hex(&set));
     for (block_bytes, codec, low_bits) in [(256, "xor", 0), (4096, "gap", 8), (65536, "gap", 32)] {
         let line = format!(
             "pack in -o store --force --quiet --block-bytes {block_bytes} --codec {codec} \
@@ -312,7 +312,7 @@ fn impossible_options_exit_with_2_before_any_input_is_read() {
 fn the_files_depend_on_the_set_alone() {
     let scratch = Scratch::new();
     let mut set = fingerprints(7, 20_000);
-    scratch.write("in", raw(&set));
+    scratch.write("in", hex(&set));
     scratch.run("pack in -o one --threads 1").succeeds();
     scratch.run("pack in -o two --threads 2").succeeds();
     Random(8).shuffle(&mut set);
@@ -406,7 +406,7 @@ fn a_pack_that_fails_on_its_input_changes_nothing() {
 #[test]
 fn without_a_terminal_no_progress_bar_is_drawn() {
     let scratch = Scratch::new();
-    scratch.write("in", raw(&fingerprints(10, 50_000)));
+    scratch.write("in", hex(&fingerprints(10, 50_000)));
     let ran = scratch.run("pack in -o store");
     assert_eq!(ran.stderr, "");
     ran.ends_with_code(0);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::oracle::fingerprints;
-use crate::{Scratch, raw};
+use crate::{Scratch, hex, raw};
 
 fn json(scratch: &Scratch, line: &str) -> Value {
     serde_json::from_str(&scratch.run(line).succeeds().stdout).unwrap()
@@ -111,10 +111,10 @@ fn preference_and_budget_change_the_recommendation() {
 #[test]
 fn the_command_for_a_sample_packs_it_in_the_recommended_design() {
     let scratch = Scratch::new();
-    scratch.write("in", raw(&fingerprints(1, 20_000)));
-    let text = scratch.run("plan --sample in -k 4 --format u64le").succeeds().stdout;
+    scratch.write("in.u64", raw(&fingerprints(1, 20_000)));
+    let text = scratch.run("plan --sample in.u64 -k 4").succeeds().stdout;
     let command = text.lines().last().unwrap();
-    assert!(command.starts_with("fpstore pack in -o STORE -k 4 --design "), "{command}");
+    assert!(command.starts_with("fpstore pack in.u64 -o STORE -k 4 --design "), "{command}");
     let line = command.strip_prefix("fpstore ").unwrap().replace("STORE", "planned");
     scratch.run(&format!("{line} --quiet")).succeeds();
     let [_, design] = line.split("--design ").collect::<Vec<_>>()[..] else { panic!("{line}") };
@@ -132,7 +132,7 @@ fn constants_of_another_machine_change_the_latency_and_the_choice_of_a_pack() {
     // Where only tables cost something, one is best.
     scratch.write("slow", "search.table_ns = 1e9 # a far away machine\n");
     assert!(warm("--calibration slow") > warm(""));
-    scratch.write("in", raw(&fingerprints(2, 3000)));
+    scratch.write("in", hex(&fingerprints(2, 3000)));
     scratch.run("pack in -o store --calibration slow --quiet").succeeds();
     assert_eq!(json(&scratch, "stat store --json")["segments"][0]["design"], "single");
     scratch.write("bad", "search.table_ns = fast\n");

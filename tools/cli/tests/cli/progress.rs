@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::oracle::{fingerprints, sorted};
-use crate::{Ran, Scratch, hex, raw};
+use crate::{Ran, Scratch, hex};
 
 /// The lines on standard error.
 fn lines(ran: &Ran) -> Vec<Value> {
@@ -43,7 +43,7 @@ fn query_tells_queries_and_matches_of_a_file() {
     let scratch = Scratch::new();
     let set = sorted(&fingerprints(33, 3000));
     scratch.pack("store", &set, "");
-    scratch.write("queries", raw(&set));
+    scratch.write("queries", hex(&set));
     for plan in ["single", "sweep"] {
         let line = format!("query store --from queries -k 0 --progress json --plan {plan}");
         let ran = scratch.run(&line).ends_with_code(0);

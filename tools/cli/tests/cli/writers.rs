@@ -45,17 +45,21 @@ pub fn npy_bytes(set: &[u64]) -> Vec<u8> {
     npy(&bytes, &[set.len() as u64, 8])
 }
 
-/// Three columns, of which the first needs quotes now and then, and the last counts rows from 0 on.
+/// Three columns, of which the first needs quotes, or escapes between tabs, now and then, and the last counts rows from 0 on.
 pub fn delimited(
     set: &[u64],
     delimiter: u8,
     names: &[&str],
     digits: impl Fn(u64) -> String,
 ) -> Vec<u8> {
-    let mut writer = csv::WriterBuilder::new().delimiter(delimiter).from_writer(Vec::new());
+    let style =
+        if delimiter == b'\t' { csv::QuoteStyle::Never } else { csv::QuoteStyle::Necessary };
+    let mut writer =
+        csv::WriterBuilder::new().delimiter(delimiter).quote_style(style).from_writer(Vec::new());
     writer.write_record(names).unwrap();
     for (row, &fingerprint) in set.iter().enumerate() {
         let name = match row % 50 {
+            0 if delimiter == b'\t' => format!("\"say {row},\\nand;\\tgo"),
             0 => format!("say \"{row}\",\nand;\tgo"),
             _ => format!("page {row}"),
         };

@@ -39,6 +39,8 @@ pub struct IpcReader {
     /// The schema, and the columns that are read, once the first message was.
     columns: Option<Columns>,
     is_file: bool,
+    /// Whether it ended without the mark of an end.
+    is_unmarked: bool,
     /// Bytes of the messages so far.
     at: u64,
     /// A batch of which rows are left.
@@ -65,7 +67,8 @@ impl IpcReader {
         }
         let at = if is_file { FILE_MAGIC.len() as u64 } else { 0 };
         let (columns, pieces) = (None, Pieces::default());
-        Ok(Self { stream, wishes, bits: F::BITS, columns, is_file, at, pieces })
+        let is_unmarked = false;
+        Ok(Self { stream, wishes, bits: F::BITS, columns, is_file, is_unmarked, at, pieces })
     }
 
     /// The parts of the next message: its description and the body. `None` at the end.
@@ -88,6 +91,10 @@ impl IpcReader {
             Some(length) if length > 0 => u64::from(length),
             // A stream may simply stop; a file says where it ends.
             None if self.is_file => return Err(cut(self.at)),
+            None => {
+                self.is_unmarked = true;
+                return self.finish().map(|()| None);
+            }
             _ => return self.finish().map(|()| None),
         };
         if length > check::MAX_HEAD_BYTES {
@@ -265,6 +272,10 @@ impl Columns {
 }
 
 impl<F: Fingerprint> Reader<F> for IpcReader {
+    fn warning(&self) -> Option<&'static str> {
+        self.is_unmarked.then_some("the stream of Arrow ends without its end mark, and may be cut")
+    }
+
     fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {
         if let Some(columns) = &mut self.columns
             && !self.pieces.is_empty()
