@@ -14,7 +14,7 @@ use crate::block::within;
 use crate::cover::{self, Differs};
 use crate::fingerprint::{Fingerprint, of_key};
 use crate::query::join::Found;
-use crate::simd::Level;
+use crate::simd::{Level, Work};
 
 /// Queries that a list begins with at most: with the lists below it, they stay in the second cache.
 const LISTED: usize = 1 << 14;
@@ -159,11 +159,7 @@ impl<'a, K: Kernel, F: Fingerprint> Walk<'a, K, F> {
     #[inline]
     fn compare_few(&mut self, keys: &[u64], list: Range<usize>) {
         let entries = Entries::new(&self.upper[list.clone()], &self.lower[list.clone()]);
-        for entry in 0..entries.len() {
-            within(self.level, keys, (entries.get(entry), self.k), |key| {
-                self.near.push(Near { entry: entry as u32, key: key as u32 });
-            });
-        }
+        self.level.run(Few { level: self.level, entries, keys, k: self.k, near: &mut self.near });
         if !self.near.is_empty() {
             self.hand_on(keys, list.start);
         }
@@ -183,6 +179,29 @@ impl<'a, K: Kernel, F: Fingerprint> Walk<'a, K, F> {
             if part.claim().finds(differs) && cover::reports(earlier, differs) {
                 self.found.push(of_key(query), of_key(key));
             }
+        }
+    }
+}
+
+/// A comparison of few queries with many keys.
+struct Few<'a> {
+    level: Level,
+    entries: Entries<'a>,
+    keys: &'a [u64],
+    k: u32,
+    near: &'a mut Vec<Near>,
+}
+
+impl Work for Few<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn work(self) {
+        let Self { level, entries, keys, k, near } = self;
+        for entry in 0..entries.len() {
+            within(level, keys, (entries.get(entry), k), |key| {
+                near.push(Near { entry: entry as u32, key: key as u32 });
+            });
         }
     }
 }

@@ -8,8 +8,8 @@
 //! mask         | a bit for each query that is near enough
 //! ```
 //!
-//! To sift, a table says for each mask how its lanes are closed up. The last queries of a list, fewer than 8, are
-//! handled one by one.
+//! To sift, a table says for each mask how its lanes are closed up. The last queries of a list, fewer
+//! than 8, are sifted one by one.
 
 #![allow(unsafe_code)]
 
@@ -68,14 +68,8 @@ impl Kernel for Avx2 {
         k: u32,
         near: &mut Vec<Near>,
     ) {
-        let whole = entries.len() - entries.len() % EIGHT;
-        let (upper, upper_rest) = entries.upper.split_at(whole);
-        let (lower, lower_rest) = entries.lower.split_at(whole);
         // SAFETY: a value of `Avx2` exists only where the CPU has AVX2.
-        unsafe { compare::<UPPER>(Entries::new(upper, lower), keys, k, near) };
-        let found = near.len();
-        Scalar.compare::<UPPER>(Entries::new(upper_rest, lower_rest), keys, k, near);
-        near[found..].iter_mut().for_each(|near| near.entry += whole as u32);
+        unsafe { compare::<UPPER>(entries, keys, k, near) };
     }
 }
 
@@ -132,46 +126,71 @@ fn sift<const UPPER: bool>(entries: Entries<'_>, within: Within, room: &mut Room
     count
 }
 
-/// Compares whole registers.
+/// The first words in a register, and a bit for each lane that has one of its own: where they are
+/// fewer than eight, the last of them stands in the others, too.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_some(words: &[u32]) -> (u32, __m256i) {
+    if let Some(words) = words.first_chunk() {
+        return (0xFF, load_halves(words));
+    }
+    let last = words.last().copied().unwrap_or_default();
+    let mut all = [last; EIGHT];
+    all[..words.len()].copy_from_slice(words);
+    ((1 << words.len()) - 1, load_halves(&all))
+}
+
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn compare<const UPPER: bool>(entries: Entries<'_>, keys: &[u64], k: u32, near: &mut Vec<Near>) {
     let limit = _mm256_set1_epi32(k as i32);
-    let words = if UPPER { entries.upper } else { entries.lower };
-    for (number, words) in words.as_chunks().0.iter().enumerate() {
-        let words = load_halves(words);
+    for at in (0..entries.len()).step_by(EIGHT) {
+        let some = Entries::new(&entries.upper[at..], &entries.lower[at..]);
+        let (lanes, words) = load_some(if UPPER { some.upper } else { some.lower });
         for (first, keys) in (0..).step_by(KEYS).zip(keys.chunks(KEYS)) {
             let mut least = _mm256_set1_epi32(64);
             for &key in keys {
-                let word = if UPPER { key >> 32 } else { key };
-                let key = _mm256_set1_epi32(word as i32);
-                least = _mm256_min_epi32(least, counts(_mm256_xor_si256(words, key)));
+                least = _mm256_min_epi32(least, differing::<UPPER>(words, key));
             }
-            if at_most(least, limit) != 0 {
-                report(entries, number * EIGHT, keys, first, k, near);
+            if at_most(least, limit) & lanes != 0 {
+                report::<UPPER>((some, at), keys, first, k, near);
             }
         }
     }
 }
 
-/// Appends what is near by both halves, of 8 entries from one on and of keys whose first has this number.
+/// In how many bits the words differ from one half of a key.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn differing<const UPPER: bool>(words: __m256i, key: u64) -> __m256i {
+    let word = if UPPER { key >> 32 } else { key };
+    counts(_mm256_xor_si256(words, _mm256_set1_epi32(word as i32)))
+}
+
+/// Appends what is near by both halves, of the first 8 of some entries, which are numbered from `at`
+/// on, and of keys whose first has this number.
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn report(entries: Entries<'_>, at: usize, keys: &[u64], first: u32, k: u32, near: &mut Vec<Near>) {
+fn report<const UPPER: bool>(
+    (entries, at): (Entries<'_>, usize),
+    keys: &[u64],
+    first: u32,
+    k: u32,
+    near: &mut Vec<Near>,
+) {
     let limit = _mm256_set1_epi32(k as i32);
-    let (Some(upper), Some(lower)) =
-        (entries.upper[at..].first_chunk(), entries.lower[at..].first_chunk())
-    else {
-        return;
-    };
-    let (upper, lower) = (load_halves(upper), load_halves(lower));
+    let ((lanes, upper), (_, lower)) = (load_some(entries.upper), load_some(entries.lower));
     for (number, &key) in (first..).zip(keys) {
-        let key = halves(key);
-        let all = _mm256_add_epi32(
-            counts(_mm256_xor_si256(upper, key[0])),
-            counts(_mm256_xor_si256(lower, key[1])),
-        );
-        let found = ones(u64::from(at_most(all, limit))).map(|lane| (at + lane) as u32);
+        let by_one =
+            if UPPER { differing::<true>(upper, key) } else { differing::<false>(lower, key) };
+        // Most keys are far by the half that was compared before.
+        if at_most(by_one, limit) == 0 {
+            continue;
+        }
+        let other =
+            if UPPER { differing::<false>(lower, key) } else { differing::<true>(upper, key) };
+        let found = at_most(_mm256_add_epi32(by_one, other), limit) & lanes;
+        let found = ones(u64::from(found)).map(|lane| (at + lane) as u32);
         near.extend(found.map(|entry| Near { entry, key: number }));
     }
 }
