@@ -2,12 +2,18 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
+    RowSelector,
+};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
+use parquet::schema::types::{SchemaDescriptor, Type};
 
 use super::inputs::Input;
 use crate::failure::Failure;
@@ -19,8 +25,6 @@ const BATCH_ROWS: u64 = 1024;
 const BATCH_BYTES: u64 = 4 << 20;
 /// Bytes at which a group of rows that is written ends, where those of the input are larger.
 const GROUP_BYTES: usize = 64 << 20;
-/// What Arrow notes of the schema, which is noted again.
-const ARROW_SCHEMA: &str = "ARROW:schema";
 
 /// Writes those rows of `input` for which `keeps` holds, each asked once, in order. Groups of rows stay groups, in the compression of
 /// each column; what is noted about the file stays.
@@ -40,14 +44,18 @@ pub fn copy_rows(
             .map_err(|error| origin.error(Problem::Damaged(Container::Parquet, error.to_string())))
     });
     let builder = builder.map_err(damaged)??;
-    let (schema, metadata) = (builder.schema().clone(), builder.metadata().clone());
-    let arrow = parquet::arrow::arrow_reader::ArrowReaderMetadata::try_new(
-        metadata.clone(),
-        Default::default(),
-    )
-    .map_err(|error| damaged(error.to_string()))?;
-    let mut writer =
-        ArrowWriter::try_new(to, schema, Some(properties(&metadata))).map_err(unwritten)?;
+    let metadata = builder.metadata().clone();
+    // As the file has them, and not as Arrow had them before, which its note tells: seconds are milliseconds there.
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let arrow = ArrowReaderMetadata::try_new(metadata.clone(), options)
+        .map_err(|error| damaged(error.to_string()))?;
+    let schema = written_schema(&arrow).map_err(|error| damaged(error.to_string()))?;
+    let options = ArrowWriterOptions::new()
+        .with_properties(properties(&metadata))
+        .with_parquet_schema(schema)
+        .with_skip_arrow_metadata(true);
+    let writer = ArrowWriter::try_new_with_options(to, arrow.schema().clone(), options);
+    let mut writer = writer.map_err(unwritten)?;
     for (number, group) in metadata.row_groups().iter().enumerate() {
         let rows = u64::try_from(group.num_rows()).unwrap_or(0);
         let selection = selection(rows, &mut keeps);
@@ -79,6 +87,30 @@ pub fn copy_rows(
     writer.into_inner().map_err(unwritten)
 }
 
+/// The schema of the file, with its UUIDs, JSON, times in UTC or not, and numbers of fields. Only columns whose values are
+/// kept in another way here have a type that is made for them: times of 96 bits, and short decimals in bytes.
+fn written_schema(arrow: &ArrowReaderMetadata) -> parquet::errors::Result<SchemaDescriptor> {
+    let file = arrow.metadata().file_metadata().schema_descr();
+    let own = ArrowSchemaConverter::new().convert(arrow.schema())?;
+    if file.num_columns() != own.num_columns() {
+        return Ok(own);
+    }
+    let is_alike = |column: usize| {
+        let (a, b) = (file.column(column), own.column(column));
+        a.physical_type() == b.physical_type()
+            && a.type_length() == b.type_length()
+            && a.max_def_level() == b.max_def_level()
+            && a.max_rep_level() == b.max_rep_level()
+    };
+    let mut fields = file.root_schema().get_fields().to_vec();
+    for column in (0..file.num_columns()).filter(|&column| !is_alike(column)) {
+        let root = file.get_column_root_idx(column);
+        fields[root] = own.root_schema().get_fields()[root].clone();
+    }
+    let root = Type::group_type_builder(file.root_schema().name()).with_fields(fields).build()?;
+    Ok(SchemaDescriptor::new(Arc::new(root)))
+}
+
 /// Which rows of a group are kept, in runs.
 fn selection(rows: u64, keeps: &mut impl FnMut() -> bool) -> RowSelection {
     let mut runs: Vec<RowSelector> = Vec::new();
@@ -104,6 +136,5 @@ fn properties(metadata: &ParquetMetaData) -> WriterProperties {
         properties = properties.set_column_compression(column.column_path().clone(), compression);
     }
     let noted = metadata.file_metadata().key_value_metadata().cloned().unwrap_or_default();
-    let noted = noted.into_iter().filter(|note| note.key != ARROW_SCHEMA).collect();
     properties.set_key_value_metadata(Some(noted)).build()
 }

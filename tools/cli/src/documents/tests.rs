@@ -322,3 +322,58 @@ fn rows_of_parquet_are_copied_with_their_schema() {
         (0..rows as usize).filter(|&number| keeps(number)).map(|number| number as i64).collect();
     assert_eq!(kept, expected);
 }
+
+#[cfg(feature = "parquet")]
+#[test]
+fn logical_types_of_parquet_stay_as_they_are() {
+    use arrow_array::{ArrayRef, FixedSizeBinaryArray, Int64Array, RecordBatch, StringArray};
+    use parquet::arrow::ArrowWriter;
+    use parquet::arrow::arrow_writer::ArrowWriterOptions;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
+    let message = "message spark_schema {
+        required int64 id;
+        required binary text (UTF8);
+        required fixed_len_byte_array(16) u (UUID);
+        required binary j (JSON);
+        required binary e (ENUM);
+        required int64 n (TIMESTAMP(MILLIS, true));
+    }";
+    let schema = SchemaDescriptor::new(Arc::new(parse_message_type(message).unwrap()));
+    let texts = || Arc::new(StringArray::from(vec!["one", "two"])) as ArrayRef;
+    let numbers = || Arc::new(Int64Array::from(vec![1, -2])) as ArrayRef;
+    let bytes = FixedSizeBinaryArray::try_from_iter([[7u8; 16], [9; 16]].into_iter()).unwrap();
+    let columns = [
+        ("id", numbers()),
+        ("text", texts()),
+        ("u", Arc::new(bytes)),
+        ("j", texts()),
+        ("e", texts()),
+        ("n", numbers()),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.parquet");
+    let options = ArrowWriterOptions::new().with_parquet_schema(schema);
+    let file = File::create(&path).unwrap();
+    let mut writer = ArrowWriter::try_new_with_options(file, batch.schema(), options).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+
+    let inputs = find(std::slice::from_ref(&path), "");
+    let to = directory.path().join("copy.parquet");
+    copy_rows(&inputs.files[0], File::create(&to).unwrap(), &to, || true).unwrap();
+    let read = |path: &Path| SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let (before, after) = (read(&path), read(&to));
+    let schema = |file: &SerializedFileReader<File>| {
+        file.metadata().file_metadata().schema_descr().root_schema().clone()
+    };
+    assert_eq!(schema(&after), schema(&before));
+    let rows = |file: &SerializedFileReader<File>| -> Vec<String> {
+        file.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect()
+    };
+    assert_eq!(rows(&after), rows(&before));
+    assert_eq!(rows(&after).len(), 2);
+}
