@@ -3,7 +3,9 @@
 mod rows;
 mod summary;
 
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use fpstore::{Clusters, Execution, Fingerprint, Keep, Pair, Snapshot, width_of};
@@ -14,6 +16,7 @@ use crate::ids::IdOutputArgs;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::any_radius;
+use crate::output::say;
 use crate::pairs::{PairFormat, PairReader, PairSource};
 use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::recipes::Recipes;
@@ -217,6 +220,50 @@ fn distance<F: Fingerprint>(args: &Args, store: &Snapshot<F>) -> u32 {
     args.radius.unwrap_or(store.radius())
 }
 
+/// Finds files that say that they hold other pairs, or not all that are needed.
+fn check_pairs<F: Fingerprint>(
+    args: &Args,
+    radius: u32,
+    readers: &[PairReader<F>],
+) -> Result<(), Failure> {
+    let refused = |name: &str, what: String| Err(Failure::Usage(format!("{name}: {what}")));
+    let mut shards: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    let mut is_told = true;
+    for reader in readers {
+        let name = reader.name();
+        let k = reader.note("k").and_then(|k| k.parse::<u32>().ok());
+        if let Some(k) = k.filter(|&k| k < radius) {
+            let what = format!(
+                "holds pairs within {k}, where those within {radius} are needed; join again with -k \
+                 {radius}, or give -k {k}"
+            );
+            return refused(name, what);
+        }
+        let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let is_other = |store: &String| real(Path::new(store)) != real(&args.store);
+        if let Some(store) = reader.note("store").filter(is_other) {
+            say!("fpstore: warning: {name}: says that its pairs are those of {store}");
+        }
+        let shard = reader.note("shard");
+        let parts = shard.as_deref().and_then(|shard| shard.split_once('/'));
+        let parts = parts.and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((index, of)) => {
+                shards.entry(of).or_default().insert(index);
+            }
+            None => is_told = false,
+        }
+    }
+    // A file that says nothing may be the missing one.
+    for (of, there) in shards.into_iter().filter(|_| is_told) {
+        if let Some(missing) = (0..of).find(|shard| !there.contains(shard)) {
+            let what = format!("the pairs of shard {missing}/{of} are missing; give its file too");
+            return refused("dedup --pairs", what);
+        }
+    }
+    Ok(())
+}
+
 fn clusters<F: Fingerprint>(
     args: &Args,
     store: &Snapshot<F>,
@@ -249,6 +296,7 @@ fn clusters<F: Fingerprint>(
         recipes.take(reader.name(), reader.recipe().as_deref())?;
         readers.push(reader);
     }
+    check_pairs(args, radius, &readers)?;
     let mut readers = readers.into_iter();
     let mut reader = readers.next();
     let pairs = std::iter::from_fn(|| {

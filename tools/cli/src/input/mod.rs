@@ -429,7 +429,12 @@ impl ParquetColumns {
 
     /// By which recipe the fingerprints were made, where the file says so.
     pub fn recipe(&self) -> Option<String> {
-        self.table.note(recipes::NOTE)
+        self.note(recipes::NOTE)
+    }
+
+    /// What is noted in the file under a name.
+    pub fn note(&self, name: &str) -> Option<String> {
+        self.table.note(name)
     }
 
     /// The next rows; `None` behind the last.

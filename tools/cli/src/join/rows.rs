@@ -7,8 +7,8 @@ use fpstore::{Fingerprint, IdMap, Pair, Snapshot};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::Args;
 use super::journal::Journal;
+use super::{Args, Shard};
 use crate::failure::Failure;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape, KEPT_IDS};
 use crate::output::Output;
@@ -99,7 +99,9 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
             let columns = pairs::columns::<F>(args.table.parquet::<F>(), strings);
             let stores = [Some(&args.store), args.other.as_ref()].into_iter().flatten();
             let stores: Vec<String> = stores.map(|path| path.display().to_string()).collect();
-            let notes = table::notes(stores.join(","), k, recipes.line());
+            let mut notes = table::notes(stores.join(","), k, recipes.line());
+            let Shard { index, count } = args.shard;
+            notes.extend((count > 1).then(|| ("shard", format!("{index}/{count}"))));
             let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;
             return Ok(Rows::Parquet(Box::new(table), printers));
         }

@@ -86,6 +86,11 @@ impl ParquetPairs {
         self.has_ids.then_some(self.strings)
     }
 
+    /// What is noted in the file under a name.
+    pub fn note(&self, name: &str) -> Option<String> {
+        self.columns.note(name)
+    }
+
     /// By which recipe the fingerprints were made, where the file says so.
     pub fn recipe(&self) -> Option<String> {
         self.columns.recipe()

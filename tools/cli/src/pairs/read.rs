@@ -270,6 +270,16 @@ impl<F: Fingerprint> PairReader<F> {
         }
     }
 
+    /// What `join` has noted in the file under a name, where it can hold notes.
+    #[cfg_attr(not(feature = "parquet"), allow(unused_variables, reason = "nothing has notes"))]
+    pub fn note(&self, name: &str) -> Option<String> {
+        match &self.from {
+            #[cfg(feature = "parquet")]
+            From::Parquet(pairs, _) => pairs.note(name),
+            _ => None,
+        }
+    }
+
     /// Bytes that were read.
     pub fn bytes_read(&self) -> u64 {
         match &self.from {

@@ -459,3 +459,26 @@ fn compressed_pairs_are_read_and_zeros_behind_gzip_are_none() {
         }
     }
 }
+
+#[test]
+#[cfg(feature = "parquet")]
+fn pairs_that_a_file_says_are_others_or_not_all_are_refused() {
+    let scratch = Scratch::new();
+    let set: Vec<u64> = (0..300).map(|i| i << 55 | i).collect();
+    scratch.pack("s", &set, "");
+    fs::rename(scratch.path("s"), scratch.path("t")).unwrap();
+    scratch.pack("s", &set, "");
+    let join = "join s --output parquet --quiet --to";
+    for (options, name) in [("-k 2", "two"), ("-k 3 --shard 0/2", "0"), ("-k 3 --shard 1/2", "1")] {
+        scratch.run(&format!("{join} {name} {options}")).succeeds();
+    }
+    let whole = scratch.run("dedup s -k 3 --quiet").succeeds().stdout;
+    let few = scratch.run("dedup s -k 3 --pairs two");
+    few.fails_naming(&["two: holds pairs within 2", "within 3 are needed", "-k 2"]);
+    scratch.run("dedup s -k 2 --pairs two -q").succeeds();
+    scratch.run("dedup s -k 3 --pairs 1").fails_naming(&["shard 0/2"]);
+    let both = scratch.run("dedup s -k 3 --pairs 0 --pairs 1 -q").succeeds();
+    assert_eq!(both.stdout, whole);
+    let other = scratch.run("dedup t -k 3 --pairs 0 --pairs 1 -q").ends_with_code(0);
+    assert_eq!(other.stderr.matches("are those of s\n").count(), 2, "{other:?}");
+}
