@@ -28,6 +28,8 @@ pub(crate) struct LogSection {
     pub(crate) written_bytes: u64,
     /// Bytes of the records that were inserted since.
     pub(crate) inserted_bytes: u64,
+    /// Greater than all ids that segments have held so far; 2^64 - 1 if none is left.
+    pub(crate) next_id: u64,
 }
 
 /// What DELETIONS says of a segment.
@@ -66,6 +68,7 @@ impl LogSection {
         LE::write_u32(&mut payload[log_section::FLAGS], self.shape.flags());
         LE::write_u64(&mut payload[log_section::WRITTEN_BYTES], self.written_bytes);
         LE::write_u64(&mut payload[log_section::INSERTED_BYTES], self.inserted_bytes);
+        LE::write_u64(&mut payload[log_section::NEXT_ID], self.next_id);
         payload
     }
 
@@ -106,6 +109,7 @@ impl LogSection {
             shape,
             written_bytes: LE::read_u64(&payload[log_section::WRITTEN_BYTES]),
             inserted_bytes: LE::read_u64(&payload[log_section::INSERTED_BYTES]),
+            next_id: LE::read_u64(&payload[log_section::NEXT_ID]),
         })
     }
 }

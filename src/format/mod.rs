@@ -250,7 +250,7 @@ layout!(
     /// Section 3.7.
     log_section:
     FIRST_LOG = 0 + 8, SEQUENCE = 8 + 8, FLAGS = 16 + 4, RESERVED = 20 + 4, WRITTEN_BYTES = 24 + 8,
-    INSERTED_BYTES = 32 + 8; 40
+    INSERTED_BYTES = 32 + 8, NEXT_ID = 40 + 8; 48
 );
 layout!(
     /// Section 3.8; the entries follow.

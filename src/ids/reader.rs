@@ -139,6 +139,15 @@ impl IdColumn {
         self.entry(&self.geometry.ids, self.header.id_bits.into(), number)
     }
 
+    /// Greater than all of its ids; 2^64 - 1 if one of them is. Reads all of them. Where they are damaged it is
+    /// greater than what their bits hold.
+    pub(crate) fn next_id(&self) -> u64 {
+        let most = || u64::MAX.checked_shr(64 - u32::from(self.header.id_bits)).unwrap_or(0);
+        let mut ids = (0..self.header.id_count).map(|number| self.id(number));
+        let greatest = ids.try_fold(0, |greatest, id| Ok::<u64, Error>(id?.max(greatest)));
+        greatest.unwrap_or_else(|_| most()).saturating_add(1)
+    }
+
     /// Entry `number` of a part of entries of `bits` bits, from 0 to 64.
     #[inline]
     fn entry(&self, part: &Range<usize>, bits: u32, number: u64) -> Result<u64> {

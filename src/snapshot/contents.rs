@@ -137,6 +137,27 @@ impl<F: Fingerprint> Snapshot<F> {
             || self.segments().iter().any(|segment| segment.id_column().is_some())
     }
 
+    /// An id that no record of the store has had since it is written to, also none that was deleted or
+    /// expired, and greater than all that there were: whoever numbers records goes on from here. `None`
+    /// where the store has no ids, or no greater one is left. Of a store that was only packed, or that a
+    /// repair wrote, it is behind the ids that it holds, all of which are read.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let writer = fpstore::Store::create(directory.path().join("pages"))?;
+    /// writer.insert_batch(&[(0b1011, 0), (0b0011, 1)])?;
+    /// writer.delete(0b0011, 1)?;
+    /// assert_eq!(writer.snapshot().next_id(), Some(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn next_id(&self) -> Option<u64> {
+        let of_tails = self.parts.tails.iter().map(TailView::next_id);
+        let next = of_tails.fold(self.parts.base.next_id(), u64::max);
+        (self.has_ids() && next < u64::MAX).then_some(next)
+    }
+
     /// Which id map belongs to the store; `None` where ids are just numbers, or there are none.
     ///
     /// The map is a file of its own, which the store neither reads nor checks.

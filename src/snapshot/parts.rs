@@ -102,6 +102,19 @@ impl<F: Fingerprint> Base<F> {
         self.manifest.deletions.iter().zip(&self.deletions)
     }
 
+    /// Greater than all ids that segments have held, as far as is known; 2^64 - 1 if none is left. Reads all ids of
+    /// a store that has no log.
+    pub(crate) fn next_id(&self) -> u64 {
+        if let Some(log) = self.manifest.log {
+            return log.next_id;
+        }
+        if let Some(map) = self.manifest.id_map {
+            return map.string_count;
+        }
+        let columns = self.segments.iter().filter_map(|segment| segment.id_column());
+        columns.map(|column| column.next_id()).max().unwrap_or(0)
+    }
+
     /// The same, of those segments that `keep` says.
     pub(crate) fn restricted(&self, keep: impl Fn(usize) -> bool) -> Self {
         let mut manifest = self.manifest.clone();

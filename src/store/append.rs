@@ -106,6 +106,8 @@ impl Appending {
             let each = u64::from(manifest.bits) / 8 + of_id + of_window;
             log.written_bytes = log.written_bytes.saturating_add(bytes);
             log.inserted_bytes = log.inserted_bytes.saturating_add(records.saturating_mul(each));
+            let next_id = ids.map_or(0, |(_, greatest)| greatest.saturating_add(1));
+            log.next_id = log.next_id.max(next_id);
         }
         Ok(manifest)
     }

@@ -155,6 +155,7 @@ mod tests {
             shape: RecordShape { ids: true, windows: true },
             written_bytes: 1,
             inserted_bytes: 2,
+            next_id: 9,
         };
         Manifest {
             log: Some(log),

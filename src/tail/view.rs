@@ -14,13 +14,14 @@ pub(crate) struct TailView<F: Fingerprint = u64> {
     tail: Arc<Tail<F>>,
     operations: u64,
     records: u32,
+    next_id: u64,
     /// Only insertions with a window in this range are seen.
     windows: Range<u64>,
 }
 
 impl<F: Fingerprint> TailView<F> {
-    pub(super) fn new(tail: Arc<Tail<F>>, operations: u64, records: u32) -> Self {
-        Self { tail, operations, records, windows: 0..u64::MAX }
+    pub(super) fn new(tail: Arc<Tail<F>>, operations: u64, records: u32, next_id: u64) -> Self {
+        Self { tail, operations, records, next_id, windows: 0..u64::MAX }
     }
 
     /// What of it lies in these windows; its deletions hold for all.
@@ -41,6 +42,11 @@ impl<F: Fingerprint> TailView<F> {
     /// The sequence behind the last operation.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.tail.first_sequence + self.operations
+    }
+
+    /// Greater than all ids that were inserted, also those that are deleted; 0 if none were.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id
     }
 
     /// Whether there are deletions.

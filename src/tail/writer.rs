@@ -15,6 +15,8 @@ pub(crate) struct TailWriter<F: Fingerprint> {
     tail: Arc<Tail<F>>,
     operations: u64,
     records: u32,
+    /// Greater than all ids that were inserted; 0 if there are none.
+    next_id: u64,
     end: IndexEnd,
 }
 
@@ -29,7 +31,13 @@ impl<F: Fingerprint> TailWriter<F> {
             index: Index::new(capacity),
             deletions: RwLock::default(),
         };
-        Self { tail: Arc::new(tail), operations: 0, records: 0, end: IndexEnd::default() }
+        Self {
+            tail: Arc::new(tail),
+            operations: 0,
+            records: 0,
+            next_id: 0,
+            end: IndexEnd::default(),
+        }
     }
 
     /// The sequence of the next operation.
@@ -84,6 +92,7 @@ impl<F: Fingerprint> TailWriter<F> {
         // Its slot makes the words above visible.
         self.tail.index.add(fingerprint, self.records, &mut self.end);
         self.records += 1;
+        self.next_id = self.next_id.max(id.saturating_add(1));
     }
 
     fn delete(&mut self, fingerprint: F, scope: Scope, operation: u64) {
@@ -94,6 +103,6 @@ impl<F: Fingerprint> TailWriter<F> {
 
     /// What stands there now.
     pub(crate) fn view(&self) -> TailView<F> {
-        TailView::new(Arc::clone(&self.tail), self.operations, self.records)
+        TailView::new(Arc::clone(&self.tail), self.operations, self.records, self.next_id)
     }
 }

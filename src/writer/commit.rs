@@ -69,16 +69,20 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     }
 
     /// Adds to a manifest what was written since the last commit, and what was inserted into so many logs that segments
-    /// hold by now; gives what was written.
+    /// hold by now, with the ids that are taken; gives what was written.
     fn count_bytes(&self, manifest: &mut Manifest, flushed: usize, back: &Back) -> Counted {
         let log = self.logged_bytes.load(Ordering::Relaxed);
         let written = self.written_bytes.load(Ordering::Relaxed);
         // Whoever inserted it may have ended since.
-        let inserted = self.front().inserted_bytes(flushed);
+        let (inserted, next_id) = {
+            let front = self.front();
+            (front.inserted_bytes(flushed), front.next_id(flushed))
+        };
         if let Some(section) = &mut manifest.log {
             let all = written.saturating_add(log.saturating_sub(back.log_bytes));
             section.written_bytes = section.written_bytes.saturating_add(all);
             section.inserted_bytes = section.inserted_bytes.saturating_add(inserted);
+            section.next_id = section.next_id.max(next_id);
         }
         Counted { log, written }
     }

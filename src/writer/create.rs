@@ -40,7 +40,7 @@ pub(super) fn create<S: Storage>(
     standing.remove_leftovers(path, &**storage)?;
     let manifest =
         Manifest { next_segment: standing.next_segment, layout: Some(settings.text()), ..of_store };
-    begin_log(path, storage, standing, manifest, shape)
+    begin_log(path, storage, standing, manifest, (shape, 0))
 }
 
 /// Gives a log to the store that stands in a directory that is locked, unless it has one.
@@ -55,6 +55,7 @@ pub(super) fn enliven<F: Fingerprint, S: Storage>(path: &Path, storage: &Arc<S>)
     if with_ids > 0 && with_ids < base.segments.len() {
         return Err(Error::MixedIds);
     }
+    let next_id = base.next_id();
     let shape = RecordShape { ids: with_ids > 0, windows: base.manifest.windows.is_some() };
     let largest = base.segments.iter().max_by_key(|segment| segment.count());
     let settings = Settings::of_store(&base.manifest, largest.map(|segment| &**segment))?;
@@ -67,7 +68,7 @@ pub(super) fn enliven<F: Fingerprint, S: Storage>(path: &Path, storage: &Arc<S>)
     manifest.generation = manifest.generation.checked_add(1).ok_or_else(used_up)?;
     manifest.next_segment = standing.next_segment;
     manifest.layout = Some(settings.text());
-    begin_log(path, storage, standing, manifest, shape)
+    begin_log(path, storage, standing, manifest, (shape, next_id))
 }
 
 /// Whether it is certain that a manifest is not the one that stands.
@@ -84,15 +85,17 @@ fn begin_log<S: Storage>(
     storage: &Arc<S>,
     standing: Standing,
     mut manifest: Manifest,
-    shape: RecordShape,
+    (shape, next_id): (RecordShape, u64),
 ) -> Result<()> {
     // A number that no log of this store has had.
     let first_log = manifest.next_segment.max(standing.next_log);
     if first_log >= MOST_NUMBERS {
         return Err(Error::NoSegmentNumber { path: path.to_path_buf() });
     }
-    manifest.log =
-        Some(LogSection { first_log, sequence: 0, shape, written_bytes: 0, inserted_bytes: 0 });
+    let (written_bytes, inserted_bytes) = (0, 0);
+    let section =
+        LogSection { first_log, sequence: 0, shape, written_bytes, inserted_bytes, next_id };
+    manifest.log = Some(section);
     let tag = LogTag { store_id: manifest.store_id, number: first_log };
     let log =
         LogWriter::resume(Arc::clone(storage), (tag, shape), (LogHeader::RECORDS_START, 0), 1);

@@ -191,6 +191,13 @@ impl<F: Fingerprint> Front<F> {
         insertions * (bytes_of::<F>() as u64 + of_id + of_window)
     }
 
+    /// Greater than all ids that were inserted into so many of the oldest generations.
+    pub(super) fn next_id(&self, generations: usize) -> u64 {
+        let oldest = self.sealed.iter().take(generations);
+        let views = oldest.flat_map(Generation::views);
+        views.map(|view| view.next_id()).max().filter(|_| self.shape.ids).unwrap_or(0)
+    }
+
     /// Sees other segments, with what the oldest logs held if so many are in them.
     pub(super) fn adopt(&mut self, base: Arc<Base<F>>, flushed: usize) {
         self.base = base;

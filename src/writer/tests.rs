@@ -424,3 +424,66 @@ fn a_merge_sorts_what_short_tables_lack_in_temporary_files() {
     let files = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(files.into_iter().all(|name| !name.to_str().unwrap().starts_with(".tmp")));
 }
+
+#[test]
+fn the_next_id_is_behind_all_that_were_ever_given() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    let day = Duration::from_secs(24 * 60 * 60);
+    let created = StoreOptions::new().window(Some(day)).writer(options()).create(&path).unwrap();
+    let next = |writer: &Writer| writer.snapshot().next_id();
+    assert_eq!(next(&created), Some(0));
+    let then = UNIX_EPOCH + 100 * day;
+    created.insert_batch_at(&[(1, 0), (2, 7)], then).unwrap();
+    created.insert_at(3, 5, then + 50 * day).unwrap();
+    assert_eq!(next(&created), Some(8));
+    // The record with the greatest id goes: from the log, by expiry, and by a merge.
+    created.delete(2, 7).unwrap();
+    assert_eq!(next(&created), Some(8), "deleted in the log");
+    created.close().unwrap();
+    let reopened = || options().open(&path).unwrap();
+    assert_eq!(next(&reopened()), Some(8));
+    assert_eq!(Store::open(&path).unwrap().snapshot().next_id(), Some(8), "for readers as well");
+    let writer = reopened();
+    writer.flush().unwrap();
+    assert_eq!(next(&writer), Some(8), "flushed, and stored nowhere");
+    writer.insert_at(9, 20, then).unwrap();
+    assert!(writer.expire(then + 10 * day).unwrap() > 0);
+    assert_eq!(next(&writer), Some(21), "expired");
+    writer.insert_at(9, 30, then + 50 * day).unwrap();
+    writer.flush().unwrap();
+    writer.delete_fingerprint(9).unwrap();
+    writer.merge_all().unwrap();
+    writer.close().unwrap();
+    assert_eq!(next(&reopened()), Some(31), "merged away");
+    Packer::new().append(true).pack_with_ids(&path, [(4, 40)]).unwrap();
+    let writer = reopened();
+    assert_eq!(next(&writer), Some(41), "appended");
+    // Only what is kept counts, and lower ids change nothing.
+    writer.insert_at(5, 2, then).unwrap();
+    assert_eq!(next(&writer), Some(41));
+    writer.insert_at(5, u64::MAX, then).unwrap();
+    assert_eq!(next(&writer), None, "none is left");
+    writer.flush().unwrap();
+    writer.delete_id(u64::MAX).unwrap();
+    writer.merge_all().unwrap();
+    assert_eq!(next(&writer), None);
+}
+
+#[test]
+fn the_next_id_of_a_packed_store_is_behind_its_ids() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    // Many, and not the last one the greatest.
+    let pairs: Vec<_> = (0..5000).map(|i| (i * 77, (i * 7919) % 5003)).collect();
+    Packer::new().pack_with_ids(&path, pairs.clone()).unwrap();
+    let greatest = pairs.iter().map(|pair| pair.1).max().unwrap();
+    assert_eq!(Store::open(&path).unwrap().snapshot().next_id(), Some(greatest + 1));
+    let writer = options().open(&path).unwrap();
+    writer.delete_id(greatest).unwrap();
+    writer.merge_all().unwrap();
+    writer.close().unwrap();
+    assert_eq!(options().open(&path).unwrap().snapshot().next_id(), Some(greatest + 1));
+    Packer::new().pack(directory.path().join("plain"), [1u64]).unwrap();
+    assert_eq!(Store::open(directory.path().join("plain")).unwrap().snapshot().next_id(), None);
+}

@@ -72,7 +72,7 @@ fn bare_rows() -> Vec<Row> {
         }),
         ("bad-man-08-log-not-critical", "MAN-8", "The LOG section is not critical.", |p| set_flags(p, LOG, WRITERS)),
         ("bad-man-08-deletions-not-for-writers", "MAN-8", "The DELETIONS section lacks the flag *writers*.", |p| set_flags(p, DELETIONS, 1)),
-        ("bad-lgs-01-too-short", "LGS-1", "The payload of the LOG section has 39 bytes.", |p| p.payload(LOG).truncate(39)),
+        ("bad-lgs-01-too-short", "LGS-1", "The payload of the LOG section has 47 bytes.", |p| p.payload(LOG).truncate(47)),
         ("bad-lgs-02-twice", "LGS-2", "There are two LOG sections.", |p| twice(p, LOG, BOTH)),
         ("bad-lgs-03-first-log-0", "LGS-3", "first_log is 0.", |p| p.set(LOG, "first_log", 0)),
         ("bad-lgs-03-first-log-too-great", "LGS-3", "first_log is 2^62.", |p| p.set(LOG, "first_log", 1 << 62)),

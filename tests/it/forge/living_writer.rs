@@ -207,6 +207,7 @@ pub fn living_parts(spec: &LivingSpec) -> Parts {
             ("flags", flags),
             ("written_bytes", 123_456),
             ("inserted_bytes", 65_432),
+            ("next_id", 1_000_000),
         ] {
             put(&mut payload, "log-section", field, value);
         }

@@ -54,7 +54,7 @@ pub struct PlainInsertion {
 
 /// Section 3.7.
 pub fn read_log_section(payload: &[u8], manifest: &Manifest) -> Checked<LogEntry> {
-    at_least("LGS-1", payload, 40)?;
+    at_least("LGS-1", payload, 48)?;
     require(manifest.log.is_none(), "LGS-2", || "a second LOG section".to_owned())?;
     let mut fields = Fields(payload);
     let (first_log, sequence) = (fields.u64(), fields.u64());
@@ -71,7 +71,7 @@ pub fn read_log_section(payload: &[u8], manifest: &Manifest) -> Checked<LogEntry
         let is_right = of_segment.is_some() == ids || !ids && is(Wrong::IdsWithoutFlag);
         require(is_right, "LGS-5", || format!("segment {number} differs: ids are {ids}"))?;
     }
-    payload_tail(payload, 40)?;
+    payload_tail(payload, 48)?;
     let fingerprint_bytes = usize::from(manifest.bits / 8);
     Ok(LogEntry { fingerprint_bytes, first_log, sequence, ids, windows })
 }

@@ -50,7 +50,7 @@ before. SIGHUP, SIGINT and SIGTERM end it with the codes 129, 130 and 143.
 
 Ids: any number of 64 bits per fingerprint, each once; `query` and `dump` print
 them. With --ids line the first record of all inputs is 0, and skipped ones are
-counted. --id-map keeps strings: FILE holds that of each record, numbered as by
+counted; with --append it is the number behind the greatest id of the store. --id-map keeps strings: FILE holds that of each record, numbered as by
 --ids line, and the store the numbers. A string that comes again is kept again.
 FILE takes what strings do not share with the one before, 2.2 bytes more for
 each, and no memory; it belongs to this store, and must not be lost. It appears
@@ -242,9 +242,10 @@ fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
     let work = Interruptible::default();
     let packer = packer::<F>(&args)?;
     packer.check_target(args.output())?;
-    if args.append.is_some() {
-        append::prepare::<F>(args.output(), mode.is_some())?;
-    }
+    let first_id = match args.append {
+        Some(_) => append::prepare::<F>(args.output(), &mode)?,
+        None => 0,
+    };
     let inputs = feed(&args).check::<F>()?;
     let recipes = recipes_of(&args, &inputs)?;
     let told = progress.clone();
@@ -256,7 +257,7 @@ fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
     if !args.quiet {
         recipes.tell();
     }
-    let mut handing = Handing::new(mode, args.output(), args.force)?;
+    let mut handing = Handing::new((mode, first_id), args.output(), args.force)?;
     work.set(packer.start(args.output())?);
     let (bar, temporary) = (progress.clone(), handing.temporary());
     work.watch(move |signal, session| {

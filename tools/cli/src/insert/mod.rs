@@ -32,14 +32,16 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore insert pages.fps new.csv --id-column page_id
   fpstore insert hashes.fps a.txt b.bin
-  hasher *.jpg | fpstore insert photos.fps - --ids line --first-id 1000
+  hasher *.jpg | fpstore insert photos.fps - --ids line
   fpstore insert news.fps old.csv --id-column id --time 2026-11-20
   crawler | fpstore insert pages.fps - --format jsonl --id-column id \\
       -k 3 --unless-near > verdicts.tsv
 
 Where the store has ids each record needs one, else none has. What is stored
-already changes nothing. With --ids line the first record of all inputs has the
-number of --first-id.
+already changes nothing. With --ids line records are numbered. The numbers go on
+behind the greatest id that the store ever had, so that none is given twice, also
+when its record was deleted or expired. Skipped records count, and so do those that
+--unless-near does not insert: of these the last ones of a command are free again.
 
 --unless-near asks before it inserts: a record with a stored one within K, also
 with one that the same command has inserted, is not inserted. For each record
@@ -122,9 +124,9 @@ pub struct Args {
     #[command(flatten)]
     ids: RecordIdArgs,
 
-    /// The id of the first record with --ids line
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Ids")]
-    first_id: u64,
+    /// The id of the first record with --ids line [default: the one behind the greatest that the store ever had]
+    #[arg(long, value_name = "N", help_heading = "Ids")]
+    first_id: Option<u64>,
 
     #[command(flatten)]
     reading: InputArgs,
@@ -182,9 +184,9 @@ fn insert<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
     let work = Interruptible::default();
     let mut recipes = Recipes::given(args.recipe.as_deref());
     recipes.join(&known.recipes)?;
-    let k = open::<F>(&args, &ids, recipes, &work)?;
+    let opened = open::<F>(&args, &ids, recipes, &work)?;
     writing::watch(&work, &progress)?;
-    let mut inserting = Inserting::new(&args, ids, k)?;
+    let mut inserting = Inserting::new(&args, ids, opened)?;
     let read = feed.read(known.bytes, &progress, |records| {
         writing::with(&work, |writer| inserting.insert(writer, records))
     });
@@ -193,13 +195,21 @@ fn insert<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
     inserting.finish(&read, start.elapsed().as_secs_f64())
 }
 
-/// Opens the store for writing, and gives the distance that is asked for.
+/// What is known once the store is open.
+struct Opened {
+    /// The distance that is asked for.
+    k: u32,
+    /// The id of the first record, with `--ids line`.
+    first_id: u64,
+}
+
+/// Opens the store for writing.
 fn open<F: Fingerprint>(
     args: &Args,
     ids: &RecordIds,
     mut recipes: Recipes,
     work: &Interruptible<Writer<F>>,
-) -> Result<u32, Failure> {
+) -> Result<Opened, Failure> {
     let writer = args.durability.options().open(&args.store)?;
     let snapshot = writer.snapshot();
     recipes.take(args.store.display(), snapshot.recipe())?;
@@ -222,27 +232,35 @@ fn open<F: Fingerprint>(
     if args.time.is_some() && window.is_none() {
         return refused("has no windows of time; leave --time out, or create it with --window");
     }
-    let radius = args.radius.unwrap_or(snapshot.radius());
+    let first_id = match (args.first_id, ids) {
+        (Some(first), _) => first,
+        (None, RecordIds::Line) => match snapshot.next_id() {
+            Some(next) => next,
+            None => return refused("no number is left behind its greatest id; give --first-id N"),
+        },
+        (None, _) => 0,
+    };
+    let k = args.radius.unwrap_or(snapshot.radius());
     work.set(writer);
-    Ok(radius)
+    Ok(Opened { k, first_id })
 }
 
 /// Hands records to a writer, and tells what came of it.
 struct Inserting<'a, F> {
     args: &'a Args,
     ids: RecordIds,
-    k: u32,
+    opened: Opened,
     verdicts: Option<Verdicts<'a>>,
     pairs: Vec<(F, u64)>,
 }
 
 impl<'a, F: Fingerprint> Inserting<'a, F> {
-    fn new(args: &'a Args, ids: RecordIds, k: u32) -> Result<Self, Failure> {
+    fn new(args: &'a Args, ids: RecordIds, opened: Opened) -> Result<Self, Failure> {
         let verdicts = match args.unless_near {
             true => Some(Verdicts::new(args, ids.is_some())?),
             false => None,
         };
-        Ok(Self { args, ids, k, verdicts, pairs: Vec::new() })
+        Ok(Self { args, ids, opened, verdicts, pairs: Vec::new() })
     }
 
     /// Inserts records, and commits them.
@@ -266,7 +284,7 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
         }
         self.pairs.clear();
         for record in records.iter() {
-            let id = self.ids.of(&record, self.args.first_id)?.unwrap_or_default();
+            let id = self.ids.of(&record, self.opened.first_id)?.unwrap_or_default();
             self.pairs.push((record.fingerprint, id));
         }
         match time {
@@ -282,8 +300,8 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
         records: &Records<F>,
     ) -> Result<(), Failure> {
         for record in records.iter() {
-            let id = self.ids.of(&record, self.args.first_id)?;
-            let (fingerprint, k) = (record.fingerprint, self.k);
+            let id = self.ids.of(&record, self.opened.first_id)?;
+            let (fingerprint, k) = (record.fingerprint, self.opened.k);
             let verdict: Verdict<F> = match self.args.time {
                 Some(time) => writer.check_and_insert_at(fingerprint, id, k, time.0)?,
                 None => writer.check_and_insert(fingerprint, id, k)?,
@@ -297,7 +315,7 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
 
     /// Tells what was inserted.
     fn finish(self, read: &Read, seconds: f64) -> Result<(), Failure> {
-        let Self { args, verdicts, k, .. } = self;
+        let Self { args, verdicts, opened: Opened { k, .. }, .. } = self;
         let store = args.store.display();
         let inserted = match verdicts {
             Some(verdicts) => verdicts.finish()?,

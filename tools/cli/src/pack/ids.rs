@@ -81,18 +81,24 @@ impl IdMode {
 /// Hands records over to a session.
 pub(super) struct Handing<F> {
     mode: IdMode,
+    /// The number of the first record.
+    first_id: u64,
     map: Option<IdMapWriter>,
     pairs: Vec<(F, u64)>,
 }
 
 impl<F: Fingerprint> Handing<F> {
     /// Gets ready, for the store at `store`.
-    pub(super) fn new(mode: IdMode, store: &Path, force: bool) -> Result<Self, Failure> {
+    pub(super) fn new(
+        (mode, first_id): (IdMode, u64),
+        store: &Path,
+        force: bool,
+    ) -> Result<Self, Failure> {
         let map = match &mode {
             IdMode::Map(_, path) => Some(IdMapWriter::create(path, store, force)?),
             _ => None,
         };
-        Ok(Self { mode, map, pairs: Vec::new() })
+        Ok(Self { mode, first_id, map, pairs: Vec::new() })
     }
 
     /// A file to remove if the process ends before the session does.
@@ -119,7 +125,10 @@ impl<F: Fingerprint> Handing<F> {
                     }
                     map.push(text)?
                 }
-                (IdMode::Line, ..) => record.number,
+                (IdMode::Line, ..) => self.first_id.checked_add(record.number).ok_or_else(|| {
+                    let message = "no ids are left behind the greatest of the store; give them in a column";
+                    Failure::Usage(message.to_string())
+                })?,
                 // Readers give the ids that they are asked for, or fail.
                 _ => return Err(Failure::System(NO_ID.to_string())),
             };

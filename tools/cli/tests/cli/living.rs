@@ -72,6 +72,51 @@ fn ids_are_those_of_columns_or_numbers_of_records() {
 }
 
 #[test]
+fn numbers_of_records_go_on_from_call_to_call() {
+    let scratch = Scratch::new();
+    scratch.run("create store --window 1d -q").succeeds();
+    let insert = |text: &[u8], options: &str| {
+        scratch.run_with(&format!("insert store - --ids line -q {options}"), text).succeeds();
+    };
+    insert(b"0x10 0x20", "--time 2026-01-01");
+    insert(b"0x30 0x10", "");
+    let dump = || scratch.run("dump store --ids").succeeds().stdout;
+    let line = |fingerprint: u64, ids: &str| format!("{fingerprint:016x}\t{ids}\n");
+    assert_eq!(dump(), line(0x10, "0,3") + &line(0x20, "1") + &line(0x30, "2"));
+    // An id that went is given to nobody else: neither after a deletion nor after an expiry.
+    scratch.run("delete store --id-everywhere 3 -q").succeeds();
+    insert(b"0x40", "--time 2026-01-01");
+    scratch.run("merge store --full -q").succeeds();
+    scratch.run("expire store --before 2026-02-01 -q").succeeds();
+    insert(b"0x50", "");
+    assert_eq!(dump(), line(0x30, "2") + &line(0x50, "5"));
+    // Near ones have numbers too.
+    let ran = scratch.run_with("insert store - --ids line -k 1 --unless-near -q", b"0x51 0x70");
+    assert_eq!(
+        ran.stdout,
+        "6\t0000000000000051\tnear\t0000000000000050\t1\n7\t0000000000000070\tinserted\t\t\n"
+    );
+    insert(b"0x60", "--first-id 3");
+    insert(b"0x61", "");
+    assert!(
+        dump().ends_with(&(line(0x60, "3") + &line(0x61, "8") + &line(0x70, "7"))),
+        "{}",
+        dump()
+    );
+    insert(b"0x62", "--first-id 18446744073709551615");
+    let full = scratch.run_with("insert store - --ids line", b"0x63");
+    full.fails_naming(&["store: no number is left", "--first-id"]);
+    // A packed store has numbers already, and takes more in both ways.
+    scratch.pack("packed", &[1, 2], "--ids line");
+    scratch.run_with("pack - --append packed --ids line -q", b"0x3 0x4").succeeds();
+    scratch.run_with("insert packed - --ids line -q", b"0x5").succeeds();
+    scratch.run_with("pack - --append packed --ids line -q", b"0x6").succeeds();
+    let dump = scratch.run("dump packed --ids").succeeds().stdout;
+    let expected: String = (1..=6).map(|at: u64| line(at, &(at - 1).to_string())).collect();
+    assert_eq!(dump, expected);
+}
+
+#[test]
 fn a_packed_store_takes_insertions_and_deletions() {
     let scratch = Scratch::new();
     let set = fingerprints(71, 2000);
