@@ -223,6 +223,13 @@ impl<F: Fingerprint, C: Contents<F>> FollowedLog<F, C> {
         self.start
     }
 
+    /// Whether all of it is known to be durable: it is as the writer left it that noted so at its end.
+    pub(crate) fn is_durable(&self, files: &dyn ReadFiles) -> bool {
+        let next = self.contents.next_sequence();
+        let rest = files.bytes_from(&log_name(self.tag.number), self.end);
+        self.noted >= next - 1 && rest.is_ok_and(|rest| rest.is_empty())
+    }
+
     /// Its operations.
     pub(crate) fn into_contents(self) -> C {
         self.contents

@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 /// Segments of a tier that are merged.
-const FAN_IN: usize = 4;
+pub(crate) const FAN_IN: usize = 4;
 /// The smaller segments are merged with the largest once they hold this part of what it holds: a little less than
 /// all, since segments differ in size somewhat.
 const ENOUGH: f64 = 0.9;

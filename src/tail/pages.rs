@@ -1,5 +1,6 @@
 //! A list of entries that grows by pages and never moves.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 /// Entries of a page.
@@ -28,6 +29,17 @@ impl<E: Default> Pages<E> {
         let page = self.pages.get(number / PAGE)?;
         let page = page.get_or_init(|| (0..PAGE).map(|_| E::default()).collect());
         page.get(number % PAGE)
+    }
+
+    /// Runs of entries that are there, of those with these numbers, each with the number of its first.
+    pub(super) fn runs(&self, numbers: Range<usize>) -> impl Iterator<Item = (usize, &[E])> {
+        let pages = numbers.start / PAGE..numbers.end.div_ceil(PAGE);
+        pages.filter_map(move |number| {
+            let first = number * PAGE;
+            let page = self.pages.get(number)?.get()?;
+            let of_page = numbers.start.max(first) - first..(numbers.end - first).min(PAGE);
+            Some((first + of_page.start, page.get(of_page)?))
+        })
     }
 
     /// Bytes of the pages that are there.

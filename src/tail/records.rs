@@ -1,21 +1,33 @@
 //! The operations of a tail, in their order.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
 
-use super::index::Index;
+use super::index::{Index, IndexEnd};
 use super::pages::Pages;
 use crate::fingerprint::{Fingerprint, shared};
 use crate::format::Scope;
 
+/// To index a record takes as long as to compare so many: it touches a line of the cache or two for each part, and
+/// records are compared in the order of memory.
+const COMPARED_PER_INDEXED: u32 = 64;
+
 /// Operations that no segment holds yet.
+///
+/// Searches index the records as they go: each compares those that are not indexed, and spends as much time again on
+/// indexing. So who opens a long log for one search builds no index, and however many searches there are, they take at most
+/// twice their time.
 pub(crate) struct Tail<F: Fingerprint> {
     /// The sequence of the first operation.
     pub(super) first_sequence: u64,
     pub(super) capacity: usize,
     pub(super) records: Pages<SharedRecord<F>>,
-    pub(super) index: Index<F>,
+    index: OnceLock<Index<F>>,
+    /// So many of the first records are indexed.
+    indexed: AtomicU32,
+    /// Held by who indexes.
+    end: Mutex<IndexEnd>,
     /// Of each fingerprint that something was deleted of, in their order.
     pub(super) deletions: RwLock<HashMap<F, Vec<TailDeletion>>>,
 }
@@ -53,6 +65,19 @@ pub(crate) struct TailRecord<F = u64> {
 }
 
 impl<F: Fingerprint> Tail<F> {
+    /// An empty tail with room for `capacity` insertions, whose first operation has this sequence.
+    pub(super) fn new(first_sequence: u64, capacity: usize) -> Self {
+        Self {
+            first_sequence,
+            capacity,
+            records: Pages::new(capacity),
+            index: OnceLock::new(),
+            indexed: AtomicU32::new(0),
+            end: Mutex::default(),
+            deletions: RwLock::default(),
+        }
+    }
+
     /// Gives the insertions, of the first `records`, within `k` of `fingerprint` to `found`, some perhaps
     /// several times.
     pub(super) fn search(&self, fingerprint: F, k: u32, records: u32, found: &mut dyn FnMut(u32)) {
@@ -61,17 +86,50 @@ impl<F: Fingerprint> Tail<F> {
             record.is_some_and(|at| shared::<F>(&at.fingerprint).distance(fingerprint) <= k)
         };
         let mut seen = Vec::new();
-        let searched = self.index.search(fingerprint, k, records, |record| {
-            // The first word of up to 64 bits is all.
-            if record < records && (F::BITS <= u64::BITS || is_near(record)) {
-                seen.push(record);
-            }
-        });
+        let indexed = self.indexed.load(Ordering::Acquire).min(records);
+        let searched = indexed == 0
+            || self.index.get().is_some_and(|index| {
+                index.search(fingerprint, k, indexed, |record| {
+                    // The first word of up to 64 bits is all.
+                    if record < indexed && (F::BITS <= u64::BITS || is_near(record)) {
+                        seen.push(record);
+                    }
+                })
+            });
+        let compared = if searched { indexed..records } else { 0..records };
         if searched {
-            seen.into_iter().for_each(found);
-        } else {
-            (0..records).filter(|&number| is_near(number)).for_each(found);
+            seen.into_iter().for_each(&mut *found);
         }
+        for (first, run) in self.records.runs(compared.start as usize..compared.end as usize) {
+            for (number, record) in (first as u32..).zip(run) {
+                if shared::<F>(&record.fingerprint).distance(fingerprint) <= k {
+                    found(number);
+                }
+            }
+        }
+        self.index(records, (records - indexed) / COMPARED_PER_INDEXED);
+    }
+
+    /// Indexes at most so many more of the first `records`, unless somebody else does it.
+    pub(super) fn index(&self, records: u32, most: u32) {
+        if most == 0 {
+            return;
+        }
+        let Ok(mut end) = self.end.try_lock() else { return };
+        let index = self.index.get_or_init(|| Index::new(self.capacity));
+        let first = self.indexed.load(Ordering::Relaxed);
+        for number in first..records.min(first.saturating_add(most)) {
+            let Some(record) = self.records.get(number as usize) else { return };
+            if !index.add(shared(&record.fingerprint), number, &mut end) {
+                return;
+            }
+            self.indexed.store(number + 1, Ordering::Release);
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn indexed(&self) -> u32 {
+        self.indexed.load(Ordering::Acquire)
     }
 
     /// Insertion `number`, which is there.
@@ -104,6 +162,6 @@ impl<F: Fingerprint> Tail<F> {
 
     /// Bytes of memory, without the deletions.
     pub(super) fn bytes(&self) -> u64 {
-        self.records.bytes() + self.index.bytes()
+        self.records.bytes() + self.index.get().map_or(0, Index::bytes)
     }
 }

@@ -56,12 +56,15 @@ proptest! {
         k in 0u32..=64,
         windows in (0u64..3, 0u64..4),
         capacity in 400usize..5000,
+        indexed in 0u32..500,
     ) {
         let mut writer = TailWriter::new(7, capacity);
         let seen = seen.min(operations.len());
         writer.push(&operations[..seen]);
         let view = writer.view();
         writer.push(&operations[seen..]);
+        // None of the records, some, or all.
+        writer.index(indexed);
         prop_assert_eq!(view.next_sequence(), 7 + seen as u64);
         let windows = windows.0..windows.1;
         let view = view.within(windows.clone());
@@ -102,11 +105,14 @@ fn a_full_tail_has_no_room_and_holds_all() {
             writer.push(&[same(id)]);
         }
         assert_eq!(writer.room(), 0);
-        let mut found = Vec::new();
-        writer.view().search(5, 3, &mut |record| found.push(record.id));
-        found.sort_unstable();
-        found.dedup();
-        assert_eq!(found.len(), capacity);
+        for indexed in [0, 1, capacity / 2, capacity] {
+            writer.index(indexed as u32);
+            let mut found = Vec::new();
+            writer.view().search(5, 3, &mut |record| found.push(record.id));
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found.len(), capacity);
+        }
     }
 }
 
@@ -156,4 +162,31 @@ fn readers_see_a_moment_while_a_writer_goes_on() {
             writer.lock().unwrap().push(&[operation(number)]);
         }
     });
+}
+
+#[test]
+fn searches_index_what_they_look_at_and_one_search_does_not() {
+    const COUNT: u64 = 20_000;
+    let fingerprint = |id: u64| id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut writer = TailWriter::<u64>::new(1, COUNT as usize);
+    for id in 0..COUNT {
+        let change = Change::Insert;
+        writer.push(&[Operation { change, fingerprint: fingerprint(id), id, window: 0 }]);
+    }
+    let view = writer.view();
+    let without = view.heap_bytes();
+    let search = |id: u64| {
+        let mut found = Vec::new();
+        view.search(fingerprint(id) ^ 1, 1, &mut |record| found.push(record.id));
+        found.dedup();
+        assert_eq!(found, [id]);
+    };
+    let mut searches = 0;
+    while writer.indexed() < COUNT as u32 - 64 {
+        search(searches * 37 % COUNT);
+        searches += 1;
+        assert!(searches < 2000, "{} are indexed", writer.indexed());
+    }
+    assert!(searches > 100, "after {searches} searches all are indexed");
+    assert!(view.heap_bytes() > without);
 }

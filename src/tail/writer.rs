@@ -1,10 +1,8 @@
 //! Appends operations to a tail.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
-use super::index::{Index, IndexEnd};
-use super::pages::Pages;
 use super::records::{Tail, TailDeletion};
 use super::view::TailView;
 use crate::fingerprint::{Fingerprint, share};
@@ -17,26 +15,17 @@ pub(crate) struct TailWriter<F: Fingerprint> {
     records: u32,
     /// Greater than all ids that were inserted; 0 if there are none.
     next_id: u64,
-    end: IndexEnd,
 }
 
 impl<F: Fingerprint> TailWriter<F> {
     /// An empty tail with room for `capacity` insertions, whose first operation has this sequence.
     pub(crate) fn new(first_sequence: u64, capacity: usize) -> Self {
         let capacity = capacity.clamp(1, u32::MAX as usize - 1);
-        let tail = Tail {
-            first_sequence,
-            capacity,
-            records: Pages::new(capacity),
-            index: Index::new(capacity),
-            deletions: RwLock::default(),
-        };
         Self {
-            tail: Arc::new(tail),
+            tail: Arc::new(Tail::new(first_sequence, capacity)),
             operations: 0,
             records: 0,
             next_id: 0,
-            end: IndexEnd::default(),
         }
     }
 
@@ -89,8 +78,7 @@ impl<F: Fingerprint> TailWriter<F> {
         for (word, value) in record.words.iter().zip([id, window, number]) {
             word.store(value, Ordering::Relaxed);
         }
-        // Its slot makes the words above visible.
-        self.tail.index.add(fingerprint, self.records, &mut self.end);
+        // Whoever gets a view with it gets it by a lock, which makes the words above visible.
         self.records += 1;
         self.next_id = self.next_id.max(id.saturating_add(1));
     }
@@ -99,6 +87,18 @@ impl<F: Fingerprint> TailWriter<F> {
         let deletions = self.tail.deletions.write();
         let mut deletions = deletions.unwrap_or_else(PoisonError::into_inner);
         deletions.entry(fingerprint).or_default().push(TailDeletion { operation, scope });
+    }
+
+    /// Indexes so many more records, as far as they are there.
+    #[cfg(test)]
+    pub(super) fn index(&self, more: u32) {
+        self.tail.index(self.records, more);
+    }
+
+    /// How many records are indexed.
+    #[cfg(test)]
+    pub(super) fn indexed(&self) -> u32 {
+        self.tail.indexed()
     }
 
     /// What stands there now.

@@ -25,6 +25,10 @@ use crate::snapshot::parts::Base;
 use crate::storage::Storage;
 use crate::store::standing::{Standing, check_writer};
 
+/// Operations from which on a log is long: a writer that ends makes a segment of it. To read so many takes a millisecond,
+/// and to write their segment some ten, once for all of them.
+pub(super) const LONG_LOG: u64 = 1 << 13;
+
 /// Operations that are written together at most: a longer list is cut.
 pub(super) const MOST_TOGETHER: usize = 1 << 15;
 
@@ -133,7 +137,9 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let log_bytes = logs.iter().chain([&last]).map(|log| log.end()).sum();
         // What follows them must not be durable before them. The last one may not exist.
         for log in logs.iter().chain([&last]).filter(|log| log.end() > 0) {
-            keep_log(&*storage, log.number(), log.end())?;
+            if !log.is_durable(&*storage) {
+                keep_log(&*storage, log.number(), log.end())?;
+            }
         }
         storage.sync_directory().map_err(Error::io(path, "sync the directory"))?;
         let sealed: VecDeque<_> = logs.into_iter().map(FollowedLog::into_contents).collect();

@@ -47,10 +47,12 @@ pub(super) fn create<S: Storage>(
 pub(super) fn enliven<F: Fingerprint, S: Storage>(path: &Path, storage: &Arc<S>) -> Result<()> {
     let bytes = storage.read(MANIFEST_NAME);
     let bytes = bytes.map_err(Error::io(path.join(MANIFEST_NAME), "read the manifest"))?;
-    let base = Base::<F>::open(&**storage, &bytes, None, 0)?;
-    if base.manifest.log.is_some() {
+    let manifest = Manifest::decode(&bytes);
+    let manifest = manifest.map_err(|defect| defect.in_file(&path.join(MANIFEST_NAME)))?;
+    if manifest.log.is_some() {
         return Ok(());
     }
+    let base = Base::<F>::open(&**storage, &bytes, None, 0)?;
     let with_ids = base.segments.iter().filter(|segment| segment.id_column().is_some()).count();
     if with_ids > 0 && with_ids < base.segments.len() {
         return Err(Error::MixedIds);

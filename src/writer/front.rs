@@ -94,6 +94,12 @@ impl<F: Fingerprint> Front<F> {
         self.pending.is_empty()
     }
 
+    /// Operations that no segment holds.
+    pub(super) fn operations(&self) -> u64 {
+        let sealed = self.sealed.iter().map(Generation::operations);
+        sealed.sum::<u64>() + self.active.operations()
+    }
+
     /// Whether there are operations that no segment holds, and no generation that is on its way.
     pub(super) fn has_operations(&self) -> bool {
         self.active.operations() > 0

@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::union::Match;
 use crate::storage::Directory;
 use crate::store::target::Target;
-use crate::store::{OpenOptions, Store};
+use crate::store::{Store, width_of};
 
 /// Writes a store, while any number of readers, in this process and others, search it.
 ///
@@ -65,7 +65,10 @@ impl<F: Fingerprint> Writer<F> {
 
     pub(super) fn open(options: &WriterOptions<F>, path: &Path) -> Result<Self> {
         // What is no store is not locked, and nothing is created there.
-        drop(OpenOptions::new().width::<F>().open(path)?);
+        let found = width_of(path)?;
+        if found != F::BITS {
+            return Err(Error::Width { path: path.to_path_buf(), found, expected: F::BITS });
+        }
         let target = Target::lock(path, true)?;
         enliven::<F, _>(path, &Arc::new(Directory::held(target.hold(), None)))?;
         Self::start(path, target, &options.clone().width())
@@ -318,11 +321,21 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Makes all durable and ends the writer.
     ///
+    /// Where the log has become long it becomes a segment, and segments are merged, as would have happened in the
+    /// [background](WriterOptions::background): however many writers write a few records each, opening the store
+    /// stays fast, and each record costs as much as if one had written all. If that fails, nothing is lost, and the next
+    /// one tries again. Who has no time for it commits, and drops the writer.
+    ///
     /// # Errors
     ///
     /// As [`Self::commit`].
     pub fn close(self) -> Result<()> {
-        self.commit(Durability::Immediate)
+        self.commit(Durability::Immediate)?;
+        if self.shared.options.background {
+            // All is durable as it is.
+            let _ = self.core().tidy();
+        }
+        Ok(())
     }
 
     pub(super) fn insert_into(&self, window: u64, fingerprint: F, id: Option<u64>) -> Result<()> {

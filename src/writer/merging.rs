@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::core::{Core, locked};
+use super::core::{Core, LONG_LOG, locked};
 use super::flush::united;
 use crate::error::Result;
 use crate::execution::Meter;
@@ -28,12 +28,22 @@ const RECORDS_PER_DELETION: u64 = 8;
 pub(super) const IDLE_AMPLIFICATION: f64 = 8.0;
 
 impl<F: Fingerprint, S: Storage> Core<F, S> {
+    /// What a writer does at its end, so that the next one finds little to do: makes a segment of a long log, and merges
+    /// what is to be merged.
+    pub(super) fn tidy(&self) -> Result<()> {
+        if self.front().operations() >= LONG_LOG {
+            self.flush()?;
+        }
+        while self.merge_step()? {}
+        Ok(())
+    }
+
     /// Merges what the [policy] says, once; tells whether there was anything.
     pub(super) fn merge_step(&self) -> Result<bool> {
         let base = self.front().base.clone();
         let candidates = candidates(&base);
         let most = self.settings.most_fingerprints();
-        let picked = policy::pick(&candidates, self.capacity as u64, most);
+        let picked = policy::pick(&candidates, self.least_segment(), most);
         // Deletions take memory, and what they hide takes space, until a merge has applied them.
         let records = candidates.iter().map(|at| at.records).sum::<u64>();
         let is_too_much = base.hiding.len() > LEAST_DELETIONS.max(records / RECORDS_PER_DELETION);
@@ -49,6 +59,16 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             merged |= self.merge(&numbers)?;
         }
         Ok(merged)
+    }
+
+    /// Records of the smallest segments that a writer makes: a part of what it has room for, which keeps the tiers of those that
+    /// come from full generations as they are.
+    fn least_segment(&self) -> u64 {
+        let mut records = self.capacity as u64;
+        while records > LONG_LOG {
+            records /= policy::FAN_IN as u64;
+        }
+        records
     }
 
     /// Merges segments while nothing is written, once, as long as that does not write too much; tells whether there was

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::core::LONG_LOG;
 use super::merging::IDLE_AMPLIFICATION;
 use crate::format::{LogHeader, log_name};
 use crate::store::simulated::Random;
@@ -486,4 +487,44 @@ fn the_next_id_of_a_packed_store_is_behind_its_ids() {
     assert_eq!(options().open(&path).unwrap().snapshot().next_id(), Some(greatest + 1));
     Packer::new().pack(directory.path().join("plain"), [1u64]).unwrap();
     assert_eq!(Store::open(directory.path().join("plain")).unwrap().snapshot().next_id(), None);
+}
+
+/// A store that is written by many short-lived writers: its log stays short, and so does the list of its segments.
+#[test]
+fn writers_that_end_leave_a_short_log_and_few_segments() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    StoreOptions::new().create(&path).unwrap().close().unwrap();
+    let mut random = Random::new(57);
+    let (mut expected, mut most) = (Vec::new(), 0);
+    for _ in 0..60 {
+        let writer = Store::open_writer(&path).unwrap();
+        let pairs: Vec<_> = (0..3000).map(|_| (random.next(), random.next())).collect();
+        writer.insert_batch(&pairs).unwrap();
+        writer.close().unwrap();
+        expected.extend(pairs.iter().map(|pair| pair.0));
+        let stats = Store::open(&path).unwrap().stats().unwrap();
+        let living = stats.living.unwrap();
+        assert!(living.log_operations < LONG_LOG, "{}", living.log_operations);
+        most = most.max(stats.segments.len());
+    }
+    assert!(most <= 9, "{most} segments");
+    let living = Store::open(&path).unwrap().stats().unwrap().living.unwrap();
+    // Each record once to the log, once to a segment, and once per tier; the tables of small segments take as much again.
+    let amplification = living.write_amplification().unwrap();
+    assert!(amplification < 20.0, "{amplification}");
+    expected.sort_unstable();
+    let store = Store::open(&path).unwrap();
+    assert_eq!(store.iter().collect::<Result<Vec<_>, _>>().unwrap(), expected);
+    // Nothing but what was asked for.
+    let writer = options().open(&path).unwrap();
+    let pairs: Vec<_> = (0..LONG_LOG).map(|at| (at, at)).collect();
+    writer.insert_batch(&pairs).unwrap();
+    writer.close().unwrap();
+    let living = Store::open(&path).unwrap().stats().unwrap().living.unwrap();
+    assert!(living.log_operations >= LONG_LOG);
+    // A later one does it.
+    Store::open_writer(&path).unwrap().close().unwrap();
+    let living = Store::open(&path).unwrap().stats().unwrap().living.unwrap();
+    assert_eq!(living.log_operations, 0);
 }
