@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
 use crate::format::{Codec, Manifest, RecordShape, WindowsSection};
-use crate::plan::LayoutOptions;
+use crate::plan::{LayoutOptions, Objective};
 use crate::recipe;
 
 /// What is kept of what was written, once a call has returned.
@@ -45,6 +45,7 @@ pub enum Durability {
 #[derive(Clone, Debug)]
 pub struct StoreOptions<F = u64> {
     pub(super) layout: LayoutOptions,
+    pub(super) objective: Objective,
     pub(super) ids: bool,
     pub(super) window: Option<Duration>,
     pub(super) recipe: Option<String>,
@@ -60,10 +61,11 @@ impl Default for StoreOptions {
 
 impl StoreOptions {
     /// For a radius of 3, with ids, without windows of time, and with the tables that a
-    /// [`Planner`](crate::Planner) recommends for little latency.
+    /// [`Packer`](crate::Packer) would choose for ten million uniform fingerprints.
     pub fn new() -> Self {
         Self {
             layout: LayoutOptions::new(3),
+            objective: Objective::default(),
             ids: true,
             window: None,
             recipe: None,
@@ -75,8 +77,8 @@ impl StoreOptions {
     /// The same options, for fingerprints of another width: `StoreOptions::new().width::<[u64; 4]>()`. Only those of 32 and 64
     /// bits can have [tables](Self::design); others have bases and [parts](Self::parts).
     pub fn width<F: Fingerprint>(self) -> StoreOptions<F> {
-        let Self { layout, ids, window, recipe, writer, .. } = self;
-        StoreOptions { layout, ids, window, recipe, writer, width: PhantomData }
+        let Self { layout, objective, ids, window, recipe, writer, .. } = self;
+        StoreOptions { layout, objective, ids, window, recipe, writer, width: PhantomData }
     }
 }
 
@@ -97,6 +99,13 @@ impl<F: Fingerprint> StoreOptions<F> {
     /// The tables of segments. Those of few fingerprints have one table whatever is said here.
     pub fn design(mut self, design: Design) -> Self {
         self.layout.design = Some(design);
+        self
+    }
+
+    /// What to choose for, where tables or size of blocks are not given, as
+    /// [`Packer::objective`](crate::Packer::objective).
+    pub fn objective(mut self, objective: Objective) -> Self {
+        self.objective = objective;
         self
     }
 
@@ -153,7 +162,7 @@ impl<F: Fingerprint> StoreOptions<F> {
 
     /// What is said of an empty store.
     pub(super) fn empty_store(&self) -> Result<(Settings, Manifest, RecordShape)> {
-        let settings = Settings::plan(F::BITS, &self.layout)?;
+        let settings = Settings::plan(F::BITS, &self.layout, self.objective)?;
         let shape = RecordShape { ids: self.ids, windows: self.window.is_some() };
         let seconds = self.window.map(|window| window.as_secs());
         let manifest = Manifest {

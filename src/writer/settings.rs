@@ -25,13 +25,14 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What is given for fingerprints of so many bits, and for what is not, what is best for a radius.
-    pub(crate) fn plan(bits: u32, options: &LayoutOptions) -> Result<Self> {
+    /// What is given for fingerprints of so many bits, and for what is not, what a pack of [`EXPECTED`] uniform ones would
+    /// choose.
+    pub(crate) fn plan(bits: u32, options: &LayoutOptions, objective: Objective) -> Result<Self> {
         let LayoutOptions { radius, parts, .. } = *options;
         let tables = if options.part_count(bits, EXPECTED).is_some() {
             None
         } else {
-            let planner = options.planner(bits, EXPECTED, Objective::Speed);
+            let planner = options.planner(bits, EXPECTED, objective);
             Some(options.choose(&planner)?)
         };
         Ok(Self { bits, radius, tables, parts })
@@ -61,7 +62,7 @@ impl Settings {
             parts,
             ..LayoutOptions::new(radius)
         };
-        Self::plan(F::BITS, &options)
+        Self::plan(F::BITS, &options, Objective::default())
     }
 
     /// Of the text of a LAYOUT section. It is advice, and comes from outside: what nobody knows, and what cannot be, is
@@ -82,7 +83,7 @@ impl Settings {
         let short_tables = value("tables") == Some("short");
         let options =
             LayoutOptions { radius, design, block_bytes, codec, low_bits, short_tables, parts };
-        Self::plan(bits, &options)
+        Self::plan(bits, &options, Objective::default())
     }
 
     /// The text of a LAYOUT section.
@@ -203,7 +204,9 @@ mod tests {
         let text = "design=0 block-bytes=1024 low-bits=7 codec=gap";
         let settings = Settings::of_text(64, 3, text).unwrap();
         let Layout { block_bytes, codec, low_bits, .. } = settings.tables.unwrap();
-        assert_eq!((block_bytes, codec, low_bits), (1024, Some(Codec::Gap), None));
+        assert_eq!((block_bytes, codec), (1024, Some(Codec::Gap)));
+        // There are no 7 low bits; the short tables that are chosen have others.
+        assert_ne!(low_bits, Some(7));
         for design in ["24,20,20", "0..16,0..16+40..48"] {
             let text = format!("design={design} block-bytes=256");
             assert_eq!(Settings::of_text(64, 3, &text).unwrap().text(), text);

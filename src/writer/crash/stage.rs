@@ -13,7 +13,7 @@ use crate::execution::Execution;
 use crate::format::{Codec, MANIFEST_NAME, Manifest, RecordShape, WindowsSection};
 use crate::hot_index;
 use crate::log::Follower;
-use crate::plan::LayoutOptions;
+use crate::plan::{LayoutOptions, Objective};
 use crate::snapshot::Snapshot;
 use crate::snapshot::parts::Base;
 use crate::storage::Storage;
@@ -74,7 +74,7 @@ pub(super) fn create_in(disk: &Simulated, shape: RecordShape) -> Result<()> {
         low_bits: Some(32),
         ..LayoutOptions::new(3)
     };
-    let settings = Settings::plan(64, &options)?;
+    let settings = Settings::plan(64, &options, Objective::default())?;
     let windows = WindowsSection { seconds: WINDOW_SECONDS, windows: Vec::new() };
     let windows = shape.windows.then_some(windows);
     let of_store = Manifest { windows, ..Manifest::empty(64, 3, 77) };

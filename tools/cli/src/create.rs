@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fpstore::{Error, Fingerprint, StoreOptions, WriterOptions};
+use fpstore::{Error, Fingerprint, Objective, StoreOptions, WriterOptions};
 
 use crate::failure::Failure;
 use crate::options::{LayoutArgs, any_radius, bits};
@@ -51,6 +51,10 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     parts: Option<u16>,
 
+    /// What to choose for, where design or size of blocks are left open: as `pack` would for ten million fingerprints
+    #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
+    prefer: Objective,
+
     #[command(flatten)]
     layout: LayoutArgs,
 
@@ -86,6 +90,7 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let options = StoreOptions::new()
         .width::<F>()
         .radius(args.radius)
+        .objective(args.prefer)
         .codec(codec.given())
         .low_bits(low_bits.given())
         .short_tables(args.layout.short_tables::<F>(args.parts)?)
