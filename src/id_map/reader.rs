@@ -1,5 +1,6 @@
 //! Reads strings of an id map by their numbers.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::ops::Range;
@@ -155,7 +156,14 @@ impl IdMap {
 
     /// A reader for one thread, which keeps the map open.
     pub fn reader(&self) -> IdMapReader {
-        IdMapReader { map: self.clone(), page: None, group: None, texts: Texts::default() }
+        let map = self.clone();
+        IdMapReader {
+            map,
+            pages: HashMap::new(),
+            groups: HashMap::new(),
+            held: 0,
+            texts: Texts::default(),
+        }
     }
 
     /// Reads and checks all strings.
@@ -169,7 +177,7 @@ impl IdMap {
         let mut found = 0u64;
         for number in (0..self.len()).step_by(GROUP_STRINGS as usize) {
             reader.string(number)?;
-            found += reader.texts.group_bytes;
+            found += reader.texts_of(number / GROUP_STRINGS).group_bytes;
         }
         let open = &self.open;
         match open.text_bytes {
@@ -276,7 +284,7 @@ impl Open {
             let group = page * PAGE_GROUPS + groups.len() as u64 - 1;
             return Err(self.corrupt(groups_end, Corruption::IdMapGroup { group, end: before }));
         }
-        Ok(Page { number: page, start, groups })
+        Ok(Page { start, groups })
     }
 
     fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
@@ -301,23 +309,30 @@ impl Open {
 /// A page, as its index tells.
 #[derive(Debug)]
 struct Page {
-    number: u64,
     start: u64,
     groups: Vec<(u64, u32)>,
 }
 
-/// Reads strings for one thread. It keeps one index and one group, so that numbers that follow one
-/// another are cheap.
+/// Indexes of pages that a reader keeps: those of 8 million strings, in 2 MiB.
+const KEPT_PAGES: usize = 256;
+/// Bytes of decoded groups that a reader keeps. Ids come in the order of fingerprints, which is none: to decode a group takes
+/// some 5 us, and each of its strings would take as long.
+const KEPT_GROUP_BYTES: usize = 8 << 20;
+
+/// Reads strings for one thread. It keeps the indexes and the groups that it has read, so that numbers that follow one
+/// another are cheap, and so are those of a small map in any order.
 ///
-/// Memory: the bytes of a group, as they stand in the file, up to three times, and a MiB. Strings that
+/// Memory: the bytes of a group, as they stand in the file, up to three times, and some 12 MiB. Strings that
 /// share what stands there once are not all kept, however long they become.
 #[derive(Debug)]
 pub struct IdMapReader {
     map: IdMap,
-    page: Option<Page>,
-    /// The group whose strings are kept.
-    group: Option<u64>,
-    pub(super) texts: Texts,
+    pages: HashMap<u64, Page>,
+    /// Groups of which all strings are kept, and the bytes that these take.
+    groups: HashMap<u64, Texts>,
+    held: usize,
+    /// The group that was decoded last, where it is too large to be kept.
+    texts: Texts,
 }
 
 impl IdMapReader {
@@ -333,25 +348,37 @@ impl IdMapReader {
             return Err(IdMapProblem::NoString { number, strings }.at(self.map.path()));
         }
         let (group, place) = (number / GROUP_STRINGS, (number % GROUP_STRINGS) as usize);
-        let place = match self.group == Some(group) || self.load(group, place)? {
-            true => place,
-            false => 0,
-        };
-        Ok(self.texts.get(place))
+        if !self.groups.contains_key(&group) && !self.load(group, place)? {
+            return Ok(self.texts.get(0));
+        }
+        Ok(self.texts_of(group).get(place))
+    }
+
+    /// Bytes of strings that are held.
+    #[cfg(test)]
+    pub(super) fn held_bytes(&self) -> usize {
+        self.held + self.texts.bytes()
+    }
+
+    /// The strings of a group that was read last.
+    fn texts_of(&self, group: u64) -> &Texts {
+        self.groups.get(&group).unwrap_or(&self.texts)
     }
 
     /// Decodes a group; tells whether it is kept, or only its string number `wanted`.
     fn load(&mut self, group: u64, wanted: usize) -> Result<bool> {
-        self.group = None;
         let (open, number) = (&*self.map.open, group / PAGE_GROUPS);
-        let page = match self.page.take().filter(|page| page.number == number) {
-            Some(page) => page,
-            None => open.index(number)?,
-        };
+        if !self.pages.contains_key(&number) {
+            let page = open.index(number)?;
+            if self.pages.len() >= KEPT_PAGES {
+                self.pages.clear();
+            }
+            self.pages.insert(number, page);
+        }
+        let Some(page) = self.pages.get(&number) else { return Err(Error::Ended) };
         let place = (group % PAGE_GROUPS) as usize;
         let start = if place == 0 { page.start } else { page.groups[place - 1].0 };
         let (end, found) = page.groups[place];
-        self.page = Some(page);
         let bytes = open.read(start..end)?;
         let computed = numbered_crc(group, &bytes);
         if found != computed {
@@ -359,8 +386,16 @@ impl IdMapReader {
             return Err(open.corrupt(start, corruption));
         }
         let decoded = self.texts.decode(&bytes, open.strings_of(group), wanted);
-        let kept = decoded.map_err(|corruption| open.corrupt(start, corruption))?;
-        self.group = Some(group).filter(|_| kept);
-        Ok(kept)
+        let is_whole = decoded.map_err(|corruption| open.corrupt(start, corruption))?;
+        if is_whole {
+            let texts = std::mem::take(&mut self.texts).shrunk();
+            if self.held + texts.bytes() > KEPT_GROUP_BYTES {
+                self.groups.clear();
+                self.held = 0;
+            }
+            self.held += texts.bytes();
+            self.groups.insert(group, texts);
+        }
+        Ok(is_whole)
     }
 }

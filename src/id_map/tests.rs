@@ -307,9 +307,26 @@ fn long_strings_that_share_what_they_are_made_of_are_not_all_kept() {
     let mut reader = map.reader();
     for number in [0, 63, 31, 64, 127, 1, 128, 191, 160, 159, 129, 65] {
         assert!(reader.string(number).unwrap() == strings[number as usize], "{number}");
-        let bytes = reader.texts.capacity();
+        let bytes = reader.held_bytes();
         assert!(bytes <= 4 << 20, "{bytes} bytes are held for string {number}");
     }
+}
+
+#[test]
+fn strings_in_any_order_are_right_and_what_is_kept_of_them_is_bounded() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("map");
+    // Five times what is kept.
+    let strings: Vec<String> = (0..40_000u32).map(|i| format!("{i:a>1000}")).collect();
+    write(&strings, &path);
+    let mut reader = IdMap::open(&path).unwrap().reader();
+    let mut most = 0;
+    for at in 0..20_000 {
+        let number = at * 7919 % strings.len();
+        assert_eq!(reader.string(number as u64).unwrap(), strings[number]);
+        most = most.max(reader.held_bytes());
+    }
+    assert!((4 << 20..9 << 20).contains(&most), "{most} bytes");
 }
 
 /// Packs two fingerprints and their strings; the directory of `map` is that of the store.

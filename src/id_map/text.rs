@@ -96,10 +96,16 @@ impl Texts {
         }
     }
 
+    /// The same without room for more.
+    pub(super) fn shrunk(mut self) -> Self {
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        self
+    }
+
     /// Bytes that are held.
-    #[cfg(test)]
-    pub(super) fn capacity(&self) -> usize {
-        self.text.capacity()
+    pub(super) fn bytes(&self) -> usize {
+        self.text.capacity() + size_of::<usize>() * self.ends.capacity() + size_of::<Self>()
     }
 }
 
