@@ -24,7 +24,7 @@ const TASK: usize = 32;
 /// Prints answers in the order of the queries.
 pub struct Printer<'a, F: Fingerprint> {
     args: &'a Args,
-    store: &'a Snapshot<F>,
+    store: Snapshot<F>,
     map: Option<&'a IdMap>,
     /// Where answers are put together.
     pub pool: Arc<ThreadPool>,
@@ -128,19 +128,24 @@ impl<'a, F: Fingerprint> Printer<'a, F> {
     pub fn new(
         args: &'a Args,
         k: u32,
-        store: &'a Snapshot<F>,
+        store: &Snapshot<F>,
         map: Option<&'a IdMap>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
         let pool = args.threads.start_pool()?;
         let to = To::new(args, k, store, target)?;
-        Ok(Self { args, store, map, pool, to, matched: false })
+        Ok(Self { args, store: store.clone(), map, pool, to, matched: false })
+    }
+
+    /// From now on prints ids of another moment of the same store.
+    pub fn turn_to(&mut self, store: &Snapshot<F>) {
+        self.store = store.clone();
     }
 
     /// Prints answers, sooner or later, and empties them.
     pub fn print(&mut self, answers: &mut Answers<F>) -> Result<(), Failure> {
         self.matched |= answers.queries.iter().any(|asked| asked.count > 0);
-        let (args, store, map) = (self.args, self.store, self.map);
+        let (args, store, map) = (self.args, &self.store.clone(), self.map);
         let printer = || has_ids(args, store).then(|| IdPrinter::new(store, map, &args.id_output));
         match &mut self.to {
             To::Text(output) => {

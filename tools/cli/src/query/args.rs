@@ -68,7 +68,10 @@ often as they have bits are binary. `fpstore --help` explains the formats of FIL
 
 Queries from a pipe are answered as they come: those that are there together, and
 at once when no more are; --format auto then judges from what the first read
-brings. Those of a file are answered together, by the plan that is predicted to
+brings. A query sees all that was committed 0.1 seconds or more before it came,
+also by other processes; what `insert --durability group` writes is committed some
+50 ms after it was read. A --since such as 7d counts from the start of the command.
+Those of a file are answered together, by the plan that is predicted to
 take the least time, or by
   single  one query after the other
   sweep   the store is read once, past the queries in memory

@@ -8,8 +8,9 @@ mod explain;
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use fpstore::{BatchPlan, Bytes, Error, Execution, Fingerprint, Snapshot, width_of};
+use fpstore::{BatchPlan, Bytes, Error, Execution, Fingerprint, Snapshot, Store, width_of};
 
 use answers::{Answers, Printer, Query};
 pub use args::Args;
@@ -30,6 +31,9 @@ use crate::width::{self, for_width};
 
 /// Queries of a pipe that are answered together at most, so that those of a program that never stops are answered too.
 const ARRIVED: usize = 1 << 20;
+/// Time between two looks at what others have written, while queries come through a pipe. A look takes microseconds where
+/// nothing has changed.
+const LOOKS: Duration = Duration::from_millis(100);
 /// Queries between two looks at the progress.
 const TOLD: u64 = 1 << 12;
 /// The share of memory that queries of a file take before they are answered.
@@ -86,7 +90,9 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
     };
     let printer = Printer::new(&args, radius, &store, map.as_ref(), target.as_ref())?;
     let mut asker = Asker {
-        store: &store,
+        opened: &opened,
+        store,
+        looked: Instant::now(),
         radius,
         wanted,
         args: &args,
@@ -111,7 +117,10 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
 }
 
 struct Asker<'a, F: Fingerprint> {
-    store: &'a Snapshot<F>,
+    opened: &'a Store<F>,
+    /// What is asked: what the store held when it was last looked at.
+    store: Snapshot<F>,
+    looked: Instant,
     radius: u32,
     wanted: Wanted,
     args: &'a Args,
@@ -145,6 +154,7 @@ impl<F: Fingerprint> Asker<'_, F> {
         loop {
             queries.clear();
             let more = arrivals.take(&mut queries);
+            self.look_again()?;
             // What stands before a fault is answered.
             self.answer_together(&queries, None)?;
             skipped.tell(&mut queries);
@@ -153,6 +163,25 @@ impl<F: Fingerprint> Asker<'_, F> {
                 return Ok(());
             }
         }
+    }
+
+    /// Sees what was committed meanwhile, if that was not looked for just now.
+    fn look_again(&mut self) -> Result<(), Failure> {
+        if self.looked.elapsed() < LOOKS {
+            return Ok(());
+        }
+        self.opened.refresh()?;
+        let store = self.args.times.of(self.opened.snapshot(), &self.args.store)?;
+        // Columns, and the strings of ids, are those of the store as it was opened.
+        if (store.has_ids(), store.id_map()) != (self.store.has_ids(), self.store.id_map()) {
+            return Err(Failure::Usage(format!(
+                "{}: was packed again, and its ids are others now; start the queries again",
+                self.args.store.display()
+            )));
+        }
+        self.printer.turn_to(&store);
+        (self.store, self.looked) = (store, Instant::now());
+        Ok(())
     }
 
     /// Bytes that queries may take before they are answered.
@@ -201,7 +230,7 @@ impl<F: Fingerprint> Asker<'_, F> {
             PlanArg::Sweep => Some(BatchPlan::Sweep),
         };
         let ask = Ask {
-            store: self.store,
+            store: &self.store,
             k: self.radius,
             wanted: self.wanted,
             plan,
