@@ -14,6 +14,7 @@
 use std::path::PathBuf;
 
 use fpstore::Fingerprint;
+use fpstore_cli::command_line::quoted_path;
 use fpstore_cli::failure::Failure;
 use fpstore_cli::input::{InputArgs, Records, Skipped, Source};
 use rand::{Rng, RngExt, SeedableRng};
@@ -156,6 +157,12 @@ fn bits() -> u32 {
     u64::BITS
 }
 
+/// Inputs and how they are read, as a command that packs them takes it.
+pub fn input_of(paths: &[PathBuf], reading: &InputArgs) -> String {
+    let names: Vec<_> = paths.iter().map(|path| quoted_path(path)).collect();
+    format!("{}{}", names.join(" "), reading.given())
+}
+
 /// A set, in ascending order and without repeats.
 pub struct Data<F> {
     pub origin: Origin,
@@ -187,13 +194,12 @@ impl<F: Fingerprint> Data<F> {
     pub fn read(paths: &[PathBuf], reading: &InputArgs, with_ids: bool) -> Result<Self, Failure> {
         let mut fingerprints = Vec::new();
         each_piece(paths, reading, |piece| fingerprints.extend_from_slice(piece))?;
-        let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
         let file_name = |path: &PathBuf| {
             path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
         };
         let short: Vec<_> = paths.iter().map(file_name).collect();
         let mut data = Self::new(fingerprints, short.join(", "), with_ids);
-        data.origin.input = names.join(" ");
+        data.origin.input = input_of(paths, reading);
         Ok(data)
     }
 

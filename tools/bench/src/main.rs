@@ -118,8 +118,7 @@ fn run_quick<F: Fingerprint>(args: &MeasureArgs) -> Result<(), Failure> {
         Some((model, count)) => sampler.take(&Data::draw(model, count, false)?.set),
         None => {
             data::each_piece(&args.input, &args.reading, |piece| sampler.take(piece))?;
-            let names: Vec<_> = args.input.iter().map(|path| path.display().to_string()).collect();
-            input = names.join(" ");
+            input = data::input_of(&args.input, &args.reading);
         }
     }
     let kept = sampler.finish();

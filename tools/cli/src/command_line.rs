@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -38,6 +39,24 @@ pub fn read<P: Parser>(
     }
 }
 
+/// A word of a command as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./,:=@%+".contains(&byte);
+    match !word.is_empty() && word.bytes().all(is_plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// A path that a command reads or writes, as a shell takes it.
+pub fn quoted_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    match text.starts_with('-') && text != "-" {
+        true => quoted(&format!("./{text}")),
+        false => quoted(&text),
+    }
+}
+
 /// What the parser of the command line says, in one line and with the way to help.
 fn usage<P: Parser>(text: &str, arguments: &[OsString]) -> String {
     let told = text.lines().map(str::trim).take_while(|line| {
@@ -68,5 +87,26 @@ pub fn end(result: Result<ExitCode, Failure>) -> ExitCode {
             let _ = writeln!(io::stderr(), "fpstore: {}", failure.line());
             ExitCode::from(failure.code())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_as_shells_take_them() {
+        for (word, expected) in [
+            ("pages.csv", "pages.csv"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("$x;`y`", "'$x;`y`'"),
+            ("", "''"),
+            ("ü", "'ü'"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+        assert_eq!(quoted_path(Path::new("-in")), "./-in");
+        assert_eq!(quoted_path(Path::new("-")), "-");
     }
 }

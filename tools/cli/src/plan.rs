@@ -13,6 +13,7 @@ use fpstore::{Design, Fingerprint, Objective, Plan, Planner};
 use report::{PlanReport, Report};
 
 use self::show::{bytes, number, print_rows, time};
+use crate::command_line::quoted_path;
 use crate::failure::Failure;
 use crate::feed;
 use crate::input::{InputArgs, Records, Skipped, Source};
@@ -56,7 +57,8 @@ table by which it finds those that differ there in few bits.
               fingerprints, also with --sample
   probes      looks into these tables
   candidates  fingerprints that are compared with the query
-  thresholds  how many bits may differ in how many parts: 2 in 10, 1 in 1
+  may differ  how many bits of a part of the query a look may change: with `2 bits in
+              10 parts, 1 bit in 1 part` no match within K is missed
 Those that take much longer are shown with --details, and in JSON.
 
 With --short-tables the tables behind the first are short, as those of `pack
@@ -313,8 +315,16 @@ fn print<F: Fingerprint>(args: &Args, count: u64, plans: &[Plan]) -> Result<(), 
 /// What is packed.
 fn input(args: &Args) -> String {
     match &args.sample {
-        Some(path) if args.count.is_none() && path != Path::new("-") => path.display().to_string(),
+        Some(path) if args.count.is_none() && path != Path::new("-") => quoted_path(path),
         _ => "INPUT".to_string(),
+    }
+}
+
+/// How it is read, behind the other options.
+fn reading(args: &Args) -> String {
+    match args.sample {
+        Some(_) if args.count.is_none() => args.reading.given(),
+        _ => String::new(),
     }
 }
 
@@ -330,11 +340,12 @@ fn pack_command<F: Fingerprint>(args: &Args, plan: &Plan) -> String {
         true => format!(" --short-tables --low-bits {}", plan.low_bits),
     };
     format!(
-        "fpstore pack {} -o STORE{bits} -k {} --design {} --block-bytes {}{short}",
+        "fpstore pack {} -o STORE{bits} -k {} --design {} --block-bytes {}{short}{}",
         input(args),
         args.radius,
         plan.design,
-        plan.block_bytes
+        plan.block_bytes,
+        reading(args)
     )
 }
 

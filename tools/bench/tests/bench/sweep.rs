@@ -100,8 +100,14 @@ fn pack(scratch: &Scratch, command: &str, input: &str) -> u64 {
         word if word == input => scratch.path(input).into_os_string(),
         word => word.into(),
     };
-    let options = ["--format", "u64le", "--quiet", "--force"].map(Into::into);
-    fpstore_cli::run(command.split(' ').map(paths).chain(options));
+    // As a shell takes them, and nothing but what is printed.
+    let split = std::process::Command::new("sh")
+        .args(["-c", &format!("printf '%s\\n' {command}")])
+        .output()
+        .unwrap();
+    let words = String::from_utf8(split.stdout).unwrap();
+    let _ = std::fs::remove_dir_all(&store);
+    fpstore_cli::run(words.lines().map(paths).chain(["--quiet".into()]));
     fpstore::Store::open(&store).unwrap().stats().unwrap().bytes
 }
 
@@ -180,6 +186,17 @@ fn the_quick_recommendation_prints_commands_that_pack() {
     for (_, command) in commands {
         assert!(pack(&scratch, &format!("fpstore pack {command}"), "in") > 0);
     }
+    // Of a table with a column of another name, and a name that a shell would take apart.
+    let rows = sorted(&fingerprints(4, 5000)).into_iter().map(|one| format!("{one:016x}\n"));
+    scratch.write("a b.csv", format!("simhash\n{}", rows.collect::<String>()));
+    let mut command = scratch.command("--quick -k 3 --fingerprint-column simhash");
+    let ran = command.arg(scratch.path("a b.csv")).output().unwrap();
+    let text = String::from_utf8(ran.stdout).unwrap();
+    let commands = text.lines().filter_map(|line| line.split_once("fpstore pack "));
+    let sizes: Vec<u64> = commands
+        .map(|(_, command)| pack(&scratch, &format!("fpstore pack {command}"), "in"))
+        .collect();
+    assert!(sizes.len() == 3 && sizes.iter().all(|&bytes| bytes > 0), "{text}");
 }
 
 /// A copy of results with the latencies of some configurations made larger.

@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 
+use crate::command_line::quoted;
 use crate::input::format::{Container, FormatArg};
 use crate::input::reader::{ByteOrder, IdWish, Wishes};
 use crate::input::stream::{Codec, CompressionArg};
@@ -79,6 +80,38 @@ impl InputArgs {
     /// The same, with at most so many bytes of memory for a piece of an input.
     pub fn with_memory(&self, memory: u64) -> Self {
         Self { memory: Some(memory), ..self.clone() }
+    }
+
+    /// The options that are not as they are by default, as a shell takes them, each behind a space: for a command that
+    /// reads the same input.
+    pub fn given(&self) -> String {
+        fn name(value: &impl ValueEnum) -> String {
+            value.to_possible_value().map_or(String::new(), |value| value.get_name().to_string())
+        }
+        let mut given = String::new();
+        let mut push = |option: &str, value: &str| given += &format!(" {option} {}", quoted(value));
+        if self.format != FormatArg::Auto {
+            push("--format", &name(&self.format));
+        }
+        if self.compression != CompressionArg::Auto {
+            push("--compression", &name(&self.compression));
+        }
+        if let Some(column) = &self.fingerprint_column {
+            push("--fingerprint-column", column);
+        }
+        if self.digits != DigitsArg::Auto {
+            push("--digits", &name(&self.digits));
+        }
+        if let Some(order) = &self.byte_order {
+            push("--byte-order", &name(order));
+        }
+        if self.on_error != OnError::Stop {
+            push("--on-error", &name(&self.on_error));
+        }
+        if self.no_header {
+            given += " --no-header";
+        }
+        given
     }
 
     /// Whether bad records are left out.

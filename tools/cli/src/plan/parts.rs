@@ -4,10 +4,11 @@ use fpstore::{PartsPlan, plan_parts, recommended_parts};
 use serde::Serialize;
 
 use super::show::{bytes, number, print_rows, time};
-use super::{Args, input};
+use super::{Args, input, reading};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::per_fingerprint;
+use crate::units::plural;
 
 /// Rows are printed of plans that take at most so many times as long as the fastest.
 const SHOWN: f64 = 4.0;
@@ -55,7 +56,8 @@ pub(super) fn run(args: &Args, bits: u32, count: u64) -> Result<(), Failure> {
             true => String::new(),
             false => format!(" --parts {}", plan.parts),
         };
-        format!("fpstore pack {} -o STORE --bits {bits} -k {}{parts}", input(args), args.radius)
+        let (input, reading) = (input(args), reading(args));
+        format!("fpstore pack {input} -o STORE --bits {bits} -k {}{parts}{reading}", args.radius)
     });
     let mut output = Output::stdout();
     if args.json {
@@ -80,7 +82,7 @@ pub(super) fn run(args: &Args, bits: u32, count: u64) -> Result<(), Failure> {
         args.radius
     ))?;
     output.line("")?;
-    let names = ["", "parts", "store", "B/fp", "warm", "probes", "candidates", "thresholds"];
+    let names = ["", "parts", "store", "B/fp", "warm", "probes", "candidates", "may differ"];
     let mut rows = vec![names.map(str::to_string).to_vec()];
     let fastest = plans.iter().map(|plan| plan.search_ns).fold(f64::INFINITY, f64::min);
     let is_shown = |plan: &&PartsPlan| {
@@ -125,6 +127,9 @@ fn thresholds(plan: &PartsPlan) -> String {
     if parts.is_empty() {
         return "all are read".to_string();
     }
-    let texts: Vec<_> = parts.iter().map(|(bits, count)| format!("{bits} in {count}")).collect();
+    let text = |(bits, count): &(u32, usize)| {
+        format!("{} in {}", plural(u64::from(*bits), "bit"), plural(*count as u64, "part"))
+    };
+    let texts: Vec<_> = parts.iter().map(text).collect();
     texts.join(", ")
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::oracle::fingerprints;
-use crate::{Scratch, hex, raw};
+use crate::oracle::{fingerprints, sorted};
+use crate::{Ran, Scratch, hex, raw};
 
 fn json(scratch: &Scratch, line: &str) -> Value {
     serde_json::from_str(&scratch.run(line).succeeds().stdout).unwrap()
@@ -121,6 +121,48 @@ fn the_command_for_a_sample_packs_it_in_the_recommended_design() {
     let stat = json(&scratch, "stat planned --json");
     assert_eq!(stat["segments"][0]["design"], *design.split(' ').next().unwrap());
     assert_eq!(stat["radius"], 4);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_command_runs_as_it_is_printed_whatever_the_sample_is() {
+    let scratch = Scratch::new();
+    let set = fingerprints(2, 5000);
+    let csv = |header: &str, digits: &dyn Fn(u64) -> String| {
+        let rows = set.iter().enumerate();
+        let rows = rows.map(|(at, &one)| format!("{at},{}\n", digits(one)));
+        format!("{header}{}", rows.collect::<String>())
+    };
+    let hexadecimal = |one: u64| format!("{one:016x}");
+    scratch.write("a table's.csv", csv("n,simhash\n", &hexadecimal));
+    scratch.write("no-header.csv", csv("", &|one| one.to_string()));
+    let half = |one: u64| format!("{:08x}", one as u32);
+    scratch.write("narrow.csv", csv("n,fingerprint\n", &half));
+    scratch.write("wide.csv", csv("n,hash\n", &|one| format!("{one:064x}")));
+    scratch.write(
+        "bad.txt",
+        format!("{}\nzz\n", set.iter().map(|&one| hexadecimal(one)).collect::<Vec<_>>().join("\n")),
+    );
+    scratch.write("raw", raw(&set));
+    for (input, options) in [
+        ("a table's.csv", "--fingerprint-column simhash"),
+        ("no-header.csv", "--no-header --fingerprint-column 2 --digits dec"),
+        ("narrow.csv", "--bits 32"),
+        ("wide.csv", "--fingerprint-column hash --bits 256"),
+        ("bad.txt", "--on-error skip --format hex"),
+        ("raw", "--format u64le --parts"),
+        ("raw", "--format u64le --prefer size -k 7"),
+    ] {
+        let _ = std::fs::remove_dir_all(scratch.path("STORE"));
+        let mut plan = scratch.command(&format!("plan {options} --sample"));
+        let planned = Ran::new(options, plan.arg(input).output().unwrap()).ends_with_code(0);
+        let command = planned.stdout.lines().last().unwrap().to_string();
+        scratch.run_printed(&command).ends_with_code(0);
+        let stat = json(&scratch, "stat STORE --json");
+        let narrow: Vec<u64> = set.iter().map(|&one| u64::from(one as u32)).collect();
+        let packed = if input == "narrow.csv" { &narrow } else { &set };
+        assert_eq!(stat["fingerprints"], sorted(packed).len(), "{command}");
+    }
 }
 
 #[test]

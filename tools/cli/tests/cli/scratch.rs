@@ -37,6 +37,19 @@ impl Scratch {
         Ran::new(line, self.command(line).output().unwrap())
     }
 
+    /// Runs a line that the tool has printed, as it was printed, in a shell that finds the tool by its name.
+    #[cfg(unix)]
+    #[allow(dead_code, reason = "not all programs print some")]
+    pub fn run_printed(&self, line: &str) -> Ran {
+        let program = std::path::Path::new(crate::PROGRAM);
+        let beside = program.parent().unwrap().display();
+        let path = format!("{beside}:{}", std::env::var("PATH").unwrap_or_default());
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(line).env("PATH", path);
+        command.current_dir(self.0.path()).stdin(Stdio::null());
+        Ran::new(line, command.output().unwrap())
+    }
+
     /// Runs with so much address space, where the system can hold it to that.
     pub fn run_within(&self, kib: u64, line: &str) -> Ran {
         if !cfg!(unix) {
