@@ -14,7 +14,7 @@ use super::against::Earlier;
 use super::choice::{Keep, Shape, Verify};
 use super::cluster::{self, Fate, Order};
 use super::fates::{Fates, Why};
-use super::ledger::{Notes, SIGNED, SKIPPED};
+use super::ledger::{NO_TEXT, Notes, SIGNED, SKIPPED};
 use super::near::{BitsIndex, Index, KeyIndex, PairIndex, pack};
 use super::read::Reading;
 use super::verify::{Features, Verified};
@@ -125,6 +125,7 @@ impl Deciding<'_> {
         for document in 0..self.notes.documents {
             match self.notes.kinds[document as usize] {
                 SKIPPED => fates.why[document as usize] = Why::Skipped,
+                NO_TEXT => {}
                 _ => piece.push((notes.exact(document)?, u64::from(document))),
             }
             if piece.len() == PIECE {

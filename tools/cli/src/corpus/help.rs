@@ -16,14 +16,17 @@ Results, in DIR:
                    by byte, rows of Parquet with the schema of the file
   removed.parquet  a row for each document that is removed: cluster, id, kept (the id
                    of the document that is kept instead), matched (that of the one
-                   that it is near), distance, why (exact or near), kept_in (input or
-                   store), jaccard (with --verify)
+                   that it is near, see --clusters; of an exact duplicate the best one
+                   with its text, which may be removed itself), distance (to the
+                   matched one), why (exact or near), kept_in (input or store),
+                   jaccard (with --verify)
   report.json, report.txt   settings and counts
 
 Near: documents agree by the rule of the recipe: within K bits, or as many equal values
 as the method asks for. Those with the same text, as the recipe prepares it, are exact
 duplicates, and the best of them stands for the others. Documents with too few features
-are compared exactly only. The distance is in bits; for methods with several values it
+are compared exactly only. What has no text, or an empty one, is a duplicate of nothing:
+it is kept, and counted in the report. The distance is in bits; for methods with several values it
 is the number that differ, or the percentage of the union that is not common.
 
 --keep orders the documents; of equal ones the earlier in the inputs comes first:
@@ -37,7 +40,8 @@ Where a column has nothing, the document comes last.
 
 --clusters, in that order:
   star         a document is kept unless it is near one that is kept before it. So what
-               is removed is near what is kept instead
+               is removed is near what is kept instead. Of several such ones the first
+               in the order stands in kept and matched, not the nearest
   complete     a document joins the first cluster all of which is near it. Of each one
                the first is kept
   components   documents that are linked by pairs, directly or over others; the first

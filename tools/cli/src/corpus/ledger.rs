@@ -19,6 +19,9 @@ pub const TOO_FEW: u8 = 1;
 /// A record that was skipped, and is no document.
 pub const SKIPPED: u8 = 2;
 
+/// A document without a text, null or empty: a duplicate of nothing, since nothing is known of it.
+pub const NO_TEXT: u8 = 3;
+
 /// What is noted of some documents that follow each other.
 #[derive(Default)]
 pub struct Batch {
@@ -55,6 +58,13 @@ impl Batch {
         }
         let kind = if matches!(found, Found::TooFew { .. }) { TOO_FEW } else { SIGNED };
         self.end(kind, id, key);
+    }
+
+    /// Notes a document without a text.
+    pub fn push_without_text(&mut self, id: &str, key: u128) {
+        self.exact.extend_from_slice(&[0; 16]);
+        self.counts.without_text += 1;
+        self.end(NO_TEXT, id, key);
     }
 
     /// Notes a record that is no document.
@@ -108,6 +118,7 @@ impl Ledger {
         mark.documents += kinds.len() as u64;
         mark.pieces += 1;
         mark.counts.too_few += batch.counts.too_few;
+        mark.counts.without_text += batch.counts.without_text;
         mark.counts.invalid_utf8 += batch.counts.invalid_utf8;
         mark.counts.skipped += batch.counts.skipped;
         mark.counts.text_bytes += batch.counts.text_bytes;

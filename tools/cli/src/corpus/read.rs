@@ -132,10 +132,14 @@ impl Reading<'_> {
                 Ok(key) => key,
                 Err(problem) => return self.bad(&mut batch, piece.error(number, problem)),
             };
+            batch.counts.with_column += u64::from(document.extra.is_some());
+            if document.text.is_empty() {
+                batch.push_without_text(&document.id, key);
+                return Ok(());
+            }
             let (outcome, exact) = fingerprinter.fingerprint_with_exact(&document.text);
             batch.push(&document.id, key, exact, &outcome.found);
             batch.counts.text_bytes += document.text.len() as u64;
-            batch.counts.with_column += u64::from(document.extra.is_some());
             batch.counts.invalid_utf8 += u64::from(outcome.invalid > 0);
             Ok(())
         })?;

@@ -68,6 +68,8 @@ pub struct Totals {
     pub largest_cluster: u64,
     /// Documents with too few features, which are compared exactly only.
     pub too_few_features: u64,
+    /// Documents without a text, null or empty, which are kept.
+    pub without_text: u64,
     /// Documents with bytes that are no UTF-8.
     pub invalid_utf8: u64,
     /// Records that were skipped.
@@ -99,6 +101,7 @@ impl Report {
                 clusters: clusters.sizes.len() as u64,
                 largest_cluster: clusters.sizes.iter().max().map_or(0, |size| size + 1),
                 too_few_features: notes.counts.too_few,
+                without_text: notes.counts.without_text,
                 invalid_utf8: notes.counts.invalid_utf8,
                 skipped,
                 text_bytes: notes.counts.text_bytes,
@@ -138,6 +141,13 @@ impl Report {
         row("kept", counts.kept, "");
         if counts.too_few_features > 0 {
             row("too few features", counts.too_few_features, "compared exactly only");
+        }
+        if counts.without_text > 0 {
+            row(
+                "without a text",
+                counts.without_text,
+                "null or empty: kept, duplicates of nothing",
+            );
         }
         if counts.invalid_utf8 > 0 {
             row(

@@ -75,6 +75,8 @@ pub struct Mark {
 pub struct Counts {
     /// Documents with too few features.
     pub too_few: u64,
+    /// Documents without a text, null or empty.
+    pub without_text: u64,
     /// Documents with bytes that are no UTF-8.
     pub invalid_utf8: u64,
     /// Records that were skipped.
