@@ -272,7 +272,7 @@ impl fmt::Display for Error {
             Self::IdMap { path, problem } => write!(f, "{}: {problem}", path.display()),
             Self::Busy { path } => write!(
                 f,
-                "{}: another process is writing here; wait until it ends",
+                "{}: another writer is open here, of this process or another; close it, or wait until it ends",
                 path.display()
             ),
             Self::Displaced { path, by } => write!(f, "{}: {by}", path.display()),
@@ -309,7 +309,7 @@ impl fmt::Display for Error {
                 "{count} fingerprints are more than the {most} of one segment; pack them into several stores, or append"
             ),
             Self::MixedIds => f.write_str(
-                "some fingerprints came with ids and others without; all of a pack have ids, or none",
+                "some fingerprints have ids and others none; give an id with each fingerprint, or with none",
             ),
             Self::Recipes { path, stored, other } => {
                 if let Some(path) = path {

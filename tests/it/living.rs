@@ -371,7 +371,7 @@ fn a_second_writer_is_refused_and_the_message_says_why() {
     let writer = Store::create(&path).unwrap();
     let refused = Store::open_writer(&path).unwrap_err();
     assert!(matches!(refused, fpstore::Error::Busy { .. }), "{refused}");
-    assert!(refused.to_string().contains("another process is writing here"), "{refused}");
+    assert!(refused.to_string().contains("another writer is open here"), "{refused}");
     drop(writer);
     Store::open_writer(&path).unwrap();
     let exists = Store::create(&path).unwrap_err();
