@@ -28,10 +28,11 @@ use crate::error::Result;
 use crate::execution::Execution;
 use crate::fingerprint::{Fingerprint, by_width};
 use crate::format::IndexKind;
+use crate::snapshot::Snapshot;
 use crate::storage::{self, Storage};
 use crate::store::apart::{check_apart, check_other};
 use crate::store::target::Target;
-use crate::store::{Packer, Packing};
+use crate::store::{OpenOptions, Packer, Packing};
 use crate::tail::Hidden;
 use crate::writer::{StagedStore, StoreOptions};
 
@@ -108,6 +109,7 @@ impl Repair {
         let scratch = self.execution.scratch();
         let storage = Arc::new(storage::Directory::held(target.hold(), scratch));
         self.execution.install(|| self.save_into(&found, &mut report, to, storage))??;
+        count_saved(&OpenOptions::new().width::<F>().open(to)?.snapshot(), &mut report)?;
         Ok(report)
     }
 
@@ -126,34 +128,30 @@ impl Repair {
         for (number, entry) in found.base.manifest.segments.iter().enumerate() {
             let mut salvaged = Salvaged::<F>::read(&files, entry);
             let window = found.window(number);
+            let mut ids_read = 0;
             for place in 0..salvaged.fingerprints.len() {
                 let fingerprint = salvaged.fingerprints[place];
                 let hidden = found.hidden(number, fingerprint);
-                if hidden == Hidden::Whole {
-                    continue;
-                }
-                if !with_ids {
-                    saved.push((fingerprint, 0));
-                    report.fingerprints += 1;
-                } else if let Some((ids, lost)) = salvaged.ids(place).filter(|at| !at.0.is_empty())
-                {
-                    salvaged.loss.ids += lost;
-                    let before = saved.len();
-                    let is_hidden = |id: &u64| match &hidden {
-                        Hidden::Ids(hidden) => hidden.binary_search(id).is_ok(),
-                        _ => false,
-                    };
-                    let seen = ids.into_iter().filter(|id| !is_hidden(id));
-                    saved.extend(seen.map(|id| (fingerprint, id)));
-                    report.ids += (saved.len() - before) as u64;
-                    report.fingerprints += u64::from(saved.len() > before);
-                } else {
-                    salvaged.loss.without_ids += 1;
+                let ids = salvaged.ids(place).unwrap_or_default();
+                ids_read += ids.len() as u64;
+                match hidden {
+                    Hidden::Whole => continue,
+                    _ if !with_ids => saved.push((fingerprint, 0)),
+                    _ if ids.is_empty() => salvaged.loss.without_ids += 1,
+                    Hidden::Nothing => saved.extend(ids.iter().map(|&id| (fingerprint, id))),
+                    Hidden::Ids(hidden) => {
+                        let seen = ids.iter().filter(|id| hidden.binary_search(id).is_err());
+                        saved.extend(seen.map(|&id| (fingerprint, id)));
+                    }
                 }
                 if saved.len() >= PIECE {
                     self.execution.stop().check()?;
                     output.take(&mut saved, with_ids, window)?;
                 }
+            }
+            if with_ids {
+                let lost = salvaged.id_count().map(|count| count.saturating_sub(ids_read));
+                salvaged.loss.ids = lost;
             }
             output.take(&mut saved, with_ids, window)?;
             if salvaged.loss.is_damaged() {
@@ -161,8 +159,6 @@ impl Repair {
             }
         }
         for record in found.tail_records() {
-            report.fingerprints += 1;
-            report.ids += u64::from(with_ids);
             saved.push((record.fingerprint, record.id));
             output.take(&mut saved, with_ids, record.window)?;
         }
@@ -200,6 +196,20 @@ impl Repair {
         }
         Ok(Output::Packed(Box::new(packing)))
     }
+}
+
+/// Counts what a new store holds: several segments of the damaged one may have held the same.
+fn count_saved<F: Fingerprint>(saved: &Snapshot<F>, report: &mut RepairReport) -> Result<()> {
+    if !saved.has_ids() {
+        report.fingerprints = saved.count()?;
+        return Ok(());
+    }
+    for entry in saved.iter_with_ids() {
+        report.fingerprints += 1;
+        let mut ids = entry?.1;
+        report.ids += ids.try_fold(0, |count, id| id.map(|_| count + 1))?;
+    }
+    Ok(())
 }
 
 impl<F: Fingerprint, S: Storage> Output<F, S> {

@@ -6,8 +6,7 @@ use crate::format::SegmentEntry;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RepairReport {
-    /// Fingerprints of all segments and logs that were written to the new store; such as several segments have count in
-    /// each.
+    /// Fingerprints that the new store holds, each counted once.
     pub fingerprints: u64,
     /// Ids of these.
     pub ids: u64,
@@ -36,8 +35,9 @@ pub struct SegmentLoss {
     pub fingerprints: u64,
     /// Fingerprints that were read, and left out since none of their ids is known.
     pub without_ids: u64,
-    /// Ids in damaged parts of the file of ids, of other fingerprints.
-    pub ids: u64,
+    /// Ids that were not read: those of these fingerprints, of such as are lost, and others in damaged parts of the file of ids.
+    /// `None` where the store has ids, and nobody can tell how many the segment held.
+    pub ids: Option<u64>,
     /// Why tables or ids cannot be read.
     pub reasons: Vec<String>,
 }
@@ -45,12 +45,14 @@ pub struct SegmentLoss {
 impl SegmentLoss {
     /// Nothing yet.
     pub(super) fn of(entry: &SegmentEntry) -> Self {
-        Self { segment: entry.number, count: entry.count, ..Self::default() }
+        let ids = entry.ids.is_none().then_some(0);
+        Self { segment: entry.number, count: entry.count, ids, ..Self::default() }
     }
 
     /// Whether anything is damaged.
     pub(super) fn is_damaged(&self) -> bool {
-        self.tables + self.blocks + self.fingerprints + self.without_ids + self.ids > 0
+        self.tables + self.blocks + self.fingerprints + self.without_ids > 0
+            || self.ids != Some(0)
             || !self.reasons.is_empty()
     }
 }
@@ -59,7 +61,7 @@ impl RepairReport {
     /// Whether all that was stored is in the new store, and nothing else.
     pub fn is_whole(&self) -> bool {
         let is_saved =
-            |at: &SegmentLoss| at.fingerprints == 0 && at.without_ids == 0 && at.ids == 0;
+            |at: &SegmentLoss| at.fingerprints == 0 && at.without_ids == 0 && at.ids == Some(0);
         self.manifest.is_none() && self.problems.is_empty() && self.segments.iter().all(is_saved)
     }
 }

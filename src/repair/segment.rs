@@ -52,20 +52,18 @@ impl<F: Fingerprint> Salvaged<F> {
         Self { fingerprints, ranks, ids, loss }
     }
 
-    /// The ids of the fingerprint at a place, as far as they can be read, and how many cannot; `None` where nobody knows.
-    pub(super) fn ids(&self, place: usize) -> Option<(Vec<u64>, u64)> {
+    /// The number of ids that the segment held, where that can be told.
+    pub(super) fn id_count(&self) -> Option<u64> {
+        self.ids.as_ref().map(IdColumn::id_count)
+    }
+
+    /// The ids of the fingerprint at a place, as far as they can be read; `None` where nobody knows which they are.
+    pub(super) fn ids(&self, place: usize) -> Option<Vec<u64>> {
         let column = self.ids.as_ref()?;
         let known = self.ranks.partition_point(|&(first, _)| first <= place).checked_sub(1)?;
         let (first, rank) = *self.ranks.get(known)?;
         let rank = rank.checked_add((place - first) as u64).filter(|_| rank < u64::MAX)?;
         let numbers: Result<Range<u64>> = column.of_rank(rank);
-        let (mut ids, mut lost) = (Vec::new(), 0);
-        for number in numbers.ok()? {
-            match column.id(number) {
-                Ok(id) => ids.push(id),
-                Err(_) => lost += 1,
-            }
-        }
-        Some((ids, lost))
+        Some(numbers.ok()?.filter_map(|number| column.id(number).ok()).collect())
     }
 }

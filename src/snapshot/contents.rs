@@ -1,5 +1,6 @@
 //! The segments of one moment.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -119,10 +120,27 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// The number of fingerprints in all segments, and of insertions that no segment holds yet. A store that
     /// [`Packer`](crate::Packer) wrote has one segment, so this is the size of the set; a fingerprint that
-    /// stands in several segments counts in each, and one that was deleted counts until segments are merged.
+    /// stands in several segments counts in each, and one that was deleted counts until segments are merged: never less than
+    /// [`Self::count`].
     pub fn len(&self) -> u64 {
         let tails = self.parts.tails.iter().map(TailView::len).fold(0, u64::saturating_add);
         self.segments().iter().fold(tails, |sum, segment| sum.saturating_add(segment.count()))
+    }
+
+    /// The number of distinct fingerprints, exactly. Takes no time for one segment from which nothing is hidden; else it
+    /// reads all fingerprints, some nanoseconds each.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`](crate::Error::Corrupt) if a block is damaged.
+    pub fn count(&self) -> Result<u64> {
+        match self.segments() {
+            _ if !self.parts.tails.is_empty() || self.parts.hides() => {}
+            [] => return Ok(0),
+            [only] => return Ok(only.count()),
+            _ => {}
+        }
+        self.iter().try_fold(0, |count, fingerprint| fingerprint.map(|_| count + 1))
     }
 
     /// Whether it holds no fingerprint.
@@ -204,6 +222,15 @@ impl<F: Fingerprint> Snapshot<F> {
         let base = self.parts.base.restricted(is_wanted);
         let tails = self.parts.tails.iter().map(|tail| tail.within(wanted.clone())).collect();
         Ok(Self::new(Arc::new(base), tails))
+    }
+
+    /// The number of windows of time with something in them: of segments, and of what stands in no segment. 0 if the
+    /// store has no windows.
+    pub fn window_count(&self) -> u64 {
+        let Some(section) = &self.parts.base.manifest.windows else { return 0 };
+        let of_tails = self.parts.tails.iter().flat_map(TailView::records).map(|at| at.window);
+        let windows: BTreeSet<u64> = section.windows.iter().copied().chain(of_tails).collect();
+        windows.len() as u64
     }
 
     /// Whether `fingerprint` is stored. Reads at most one block per segment.

@@ -338,6 +338,15 @@ impl<F: Fingerprint> Store<F> {
         self.snapshot().len()
     }
 
+    /// As [`Snapshot::count`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::count`].
+    pub fn count(&self) -> Result<u64> {
+        self.snapshot().count()
+    }
+
     /// As [`Snapshot::is_empty`].
     pub fn is_empty(&self) -> bool {
         self.snapshot().is_empty()

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use fpstore::{Durability, Fingerprint, Snapshot, Writer, width_of};
+use fpstore::{Durability, Fingerprint, Writer, width_of};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::feed::{self, Feed};
 use crate::input::{Id, IdKind, IdWish, InputArgs, Records};
+use crate::insert::has_id;
 use crate::interrupt::Interruptible;
 use crate::output::{Output, check_summary};
 use crate::progress::{Progress, ProgressArgs};
@@ -121,7 +122,7 @@ fn delete<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let known = feed.check::<F>()?;
     let progress = Progress::new(args.progress.mode(args.quiet));
     let work = Interruptible::default();
-    let writer = Durable::Group.options::<F>().open(&args.store)?;
+    let writer = Durable::Group.options::<F>(&work).open(&args.store)?;
     let mut recipes = known.recipes;
     recipes.take(args.store.display(), writer.snapshot().recipe())?;
     let wants_ids = args.id.is_some() || args.id_column.is_some() || args.id_everywhere.is_some();
@@ -189,21 +190,6 @@ impl Deleted {
     }
 }
 
-/// Whether an id of a fingerprint is stored.
-fn has_id<F: Fingerprint>(
-    snapshot: &Snapshot<F>,
-    fingerprint: F,
-    id: u64,
-) -> Result<bool, Failure> {
-    for stored in snapshot.ids(fingerprint)? {
-        let stored = stored?;
-        if stored >= id {
-            return Ok(stored == id);
-        }
-    }
-    Ok(false)
-}
-
 fn print(args: &Args, deleted: &Deleted, skipped: u64, seconds: f64) -> Result<(), Failure> {
     let Deleted { deletions, stored } = *deleted;
     let mut output = Output::stdout();
@@ -215,11 +201,14 @@ fn print(args: &Args, deleted: &Deleted, skipped: u64, seconds: f64) -> Result<(
             0 => String::new(),
             skipped => format!(", {} skipped", units::count(skipped)),
         };
+        let missing = match deletions.saturating_sub(stored) {
+            0 => String::new(),
+            missing => format!(", {} not stored", units::count(missing)),
+        };
         output.line(&format!(
-            "{}: {}, {} of what was stored{skipped}; {seconds:.2} seconds",
+            "{}: {} deleted{missing}{skipped} in {seconds:.2} seconds",
             args.store.display(),
-            units::plural(deletions, "deletion"),
-            units::count(stored),
+            units::plural(stored, "record"),
         ))?;
     }
     output.flush()

@@ -21,6 +21,7 @@ pub mod command_line;
 mod compare;
 pub mod completions;
 mod corpus;
+mod counts;
 mod create;
 mod dedup;
 mod delete;

@@ -33,7 +33,8 @@ What is damaged or lost is told segment by segment:
   blocks        that are damaged, in other tables or in the copy
   fingerprints  that no table holds any more
   without ids   fingerprints that were read, and left out
-  ids           that are damaged, of fingerprints that have others
+  ids           of all of these, and others that are damaged; null in JSON where the
+                file of ids does not tell any more how many there were
 Where the manifest is damaged or gone, all segment files are taken: also such as a
 merge has replaced and a crash has left. Then nobody knows what was deleted, which
 may be back, nor what the log holds, nor the radius of the store, which is 3 now,
@@ -91,7 +92,8 @@ struct Loss {
     damaged_blocks: u64,
     lost_fingerprints: u64,
     fingerprints_without_ids: u64,
-    lost_ids: u64,
+    /// Null where nobody can tell.
+    lost_ids: Option<u64>,
     reasons: Vec<String>,
 }
 
@@ -167,15 +169,18 @@ fn print(args: &Args, report: &RepairReport, output: &mut Output) -> Result<(), 
         output.line(&format!("lost: {problem}"))?;
     }
     for at in &report.segments {
+        let ids = match at.ids {
+            Some(ids) => plural(ids, "id"),
+            None => "and ids, nobody can tell how many".to_string(),
+        };
         output.line(&format!(
-            "segment {}, of {}: {} unreadable, {} damaged; lost: {}, {} without ids, {}",
+            "segment {}, of {}: {} unreadable, {} damaged; lost: {}, {} without ids, {ids}",
             at.segment,
             plural(at.count, "fingerprint"),
             plural(at.tables, "table"),
             plural(at.blocks, "block"),
             plural(at.fingerprints, "fingerprint"),
             count(at.without_ids),
-            plural(at.ids, "id"),
         ))?;
         for reason in &at.reasons {
             output.line(&format!("  {reason}"))?;

@@ -13,13 +13,19 @@ mod parts;
 use living::{FullMergeReport, LivingReport};
 use parts::PartsReport;
 
+use crate::counts::Count;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::{TableReport, bits_against_bound, per_fingerprint, short_key_bits};
 use crate::times;
 use crate::width::{self, for_width};
+use crate::writing;
 
 const AFTER_HELP: &str = "\
+The first line counts what the store holds: each fingerprint once, also where several
+segments or the log have it, and none that was deleted. Of more than 16 million in
+several segments it says `at most`. Bytes are those of all files, the log included.
+
 Of each table, which is a sorted copy of all fingerprints, it tells
   bits per fingerprint  of the blocks alone, and with the router
   bound                 bits per fingerprint that a random set of this size
@@ -34,8 +40,9 @@ Of each table, which is a sorted copy of all fingerprints, it tells
 Of a base, which holds every fingerprint once, and of the tables of parts of their
 bits beside it, it tells
   bits          those of the part, and how many of them, the first, rows are found by
-  coincidences  ordered pairs of fingerprints that agree in these; many of them
-                make searches slow
+  alike         pairs of fingerprints that agree in the bits that rows are found by; a
+                search that comes to one reads the other for nothing, so many make
+                it slow
 --details adds
   code lengths          of the Huffman codes, for each class: the number of
                         leading bits that a key shares with the one before it
@@ -48,15 +55,15 @@ Of a store that says by which recipe its fingerprints were made it tells that li
 Of ids it tells how many there are, and what the parts of their file take.
 
 Of a store that is written to it tells also
-  log            what stands in no segment yet, which every process that opens
-                 the store reads
-  deletions      such as segments need to know until a merge has applied them
-  written        bytes written for each byte inserted, with logs and merges: the
-                 write amplification
-  writers        whether they are slowed now, and the rule: each segment over
-                 some number, but for one in each window, delays each insertion
-                 and deletion; and so does memory for records that fills up
-                 while those before are made a segment. Nothing is refused
+  log            insertions and deletions that stand in no segment yet; every
+                 process that opens the store reads them
+  deletions      in segments: they hide records until a merge removes both
+  written        all bytes that were written to the disk, with logs and merges, for
+                 the bytes of the records that were inserted: the write
+                 amplification
+  writers        whether insertions and deletions wait now since there are too many
+                 segments. Nothing is refused, and merges end it. Such a wait also
+                 comes where records arrive faster than they become segments
   full merge     what `fpstore merge --full` would bring, as predicted
 `fpstore glossary` explains the words.";
 
@@ -89,6 +96,9 @@ struct StoreReport {
     /// How the fingerprints were made; null where nobody has said so.
     recipe: Option<String>,
     fingerprints: u64,
+    /// Whether there are so many, else at most so many.
+    exact: bool,
+    /// Of all files, logs included.
     bytes: u64,
     /// Null without fingerprints.
     bytes_per_fingerprint: Option<f64>,
@@ -139,13 +149,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 fn stat<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let store = width::open::<F>(&args.store)?;
-    let (stats, strings) = (store.stats()?, store.id_map().map(|map| map.string_count));
+    let (mut stats, strings) = (store.stats()?, store.id_map().map(|map| map.string_count));
+    stats.bytes = stats.bytes.saturating_add(writing::log_bytes(&args.store));
+    let count = Count::of(&store.snapshot())?;
     let name = args.store.display().to_string();
     let mut output = Output::stdout();
     if args.json {
-        output.json(&report(&store, name, &stats, strings)?)?;
+        output.json(&report(&store, name, (&stats, count), strings)?)?;
     } else {
-        print(&mut output, &store, &name, &stats, strings, args.details)?;
+        print(&mut output, &store, &name, (&stats, count), strings, args.details)?;
     }
     output.flush()
 }
@@ -153,7 +165,7 @@ fn stat<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
 fn report<F: Fingerprint>(
     opened: &Store<F>,
     store: String,
-    stats: &Stats,
+    (stats, count): (&Stats, Count),
     id_map_strings: Option<u64>,
 ) -> Result<StoreReport, Failure> {
     let segment = |segment: &SegmentStats| SegmentReport {
@@ -173,9 +185,10 @@ fn report<F: Fingerprint>(
         bits: Some(stats.bits).filter(|&bits| bits != u64::BITS),
         radius: stats.radius,
         recipe: opened.recipe(),
-        fingerprints: stats.fingerprints,
+        fingerprints: count.fingerprints,
+        exact: count.exact,
         bytes: stats.bytes,
-        bytes_per_fingerprint: per_fingerprint(stats.bytes as f64, stats.fingerprints),
+        bytes_per_fingerprint: per_fingerprint(stats.bytes as f64, count.fingerprints),
         id_map_strings,
         segments: stats.segments.iter().map(segment).collect(),
         living: stats.living.as_ref().map(|living| LivingReport::new(opened, living)),
@@ -206,15 +219,16 @@ fn print<F: Fingerprint>(
     output: &mut Output,
     store: &Store<F>,
     name: &str,
-    stats: &Stats,
+    (stats, count): (&Stats, Count),
     strings: Option<u64>,
     details: bool,
 ) -> Result<(), Failure> {
-    let each = per_fingerprint(stats.bytes as f64, stats.fingerprints);
+    let each = per_fingerprint(stats.bytes as f64, count.fingerprints);
     let each = each.map_or(String::new(), |each| format!(", {each:.2} bytes per fingerprint"));
     output.line(&format!(
-        "{name}: {} fingerprints{}, {} bytes{each}, packed for k = {}",
-        stats.fingerprints,
+        "{name}: {}{} fingerprints{}, {} bytes{each}, packed for k = {}",
+        if count.exact { "" } else { "at most " },
+        count.fingerprints,
         match stats.bits {
             u64::BITS => String::new(),
             bits => format!(" of {bits} bits"),

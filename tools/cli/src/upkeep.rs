@@ -2,18 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use fpstore::{Error, Execution, Fingerprint, Snapshot, Writer, WriterOptions, width_of};
 use serde::Serialize;
 
+use crate::counts::Count;
 use crate::failure::Failure;
 use crate::interrupt::Interruptible;
 use crate::output::{Output, check_summary};
 use crate::progress::{Progress, ProgressArgs};
 use crate::threads::ThreadArgs;
 use crate::times::{self, Moment};
-use crate::units;
+use crate::units::{self, plural};
 use crate::width::for_width;
 use crate::writing;
 
@@ -104,7 +105,19 @@ enum Upkeep {
 /// What a store takes at a moment.
 struct Taken {
     segments: u64,
+    /// Of all files, logs included.
     bytes: u64,
+    /// Insertions and deletions that stand in the log.
+    log_operations: u64,
+    /// Changes with each commit.
+    generation: u64,
+}
+
+/// What goes with windows that are too old.
+#[derive(Clone, Copy)]
+struct Dropped {
+    windows: u64,
+    fingerprints: Count,
 }
 
 /// The summary in JSON.
@@ -116,26 +129,81 @@ struct Summary {
     /// Of all files, logs included.
     bytes_before: u64,
     bytes_after: u64,
+    /// What stood in the log and in no segment.
+    log_operations_before: u64,
+    log_operations_after: u64,
+    /// Windows that `expire` dropped, and the distinct fingerprints in them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    windows_dropped: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprints_dropped: Option<u64>,
+    /// Whether there were so many of these, else at most so many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact: Option<bool>,
     seconds: f64,
 }
 
 /// Makes segments of the log.
 pub fn flush(args: &FlushArgs) -> Result<(), Failure> {
-    run(&args.common, "flushed", &Upkeep::Flush)
+    run(&args.common, &Upkeep::Flush)
 }
 
 /// Merges segments.
 pub fn merge(args: &MergeArgs) -> Result<(), Failure> {
-    run(&args.common, "merged", &Upkeep::Merge { full: args.full })
+    run(&args.common, &Upkeep::Merge { full: args.full })
 }
 
 /// Drops old windows.
 pub fn expire(args: &ExpireArgs) -> Result<(), Failure> {
-    let done = format!("expired what is older than {}", times::moment(args.before.0));
-    run(&args.common, &done, &Upkeep::Expire { before: args.before })
+    run(&args.common, &Upkeep::Expire { before: args.before })
 }
 
 impl Upkeep {
+    /// What will go with windows that are too old.
+    fn dropped<F: Fingerprint>(&self, snapshot: &Snapshot<F>) -> Result<Option<Dropped>, Failure> {
+        let Upkeep::Expire { before } = self else { return Ok(None) };
+        let window = snapshot.stats()?.living.and_then(|living| living.window);
+        // Without windows the writer says so.
+        let Some(window) = window else { return Ok(None) };
+        let since = before.0.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let end = UNIX_EPOCH + Duration::from_secs(since - since % window.as_secs());
+        let old = snapshot.between(UNIX_EPOCH..end)?;
+        let windows = old.window_count();
+        Ok(Some(Dropped { windows, fingerprints: Count::of(&old)? }))
+    }
+
+    /// What it came to, in words.
+    fn done(&self, before: &Taken, after: &Taken, dropped: Option<Dropped>) -> String {
+        match (self, dropped) {
+            (Upkeep::Flush, _) if before.log_operations == 0 => {
+                "nothing stood in the log".to_string()
+            }
+            (Upkeep::Flush, _) => format!(
+                "{} of the log moved to segments, of which there are {}",
+                plural(before.log_operations, "operation"),
+                units::count(after.segments)
+            ),
+            (Upkeep::Merge { .. }, _) if before.generation == after.generation => {
+                "nothing was to be merged".to_string()
+            }
+            (Upkeep::Merge { .. }, _) => format!(
+                "{} now, before {}",
+                plural(after.segments, "segment"),
+                units::count(before.segments)
+            ),
+            (Upkeep::Expire { before }, dropped) => {
+                let time = times::moment(before.0);
+                match dropped.filter(|dropped| dropped.windows > 0) {
+                    None => format!("no window ends before {time}"),
+                    Some(Dropped { windows, fingerprints }) => format!(
+                        "{} that ended before {time} dropped, with {fingerprints}",
+                        plural(windows, "window"),
+                    ),
+                }
+            }
+        }
+    }
+
     /// Does it with a store, which is there for messages.
     fn act<F: Fingerprint>(&self, writer: &Writer<F>, store: &Path) -> Result<(), Failure> {
         match self {
@@ -157,12 +225,12 @@ impl Upkeep {
 }
 
 /// Opens the store for writing, does something with it, and tells what that came to.
-fn run(args: &Common, done: &str, upkeep: &Upkeep) -> Result<(), Failure> {
+fn run(args: &Common, upkeep: &Upkeep) -> Result<(), Failure> {
     check_summary(args.json || !args.quiet)?;
-    for_width!(width_of(&args.store)?, run_in(args, done, upkeep))
+    for_width!(width_of(&args.store)?, run_in(args, upkeep))
 }
 
-fn run_in<F: Fingerprint>(args: &Common, done: &str, upkeep: &Upkeep) -> Result<(), Failure> {
+fn run_in<F: Fingerprint>(args: &Common, upkeep: &Upkeep) -> Result<(), Failure> {
     let start = Instant::now();
     let progress = Progress::new(args.progress.mode(args.quiet));
     let (work, told) = (Interruptible::default(), progress.clone());
@@ -174,6 +242,7 @@ fn run_in<F: Fingerprint>(args: &Common, done: &str, upkeep: &Upkeep) -> Result<
     let options = WriterOptions::new().width::<F>().background(false).execution(execution);
     let writer = options.open(&args.store)?;
     let before = Taken::by(&args.store, &writer.snapshot())?;
+    let dropped = upkeep.dropped(&writer.snapshot())?;
     work.set(writer);
     writing::watch(&work, &progress)?;
     let acted = writing::with(&work, |writer| {
@@ -183,22 +252,23 @@ fn run_in<F: Fingerprint>(args: &Common, done: &str, upkeep: &Upkeep) -> Result<
     progress.finish();
     let after = writing::close(&work, acted)?;
     let after = Taken::by(&args.store, &after)?;
-    print(args, done, &before, &after, start.elapsed().as_secs_f64())
+    print(args, upkeep, (&before, &after, dropped), start.elapsed().as_secs_f64())
 }
 
 impl Taken {
     fn by<F: Fingerprint>(path: &Path, snapshot: &Snapshot<F>) -> Result<Self, Failure> {
         let stats = snapshot.stats()?;
         let bytes = stats.bytes.saturating_add(writing::log_bytes(path));
-        Ok(Self { segments: stats.segments.len() as u64, bytes })
+        let log_operations = stats.living.map_or(0, |living| living.log_operations);
+        let (segments, generation) = (stats.segments.len() as u64, snapshot.generation());
+        Ok(Self { segments, bytes, log_operations, generation })
     }
 }
 
 fn print(
     args: &Common,
-    done: &str,
-    before: &Taken,
-    after: &Taken,
+    upkeep: &Upkeep,
+    (before, after, dropped): (&Taken, &Taken, Option<Dropped>),
     seconds: f64,
 ) -> Result<(), Failure> {
     let mut output = Output::stdout();
@@ -209,17 +279,21 @@ fn print(
             segments_after: after.segments,
             bytes_before: before.bytes,
             bytes_after: after.bytes,
+            log_operations_before: before.log_operations,
+            log_operations_after: after.log_operations,
+            windows_dropped: dropped.map(|dropped| dropped.windows),
+            fingerprints_dropped: dropped.map(|dropped| dropped.fingerprints.fingerprints),
+            exact: dropped.map(|dropped| dropped.fingerprints.exact),
             seconds,
         })?;
     } else if !args.quiet {
-        output.line(&format!(
-            "{}: {done} in {seconds:.2} seconds; {} before, {} after; {} before, {} after",
-            args.store.display(),
-            units::plural(before.segments, "segment"),
-            units::count(after.segments),
-            units::bytes(before.bytes as f64),
-            units::bytes(after.bytes as f64),
-        ))?;
+        let done = upkeep.done(before, after, dropped);
+        let (name, bytes) = (args.store.display(), |bytes: u64| units::bytes(bytes as f64));
+        let size = match before.bytes == after.bytes {
+            true => bytes(after.bytes),
+            false => format!("{}, before {}", bytes(after.bytes), bytes(before.bytes)),
+        };
+        output.line(&format!("{name}: {done}; it takes {size} ({seconds:.2} seconds)"))?;
     }
     output.flush()
 }

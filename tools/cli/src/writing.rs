@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::ValueEnum;
-use fpstore::{Durability, Error, Fingerprint, Writer, WriterOptions};
+use fpstore::{Durability, Error, Execution, Fingerprint, Writer, WriterOptions};
 
 use crate::failure::{Failure, one_line, signal_name};
 use crate::interrupt::Interruptible;
@@ -32,9 +33,10 @@ impl Durable {
         }
     }
 
-    /// How the store is opened.
-    pub fn options<F: Fingerprint>(self) -> WriterOptions<F> {
-        WriterOptions::new().width().durability(match self {
+    /// How the store is opened for work that a signal may stop.
+    pub fn options<F: Fingerprint>(self, work: &Interruptible<Writer<F>>) -> WriterOptions<F> {
+        let execution = Execution::new().threads(1).cancel(Arc::clone(&work.cancel));
+        WriterOptions::new().width().execution(execution).durability(match self {
             // Each call would wait for the disk, and a piece is committed as a whole.
             Durable::Immediate => Durability::Group,
             _ => self.of_commits(),
@@ -49,7 +51,8 @@ pub fn watch<F: Fingerprint>(
 ) -> Result<(), Failure> {
     let bar = progress.clone();
     work.watch(move |signal, writer| {
-        let rest = match writer.close() {
+        // What the end of a writer does besides may wait for the next one.
+        let rest = match writer.commit(Durability::Immediate) {
             Ok(()) => "what was written before is durable".to_string(),
             Err(error) => format!("what was written last may be lost: {error}"),
         };

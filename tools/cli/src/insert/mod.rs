@@ -1,15 +1,18 @@
 //! `fpstore insert`: puts fingerprints into a store, all of them or those without a near one.
 
+mod fresh;
 mod verdicts;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use clap::ValueEnum;
 use fpstore::{Fingerprint, Verdict, Writer, width_of};
 use serde::Serialize;
 
+use fresh::Fresh;
+pub use fresh::has_id;
 use verdicts::Verdicts;
 
 use crate::apart::Used;
@@ -37,8 +40,9 @@ Examples:
   crawler | fpstore insert pages.fps - --format jsonl --id-column id \\
       -k 3 --unless-near > verdicts.tsv
 
-Where the store has ids each record needs one, else none has. What is stored
-already changes nothing. With --ids line records are numbered. The numbers go on
+Where the store has ids each record needs one, else none has. A record that is
+stored already, with its id and in its window of time, is looked up, counted as
+such, and not written again. With --ids line records are numbered. The numbers go on
 behind the greatest id that the store ever had, so that none is given twice, also
 when its record was deleted or expired. Skipped records count, and so do those that
 --unless-near does not insert: of these the last ones of a command are free again.
@@ -143,6 +147,8 @@ enum Shape {
 struct Summary {
     store: String,
     inserted: u64,
+    /// Records that stood in the store already, or came twice.
+    already_stored: u64,
     skipped: u64,
     seconds: f64,
 }
@@ -201,6 +207,8 @@ struct Opened {
     k: u32,
     /// The id of the first record, with `--ids line`.
     first_id: u64,
+    /// The length of a window, in a store with windows.
+    window: Option<Duration>,
 }
 
 /// Opens the store for writing.
@@ -210,7 +218,7 @@ fn open<F: Fingerprint>(
     mut recipes: Recipes,
     work: &Interruptible<Writer<F>>,
 ) -> Result<Opened, Failure> {
-    let writer = args.durability.options().open(&args.store)?;
+    let writer = args.durability.options(work).open(&args.store)?;
     let snapshot = writer.snapshot();
     recipes.take(args.store.display(), snapshot.recipe())?;
     if !args.quiet {
@@ -242,7 +250,7 @@ fn open<F: Fingerprint>(
     };
     let k = args.radius.unwrap_or(snapshot.radius());
     work.set(writer);
-    Ok(Opened { k, first_id })
+    Ok(Opened { k, first_id, window })
 }
 
 /// Hands records to a writer, and tells what came of it.
@@ -252,6 +260,8 @@ struct Inserting<'a, F> {
     opened: Opened,
     verdicts: Option<Verdicts<'a>>,
     pairs: Vec<(F, u64)>,
+    /// Records that were inserted without `--unless-near`.
+    inserted: u64,
 }
 
 impl<'a, F: Fingerprint> Inserting<'a, F> {
@@ -260,7 +270,7 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
             true => Some(Verdicts::new(args, ids.is_some())?),
             false => None,
         };
-        Ok(Self { args, ids, opened, verdicts, pairs: Vec::new() })
+        Ok(Self { args, ids, opened, verdicts, pairs: Vec::new(), inserted: 0 })
     }
 
     /// Inserts records, and commits them.
@@ -274,22 +284,28 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
     }
 
     fn insert_all(&mut self, writer: &Writer<F>, records: &Records<F>) -> Result<(), Failure> {
-        let time = self.args.time.map(|time| time.0);
-        if !self.ids.is_some() {
-            match time {
-                Some(time) => writer.insert_fingerprints_at(&records.fingerprints, time)?,
-                None => writer.insert_fingerprints(&records.fingerprints)?,
-            }
-            return Ok(());
-        }
+        let time = self.args.time.map_or_else(SystemTime::now, |time| time.0);
+        let window = self.opened.window;
+        let mut fresh = Fresh::new(writer, window, time)?;
         self.pairs.clear();
         for record in records.iter() {
             let id = self.ids.of(&record, self.opened.first_id)?.unwrap_or_default();
-            self.pairs.push((record.fingerprint, id));
+            if fresh.is_new(record.fingerprint, id)? {
+                self.pairs.push((record.fingerprint, id));
+            }
         }
-        match time {
-            Some(time) => writer.insert_batch_at(&self.pairs, time)?,
-            None => writer.insert_batch(&self.pairs)?,
+        self.inserted += self.pairs.len() as u64;
+        if self.ids.is_some() {
+            match window {
+                Some(_) => writer.insert_batch_at(&self.pairs, time)?,
+                None => writer.insert_batch(&self.pairs)?,
+            }
+            return Ok(());
+        }
+        let fingerprints: Vec<F> = self.pairs.iter().map(|pair| pair.0).collect();
+        match window {
+            Some(_) => writer.insert_fingerprints_at(&fingerprints, time)?,
+            None => writer.insert_fingerprints(&fingerprints)?,
         }
         Ok(())
     }
@@ -315,11 +331,11 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
 
     /// Tells what was inserted.
     fn finish(self, read: &Read, seconds: f64) -> Result<(), Failure> {
-        let Self { args, verdicts, opened: Opened { k, .. }, .. } = self;
+        let Self { args, verdicts, opened: Opened { k, .. }, inserted, .. } = self;
         let store = args.store.display();
         let inserted = match verdicts {
             Some(verdicts) => verdicts.finish()?,
-            None => read.fingerprints,
+            None => inserted,
         };
         let skipped = match read.skipped {
             0 => String::new(),
@@ -336,13 +352,19 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
             return Ok(());
         }
         let mut output = Output::stdout();
+        let already_stored = read.fingerprints - inserted;
         if args.json {
             let (store, skipped) = (store.to_string(), read.skipped);
-            output.json(&Summary { store, inserted, skipped, seconds })?;
+            output.json(&Summary { store, inserted, already_stored, skipped, seconds })?;
         } else if !args.quiet {
             let inserted = units::plural(inserted, "record");
-            output
-                .line(&format!("{store}: {inserted} inserted in {seconds:.2} seconds{skipped}"))?;
+            let stored = match already_stored {
+                0 => String::new(),
+                stored => format!(", {} stored already", units::count(stored)),
+            };
+            let line =
+                format!("{store}: {inserted} inserted{stored}{skipped} in {seconds:.2} seconds");
+            output.line(&line)?;
         }
         output.flush()
     }

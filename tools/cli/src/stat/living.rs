@@ -139,10 +139,15 @@ pub(super) fn print<F: Fingerprint>(
             rows.push(("windows", windows(window, &stats.segments)));
         }
         let deletions = plural(living.deletions, "deletion");
-        rows.push(("deletions", format!("{deletions}, until merges have applied them")));
+        rows.push((
+            "deletions",
+            format!("{deletions} in segments, until a merge removes what they hide"),
+        ));
         if let Some(amplification) = living.write_amplification() {
-            let bytes = units::bytes(living.inserted_bytes as f64);
-            let written = format!("{amplification:.2} bytes for each of {bytes} inserted");
+            let bytes = |bytes: u64| units::bytes(bytes as f64);
+            let (written, inserted) = (bytes(living.written_bytes), bytes(living.inserted_bytes));
+            let written =
+                format!("{written} in all for {inserted} of records: {amplification:.2} times");
             rows.push(("written", written));
         }
         rows.push(("writers", writers(&store.snapshot().slowing())));
@@ -157,12 +162,12 @@ pub(super) fn print<F: Fingerprint>(
 }
 
 fn log<F: Fingerprint>(store: &Store<F>, living: &LivingStats) -> String {
+    let deletions = living.log_operations.saturating_sub(living.log_insertions);
     format!(
-        "{}, {} of them, in {}; {} were written to the store so far",
-        plural(living.log_operations, "operation"),
+        "{} and {} in {}",
         plural(living.log_insertions, "insertion"),
+        plural(deletions, "deletion"),
         units::bytes(writing::log_bytes(store.path()) as f64),
-        units::count(living.sequence),
     )
 }
 
@@ -180,17 +185,22 @@ fn windows(window: Duration, segments: &[SegmentStats]) -> String {
 
 fn writers(slowing: &Slowing) -> String {
     let time = |time: Duration| units::time(time.as_nanos() as f64);
-    let now = match slowing.delay {
-        Duration::ZERO => "not slowed by segments now".to_string(),
-        delay => format!("slowed by {} for each insertion and deletion now", time(delay)),
-    };
-    format!(
-        "{now}; {} to merge, each over {} delays by {}, and full memory by {}",
-        plural(slowing.segments, "segment"),
-        slowing.free_segments,
-        time(slowing.segment_delay),
-        time(slowing.full_delay),
-    )
+    match slowing.delay {
+        Duration::ZERO => format!(
+            "not slowed; they would be with more than {} segments to merge, and there {}",
+            slowing.free_segments,
+            match slowing.segments {
+                1 => "is 1".to_string(),
+                segments => format!("are {}", units::count(segments)),
+            }
+        ),
+        delay => format!(
+            "slowed: each insertion and deletion waits {}, since {} are to be merged, {} more than are free",
+            time(delay),
+            plural(slowing.segments, "segment"),
+            units::count(slowing.segments.saturating_sub(slowing.free_segments)),
+        ),
+    }
 }
 
 fn full_merge(full: &FullMergeReport, radius: u32) -> String {

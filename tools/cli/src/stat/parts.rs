@@ -67,10 +67,13 @@ pub(super) fn print(
         output.line(&format!("  part {}: {}", number + 1, each(part.file_bytes)))?;
         let last = part.start_bit + part.bits - 1;
         let found = format!("found by {} of them", part.key_bits);
-        for (name, value) in [
-            ("bits", format!("{} to {last}, {found}", part.start_bit)),
-            ("coincidences", part.coincidences.to_string()),
-        ] {
+        let alike = match part.coincidences / 2 {
+            0 => "no two fingerprints agree in these".to_string(),
+            pairs => format!("{} of fingerprints agree in these", plural(pairs, "pair")),
+        };
+        for (name, value) in
+            [("bits", format!("{} to {last}, {found}", part.start_bit)), ("alike", alike)]
+        {
             output.line(&format!("    {name:<13}{value}"))?;
         }
     }

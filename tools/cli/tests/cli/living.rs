@@ -27,7 +27,10 @@ fn a_created_store_takes_insertions_of_all_inputs_and_answers_queries() {
     scratch.write("first.txt", hex(first));
     scratch.write("rest.bin", raw(rest));
     let told = scratch.run("insert store first.txt rest.bin").succeeds().stdout;
-    assert!(told.starts_with("store: 3,000 records inserted in "), "{told}");
+    let repeated = set.len() - sorted(&set).len();
+    let expected =
+        format!("store: 2,{} records inserted, {repeated} stored already in ", 1000 - repeated);
+    assert!(repeated > 0 && told.starts_with(&expected), "{told}");
     assert_eq!(scratch.dump("store"), sorted(&set));
     let near = set[5] ^ 1;
     let answer = scratch.run(&format!("query store {near:016x} -k 1")).succeeds().stdout;
@@ -35,7 +38,8 @@ fn a_created_store_takes_insertions_of_all_inputs_and_answers_queries() {
     scratch.run("verify store").succeeds();
     let told = scratch.run("insert store first.txt --json").succeeds().stdout;
     let told = json(&told);
-    assert_eq!((&told["store"], &told["inserted"]), (&"store".into(), &1000.into()));
+    assert_eq!((&told["store"], &told["inserted"]), (&"store".into(), &0.into()));
+    assert_eq!(told["already_stored"], 1000);
     assert_eq!(scratch.dump("store"), sorted(&set), "what is there already changes nothing");
 }
 
@@ -91,15 +95,15 @@ fn numbers_of_records_go_on_from_call_to_call() {
     insert(b"0x50", "");
     assert_eq!(dump(), line(0x30, "2") + &line(0x50, "5"));
     // Near ones have numbers too.
-    let ran = scratch.run_with("insert store - --ids line -k 1 --unless-near -q", b"0x51 0x70");
+    let ran = scratch.run_with("insert store - --ids line -k 1 --unless-near -q", b"0x51 0x7000");
     assert_eq!(
         ran.stdout,
-        "6\t0000000000000051\tnear\t0000000000000050\t1\n7\t0000000000000070\tinserted\t\t\n"
+        "6\t0000000000000051\tnear\t0000000000000050\t1\n7\t0000000000007000\tinserted\t\t\n"
     );
     insert(b"0x60", "--first-id 3");
     insert(b"0x61", "");
     assert!(
-        dump().ends_with(&(line(0x60, "3") + &line(0x61, "8") + &line(0x70, "7"))),
+        dump().ends_with(&(line(0x60, "3") + &line(0x61, "8") + &line(0x7000, "7"))),
         "{}",
         dump()
     );
@@ -188,9 +192,45 @@ fn verdicts_on_a_pipe_come_at_once_and_other_processes_see_what_was_inserted() {
         assert_eq!(rows.next().unwrap().unwrap(), expected);
     }
     assert_eq!(scratch.dump("store"), [0xf0]);
-    scratch.run("insert store").fails_naming(&["store: another process is writing here"]);
+    scratch.run("insert store").fails_naming(&["store: another writer is open here"]);
     drop(stdin);
     assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_long_query_sees_what_others_commit_and_stops_where_the_store_was_packed_again() {
+    let scratch = Scratch::new();
+    scratch.run("create store -q").succeeds();
+    scratch.run_with("insert store - --ids line -q", b"0xf0").succeeds();
+    let mut command = scratch.command("query store --from - --format hex --output json");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut rows = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut ask = |text: &str| {
+        stdin.write_all(text.as_bytes()).unwrap();
+        json(&rows.next().unwrap().unwrap())["matches"].clone()
+    };
+    let of = |fingerprint: u64, id: &str| {
+        json(&format!(r#"[{{"fingerprint":"{fingerprint:016x}","distance":0,"ids":["{id}"]}}]"#))
+    };
+    assert_eq!(ask("0xff00\n"), json("[]"));
+    for (write, ids) in [
+        ("insert store - --ids line -q", Some("1")),
+        ("flush store -q", Some("1")),
+        ("delete store 0xff00 -q", None),
+        ("merge store --full -q", None),
+    ] {
+        scratch.run_with(write, b"0xff00").succeeds();
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        let expected = ids.map_or(json("[]"), |id| of(0xff00, id));
+        assert_eq!(ask("0xff00\n"), expected, "{write}");
+    }
+    scratch.write("in", "0x7");
+    scratch.run("pack in -o store --force -q").succeeds();
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    stdin.write_all(b"0x7\n").unwrap();
+    assert!(rows.next().is_none());
+    assert_eq!(child.wait().unwrap().code(), Some(2));
 }
 
 #[cfg(target_os = "linux")]
@@ -245,12 +285,12 @@ fn deletions_are_of_fingerprints_pairs_files_and_of_an_id_everywhere() {
     scratch.run("delete store 1 --id 2 -q").succeeds();
     scratch.write("gone.csv", "id,fingerprint\n6,0000000000000005\n6,0000000000000001\n");
     let told = scratch.run("delete store --from gone.csv --id-column id").succeeds().stdout;
-    assert!(told.starts_with("store: 2 deletions, 1 of what was stored; "), "{told}");
+    assert!(told.starts_with("store: 1 record deleted, 1 not stored in "), "{told}");
     let rest = "0000000000000001\t1\n0000000000000002\t1\n0000000000000004\t4\n\
                 0000000000000005\t1\n";
     assert_eq!(scratch.run("dump store --ids").succeeds().stdout, rest);
     let told = scratch.run("delete store --id-everywhere 1").succeeds().stdout;
-    assert!(told.starts_with("store: 3 deletions, 3 of what was stored; "), "{told}");
+    assert!(told.starts_with("store: 3 records deleted in "), "{told}");
     assert_eq!(scratch.dump("store"), [4]);
     scratch.run_with("delete store --from - -q", b"0x4").succeeds();
     assert_eq!(scratch.dump("store"), [0u64; 0]);
@@ -280,7 +320,11 @@ fn flush_and_merge_tell_segments_and_bytes() {
     scratch.run(&format!("delete store {deleted:016x} -q")).succeeds();
     scratch.run("merge store -q").succeeds();
     let told = scratch.run("merge store --full").succeeds().stdout;
-    assert!(told.starts_with("store: merged in ") && told.contains(", 1 after; "), "{told}");
+    assert!(told.starts_with("store: 1 segment now, before 2; it takes "), "{told}");
+    let told = scratch.run("merge store --full").succeeds().stdout;
+    assert!(told.starts_with("store: nothing was to be merged; it takes "), "{told}");
+    let told = scratch.run("flush store").succeeds().stdout;
+    assert!(told.starts_with("store: nothing stood in the log; it takes "), "{told}");
     let mut rest = sorted(&set);
     rest.retain(|&fingerprint| fingerprint != deleted);
     assert_eq!(scratch.dump("store"), rest);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::oracle::fingerprints;
+use crate::oracle::{fingerprints, sorted};
 use crate::{Scratch, raw};
 
 fn stat(scratch: &Scratch) -> Value {
@@ -14,7 +14,10 @@ fn stat_tells_of_log_windows_deletions_writes_and_what_a_merge_would_bring() {
     let scratch = Scratch::new();
     scratch.run("create store --no-ids --window 1d -q").succeeds();
     let set = fingerprints(80, 9000);
-    for (part, day) in set.chunks(3000).zip(["2026-01-01", "2026-01-02", "2026-01-02"]) {
+    // The last one is too small to be merged with the one before by itself.
+    let parts = [(0..3000, "2026-01-01"), (3000..7500, "2026-01-02"), (7500..9000, "2026-01-02")];
+    for (part, day) in parts {
+        let part = &set[part];
         let line = format!("insert store - --format u64le -q --time {day}");
         scratch.run_with(&line, &raw(part)).succeeds();
         scratch.run("flush store -q").succeeds();
@@ -25,7 +28,12 @@ fn stat_tells_of_log_windows_deletions_writes_and_what_a_merge_would_bring() {
     let living = &told["living"];
     assert_eq!((&living["ids"], &living["window_seconds"]), (&false.into(), &86_400.into()));
     assert_eq!((&living["log_operations"], &living["log_insertions"]), (&3.into(), &1.into()));
-    assert_eq!(living["sequence"], 9003);
+    // What comes twice in a window is inserted once, and three operations follow.
+    let distinct = sorted(&set[..3000]).len() + sorted(&set[3000..]).len();
+    assert_eq!(living["sequence"], distinct + 3);
+    let mut stored = sorted(&[&set[..], &[5]].concat());
+    stored.retain(|one| ![set[0], set[1]].contains(one));
+    assert_eq!((&told["fingerprints"], &told["exact"]), (&stored.len().into(), &true.into()));
     let log_bytes: u64 = scratch
         .listing("store")
         .iter()
@@ -51,11 +59,11 @@ fn stat_tells_of_log_windows_deletions_writes_and_what_a_merge_would_bring() {
     let text = scratch.run("stat store").succeeds().stdout;
     for part in [
         ", window from 2026-01-02T00:00:00Z\n",
-        "log         3 operations, 1 insertion of them, in ",
+        "log         1 insertion and 2 deletions in ",
         "windows     2 in segments, of 1 day each, from 2026-01-01T00:00:00Z to 2026-01-02",
-        "deletions   0 deletions",
+        "deletions   0 deletions in segments",
         "written     ",
-        "writers     not slowed by segments now; 1 segment to merge, each over ",
+        "writers     not slowed; they would be with more than 40 segments to merge, and there is 1",
         "full merge  2 segments instead of 3, about ",
     ] {
         assert!(text.contains(part), "no {part:?} in {text}");
@@ -102,4 +110,53 @@ fn verify_counts_deletions_and_what_the_log_holds() {
     bytes[80 + 32] ^= 1;
     std::fs::write(scratch.path(&name), bytes).unwrap();
     scratch.run("verify store").fails_naming(&[&name, "corrupt", "[LOG-"]);
+}
+
+/// The numbers that `stat` and the commands that change a store print, on a store with everything that could mislead them.
+#[test]
+fn counts_are_those_of_what_is_stored() {
+    let scratch = Scratch::new();
+    scratch.run("create store --no-ids -q").succeeds();
+    let first =
+        |line: &str| scratch.run(line).succeeds().stdout.lines().next().unwrap().to_string();
+    let told = scratch.run_with("insert store -", b"0xa 0xa 0xa").succeeds().stdout;
+    assert!(told.starts_with("store: 1 record inserted, 2 stored already in "), "{told}");
+    let bytes = || {
+        let files = scratch.listing("store").into_iter().filter(|(name, _)| name != "lock");
+        files.map(|(_, bytes)| bytes).sum::<u64>()
+    };
+    let told = first("stat store");
+    assert!(told.starts_with("store: 1 fingerprints, "), "{told}");
+    assert!(!told.contains("0.00 bytes per fingerprint"), "{told}");
+    // All files but the lock.
+    assert_eq!(stat(&scratch)["bytes"], bytes());
+    // The same one in a segment and in the log, in two segments, and deleted.
+    scratch.run("flush store -q").succeeds();
+    let before = bytes();
+    let told = scratch.run_with("insert store - --json", b"0xa 0xb 0xb").succeeds().stdout;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((&told["inserted"], &told["already_stored"]), (&1.into(), &2.into()));
+    scratch.run_with("insert store -q", b"0xa").succeeds();
+    scratch.run("flush store -q").succeeds();
+    scratch.run_with("pack - --append store -q", b"0xa 0xb 0xc").succeeds();
+    assert!(bytes() > before);
+    assert_eq!(stat(&scratch)["fingerprints"], 3);
+    scratch.run("delete store 0xa 0xdd -q").succeeds();
+    assert_eq!(stat(&scratch)["fingerprints"], 2);
+    scratch.run("flush store -q").succeeds();
+    let told = stat(&scratch);
+    assert_eq!((&told["fingerprints"], &told["exact"]), (&2.into(), &true.into()));
+    assert_eq!(told["bytes"], bytes());
+    // In a store with windows a record is stored in each of its own.
+    scratch.run("create days --no-ids --window 1d -q").succeeds();
+    for (day, inserted) in [("01", 2), ("02", 2), ("01", 0)] {
+        let line = format!("insert days - --time 2026-01-{day} --json");
+        let told = scratch.run_with(&line, b"0x1 0x2").succeeds().stdout;
+        let told: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(told["inserted"], inserted, "{day}");
+    }
+    let told = scratch.run("expire days --before 2026-01-02 --json").succeeds().stdout;
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((&told["windows_dropped"], &told["fingerprints_dropped"]), (&1.into(), &2.into()));
+    assert_eq!(scratch.dump("days"), [1, 2]);
 }

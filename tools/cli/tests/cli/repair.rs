@@ -139,3 +139,33 @@ fn without_a_manifest_all_segments_are_taken() {
     scratch.run("repair empty x").fails_naming(&["empty", "neither a sound manifest nor"]);
     assert!(!scratch.path("x").exists());
 }
+
+#[test]
+fn ids_that_are_lost_are_counted_also_those_of_fingerprints_that_are() {
+    let scratch = Scratch::new();
+    let set = sorted(&fingerprints(105, 3000));
+    // Three ids each.
+    let rows = (0..3 * set.len()).map(|id| format!("{id},{:016x}\n", set[id / 3]));
+    scratch.write("in.csv", format!("id,fingerprint\n{}", rows.collect::<String>()));
+    scratch
+        .run("pack in.csv -o store --id-column id -q --design single --block-bytes 1024")
+        .succeeds();
+    damage(&scratch, &table(0), 4096 + 2 * 1024 + 100);
+    let told = repair(&scratch, 1);
+    let loss = &told["segments"][0];
+    let lost = loss["lost_fingerprints"].as_u64().unwrap() as usize;
+    assert!(lost > 50, "{told}");
+    assert_eq!(loss["lost_ids"], 3 * lost, "{told}");
+    assert_eq!(told["ids"], 3 * (set.len() - lost));
+    let text = scratch.run("repair store other").ends_with_code(1).stdout;
+    assert!(
+        text.contains(&format!("{lost} fingerprints, 0 without ids, {} ids\n", 3 * lost)),
+        "{text}"
+    );
+    // Without the file of ids nobody knows how many there were.
+    fs::remove_file(scratch.path("store/segment-0000000000000001-ids.fpi")).unwrap();
+    fs::remove_dir_all(scratch.path("saved")).unwrap();
+    let told = repair(&scratch, 1);
+    assert_eq!(told["segments"][0]["lost_ids"], Value::Null, "{told}");
+    assert_eq!((&told["fingerprints"], &told["ids"]), (&0.into(), &0.into()));
+}

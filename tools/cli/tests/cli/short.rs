@@ -121,7 +121,8 @@ fn a_store_that_was_created_with_short_tables_keeps_to_them() {
         scratch.run("flush short -q").succeeds();
         let stat = json(&scratch, "stat short --json");
         let segments = stat["segments"].as_array().unwrap();
-        assert_eq!(segments.len(), number + 1);
+        // Some may have been merged.
+        assert!((1..=number + 1).contains(&segments.len()), "{stat}");
         for segment in segments {
             assert_eq!(segment["tables"][3]["key_bits"], 32, "{stat}");
         }
