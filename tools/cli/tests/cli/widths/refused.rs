@@ -79,7 +79,7 @@ fn another_width_is_an_error_that_names_file_place_and_remedy() {
     scratch.write("in", format!("{}{}", list(&wide).repeat(2000), &digits(&wide[0])[1..]));
     scratch.run("pack in -o store --bits 256").fails_with(
         "in: line 20001, column 1: 63 digits, after fingerprints of 64 hexadecimal digits; correct \
-         it, or give --format hex or --format dec if all of them are that",
+         it, or give --format hex if zeros in front are left out, or give --on-error skip",
     );
     scratch.run(&format!("query wide {}0", digits(&wide[0]))).fails_with(
         "argument 1, character 1: more than 64 hexadecimal digits; correct it, or give --format dec \
