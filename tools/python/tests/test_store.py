@@ -425,7 +425,7 @@ def test_short_tables_take_less_and_answer_the_same(tmp_path):
             wanted = expected(rows, query, k)
             assert all(as_list(store.search(number(query), k)) == wanted for store in stores)
     assert stores[0].verify()["tables"] == 4
-    assert stores[1].stat()["segments"][0]["design"] == "quarters"
+    assert stores[1].stat()["segments"][0]["design"] in ("32,16", "32,24")
     assert stores[1].stat()["bytes"] < 0.75 * whole["bytes"]
     size = lambda **short: {plan["design"]: plan["store_bytes"] for plan in fpstore.plan(1 << 26, **short)}
     assert size(short_tables=True)["quarters"] < 0.75 * size()["quarters"]
