@@ -207,6 +207,14 @@ impl InputError {
                 bytes - bytes % u64::from(*each),
                 8 * word,
             ),
+            Problem::Width { place, found, wanted } if matches!(origin, Origin::Arguments) => {
+                write!(
+                    f,
+                    "{place}: {} hexadecimal digits, which are {found} bits; give {} digits",
+                    found / 4,
+                    wanted / 4
+                )
+            }
             Problem::Width { place, found, wanted } => {
                 write!(f, "{origin}: {place}: {}", OtherWidth(*found, *wanted))
             }

@@ -277,7 +277,10 @@ impl<F: Fingerprint> Source<F> {
                     Problem::OpenFormat { place, token, columns, bits: F::BITS }
                 }
                 Verdict::Width(Place { line, column }, found) => {
-                    let place = format!("line {line}, column {column}");
+                    let place = match self.origin {
+                        Origin::Arguments => format!("argument {line}, character {column}"),
+                        _ => format!("line {line}, column {column}"),
+                    };
                     Problem::Width { place, found, wanted: F::BITS }
                 }
                 Verdict::Foreign(name, remedy) => Problem::Foreign(name, remedy),
