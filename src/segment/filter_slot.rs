@@ -31,9 +31,10 @@ impl FilterSlot {
         }
     }
 
-    /// Bytes that they take at most; `None` if there can be none.
+    /// Bytes that they take at most; `None` if there can be none, or they could not be built.
     pub(super) fn most_bytes(&self) -> Option<u64> {
-        self.most_bytes
+        let has_failed = self.is_begun.load(Relaxed) && !self.is_wanted.load(Relaxed);
+        self.most_bytes.filter(|_| !has_failed)
     }
 
     /// Has them built once searches wait.
