@@ -119,8 +119,8 @@ pub(crate) fn cheapest<C: AsRef<[f64]>>(
     k: u32,
     parts: impl IntoIterator<Item = (u32, C)>,
 ) -> (f64, Vec<Option<u32>>) {
-    // A part with so many flips, or all of its bits, gives that many units and one more; least[u] is
-    // the least cost of u units, the last one of all that are needed or more. For each part, by
+    // A part with so many flips, or all of its bits, gives that many units and one more; least[u]
+    // is the least cost of u units, the last one of all that are needed or more. For each part, by
     // units, how many there were before it, and its flips.
     let needed = k as usize + 1;
     let mut least = vec![f64::INFINITY; needed + 1];

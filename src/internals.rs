@@ -1,8 +1,8 @@
 //! What benchmarks and calibration measure one by one: the parts of a block's way (codes, encoding,
 //! decoding, the scan of the column, the router), and the comparisons of joins and batches.
 //!
-//! There only with the feature `internals`, which the benchmarks of this package and `fpstore bench`
-//! switch on. It promises nothing to others.
+//! There only with the feature `internals`, which the benchmarks of this package and `fpstore
+//! bench` switch on. It promises nothing to others.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -158,8 +158,8 @@ impl Router {
     }
 }
 
-/// Planes of a column that are compared first with a budget in blocks of this size, of a whole table
-/// or of some blocks.
+/// Planes of a column that are compared first with a budget in blocks of this size, of a whole
+/// table or of some blocks.
 pub fn first_planes(whole: bool, budget: u32, block_bytes: u32) -> usize {
     let reading = if whole { Reading::Whole } else { Reading::Parts };
     reading.first_planes(budget, block_bytes)
@@ -189,8 +189,8 @@ impl Instructions {
         found
     }
 
-    /// Nanoseconds of a comparison of a key with the queries of a vector; `time` tells how long some
-    /// work takes.
+    /// Nanoseconds of a comparison of a key with the queries of a vector; `time` tells how long
+    /// some work takes.
     ///
     /// # Errors
     ///

@@ -315,15 +315,15 @@ struct Page {
 
 /// Indexes of pages that a reader keeps: those of 8 million strings, in 2 MiB.
 const KEPT_PAGES: usize = 256;
-/// Bytes of decoded groups that a reader keeps. Ids come in the order of fingerprints, which is none: to decode a group takes
-/// some 5 us, and each of its strings would take as long.
+/// Bytes of decoded groups that a reader keeps. Ids come in the order of fingerprints, which is
+/// none: to decode a group takes some 5 us, and each of its strings would take as long.
 const KEPT_GROUP_BYTES: usize = 8 << 20;
 
-/// Reads strings for one thread. It keeps the indexes and the groups that it has read, so that numbers that follow one
-/// another are cheap, and so are those of a small map in any order.
+/// Reads strings for one thread. It keeps the indexes and the groups that it has read, so that
+/// numbers that follow one another are cheap, and so are those of a small map in any order.
 ///
-/// Memory: the bytes of a group, as they stand in the file, up to three times, and some 12 MiB. Strings that
-/// share what stands there once are not all kept, however long they become.
+/// Memory: the bytes of a group, as they stand in the file, up to three times, and some 12 MiB.
+/// Strings that share what stands there once are not all kept, however long they become.
 #[derive(Debug)]
 pub struct IdMapReader {
     map: IdMap,

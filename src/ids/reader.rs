@@ -139,8 +139,8 @@ impl IdColumn {
         self.entry(&self.geometry.ids, self.header.id_bits.into(), number)
     }
 
-    /// Greater than all of its ids; 2^64 - 1 if one of them is. Reads all of them. Where they are damaged it is
-    /// greater than what their bits hold.
+    /// Greater than all of its ids; 2^64 - 1 if one of them is. Reads all of them. Where they are
+    /// damaged it is greater than what their bits hold.
     pub(crate) fn next_id(&self) -> u64 {
         let most = || u64::MAX.checked_shr(64 - u32::from(self.header.id_bits)).unwrap_or(0);
         let mut ids = (0..self.header.id_count).map(|number| self.id(number));

@@ -223,7 +223,8 @@ impl<F: Fingerprint, C: Contents<F>> FollowedLog<F, C> {
         self.start
     }
 
-    /// Whether all of it is known to be durable: it is as the writer left it that noted so at its end.
+    /// Whether all of it is known to be durable: it is as the writer left it that noted so at its
+    /// end.
     pub(crate) fn is_durable(&self, files: &dyn ReadFiles) -> bool {
         let next = self.contents.next_sequence();
         let rest = files.bytes_from(&log_name(self.tag.number), self.end);

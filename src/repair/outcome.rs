@@ -35,8 +35,9 @@ pub struct SegmentLoss {
     pub fingerprints: u64,
     /// Fingerprints that were read, and left out since none of their ids is known.
     pub without_ids: u64,
-    /// Ids that were not read: those of these fingerprints, of such as are lost, and others in damaged parts of the file of ids.
-    /// `None` where the store has ids, and nobody can tell how many the segment held.
+    /// Ids that were not read: those of these fingerprints, of such as are lost, and others in
+    /// damaged parts of the file of ids. `None` where the store has ids, and nobody can tell how
+    /// many the segment held.
     pub ids: Option<u64>,
     /// Why tables or ids cannot be read.
     pub reasons: Vec<String>,

@@ -57,7 +57,8 @@ impl<F: Fingerprint> Salvaged<F> {
         self.ids.as_ref().map(IdColumn::id_count)
     }
 
-    /// The ids of the fingerprint at a place, as far as they can be read; `None` where nobody knows which they are.
+    /// The ids of the fingerprint at a place, as far as they can be read; `None` where nobody knows
+    /// which they are.
     pub(super) fn ids(&self, place: usize) -> Option<Vec<u64>> {
         let column = self.ids.as_ref()?;
         let known = self.ranks.partition_point(|&(first, _)| first <= place).checked_sub(1)?;

@@ -118,17 +118,17 @@ impl<F: Fingerprint> Snapshot<F> {
         unknown.map(|section| section.skipped()).collect()
     }
 
-    /// The number of fingerprints in all segments, and of insertions that no segment holds yet. A store that
-    /// [`Packer`](crate::Packer) wrote has one segment, so this is the size of the set; a fingerprint that
-    /// stands in several segments counts in each, and one that was deleted counts until segments are merged: never less than
-    /// [`Self::count`].
+    /// The number of fingerprints in all segments, and of insertions that no segment holds yet. A
+    /// store that [`Packer`](crate::Packer) wrote has one segment, so this is the size of the set;
+    /// a fingerprint that stands in several segments counts in each, and one that was deleted
+    /// counts until segments are merged: never less than [`Self::count`].
     pub fn len(&self) -> u64 {
         let tails = self.parts.tails.iter().map(TailView::len).fold(0, u64::saturating_add);
         self.segments().iter().fold(tails, |sum, segment| sum.saturating_add(segment.count()))
     }
 
-    /// The number of distinct fingerprints, exactly. Takes no time for one segment from which nothing is hidden; else it
-    /// reads all fingerprints, some nanoseconds each.
+    /// The number of distinct fingerprints, exactly. Takes no time for one segment from which
+    /// nothing is hidden; else it reads all fingerprints, some nanoseconds each.
     ///
     /// # Errors
     ///
@@ -155,10 +155,10 @@ impl<F: Fingerprint> Snapshot<F> {
             || self.segments().iter().any(|segment| segment.id_column().is_some())
     }
 
-    /// An id that no record of the store has had since it is written to, also none that was deleted or
-    /// expired, and greater than all that there were: whoever numbers records goes on from here. `None`
-    /// where the store has no ids, or no greater one is left. Of a store that was only packed, or that a
-    /// repair wrote, it is behind the ids that it holds, all of which are read.
+    /// An id that no record of the store has had since it is written to, also none that was deleted
+    /// or expired, and greater than all that there were: whoever numbers records goes on from here.
+    /// `None` where the store has no ids, or no greater one is left. Of a store that was only
+    /// packed, or that a repair wrote, it is behind the ids that it holds, all of which are read.
     ///
     /// # Examples
     ///
@@ -224,8 +224,8 @@ impl<F: Fingerprint> Snapshot<F> {
         Ok(Self::new(Arc::new(base), tails))
     }
 
-    /// The number of windows of time with something in them: of segments, and of what stands in no segment. 0 if the
-    /// store has no windows.
+    /// The number of windows of time with something in them: of segments, and of what stands in no
+    /// segment. 0 if the store has no windows.
     pub fn window_count(&self) -> u64 {
         let Some(section) = &self.parts.base.manifest.windows else { return 0 };
         let of_tails = self.parts.tails.iter().flat_map(TailView::records).map(|at| at.window);

@@ -28,8 +28,8 @@ pub(crate) struct Base<F: Fingerprint = u64> {
 
 impl<F: Fingerprint> Base<F> {
     /// Opens what a manifest names. What is open already is taken from the `earlier` one, if it has
-    /// it. In up to `memory` bytes searches build hot indexes of the smallest segments, and filters of
-    /// others.
+    /// it. In up to `memory` bytes searches build hot indexes of the smallest segments, and filters
+    /// of others.
     pub(crate) fn open(
         files: &dyn ReadFiles,
         bytes: &[u8],
@@ -102,8 +102,8 @@ impl<F: Fingerprint> Base<F> {
         self.manifest.deletions.iter().zip(&self.deletions)
     }
 
-    /// Greater than all ids that segments have held, as far as is known; 2^64 - 1 if none is left. Reads all ids of
-    /// a store that has no log.
+    /// Greater than all ids that segments have held, as far as is known; 2^64 - 1 if none is left.
+    /// Reads all ids of a store that has no log.
     pub(crate) fn next_id(&self) -> u64 {
         if let Some(log) = self.manifest.log {
             return log.next_id;

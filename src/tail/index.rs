@@ -67,7 +67,8 @@ impl<F: Fingerprint> Index<F> {
         part << self.bits | fingerprint.bits(Self::PART_BITS * part as u32, self.bits) as usize
     }
 
-    /// Adds a record; `false` if there is no room. Only one thread may do this at a time, the holder of the end.
+    /// Adds a record; `false` if there is no room. Only one thread may do this at a time, the
+    /// holder of the end.
     pub(super) fn add(&self, fingerprint: F, record: u32, end: &mut IndexEnd) -> bool {
         (0..PARTS).all(|part| self.add_to(self.list(part, fingerprint), fingerprint, record, end))
     }

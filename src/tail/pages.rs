@@ -31,7 +31,8 @@ impl<E: Default> Pages<E> {
         page.get(number % PAGE)
     }
 
-    /// Runs of entries that are there, of those with these numbers, each with the number of its first.
+    /// Runs of entries that are there, of those with these numbers, each with the number of its
+    /// first.
     pub(super) fn runs(&self, numbers: Range<usize>) -> impl Iterator<Item = (usize, &[E])> {
         let pages = numbers.start / PAGE..numbers.end.div_ceil(PAGE);
         pages.filter_map(move |number| {

@@ -9,15 +9,15 @@ use super::pages::Pages;
 use crate::fingerprint::{Fingerprint, shared};
 use crate::format::Scope;
 
-/// To index a record takes as long as to compare so many: it touches a line of the cache or two for each part, and
-/// records are compared in the order of memory.
+/// To index a record takes as long as to compare so many: it touches a line of the cache or two for
+/// each part, and records are compared in the order of memory.
 const COMPARED_PER_INDEXED: u32 = 64;
 
 /// Operations that no segment holds yet.
 ///
-/// Searches index the records as they go: each compares those that are not indexed, and spends as much time again on
-/// indexing. So who opens a long log for one search builds no index, and however many searches there are, they take at most
-/// twice their time.
+/// Searches index the records as they go: each compares those that are not indexed, and spends as
+/// much time again on indexing. So who opens a long log for one search builds no index, and however
+/// many searches there are, they take at most twice their time.
 pub(crate) struct Tail<F: Fingerprint> {
     /// The sequence of the first operation.
     pub(super) first_sequence: u64,

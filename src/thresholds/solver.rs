@@ -7,8 +7,8 @@
 //!
 //! For tables whose tops are disjoint that is the general pigeonhole ([`cover::cheapest`]). For
 //! overlapping tops no sum of thresholds tells whether they cover k, so the search branches over
-//! the tables that can cover the hardest open pattern; it is exact unless it runs out of its budget,
-//! and never worse than the best set of disjoint tops.
+//! the tables that can cover the hardest open pattern; it is exact unless it runs out of its
+//! budget, and never worse than the best set of disjoint tops.
 
 use super::descent::DescentModel;
 use crate::cover;

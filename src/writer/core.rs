@@ -25,8 +25,8 @@ use crate::snapshot::parts::Base;
 use crate::storage::Storage;
 use crate::store::standing::{Standing, check_writer};
 
-/// Operations from which on a log is long: a writer that ends makes a segment of it. To read so many takes a millisecond,
-/// and to write their segment some ten, once for all of them.
+/// Operations from which on a log is long: a writer that ends makes a segment of it. To read so
+/// many takes a millisecond, and to write their segment some ten, once for all of them.
 pub(super) const LONG_LOG: u64 = 1 << 13;
 
 /// Operations that are written together at most: a longer list is cut.

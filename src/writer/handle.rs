@@ -321,10 +321,11 @@ impl<F: Fingerprint> Writer<F> {
 
     /// Makes all durable and ends the writer.
     ///
-    /// Where the log has become long it becomes a segment, and segments are merged, as would have happened in the
-    /// [background](WriterOptions::background): however many writers write a few records each, opening the store
-    /// stays fast, and each record costs as much as if one had written all. If that fails, nothing is lost, and the next
-    /// one tries again. Who has no time for it commits, and drops the writer.
+    /// Where the log has become long it becomes a segment, and segments are merged, as would have
+    /// happened in the [background](WriterOptions::background): however many writers write a few
+    /// records each, opening the store stays fast, and each record costs as much as if one had
+    /// written all. If that fails, nothing is lost, and the next one tries again. Who has no time
+    /// for it commits, and drops the writer.
     ///
     /// # Errors
     ///

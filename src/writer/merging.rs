@@ -28,8 +28,8 @@ const RECORDS_PER_DELETION: u64 = 8;
 pub(super) const IDLE_AMPLIFICATION: f64 = 8.0;
 
 impl<F: Fingerprint, S: Storage> Core<F, S> {
-    /// What a writer does at its end, so that the next one finds little to do: makes a segment of a long log, and merges
-    /// what is to be merged.
+    /// What a writer does at its end, so that the next one finds little to do: makes a segment of a
+    /// long log, and merges what is to be merged.
     pub(super) fn tidy(&self) -> Result<()> {
         if self.front().operations() >= LONG_LOG {
             self.flush()?;
@@ -61,8 +61,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         Ok(merged)
     }
 
-    /// Records of the smallest segments that a writer makes: a part of what it has room for, which keeps the tiers of those that
-    /// come from full generations as they are.
+    /// Records of the smallest segments that a writer makes: a part of what it has room for, which
+    /// keeps the tiers of those that come from full generations as they are.
     fn least_segment(&self) -> u64 {
         let mut records = self.capacity as u64;
         while records > LONG_LOG {

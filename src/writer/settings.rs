@@ -25,8 +25,8 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What is given for fingerprints of so many bits, and for what is not, what a pack of [`EXPECTED`] uniform ones would
-    /// choose.
+    /// What is given for fingerprints of so many bits, and for what is not, what a pack of
+    /// [`EXPECTED`] uniform ones would choose.
     pub(crate) fn plan(bits: u32, options: &LayoutOptions, objective: Objective) -> Result<Self> {
         let LayoutOptions { radius, parts, .. } = *options;
         let tables = if options.part_count(bits, EXPECTED).is_some() {

@@ -489,7 +489,8 @@ fn the_next_id_of_a_packed_store_is_behind_its_ids() {
     assert_eq!(Store::open(directory.path().join("plain")).unwrap().snapshot().next_id(), None);
 }
 
-/// A store that is written by many short-lived writers: its log stays short, and so does the list of its segments.
+/// A store that is written by many short-lived writers: its log stays short, and so does the list
+/// of its segments.
 #[test]
 fn writers_that_end_leave_a_short_log_and_few_segments() {
     let directory = tempfile::tempdir().unwrap();
@@ -510,7 +511,8 @@ fn writers_that_end_leave_a_short_log_and_few_segments() {
     }
     assert!(most <= 9, "{most} segments");
     let living = Store::open(&path).unwrap().stats().unwrap().living.unwrap();
-    // Each record once to the log, once to a segment, and once per tier; the tables of small segments take as much again.
+    // Each record once to the log, once to a segment, and once per tier; the tables of small
+    // segments take as much again.
     let amplification = living.write_amplification().unwrap();
     assert!(amplification < 20.0, "{amplification}");
     expected.sort_unstable();

@@ -57,10 +57,10 @@ impl<F: Fingerprint> Batch<F> {
         }
     }
 
-    /// How it runs. Where not all fits into the memory, the queries are answered in several pieces. Where
-    /// the matches of a single query do not, the batch ends with
-    /// [`Error::TooManyMatches`](crate::Error::TooManyMatches), unless a [limit](Self::limit) bounds them. The queries
-    /// themselves do not count.
+    /// How it runs. Where not all fits into the memory, the queries are answered in several pieces.
+    /// Where the matches of a single query do not, the batch ends with
+    /// [`Error::TooManyMatches`](crate::Error::TooManyMatches), unless a [limit](Self::limit)
+    /// bounds them. The queries themselves do not count.
     pub fn execution(mut self, execution: Execution) -> Self {
         self.execution = execution;
         self

@@ -54,16 +54,18 @@ const TOLD: u64 = 1 << 12;
 const AHEAD: usize = 16;
 
 impl<F: Fingerprint> Batch<F> {
-    /// Answers all `queries`. `sink` is called on the thread of the caller, once for each query. Where
-    /// the sink breaks, the batch ends soon and well; where it fails, the batch ends with its error.
+    /// Answers all `queries`. `sink` is called on the thread of the caller, once for each query.
+    /// Where the sink breaks, the batch ends soon and well; where it fails, the batch ends with its
+    /// error.
     ///
     /// # Errors
     ///
     /// Those of the sink; [`Error::InvalidOption`](crate::Error::InvalidOption),
-    /// [`Error::MemoryLimit`](crate::Error::MemoryLimit) and [`Error::Threads`](crate::Error::Threads) before anything
-    /// is answered; [`Error::TooManyMatches`](crate::Error::TooManyMatches) if the matches of a query do not fit
-    /// into the memory; [`Error::Corrupt`](crate::Error::Corrupt) if a block that is needed is damaged;
-    /// [`Error::Cancelled`](crate::Error::Cancelled) and
+    /// [`Error::MemoryLimit`](crate::Error::MemoryLimit) and
+    /// [`Error::Threads`](crate::Error::Threads) before anything is answered;
+    /// [`Error::TooManyMatches`](crate::Error::TooManyMatches) if the matches of a query do not fit
+    /// into the memory; [`Error::Corrupt`](crate::Error::Corrupt) if a block that is needed is
+    /// damaged; [`Error::Cancelled`](crate::Error::Cancelled) and
     /// [`Error::DeadlineExceeded`](crate::Error::DeadlineExceeded) if it was to stop.
     pub fn run<R: Flow>(
         &self,

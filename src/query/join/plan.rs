@@ -2,11 +2,11 @@
 //! bits first.
 //!
 //! The parts play the role of the tables of a design. With e bits that may differ in disjoint parts
-//! of about equal width the general pigeonhole gives each a threshold τ ([`cover::evenly`]), so that
-//! every pair differs in at most τ bits of some part. It is looked for under the first such part
-//! only ([`cover::reports`]), so it is found once, and nothing has to be remembered. With τ = 0 only
-//! groups that agree in the part are joined; with τ > 0 also groups whose parts differ in up to τ
-//! bits.
+//! of about equal width the general pigeonhole gives each a threshold τ ([`cover::evenly`]), so
+//! that every pair differs in at most τ bits of some part. It is looked for under the first such
+//! part only ([`cover::reports`]), so it is found once, and nothing has to be remembered. With τ =
+//! 0 only groups that agree in the part are joined; with τ > 0 also groups whose parts differ in up
+//! to τ bits.
 //!
 //! What is known from the parts on the way lowers e: a pair that an earlier part reports is none of
 //! this one, so what is left differs there in more than τ bits, and these cannot differ elsewhere.

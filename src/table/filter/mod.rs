@@ -5,9 +5,9 @@
 //! hold none that begins as near to the query as it would have to, which shows as soon as the block
 //! is there. Where it has to be read first, that takes as long as a thousand comparisons. A *prefix
 //! filter* has of each key the first bits, each once, log2 n and eight more: of the prefixes of
-//! uniform keys that a search comes upon, one in 128 to 256 is there by chance. It takes 1.3 to 1.45
-//! bytes for a key: a list by Elias (*Efficient storage and retrieval by content and address of
-//! static files*, J. ACM 1974) and Fano, in [groups](group) of some lines of the CPU's cache.
+//! uniform keys that a search comes upon, one in 128 to 256 is there by chance. It takes 1.3 to
+//! 1.45 bytes for a key: a list by Elias (*Efficient storage and retrieval by content and address
+//! of static files*, J. ACM 1974) and Fano, in [groups](group) of some lines of the CPU's cache.
 //!
 //! A search lists the groups that its budget reaches, asks for their lines ahead, and compares the
 //! last byte of all prefixes of a group at once; where it is near enough, the rest of the prefix
@@ -85,8 +85,8 @@ impl PrefixFilter {
 
     /// That of a table, whose blocks it reads, with the threads of the current pool. Prefixes have
     /// log2 n bits, rounded down, and 8; at least 14, at most those of a key. `None` if `gives_up`
-    /// comes true, if a block is damaged, which is for those searches to tell that it concerns, or if
-    /// keys are not what the table states.
+    /// comes true, if a block is damaged, which is for those searches to tell that it concerns, or
+    /// if keys are not what the table states.
     pub(crate) fn of(table: &Table, gives_up: &(dyn Fn() -> bool + Sync)) -> Option<Self> {
         let group_bits = group_bits(table);
         let in_piece = in_piece_bits(group_bits);

@@ -74,7 +74,8 @@ struct Report {
     recipe_id: String,
     /// What the recipe calls near duplicates.
     rule: String,
-    /// Whether these are. Texts with too few features are if they are equal, as the recipe prepares them.
+    /// Whether these are. Texts with too few features are if they are equal, as the recipe prepares
+    /// them.
     near: bool,
     a: Side,
     b: Side,

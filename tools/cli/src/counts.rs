@@ -5,14 +5,16 @@ use fpstore::{Fingerprint, Snapshot};
 use crate::failure::Failure;
 use crate::units;
 
-/// So many are counted exactly, in a tenth of a second; of more it is told how many they are at most.
+/// So many are counted exactly, in a tenth of a second; of more it is told how many they are at
+/// most.
 const COUNTED: u64 = 1 << 24;
 
 /// A number of distinct fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     pub fingerprints: u64,
-    /// Else there are at most so many: several segments may hold the same ones, and deleted ones count.
+    /// Else there are at most so many: several segments may hold the same ones, and deleted ones
+    /// count.
     pub exact: bool,
 }
 

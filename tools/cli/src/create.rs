@@ -51,7 +51,8 @@ pub struct Args {
     #[arg(long, value_name = "N")]
     parts: Option<u16>,
 
-    /// What to choose for, where design or size of blocks are left open: as `pack` would for ten million fingerprints
+    /// What to choose for, where design or size of blocks are left open: as `pack` would for ten
+    /// million fingerprints
     #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
     prefer: Objective,
 

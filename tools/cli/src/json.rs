@@ -1,5 +1,6 @@
-//! Values in objects of JSON, of which only some are wanted: names and values are borrowed from the line where they
-//! can be, everything else is passed over. Numbers stay the digits of the file: none becomes a float on the way.
+//! Values in objects of JSON, of which only some are wanted: names and values are borrowed from the
+//! line where they can be, everything else is passed over. Numbers stay the digits of the file:
+//! none becomes a float on the way.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -157,7 +158,8 @@ impl<'de> Deserialize<'de> for Row<'de> {
     }
 }
 
-/// What is wrong with a line, as the parser says it; what Python writes by default is called by its name.
+/// What is wrong with a line, as the parser says it; what Python writes by default is called by its
+/// name.
 pub fn cause(error: &serde_json::Error, line: &[u8]) -> String {
     let text = error.to_string();
     let cause = text.split(" at line ").next().unwrap_or_default();

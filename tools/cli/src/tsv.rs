@@ -1,6 +1,7 @@
-//! The one grammar of TSV, which is written and read again: fields are separated by tabs and rows by line ends, nothing
-//! quotes, and a backslash stands before what would separate. `\t`, `\n`, `\r`, `\,` and `\\` are a tab, a line feed, a
-//! carriage return, a comma in a list of ids, and a backslash; before anything else a backslash is itself.
+//! The one grammar of TSV, which is written and read again: fields are separated by tabs and rows
+//! by line ends, nothing quotes, and a backslash stands before what would separate. `\t`, `\n`,
+//! `\r`, `\,` and `\\` are a tab, a line feed, a carriage return, a comma in a list of ids, and a
+//! backslash; before anything else a backslash is itself.
 
 use std::borrow::Cow;
 

@@ -145,8 +145,8 @@ impl Bench {
         self.blocks as f64
     }
 
-    /// Bytes of the columns of a table that a scan or a search compares: at k = 0, and at k = 3 in nearly all
-    /// blocks, since most paths have spent a flip before they end.
+    /// Bytes of the columns of a table that a scan or a search compares: at k = 0, and at k = 3 in
+    /// nearly all blocks, since most paths have spent a flip before they end.
     fn column_bytes(&self, whole: bool) -> f64 {
         let planes = first_planes(whole, 0, self.block_bytes).min(LOW_BITS as usize / 8);
         planes as f64 * (self.count as f64 - self.table_blocks())

@@ -280,7 +280,8 @@ fn by_id(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Whether a whole number is negative, and its digits; `None` of what is written otherwise, with zeros in front too.
+/// Whether a whole number is negative, and its digits; `None` of what is written otherwise, with
+/// zeros in front too.
 fn whole(id: &str) -> Option<(bool, &str)> {
     let digits = id.strip_prefix('-').unwrap_or(id);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! Decimal numbers in order, without rounding: ids of 128 bits, nanoseconds and prices compare as the digits that the
-//! file has, which a float of 64 bits would change.
+//! Decimal numbers in order, without rounding: ids of 128 bits, nanoseconds and prices compare as
+//! the digits that the file has, which a float of 64 bits would change.
 
 /// So many digits are compared, from the first that is not 0 on. 10^34 is less than 2^113.
 const DIGITS: usize = 34;
@@ -10,7 +10,8 @@ const ZERO: u128 = 1 << 127;
 /// The magnitude of infinity, above all others. `u128::MAX` stays free.
 const INFINITE: u128 = ZERO - 2;
 
-/// A key that orders as the number in a text does; `None` where that is no number, or one that no key has exactly.
+/// A key that orders as the number in a text does; `None` where that is no number, or one that no
+/// key has exactly.
 ///
 /// Digits may have a sign, a point and an exponent; `inf` and `-inf` are numbers as well.
 pub fn key(text: &str) -> Option<u128> {

@@ -45,7 +45,8 @@ pub fn copy_rows(
     });
     let builder = builder.map_err(damaged)??;
     let metadata = builder.metadata().clone();
-    // As the file has them, and not as Arrow had them before, which its note tells: seconds are milliseconds there.
+    // As the file has them, and not as Arrow had them before, which its note tells: seconds are
+    // milliseconds there.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let arrow = ArrowReaderMetadata::try_new(metadata.clone(), options)
         .map_err(|error| damaged(error.to_string()))?;
@@ -87,8 +88,9 @@ pub fn copy_rows(
     writer.into_inner().map_err(unwritten)
 }
 
-/// The schema of the file, with its UUIDs, JSON, times in UTC or not, and numbers of fields. Only columns whose values are
-/// kept in another way here have a type that is made for them: times of 96 bits, and short decimals in bytes.
+/// The schema of the file, with its UUIDs, JSON, times in UTC or not, and numbers of fields. Only
+/// columns whose values are kept in another way here have a type that is made for them: times of 96
+/// bits, and short decimals in bytes.
 fn written_schema(arrow: &ArrowReaderMetadata) -> parquet::errors::Result<SchemaDescriptor> {
     let file = arrow.metadata().file_metadata().schema_descr();
     let own = ArrowSchemaConverter::new().convert(arrow.schema())?;

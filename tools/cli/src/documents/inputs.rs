@@ -63,9 +63,10 @@ pub struct Inputs {
 impl Inputs {
     /// Finds the files, and looks at the first bytes of each.
     ///
-    /// Of a directory those are passed over whose names begin with a dot or show that they are unfinished, and, where a
-    /// column is named and so tables are meant, those of which nothing tells that they are some. A file is taken once,
-    /// however often it is named: it would make each of its documents a duplicate of itself.
+    /// Of a directory those are passed over whose names begin with a dot or show that they are
+    /// unfinished, and, where a column is named and so tables are meant, those of which nothing
+    /// tells that they are some. A file is taken once, however often it is named: it would make
+    /// each of its documents a duplicate of itself.
     pub fn find(paths: &[PathBuf], args: &DocumentArgs) -> Result<Self, Failure> {
         if paths.iter().any(|path| is_stdin(path)) {
             return Err(Failure::Usage(
@@ -220,8 +221,8 @@ fn metadata(path: &Path) -> Result<Metadata, Failure> {
     Ok(fs::metadata(path).map_err(|error| origin.error(Problem::Open(error)))?)
 }
 
-/// Whether a file that is called JSON begins with a whole object that has a text: what comes with data sets to describe
-/// them does not. A longer first line is taken for one.
+/// Whether a file that is called JSON begins with a whole object that has a text: what comes with
+/// data sets to describe them does not. A longer first line is taken for one.
 fn is_table(path: &Path, args: &DocumentArgs) -> Result<bool, Failure> {
     const LINE_BYTES: u64 = 1 << 20;
     if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("json")) {
@@ -244,8 +245,8 @@ fn is_table(path: &Path, args: &DocumentArgs) -> Result<bool, Failure> {
     })
 }
 
-/// Whether a name in a directory is that of a download or a result that is not complete, of a copy that an editor keeps,
-/// or of what other programs note about the files.
+/// Whether a name in a directory is that of a download or a result that is not complete, of a copy
+/// that an editor keeps, or of what other programs note about the files.
 fn is_unfinished(name: &str) -> bool {
     const ENDS: [&str; 9] =
         [".tmp", ".part", ".partial", ".crdownload", ".download", ".bak", ".swp", ".orig", "~"];

@@ -23,7 +23,8 @@ pub struct InputArgs {
     #[arg(value_name = "auto|none|gzip|zstd|bzip2|xz")]
     compression: CompressionArg,
 
-    /// Column of the fingerprints, in tables and JSON [default: fingerprint, simhash, phash, pdq, hash, or the only one]
+    /// Column of the fingerprints, in tables and JSON [default: fingerprint, simhash, phash, pdq,
+    /// hash, or the only one]
     #[arg(long, value_name = "NAME")]
     fingerprint_column: Option<String>,
 
@@ -82,8 +83,8 @@ impl InputArgs {
         Self { memory: Some(memory), ..self.clone() }
     }
 
-    /// The options that are not as they are by default, as a shell takes them, each behind a space: for a command that
-    /// reads the same input.
+    /// The options that are not as they are by default, as a shell takes them, each behind a space:
+    /// for a command that reads the same input.
     pub fn given(&self) -> String {
         fn name(value: &impl ValueEnum) -> String {
             value.to_possible_value().map_or(String::new(), |value| value.get_name().to_string())

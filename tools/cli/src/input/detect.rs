@@ -182,7 +182,8 @@ pub fn judge(head: &[u8], complete: bool, known: Known<'_>) -> Verdict {
             Verdict::IsNot(named)
         }
         Some(_) if is_raw && !is_text => known.raw(),
-        // What is no text in it is told with its line, unless it stands in a column that nobody asks for.
+        // What is no text in it is told with its line, unless it stands in a column that nobody
+        // asks for.
         Some(named @ (Container::Csv | Container::Tsv | Container::Jsonl)) if !is_text => {
             match is_nearly_text(head, complete) || is_nearly_table(head, complete) {
                 true => layout(named, head, complete, known.bits),
@@ -413,7 +414,8 @@ fn is_arrow_stream(head: &[u8]) -> Option<bool> {
     Some((4..length).contains(&root?))
 }
 
-/// How the texts of a list are written: what all of them are, or which one leaves it open and what most are.
+/// How the texts of a list are written: what all of them are, or which one leaves it open and what
+/// most are.
 fn judge_tokens(text: &[u8], complete: bool, bits: u32) -> (Verdict, Option<Verdict>) {
     let mut digits = Digits::new(bits, false);
     let mut first = Place { line: 1, column: 1 };

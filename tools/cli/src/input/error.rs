@@ -104,7 +104,8 @@ impl InputError {
 }
 
 impl Origin {
-    /// Its name as an id: bytes of it that are no UTF-8 stand as `\xff`, so that two names never become one.
+    /// Its name as an id: bytes of it that are no UTF-8 stand as `\xff`, so that two names never
+    /// become one.
     pub fn id(&self) -> String {
         let Origin::File(path) = self else { return self.to_string() };
         let mut id = String::new();

@@ -9,8 +9,8 @@ use crate::input::error::Problem;
 use crate::input::reader::{ByteOrder, Reader, Sink};
 use crate::input::stream::Stream;
 
-/// Reads raw integers of 8 bytes, or of 4 where fingerprints have no more, little-endian unless the user says otherwise.
-/// Of several the first is the most significant one.
+/// Reads raw integers of 8 bytes, or of 4 where fingerprints have no more, little-endian unless the
+/// user says otherwise. Of several the first is the most significant one.
 pub struct RawReader<F: Fingerprint> {
     stream: Stream,
     parser: RawParser<F>,

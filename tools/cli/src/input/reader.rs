@@ -18,7 +18,8 @@ pub struct Wishes {
     pub header: bool,
     /// How texts in a column are written, if the user says so.
     pub digits: Option<Format>,
-    /// The order of the bytes of fingerprints that are kept as such, and of raw integers, if the user says it.
+    /// The order of the bytes of fingerprints that are kept as such, and of raw integers, if the
+    /// user says it.
     pub byte_order: Option<ByteOrder>,
     /// Bytes of memory that a piece of the input may take where its file decides how large it is.
     #[cfg_attr(
@@ -178,8 +179,8 @@ impl<F: Fingerprint> Sink<'_, F> {
     }
 }
 
-/// The column of fingerprints that is meant, by its index. Without a name it is the one that has a known
-/// name, the best of them, or the only one.
+/// The column of fingerprints that is meant, by its index. Without a name it is the one that has a
+/// known name, the best of them, or the only one.
 pub fn choose_column(
     wished: Option<&str>,
     there: impl IntoIterator<Item = impl Into<String>>,
@@ -230,7 +231,8 @@ pub fn text_id<'a>(text: &'a str, wish: &IdWish) -> Result<Id<'a>, RecordProblem
     }
 }
 
-/// The number that a text is, written in the one way in which it is printed: `007` is another id than `7`.
+/// The number that a text is, written in the one way in which it is printed: `007` is another id
+/// than `7`.
 pub fn number_id(text: &str) -> Option<u64> {
     let is_plain = text == "0" || !text.starts_with(['0', '+']);
     text.parse().ok().filter(|_| is_plain)

@@ -144,7 +144,8 @@ impl<R: Read> Read for Decoded<R> {
     }
 }
 
-/// The members of a file of gzip. Zeros behind the last one, as tapes and blocks of disks are filled up with, are none.
+/// The members of a file of gzip. Zeros behind the last one, as tapes and blocks of disks are
+/// filled up with, are none.
 struct Members(Option<GzDecoder<Stream>>);
 
 impl Read for Members {

@@ -7,7 +7,8 @@ use fpstore::{Fingerprint, Snapshot, Writer};
 
 use crate::failure::Failure;
 
-/// Tells records that are new from such as are stored already: these would change nothing, and take space.
+/// Tells records that are new from such as are stored already: these would change nothing, and take
+/// space.
 pub(super) struct Fresh<F: Fingerprint> {
     snapshot: Snapshot<F>,
     has_ids: bool,
@@ -15,7 +16,8 @@ pub(super) struct Fresh<F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Fresh<F> {
-    /// Compares with what is stored now; in a store with windows with what is stored in the window of `time`.
+    /// Compares with what is stored now; in a store with windows with what is stored in the window
+    /// of `time`.
     pub(super) fn new(
         writer: &Writer<F>,
         window: Option<Duration>,

@@ -128,7 +128,8 @@ pub struct Args {
     #[command(flatten)]
     ids: RecordIdArgs,
 
-    /// The id of the first record with --ids line [default: the one behind the greatest that the store ever had]
+    /// The id of the first record with --ids line [default: the one behind the greatest that the
+    /// store ever had]
     #[arg(long, value_name = "N", help_heading = "Ids")]
     first_id: Option<u64>,
 

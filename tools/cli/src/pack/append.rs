@@ -9,8 +9,8 @@ use crate::append::flush_log;
 use crate::failure::Failure;
 use crate::width;
 
-/// Gets a store ready for records with ids or without: what stands in its log becomes a segment. Gives the
-/// first number that records of it never had.
+/// Gets a store ready for records with ids or without: what stands in its log becomes a segment.
+/// Gives the first number that records of it never had.
 pub(super) fn prepare<F: Fingerprint>(store: &Path, mode: &IdMode) -> Result<u64, Failure> {
     let opened = width::open::<F>(store)?;
     let what = match (opened.has_ids(), mode.is_some()) {

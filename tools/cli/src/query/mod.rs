@@ -31,8 +31,8 @@ use crate::width::{self, for_width};
 
 /// Queries of a pipe that are answered together at most, so that those of a program that never stops are answered too.
 const ARRIVED: usize = 1 << 20;
-/// Time between two looks at what others have written, while queries come through a pipe. A look takes microseconds where
-/// nothing has changed.
+/// Time between two looks at what others have written, while queries come through a pipe. A look
+/// takes microseconds where nothing has changed.
 const LOOKS: Duration = Duration::from_millis(100);
 /// Queries between two looks at the progress.
 const TOLD: u64 = 1 << 12;

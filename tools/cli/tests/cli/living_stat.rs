@@ -112,7 +112,8 @@ fn verify_counts_deletions_and_what_the_log_holds() {
     scratch.run("verify store").fails_naming(&[&name, "corrupt", "[LOG-"]);
 }
 
-/// The numbers that `stat` and the commands that change a store print, on a store with everything that could mislead them.
+/// The numbers that `stat` and the commands that change a store print, on a store with everything
+/// that could mislead them.
 #[test]
 fn counts_are_those_of_what_is_stored() {
     let scratch = Scratch::new();

@@ -37,7 +37,8 @@ impl Scratch {
         Ran::new(line, self.command(line).output().unwrap())
     }
 
-    /// Runs a line that the tool has printed, as it was printed, in a shell that finds the tool by its name.
+    /// Runs a line that the tool has printed, as it was printed, in a shell that finds the tool by
+    /// its name.
     #[cfg(unix)]
     #[allow(dead_code, reason = "not all programs print some")]
     pub fn run_printed(&self, line: &str) -> Ran {

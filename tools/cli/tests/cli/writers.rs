@@ -45,7 +45,8 @@ pub fn npy_bytes(set: &[u64]) -> Vec<u8> {
     npy(&bytes, &[set.len() as u64, 8])
 }
 
-/// Three columns, of which the first needs quotes, or escapes between tabs, now and then, and the last counts rows from 0 on.
+/// Three columns, of which the first needs quotes, or escapes between tabs, now and then, and the
+/// last counts rows from 0 on.
 pub fn delimited(
     set: &[u64],
     delimiter: u8,

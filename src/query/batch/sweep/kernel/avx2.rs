@@ -8,8 +8,8 @@
 //! mask         | a bit for each query that is near enough
 //! ```
 //!
-//! To sift, a table says for each mask how its lanes are closed up. The last queries of a list, fewer
-//! than 8, are sifted one by one.
+//! To sift, a table says for each mask how its lanes are closed up. The last queries of a list,
+//! fewer than 8, are sifted one by one.
 
 #![allow(unsafe_code)]
 
@@ -166,8 +166,8 @@ fn differing<const UPPER: bool>(words: __m256i, key: u64) -> __m256i {
     counts(_mm256_xor_si256(words, _mm256_set1_epi32(word as i32)))
 }
 
-/// Appends what is near by both halves, of the first 8 of some entries, which are numbered from `at`
-/// on, and of keys whose first has this number.
+/// Appends what is near by both halves, of the first 8 of some entries, which are numbered from
+/// `at` on, and of keys whose first has this number.
 #[cold]
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]

@@ -10,8 +10,8 @@ use crate::simd::{Level, by_level};
 /// Keys and queries of a comparison that is timed.
 const TIMED: u64 = 256;
 
-/// Nanoseconds of a comparison of a key with [`LANES`] queries at a level, in the first cache. `time`
-/// tells how long some work takes.
+/// Nanoseconds of a comparison of a key with [`LANES`] queries at a level, in the first cache.
+/// `time` tells how long some work takes.
 pub(crate) fn vector_ns(
     level: Level,
     time: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<f64>,
