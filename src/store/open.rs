@@ -3,7 +3,9 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use super::look::open_directory;
 use crate::access::{Access, InDirectory};
@@ -70,6 +72,10 @@ struct Shared<F: Fingerprint> {
     current: RwLock<Snapshot<F>>,
     /// What was read of the logs. Held while the store is looked at anew.
     logs: Mutex<Option<Logs<F>>>,
+    /// When it was opened.
+    opened: Instant,
+    /// When the last look that succeeded began: nanoseconds since.
+    looked: AtomicU64,
 }
 
 /// How a store was opened, and is looked at anew.
@@ -77,6 +83,7 @@ struct Shared<F: Fingerprint> {
 struct How {
     access: Access,
     memory: u64,
+    refresh_every: Option<Duration>,
 }
 
 /// How to open a [`Store`].
@@ -91,6 +98,7 @@ struct How {
 pub struct OpenOptions<F = u64> {
     in_memory: bool,
     memory: u64,
+    refresh_every: Option<Duration>,
     width: PhantomData<fn() -> F>,
 }
 
@@ -103,13 +111,14 @@ impl Default for OpenOptions {
 impl OpenOptions {
     /// Maps the files.
     pub fn new() -> Self {
-        Self { in_memory: false, memory: hot_index::default_memory(), width: PhantomData }
+        let memory = hot_index::default_memory();
+        Self { in_memory: false, memory, refresh_every: None, width: PhantomData }
     }
 
     /// The same options, for fingerprints of another width: `OpenOptions::new().width::<[u64; 4]>()`.
     pub fn width<F: Fingerprint>(self) -> OpenOptions<F> {
-        let Self { in_memory, memory, .. } = self;
-        OpenOptions { in_memory, memory, width: PhantomData }
+        let Self { in_memory, memory, refresh_every, .. } = self;
+        OpenOptions { in_memory, memory, refresh_every, width: PhantomData }
     }
 }
 
@@ -143,6 +152,34 @@ impl<F: Fingerprint> OpenOptions<F> {
         self
     }
 
+    /// What other processes commit is seen so long after it at the latest: each query that the
+    /// store itself answers (`search`, `nearest`, `any_within`, `contains`, `ids`, `count`, `stats`,
+    /// `verify`) [refreshes](Store::refresh) it first where the last look is this old. A look at a
+    /// store that nobody has written to takes 20 to 40 us: every 100 ms, that is less than a
+    /// thousandth of the time. Default: only [`Store::refresh`] looks.
+    ///
+    /// What is made of a store and outlives the call (a [`Snapshot`], a [`Searcher`], a [`Batch`])
+    /// stays at its moment. Who makes one calls [`Store::refresh_if_due`] before.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    ///
+    /// let options = fpstore::OpenOptions::new().refresh_every(Duration::from_millis(100));
+    /// let store = options.open("pages.fps")?;
+    /// loop {
+    ///     // Sees what was committed up to 100 ms ago, and most of what came since.
+    ///     println!("{:?}", store.search(0x9d18dc592abfa1ba, 3)?);
+    /// #   break;
+    /// }
+    /// # Ok::<(), fpstore::Error>(())
+    /// ```
+    pub fn refresh_every(mut self, time: Duration) -> Self {
+        self.refresh_every = Some(time);
+        self
+    }
+
     /// Opens the store in the directory `path`.
     ///
     /// # Errors
@@ -152,7 +189,8 @@ impl<F: Fingerprint> OpenOptions<F> {
     pub fn open(self, path: impl AsRef<Path>) -> Result<Store<F>> {
         let path = path.as_ref();
         let access = if self.in_memory { Access::InMemory } else { Access::Mapped };
-        let how = How { access, memory: self.memory };
+        let how = How { access, memory: self.memory, refresh_every: self.refresh_every };
+        let opened = Instant::now();
         let mut logs = None;
         let current = open_current(path, how, None, &mut logs)?;
         let shared = Shared {
@@ -160,6 +198,8 @@ impl<F: Fingerprint> OpenOptions<F> {
             how,
             current: RwLock::new(current),
             logs: Mutex::new(logs),
+            opened,
+            looked: AtomicU64::new(0),
         };
         Ok(Store { shared: Arc::new(shared) })
     }
@@ -275,8 +315,9 @@ impl<F: Fingerprint> Store<F> {
         &self.shared.path
     }
 
-    /// What the store holds, as of opening it or of the last [`refresh`](Self::refresh) of any of its clones.
-    /// All queries are those of a [`Snapshot`]; the ones of the store ask its snapshot of that moment.
+    /// What the store holds, as of opening it or of the last [`refresh`](Self::refresh) of any of its
+    /// clones, whether that was called or came by itself ([`OpenOptions::refresh_every`]). All
+    /// queries are those of a [`Snapshot`]; the ones of the store ask its snapshot of that moment.
     pub fn snapshot(&self) -> Snapshot<F> {
         self.shared.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -292,8 +333,40 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// As [`OpenOptions::open`]; the store is as it was then.
     pub fn refresh(&self) -> Result<bool> {
-        // Threads that refresh together wait for each other, so none brings back what another has replaced.
-        let mut logs = self.shared.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        self.look(self.logs())
+    }
+
+    /// [Refreshes](Self::refresh) the store where the last look is as old as
+    /// [`OpenOptions::refresh_every`] says; else takes 30 ns, and without that option nothing. Tells
+    /// whether something new is seen.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::refresh`].
+    pub fn refresh_if_due(&self) -> Result<bool> {
+        let Some(every) = self.shared.how.refresh_every else { return Ok(false) };
+        if !self.is_due(every) {
+            return Ok(false);
+        }
+        let logs = self.logs();
+        // Another thread may have looked meanwhile.
+        if self.is_due(every) { self.look(logs) } else { Ok(false) }
+    }
+
+    /// Threads that refresh together wait for each other, so none brings back what another has
+    /// replaced.
+    fn logs(&self) -> MutexGuard<'_, Option<Logs<F>>> {
+        self.shared.logs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_due(&self, every: Duration) -> bool {
+        let looked = Duration::from_nanos(self.shared.looked.load(Relaxed));
+        self.shared.opened.elapsed() >= looked.saturating_add(every)
+    }
+
+    fn look(&self, mut logs: MutexGuard<'_, Option<Logs<F>>>) -> Result<bool> {
+        // Whatever is committed from here on may be missed.
+        let start = self.shared.opened.elapsed().as_nanos();
         let before = self.snapshot();
         let now = open_current(self.path(), self.shared.how, Some(&before), &mut logs);
         if now.is_err() {
@@ -301,11 +374,18 @@ impl<F: Fingerprint> Store<F> {
             *logs = None;
         }
         let now = now?;
+        self.shared.looked.store(u64::try_from(start).unwrap_or(u64::MAX), Relaxed);
         if now.sees_the_same_as(&before) {
             return Ok(false);
         }
         *self.shared.current.write().unwrap_or_else(PoisonError::into_inner) = now;
         Ok(true)
+    }
+
+    /// The snapshot, once the store was looked at if that was due.
+    fn current(&self) -> Result<Snapshot<F>> {
+        self.refresh_if_due()?;
+        Ok(self.snapshot())
     }
 
     /// As [`Snapshot::radius`].
@@ -344,7 +424,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// As [`Snapshot::count`].
     pub fn count(&self) -> Result<u64> {
-        self.snapshot().count()
+        self.current()?.count()
     }
 
     /// As [`Snapshot::is_empty`].
@@ -363,7 +443,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// As [`Snapshot::search`].
     pub fn search(&self, fingerprint: F, k: u32) -> Result<Vec<Match<F>>> {
-        self.snapshot().search(fingerprint, k)
+        self.current()?.search(fingerprint, k)
     }
 
     /// As [`Snapshot::nearest`].
@@ -372,7 +452,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// As [`Snapshot::search`].
     pub fn nearest(&self, fingerprint: F, count: usize, max_k: u32) -> Result<Vec<Match<F>>> {
-        self.snapshot().nearest(fingerprint, count, max_k)
+        self.current()?.nearest(fingerprint, count, max_k)
     }
 
     /// As [`Snapshot::searcher`].
@@ -386,7 +466,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// As [`Snapshot::search`].
     pub fn any_within(&self, fingerprint: F, k: u32) -> Result<bool> {
-        self.snapshot().any_within(fingerprint, k)
+        self.current()?.any_within(fingerprint, k)
     }
 
     /// As [`Snapshot::contains`].
@@ -395,7 +475,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// As [`Snapshot::contains`].
     pub fn contains(&self, fingerprint: F) -> Result<bool> {
-        self.snapshot().contains(fingerprint)
+        self.current()?.contains(fingerprint)
     }
 
     /// As [`Snapshot::has_ids`].
@@ -414,7 +494,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// As [`Snapshot::ids`].
     pub fn ids(&self, fingerprint: F) -> Result<Ids> {
-        self.snapshot().ids(fingerprint)
+        self.current()?.ids(fingerprint)
     }
 
     /// As [`Snapshot::iter`].
@@ -433,7 +513,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// As [`Snapshot::stats`].
     pub fn stats(&self) -> Result<Stats> {
-        self.snapshot().stats()
+        self.current()?.stats()
     }
 
     /// As [`Snapshot::verify`].
@@ -442,7 +522,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// As [`Snapshot::verify_with`].
     pub fn verify(&self) -> Result<VerifyReport> {
-        self.snapshot().verify()
+        self.current()?.verify()
     }
 
     /// As [`Snapshot::verify_with`].
@@ -451,7 +531,7 @@ impl<F: Fingerprint> Store<F> {
     ///
     /// As [`Snapshot::verify_with`].
     pub fn verify_with(&self, execution: &Execution) -> Result<VerifyReport> {
-        self.snapshot().verify_with(execution)
+        self.current()?.verify_with(execution)
     }
 
     /// As [`Snapshot::batch`].

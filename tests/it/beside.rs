@@ -183,6 +183,17 @@ fn role() {
         write(&writer, u64::MAX, |number| writeln!(out, "durable {number}").is_ok());
         return;
     }
+    if role == "inserter" {
+        // Inserts what it reads, and says so once others may see it.
+        let writer = WriterOptions::new().open(path).expect("the writer opens");
+        for line in std::io::stdin().lines() {
+            let number: u64 = line.expect("a line").parse().expect("a number");
+            writer.insert_fingerprints(&[number]).expect("inserted");
+            writer.commit(Durability::Immediate).expect("committed");
+            writeln!(out, "durable {number}").expect("a reader");
+        }
+        return;
+    }
     let store = Store::open(path).expect("the store opens");
     let (mut model, mut states) = (Model::default(), 0u64);
     check(&store.snapshot(), &mut model);
@@ -205,6 +216,72 @@ fn start(role: &str, path: &Path) -> Child {
         .stdout(Stdio::piped())
         .spawn()
         .expect("the process starts")
+}
+
+#[test]
+fn a_store_that_is_open_for_long_sees_what_another_process_commits_within_its_time() {
+    const EVERY: Duration = Duration::from_millis(50);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    drop(StoreOptions::<u64>::new().ids(false).create(&path).unwrap());
+    let mut inserter = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "beside::role", "--nocapture"])
+        .env(ROLE, format!("inserter {}", path.display()))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(inserter.stdout.take().unwrap()).lines();
+    let mut insert = |number: u64| {
+        writeln!(inserter.stdin.as_ref().unwrap(), "{number}").unwrap();
+        let lines = lines.by_ref().map(Result::unwrap);
+        let durable = lines.filter_map(|line| number_after(&line, "durable ")).next();
+        assert_eq!(durable, Some(number));
+    };
+    let open = |every| {
+        let options = fpstore::OpenOptions::new();
+        let options = match every {
+            Some(every) => options.refresh_every(every),
+            None => options,
+        };
+        options.open(&path).unwrap()
+    };
+    let (store, always, never) = (open(Some(EVERY)), open(Some(Duration::ZERO)), open(None));
+    let seen = |store: &Store, number: u64| store.search(number, 0).unwrap().len() == 1;
+    // How many there are with this one.
+    let inserted = |number: u64| 2 * ((number >> 8) - (1 << 40) + 1);
+    let asks: [&dyn Fn(u64) -> bool; 8] = [
+        &|number| seen(&store, number),
+        &|number| store.contains(number).unwrap(),
+        &|number| store.any_within(number, 0).unwrap(),
+        &|number| store.nearest(number, 1, 0).unwrap().len() == 1,
+        &|number| store.count().unwrap() == inserted(number),
+        &|number| store.stats().unwrap().living.unwrap().sequence == inserted(number),
+        &|number| store.verify().unwrap().log_operations == inserted(number),
+        &|number| store.refresh_if_due().unwrap() && seen(&store, number),
+    ];
+    for (number, ask) in (1u64 << 40..).zip(asks) {
+        insert(number);
+        assert!(seen(&always, number) && !seen(&never, number));
+        // Not before its time: the last look was just now.
+        store.refresh().unwrap();
+        insert(number << 8);
+        assert!(store.snapshot().search(number << 8, 0).unwrap().is_empty());
+        std::thread::sleep(EVERY);
+        assert!(ask(number << 8), "{number:x}");
+        assert!(!store.refresh_if_due().unwrap(), "nothing is new");
+    }
+    // What cannot be looked at is an error, again and again, until it can.
+    let (away, manifest) = (path.join("away"), path.join("manifest.fps"));
+    std::fs::rename(&manifest, &away).unwrap();
+    for _ in 0..2 {
+        std::thread::sleep(EVERY);
+        assert_eq!(store.search(1, 0).unwrap_err().kind(), fpstore::ErrorKind::NotFound);
+    }
+    std::fs::rename(&away, &manifest).unwrap();
+    assert!(seen(&store, 1 << 40));
+    drop(inserter.stdin.take());
+    assert!(inserter.wait().unwrap().success());
 }
 
 fn number_after(line: &str, word: &str) -> Option<u64> {

@@ -1,6 +1,7 @@
 //! Fingerprints of every width: how a command turns to that of its store.
 
 use std::path::Path;
+use std::time::Duration;
 
 use fpstore::{Fingerprint, OpenOptions, Store};
 
@@ -8,6 +9,8 @@ use crate::failure::Failure;
 
 /// The share of memory that hot indexes take at most.
 const HOT_SHARE: u64 = 8;
+/// Time between two looks at what others have written, while queries come through a pipe.
+const LOOKS: Duration = Duration::from_millis(100);
 
 /// Calls a function for fingerprints of so many bits: `for_width!(bits, run(&args))` calls `run::<F>(&args)`.
 #[macro_export]
@@ -37,9 +40,9 @@ pub fn open<F: Fingerprint>(path: &Path) -> Result<Store<F>, Failure> {
 }
 
 /// As [`open`], for searches that may take so many bytes of memory: what they build takes an eighth
-/// of it at most.
+/// of it at most. Where many come one after the other, what others commit is seen after [`LOOKS`].
 pub fn open_within<F: Fingerprint>(path: &Path, memory: u64) -> Result<Store<F>, Failure> {
-    let options = OpenOptions::new().memory(memory / HOT_SHARE);
+    let options = OpenOptions::new().memory(memory / HOT_SHARE).refresh_every(LOOKS);
     Ok(options.width::<F>().open(path)?)
 }
 

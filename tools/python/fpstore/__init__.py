@@ -75,6 +75,6 @@ __all__ = [
 ]
 
 
-def _reopen(path, in_memory, memory):
+def _reopen(path, in_memory, memory, refresh_every):
     """Opens a store that was pickled."""
-    return open(path, in_memory=in_memory, memory=memory)
+    return open(path, in_memory=in_memory, memory=memory, refresh_every=refresh_every)

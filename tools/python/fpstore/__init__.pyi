@@ -66,7 +66,7 @@ def pack(
     progress: _Progress | None = None,
 ) -> PackSummary: ...
 def open(
-    path: _Path, *, in_memory: bool = False, memory: int | None = None
+    path: _Path, *, in_memory: bool = False, memory: int | None = None, refresh_every: float | None = None
 ) -> Store: ...
 def create(
     path: _Path,

@@ -38,9 +38,24 @@ impl<F: Fingerprint> Opened<F> {
         Self { store, idle: Mutex::new(Idle { searchers: Vec::new(), refreshed: 0 }) }
     }
 
-    /// What the store holds now.
-    pub fn snapshot(&self) -> Snapshot<F> {
-        self.store.snapshot()
+    /// What the store holds now, as far as it is to be looked at.
+    pub fn snapshot(&self) -> PyResult<Snapshot<F>> {
+        self.see(&mut self.idle(), fpstore::Store::refresh_if_due)?;
+        Ok(self.store.snapshot())
+    }
+
+    /// Looks at the store. Nobody takes a searcher meanwhile.
+    fn see(
+        &self,
+        idle: &mut Idle<F>,
+        look: impl FnOnce(&fpstore::Store<F>) -> fpstore::Result<bool>,
+    ) -> PyResult<bool> {
+        let changed = look(&self.store).map_err(errors::of)?;
+        if changed {
+            idle.searchers.clear();
+            idle.refreshed += 1;
+        }
+        Ok(changed)
     }
 
     fn idle(&self) -> MutexGuard<'_, Idle<F>> {
@@ -49,13 +64,7 @@ impl<F: Fingerprint> Opened<F> {
 
     /// Shows what was committed meanwhile.
     fn refresh(&self) -> PyResult<bool> {
-        let changed = self.store.refresh().map_err(errors::of)?;
-        if changed {
-            let mut idle = self.idle();
-            idle.searchers.clear();
-            idle.refreshed += 1;
-        }
-        Ok(changed)
+        self.see(&mut self.idle(), fpstore::Store::refresh)
     }
 
     /// Searches with a searcher of its own.
@@ -63,11 +72,12 @@ impl<F: Fingerprint> Opened<F> {
         &self,
         search: impl FnOnce(&mut Searcher<F>) -> fpstore::Result<T>,
     ) -> PyResult<T> {
-        let (idle, refreshed) = {
+        let (mut searcher, refreshed) = {
             let mut idle = self.idle();
-            (idle.searchers.pop(), idle.refreshed)
+            self.see(&mut idle, fpstore::Store::refresh_if_due)?;
+            let searcher = idle.searchers.pop().unwrap_or_else(|| self.store.searcher());
+            (searcher, idle.refreshed)
         };
-        let mut searcher = idle.unwrap_or_else(|| self.store.searcher());
         let found = search(&mut searcher).map_err(errors::of);
         let mut idle = self.idle();
         if idle.refreshed == refreshed {
@@ -77,23 +87,27 @@ impl<F: Fingerprint> Opened<F> {
     }
 }
 
+/// How a store was opened: whether in memory, the bytes for what searches build, and the seconds
+/// after which it is looked at again.
+pub type Opening = (bool, Option<u64>, Option<f64>);
+
 /// The path of a store, and how it was opened: what `_reopen` takes.
-type ReopenArgs = (PathBuf, bool, Option<u64>);
+type ReopenArgs = (PathBuf, bool, Option<u64>, Option<f64>);
 
 /// A store of fingerprints, from `fpstore.open`.
 ///
 /// It can be shared by threads, used in forked processes, and pickled: what arrives opens the same path. It shows what
-/// was committed when it was opened, or at the last `refresh`.
+/// was committed when it was opened, or at the last `refresh`; with `refresh_every` each query looks by itself where
+/// the last look is so old.
 #[pyclass(frozen, module = "fpstore")]
 pub struct Store {
     pub any: AnyStore,
     path: PathBuf,
-    /// How it was opened: whether in memory, and the bytes for what searches build.
-    how: (bool, Option<u64>),
+    how: Opening,
 }
 
 impl Store {
-    pub fn new(any: AnyStore, path: PathBuf, how: (bool, Option<u64>)) -> Self {
+    pub fn new(any: AnyStore, path: PathBuf, how: Opening) -> Self {
         Self { any, path, how }
     }
 
@@ -184,8 +198,8 @@ impl Store {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, ReopenArgs)> {
         let open = py.import("fpstore")?.getattr("_reopen")?;
-        let (in_memory, memory) = self.how;
-        Ok((open, (self.path.clone(), in_memory, memory)))
+        let (in_memory, memory, refresh_every) = self.how;
+        Ok((open, (self.path.clone(), in_memory, memory, refresh_every)))
     }
 
     /// Shows what was committed meanwhile; tells whether there was something.
@@ -198,7 +212,7 @@ impl Store {
         let py = fingerprint.py();
         for_width!(&self.any, one => {
             let fingerprint = value::fingerprint(fingerprint)?;
-            py.detach(|| one.store.contains(fingerprint)).map_err(errors::of)
+            py.detach(|| one.snapshot()?.contains(fingerprint).map_err(errors::of))
         })
     }
 
@@ -249,7 +263,10 @@ impl Store {
         let py = fingerprint.py();
         let ids = for_width!(&self.any, one => {
             let fingerprint = value::fingerprint(fingerprint)?;
-            py.detach(|| one.store.ids(fingerprint)?.collect::<fpstore::Result<Vec<u64>>>()).map_err(errors::of)?
+            py.detach(|| {
+                let ids = one.snapshot()?.ids(fingerprint).map_err(errors::of)?;
+                ids.collect::<fpstore::Result<Vec<u64>>>().map_err(errors::of)
+            })?
         });
         Ok(PyArray1::from_vec(py, ids))
     }
@@ -258,7 +275,7 @@ impl Store {
     fn fingerprints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         for_width!(&self.any, one => {
             let all = How::default().run(py, |_| {
-                one.snapshot().iter().collect::<fpstore::Result<Vec<_>>>().map_err(errors::of)
+                one.snapshot()?.iter().collect::<fpstore::Result<Vec<_>>>().map_err(errors::of)
             })?;
             Width::array(py, all)
         })
@@ -299,7 +316,7 @@ impl Store {
         let raw = given.raw()?;
         let how = How { threads, memory, progress, ..How::default() };
         for_width!(&self.any, one => {
-            let snapshot = one.snapshot();
+            let snapshot = one.snapshot()?;
             let (running, execution) = how.start();
             let mut batch = snapshot.batch(k).execution(execution);
             if let Some(plan) = plan {
@@ -332,7 +349,7 @@ impl Store {
         memory: Option<u64>,
     ) -> PyResult<ArrowStream> {
         let k = self.k(k)?;
-        for_width!(&self.any, one => join::stream(one.snapshot().self_join(k), threads, memory))
+        for_width!(&self.any, one => join::stream(one.snapshot()?.self_join(k), threads, memory))
     }
 
     /// Pairs of a fingerprint of this store and one of another within k, as `self_join` gives them.
@@ -347,16 +364,16 @@ impl Store {
         let k = self.k(k)?;
         match (&self.any, &other.any) {
             (ByWidth::W32(a), ByWidth::W32(b)) => {
-                join::stream(a.snapshot().join(b.snapshot(), k), threads, memory)
+                join::stream(a.snapshot()?.join(b.snapshot()?, k), threads, memory)
             }
             (ByWidth::W64(a), ByWidth::W64(b)) => {
-                join::stream(a.snapshot().join(b.snapshot(), k), threads, memory)
+                join::stream(a.snapshot()?.join(b.snapshot()?, k), threads, memory)
             }
             (ByWidth::W128(a), ByWidth::W128(b)) => {
-                join::stream(a.snapshot().join(b.snapshot(), k), threads, memory)
+                join::stream(a.snapshot()?.join(b.snapshot()?, k), threads, memory)
             }
             (ByWidth::W256(a), ByWidth::W256(b)) => {
-                join::stream(a.snapshot().join(b.snapshot(), k), threads, memory)
+                join::stream(a.snapshot()?.join(b.snapshot()?, k), threads, memory)
             }
             _ => Err(PyValueError::new_err(format!(
                 "a store of {} bits cannot be joined with one of {} bits",
@@ -390,7 +407,7 @@ impl Store {
         };
         let how = How { threads, memory, progress, ..How::default() };
         for_width!(&self.any, one => {
-            let clustering = one.snapshot().clusters(k).keep(keep);
+            let clustering = one.snapshot()?.clusters(k).keep(keep);
             let clusters = how.run(py, |execution| clustering.execution(execution).run().map_err(errors::of))?;
             arrow::clusters(clusters)
         })
@@ -399,8 +416,7 @@ impl Store {
     /// What the store is made of, as a dict: bits, radius, fingerprints, bytes, segments, each with the second since 1970 at
     /// which its window begins where the store has windows.
     fn stat<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats =
-            for_width!(&self.any, one => py.detach(|| one.store.stats()).map_err(errors::of)?);
+        let stats = for_width!(&self.any, one => py.detach(|| one.snapshot()?.stats().map_err(errors::of))?);
         plan::of_stats(py, &stats)
     }
 
@@ -414,7 +430,7 @@ impl Store {
     ) -> PyResult<Bound<'py, PyDict>> {
         let how = How { threads, progress, ..How::default() };
         let report = for_width!(&self.any, one => {
-            let snapshot = one.snapshot();
+            let snapshot = one.snapshot()?;
             how.run(py, |execution| snapshot.verify_with(&execution).map_err(errors::of))?
         });
         plan::of_report(py, &report)

@@ -290,6 +290,42 @@ def test_a_writer_and_its_readers(tmp_path):
     assert fpstore.open(path).stat()["living"]["ids"]
 
 
+def test_a_long_reader_sees_what_another_process_commits(tmp_path):
+    path = tmp_path / "store"
+    fpstore.create(path, k=3).close()
+    store = fpstore.open(path, refresh_every=0.05)
+    asleep = fpstore.open(path)
+    write = """
+import sys, fpstore
+with fpstore.open_writer(sys.argv[1], durability="immediate") as writer:
+    for line in sys.stdin:
+        writer.insert(int(line), int(line))
+        writer.commit()
+        print("done", flush=True)
+"""
+    command = [sys.executable, "-c", write, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        for number in (1 << 20, 1 << 40, 1 << 60):
+            queries = np.array([number], dtype=np.uint64)
+            assert store.search(number, 0)[0].tolist() == []
+            writer.stdin.write(f"{number}\n")
+            writer.stdin.flush()
+            assert writer.stdout.readline() == "done\n"
+            time.sleep(0.06)
+            # Whatever is asked first looks.
+            if number == 1 << 20:
+                assert store.search_batch(queries, 0)[1].tolist() == [number]
+            elif number == 1 << 40:
+                assert store.ids(number).tolist() == [number]
+            assert store.search(number, 0)[0].tolist() == [number]
+            assert asleep.search(number, 0)[0].tolist() == []
+        writer.stdin.close()
+        assert writer.wait() == 0
+    for wrong in (-1, float("nan"), 1e300):
+        with pytest.raises(ValueError, match="refresh_every is a number of seconds"):
+            fpstore.open(path, refresh_every=wrong)
+
+
 def test_insertions_have_a_time(tmp_path):
     with fpstore.create(tmp_path / "windows", k=3, window=3600.0) as writer:
         writer.insert(1, 1)
@@ -326,8 +362,8 @@ def test_stores_are_shared_by_threads_forks_and_pickles(tmp_path):
     copy = pickle.loads(pickle.dumps(store))
     assert copy.search(int(rows[0]))[0].tolist() == wanted[0]
     # How a store was opened comes with it.
-    for how in [(False, 0), (True, 1 << 20), (False, 1 << 30)]:
-        opened = fpstore.open(tmp_path / "store", in_memory=how[0], memory=how[1])
+    for how in [(False, 0, None), (True, 1 << 20, 0.5), (False, 1 << 30, 0.0)]:
+        opened = fpstore.open(tmp_path / "store", in_memory=how[0], memory=how[1], refresh_every=how[2])
         copy = pickle.loads(pickle.dumps(opened))
         assert copy.__reduce__()[1][1:] == how
         assert [copy.search(int(row))[0].tolist() for row in rows[:200]] == wanted

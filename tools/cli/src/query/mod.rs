@@ -8,7 +8,6 @@ mod explain;
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use fpstore::{BatchPlan, Bytes, Error, Execution, Fingerprint, Snapshot, Store, width_of};
 
@@ -31,9 +30,6 @@ use crate::width::{self, for_width};
 
 /// Queries of a pipe that are answered together at most, so that those of a program that never stops are answered too.
 const ARRIVED: usize = 1 << 20;
-/// Time between two looks at what others have written, while queries come through a pipe. A look
-/// takes microseconds where nothing has changed.
-const LOOKS: Duration = Duration::from_millis(100);
 /// Queries between two looks at the progress.
 const TOLD: u64 = 1 << 12;
 /// The share of memory that queries of a file take before they are answered.
@@ -92,7 +88,6 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
     let mut asker = Asker {
         opened: &opened,
         store,
-        looked: Instant::now(),
         radius,
         wanted,
         args: &args,
@@ -120,7 +115,6 @@ struct Asker<'a, F: Fingerprint> {
     opened: &'a Store<F>,
     /// What is asked: what the store held when it was last looked at.
     store: Snapshot<F>,
-    looked: Instant,
     radius: u32,
     wanted: Wanted,
     args: &'a Args,
@@ -167,10 +161,9 @@ impl<F: Fingerprint> Asker<'_, F> {
 
     /// Sees what was committed meanwhile, if that was not looked for just now.
     fn look_again(&mut self) -> Result<(), Failure> {
-        if self.looked.elapsed() < LOOKS {
+        if !self.opened.refresh_if_due()? {
             return Ok(());
         }
-        self.opened.refresh()?;
         let store = self.args.times.of(self.opened.snapshot(), &self.args.store)?;
         // Columns, and the strings of ids, are those of the store as it was opened.
         if (store.has_ids(), store.id_map()) != (self.store.has_ids(), self.store.id_map()) {
@@ -180,7 +173,7 @@ impl<F: Fingerprint> Asker<'_, F> {
             )));
         }
         self.printer.turn_to(&store);
-        (self.store, self.looked) = (store, Instant::now());
+        self.store = store;
         Ok(())
     }
 
