@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use fpstore::{Costs, Design, Planner};
+use fpstore::{Costs, Planner};
 use fpstore_cli::failure::Failure;
 use fpstore_cli::input::InputArgs;
 use fpstore_cli::memory::{self, Size};
@@ -12,11 +12,16 @@ use fpstore_cli::options::{any_radius, bits, count, read_costs};
 use fpstore_cli::{completions, man, version};
 
 use super::data::Model;
-use super::grid::{CodecWish, Forecast, LowBits};
+use super::grid::{CodecWish, DesignWish, Forecast, LowBits, SHORT};
 use super::machine;
 
 /// The most bytes of stores that stand on the disk together.
 const MOST_GROUP_BYTES: u64 = 4 << 30;
+
+/// Designs that are measured where none are named.
+const DESIGNS: &[&str] = &["single", "halves", "thirds", "quarters"];
+/// The same, and the one with a short table that packs of 2^23 and more choose for balance or speed.
+const DESIGNS_OF_64: &[&str] = &["single", "halves", "thirds", "quarters", "32,16:short"];
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -151,9 +156,11 @@ pub struct MeasureArgs {
     #[arg(value_parser = any_radius, allow_negative_numbers = true)]
     radii: Vec<u32>,
 
-    /// Designs, separated by commas; by slashes where parts of own widths are among them
-    #[arg(long, default_value = "single,halves,thirds,quarters", value_name = "NAME,...")]
-    pub designs: Designs,
+    /// Designs, separated by commas; by slashes where parts of own widths are among them. With
+    /// :short behind it the tables of a design behind the first are short [default:
+    /// single,halves,thirds,quarters; of 64 bits also 32,16:short, as large packs choose it]
+    #[arg(long, value_name = "NAME,...")]
+    designs: Option<Designs>,
 
     /// Bytes of a block
     #[arg(long, default_value = "256,512,1024,2048,4096", value_delimiter = ',')]
@@ -251,7 +258,10 @@ impl FromStr for Designs {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = |word: &&str| {
+            let width = word.strip_suffix(SHORT).unwrap_or(word);
+            width.bytes().all(|byte| byte.is_ascii_digit())
+        };
         let mut designs = Vec::new();
         for part in text.split('/') {
             let words: Vec<&str> = part.split(',').map(str::trim).collect();
@@ -266,12 +276,23 @@ impl FromStr for Designs {
 
 impl Designs {
     /// The designs of fingerprints of so many bits.
-    pub fn of(&self, bits: u32) -> Result<Vec<Design>, fpstore::Error> {
-        self.0.iter().map(|text| Design::read(bits, text)).collect()
+    fn of(&self, bits: u32) -> Result<Vec<DesignWish>, Failure> {
+        self.0.iter().map(|text| DesignWish::read(bits, text)).collect()
     }
 }
 
 impl MeasureArgs {
+    /// The designs to measure, of fingerprints of so many bits.
+    pub fn designs(&self, bits: u32) -> Result<Vec<DesignWish>, Failure> {
+        match &self.designs {
+            Some(designs) => designs.of(bits),
+            None => {
+                let designs = if bits == u64::BITS { DESIGNS_OF_64 } else { DESIGNS };
+                designs.iter().map(|text| DesignWish::read(bits, text)).collect()
+            }
+        }
+    }
+
     /// The model and the number of fingerprints to draw; `None` for files, one of which there is.
     pub fn model(&self) -> Result<Option<(Model, u64)>, Failure> {
         let models = [
@@ -343,11 +364,49 @@ impl MeasureArgs {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+    use fpstore::Objective;
+
+    use super::super::grid::{Configuration, Tables, configurations};
     use super::*;
+
+    #[test]
+    fn what_large_packs_choose_is_measured() {
+        let args = Args::parse_from(["bench", "--uniform", "1"]).measure;
+        let grid = configurations(
+            &args.designs(64).unwrap(),
+            &args.block_bytes,
+            &[CodecWish(None)],
+            &args.low_bits,
+        );
+        for objective in [Objective::Balanced, Objective::Speed] {
+            for exponent in [23, 26, 30] {
+                let planner = Planner::new(1 << exponent).objective(objective);
+                let plans = planner.plans().unwrap();
+                let short = plans.into_iter().find(|plan| plan.short_tables).unwrap();
+                let chosen = Configuration::Tables(Tables {
+                    design: DesignWish { design: short.design, is_short: true },
+                    block_bytes: short.block_bytes,
+                    codec: CodecWish(None),
+                    low_bits: LowBits(Some(short.low_bits)),
+                });
+                assert!(grid.contains(&chosen), "{chosen:?}");
+            }
+        }
+        assert!(args.designs(32).unwrap().iter().all(|wish| !wish.is_short));
+    }
 
     #[test]
     fn designs_are_names_and_widths_in_one_list() {
         let of = |bits, text: &str| text.parse::<Designs>().unwrap().of(bits);
+        assert_eq!(
+            of(64, "single,32,16:short/quarters:short")
+                .unwrap()
+                .iter()
+                .map(|wish| wish.is_short)
+                .collect::<Vec<_>>(),
+            [false, true, true]
+        );
         let designs = |text: &str| -> Vec<String> {
             of(64, text).unwrap().iter().map(ToString::to_string).collect()
         };
@@ -357,7 +416,7 @@ mod tests {
             ["halves", "24,20,20", "30,34", "quarters"]
         );
         assert_eq!(designs("24,20,20"), ["24,20,20"]);
-        assert_eq!(of(32, "halves,11,11,10").unwrap()[1], Design::read(32, "thirds").unwrap());
+        assert_eq!(of(32, "halves,11,11,10").unwrap()[1], DesignWish::read(32, "thirds").unwrap());
         for (bits, text) in [(64, "halves,nonsense"), (64, ""), (32, "30,34"), (32, "thirds,22,21")]
         {
             assert!(of(bits, text).is_err(), "{text}");

@@ -9,6 +9,8 @@ use super::results::{Predicted, Steps};
 
 /// Numbers of parts whose searches take longer than so many times the least are not measured unless they are asked for.
 const LONGEST: f64 = 4.0;
+/// What is behind the name of a design with short tables.
+pub const SHORT: &str = ":short";
 
 /// One way to pack a set.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,10 +24,51 @@ pub enum Configuration {
 /// One way to pack a set as tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tables {
-    pub design: Design,
+    pub design: DesignWish,
     pub block_bytes: u32,
     pub codec: CodecWish,
     pub low_bits: LowBits,
+}
+
+/// A design, and whether its tables behind the first are short: `quarters`, `32,16:short`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DesignWish {
+    pub design: Design,
+    pub is_short: bool,
+}
+
+impl DesignWish {
+    /// What `text` says, for fingerprints of so many bits.
+    ///
+    /// # Errors
+    ///
+    /// What is no design of these, or has no table that could be short.
+    pub fn read(bits: u32, text: &str) -> Result<Self, Failure> {
+        let (name, is_short) = match text.strip_suffix(SHORT) {
+            Some(design) => (design, true),
+            None => (text, false),
+        };
+        let design = Design::read(bits, name)?;
+        if is_short && design.table_count() == 1 {
+            return Err(Failure::Usage(format!(
+                "--designs {text}: short tables stand behind the first, and it has no other; give a \
+                 design with several"
+            )));
+        }
+        Ok(Self { design, is_short })
+    }
+}
+
+impl From<Design> for DesignWish {
+    fn from(design: Design) -> Self {
+        Self { design, is_short: false }
+    }
+}
+
+impl std::fmt::Display for DesignWish {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", self.design, if self.is_short { SHORT } else { "" })
+    }
 }
 
 /// A codec, or whichever is smaller.
@@ -139,7 +182,7 @@ impl Configuration {
     /// Number of files that a pack writes one after the other.
     pub fn table_count(&self) -> usize {
         match self {
-            Self::Tables(tables) => tables.design.table_count(),
+            Self::Tables(tables) => tables.design.design.table_count(),
             Self::Parts { parts, .. } => usize::from(*parts) + 1,
         }
     }
@@ -208,7 +251,8 @@ impl Tables {
 
     fn packer(&self) -> Packer {
         Packer::new()
-            .design(self.design.clone())
+            .design(self.design.design.clone())
+            .short_tables(self.design.is_short)
             .block_bytes(self.block_bytes)
             .codec(self.codec.0)
             .low_bits(self.low_bits.0)
@@ -216,14 +260,15 @@ impl Tables {
 
     /// What a planner says of it.
     pub fn plan(&self, planner: &Planner) -> Result<Option<Plan>, fpstore::Error> {
-        let planner = planner.clone().designs([self.design.clone()]);
+        let planner = planner.clone().designs([self.design.design.clone()]);
+        let planner = planner.short_tables(self.design.is_short);
         let planner = planner.block_bytes(Some(self.block_bytes));
         let plans = planner.codec(self.codec.0).low_bits(self.low_bits.0).plans()?;
         Ok(plans.into_iter().next())
     }
 
     fn command(&self, input: &str, radius: u32) -> String {
-        let Self { design, block_bytes, codec, low_bits } = self;
+        let Self { design: DesignWish { design, is_short }, block_bytes, codec, low_bits } = self;
         let bits = match design.bits() {
             u64::BITS => String::new(),
             bits => format!(" --bits {bits}"),
@@ -231,6 +276,9 @@ impl Tables {
         let mut command = format!(
             "fpstore pack {input} -o STORE{bits} -k {radius} --design {design} --block-bytes {block_bytes}"
         );
+        if *is_short {
+            command += " --short-tables";
+        }
         if codec.0.is_some() {
             command += &format!(" --codec {codec}");
         }
@@ -244,7 +292,7 @@ impl Tables {
 /// All configurations, each once, in the order in which a sweep that runs out of time should have
 /// taken them: every design and size of blocks with the first codec and width, then with the others.
 pub fn configurations(
-    designs: &[Design],
+    designs: &[DesignWish],
     sizes: &[u32],
     codecs: &[CodecWish],
     widths: &[LowBits],
@@ -273,8 +321,8 @@ mod tests {
 
     #[test]
     fn the_grid_has_every_combination_once() {
-        let designs: Vec<Design> =
-            ["single", "24,20,20", "single"].map(|d| d.parse().unwrap()).into();
+        let designs: Vec<DesignWish> =
+            ["single", "24,20,20", "single"].map(|d| DesignWish::read(64, d).unwrap()).into();
         let codecs = ["gap", "auto"].map(|codec| codec.parse().unwrap());
         let widths = ["auto", "0"].map(|width| width.parse().unwrap());
         let grid = configurations(&designs, &[256, 512, 256], &codecs, &widths);
@@ -291,10 +339,21 @@ mod tests {
             "fpstore pack a b -o STORE -k 4 --design 24,20,20 --block-bytes 512 --low-bits 0"
         );
         let narrow =
-            configurations(&[Design::read(32, "halves").unwrap()], &[256], &codecs, &widths);
+            configurations(&[DesignWish::read(32, "halves").unwrap()], &[256], &codecs, &widths);
         assert_eq!(
             narrow[0].command("a", 2),
             "fpstore pack a -o STORE --bits 32 -k 2 --design halves --block-bytes 256 --codec gap"
+        );
+        let short = configurations(
+            &[DesignWish::read(64, "32,16:short").unwrap()],
+            &[512],
+            &codecs,
+            &widths,
+        );
+        assert_eq!(short[1].id(), "32,16:short-512-auto-auto");
+        assert_eq!(
+            short[1].command("a", 3),
+            "fpstore pack a -o STORE -k 3 --design 32,16 --block-bytes 512 --short-tables"
         );
     }
 }

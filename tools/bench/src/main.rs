@@ -102,7 +102,7 @@ fn grid_of(args: &MeasureArgs, forecast: &Forecast) -> Result<Vec<Configuration>
         None if forecast.bits > u64::BITS => return grid::parts(&[], forecast),
         None => {}
     }
-    let designs = args.designs.of(forecast.bits)?;
+    let designs = args.designs(forecast.bits)?;
     let mut grid = configurations(&designs, &args.block_bytes, &args.codecs, &args.low_bits);
     if args.paper {
         let missing = paper::configurations().into_iter().filter(|one| !grid.contains(one));

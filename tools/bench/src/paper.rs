@@ -5,7 +5,7 @@ use fpstore::{Codec, Design, Planner};
 use fpstore_cli::failure::Failure;
 use serde::Serialize;
 
-use super::grid::{CodecWish, Configuration, LowBits, Tables};
+use super::grid::{CodecWish, Configuration, LowBits, SHORT, Tables};
 use super::results::{Measured, Results};
 
 /// The paper's number of fingerprints in its table of designs, and of its collection.
@@ -72,7 +72,7 @@ pub struct SizeRow {
 /// How the paper packs: xor, blocks of 1024 bytes, nothing kept apart.
 fn of_design(design: Design) -> Tables {
     Tables {
-        design,
+        design: design.into(),
         block_bytes: BLOCK_BYTES,
         codec: CodecWish(Some(Codec::Xor)),
         low_bits: LowBits(Some(0)),
@@ -151,14 +151,16 @@ fn size_rows(results: &Results) -> Result<Vec<SizeRow>, Failure> {
         [(Codec::Xor, Some(0), "xor, L = 0 (the paper's code)"), (Codec::Gap, None, "gap")];
     for (codec, low_bits, what) in codecs {
         let (codec, low_bits) = (CodecWish(Some(codec)), LowBits(low_bits));
-        let one = Tables { design: single.clone(), block_bytes: BLOCK_BYTES, codec, low_bits };
+        let design = single.clone().into();
+        let one = Tables { design, block_bytes: BLOCK_BYTES, codec, low_bits };
         if let Some(plan) = one.plan(&Planner::new(COLLECTION))? {
             let how = "predicted for uniform fingerprints";
             rows.push(row(what, COLLECTION, plan.bytes_per_fingerprint, how));
         }
-        // Any design of the sweep will do: its tables are of one size, nearly.
+        // Any design of the sweep with whole keys will do: its tables are of one size, nearly.
         let fits = |m: &&Measured| {
-            m.block_bytes == BLOCK_BYTES
+            !m.design.ends_with(SHORT)
+                && m.block_bytes == BLOCK_BYTES
                 && m.codec == codec.to_string()
                 && m.low_bits == low_bits.to_string()
         };

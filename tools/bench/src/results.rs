@@ -63,7 +63,8 @@ pub struct Verified {
 pub struct Measured {
     /// `design-bytes-codec-L`, or `parts-number`, unique in a sweep.
     pub id: String,
-    /// [`PARTS`] where there is one copy, and tables of parts.
+    /// With `:short` behind it where its tables behind the first are short; [`PARTS`] where there
+    /// is one copy, and tables of parts.
     pub design: String,
     /// Of parts, where it has these.
     pub tables: usize,

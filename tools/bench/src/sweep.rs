@@ -431,7 +431,7 @@ impl<F: Fingerprint> Contender<F> {
         let layout = match &configuration {
             Configuration::Tables(tables) => Measured {
                 design: tables.design.to_string(),
-                tables: tables.design.table_count(),
+                tables: tables.design.design.table_count(),
                 block_bytes: tables.block_bytes,
                 codec: tables.codec.to_string(),
                 low_bits: tables.low_bits.to_string(),
