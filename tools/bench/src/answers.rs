@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use fpstore::{Fingerprint, Match};
 use fpstore_cli::failure::Failure;
-use fpstore_cli::output::hex;
+use fpstore_records::write::hex;
 use rayon::prelude::*;
 
 use super::results::Verified;

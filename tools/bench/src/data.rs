@@ -16,7 +16,9 @@ use std::path::PathBuf;
 use fpstore::Fingerprint;
 use fpstore_cli::command_line::quoted_path;
 use fpstore_cli::failure::Failure;
-use fpstore_cli::input::{InputArgs, Records, Skipped, Source};
+use fpstore_cli::input::InputArgs;
+use fpstore_cli::skipped::Skipped;
+use fpstore_records::{Records, Source};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -228,7 +230,7 @@ pub fn each_piece<F: Fingerprint>(
 ) -> Result<(), Failure> {
     let (mut records, mut skipped) = (Records::default(), Skipped::default());
     for path in paths {
-        let mut source = Source::open(path, reading)?;
+        let mut source = Source::open(path, &reading.options(None, None))?;
         loop {
             let more = source.read(&mut records);
             skipped.tell(&mut records);

@@ -80,7 +80,7 @@ fn measure(args: &MeasureArgs) -> Result<(), Failure> {
     pool.map_err(|refusal| fpstore::Error::threads(0, std::io::Error::other(refusal)))?;
     let bits = match args.bits {
         Some(bits) => bits,
-        None => told_width(&args.input, &args.reading)?,
+        None => told_width(&args.input, &args.reading.options(None, None))?,
     };
     if args.paper && (bits != u64::BITS || args.parts.is_some()) {
         let message = "the paper's designs are tables of 64 bits; leave --paper out";

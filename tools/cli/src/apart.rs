@@ -9,11 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fpstore::files::Destination;
+use fpstore_records::is_stdin;
 
 use self::id::Id;
 use crate::failure::Failure;
 use crate::feed::is_store;
-use crate::input::is_stdin;
 pub use id::{Id as FileId, of_file as file_id};
 
 /// What a command uses, and nothing that it writes may be.

@@ -65,7 +65,7 @@ Fingerprints have 64 bits, or with `pack --bits` 32, 128 or 256. Without it a pa
 takes the width that its inputs tell: stores, types and shapes of arrays and binary
 columns, and texts of 32 or 64 hexadecimal digits each.
 
-All but parquet may be compressed with gzip, zstd, bzip2 or xz, and may come through
+All but parquet may be compressed with gzip, zstd, bzip2, xz or lz4, and may come through
 a pipe. An input takes little memory, but for a window of zstd or a dictionary of xz
 (128 MiB at most), a message of arrow with its columns decompressed (what --memory
 allows, or a quarter of what there is), and a page of each column of parquet (the

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
+use fpstore_records::is_stdin;
 use fpstore_text::{Comparison, DifferentBit, FeatureShare, Fingerprinter, Found, Signature};
 use serde::Serialize;
 
 use crate::by_recipe::{self, RecipeArgs};
 use crate::failure::Failure;
 use crate::feed::name_of;
-use crate::input::is_stdin;
 use crate::output::Output;
 use crate::units::{count, plural};
 

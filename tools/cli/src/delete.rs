@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use fpstore::{Durability, Fingerprint, Writer, width_of};
+use fpstore_records::{Id, IdKind, IdWish, Records};
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::feed::{self, Feed};
-use crate::input::{Id, IdKind, IdWish, InputArgs, Records};
+use crate::input::InputArgs;
 use crate::insert::has_id;
 use crate::interrupt::Interruptible;
 use crate::output::{Output, check_summary};
@@ -109,9 +110,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 fn delete<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let start = Instant::now();
-    let arguments = feed::of_arguments(&args.fingerprints, &args.reading)?;
+    let arguments = feed::of_arguments(&args.fingerprints, &args.reading.options(None, None))?;
     let wish = args.id_column.as_ref().map(|name| IdWish::new(name, IdKind::Number));
-    let reading = args.reading.with_ids(wish);
+    let reading = args.reading.options(wish, None);
     let feed = Feed {
         inputs: &args.from,
         reading: &reading,

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use fpstore::{Fingerprint, Ids, Snapshot, width_of};
+use fpstore_records::write::push_words;
 
 use crate::apart::Used;
 use crate::failure::Failure;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape};
 use crate::interrupt::Stopper;
-use crate::output::{Output, push_words};
+use crate::output::Output;
 use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::table::{self, TableArgs};
 #[cfg(feature = "parquet")]

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use fpstore::files::Unfit;
 use fpstore::remedy_of_limit;
-
-use crate::input::InputError;
+use fpstore_records::InputError;
 
 /// The reason why a subcommand did not succeed.
 #[derive(Debug, thiserror::Error)]

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fpstore::{Fingerprint, Snapshot, width_of};
+use fpstore_records::{Container, Id, Options, Records, Source, is_stdin};
 
 use crate::failure::Failure;
-use crate::input::{Id, InputArgs, Records, Skipped, Source, is_stdin};
 use crate::progress::Progress;
 use crate::recipes::Recipes;
+use crate::skipped::Skipped;
 use crate::width;
 
 /// Fingerprints that are collected before they are handed on.
@@ -22,7 +23,7 @@ pub struct Feed<'a> {
     /// Files; `-` is standard input.
     pub inputs: &'a [PathBuf],
     /// How they are read.
-    pub reading: &'a InputArgs,
+    pub reading: &'a Options,
     /// Whether of records that were skipped only the number is told.
     pub quiet: bool,
     /// Whether what comes through a pipe is handed on as soon as it is there, and of an input with a fault what
@@ -144,13 +145,13 @@ impl Feed<'_> {
 /// arguments.
 pub fn of_arguments<F: Fingerprint>(
     arguments: &[String],
-    options: &InputArgs,
+    options: &Options,
 ) -> Result<Records<F>, Failure> {
     let mut records = Records::default();
     if arguments.is_empty() {
         return Ok(records);
     }
-    if options.is_raw() {
+    if options.format.is_some_and(Container::is_raw) {
         let message = "argument 1: --format u64le is for bytes in a file; give --from FILE, or \
                        --format hex or dec for arguments";
         return Err(Failure::Usage(message.to_string()));
@@ -161,7 +162,7 @@ pub fn of_arguments<F: Fingerprint>(
 }
 
 /// Bits of the fingerprints of the first of these inputs that tells; 64 if none does. Pipes cannot be asked.
-pub fn told_width(inputs: &[PathBuf], reading: &InputArgs) -> Result<u32, Failure> {
+pub fn told_width(inputs: &[PathBuf], reading: &Options) -> Result<u32, Failure> {
     for path in inputs {
         if is_store(path) {
             return Ok(width_of(path)?);

@@ -4,10 +4,10 @@ use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use fpstore::{Fingerprint, IdMap, IdMapReader, Ids, Snapshot, Store};
+use fpstore_records::tsv::push_escaped;
 
 use crate::failure::Failure;
 use crate::output::{Output, say};
-use crate::tsv::push_escaped;
 
 /// Bytes of ids after which they are passed on.
 const FLUSH_BYTES: usize = 1 << 16;

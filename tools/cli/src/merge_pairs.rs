@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use fpstore::{Fingerprint, files};
+use fpstore_records::is_stdin;
 
 use crate::apart::Used;
 use crate::failure::Failure;
-use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::memory::{self, Size};
 use crate::options::bits;

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use fpstore::Fingerprint;
 use serde::Serialize;
 
 use crate::closed;
@@ -128,25 +127,4 @@ pub fn check_stdout() -> Result<(), Failure> {
 /// [`Failure::NoOutput`].
 pub fn check_summary(is_printed: bool) -> Result<(), Failure> {
     if is_printed { check_stdout() } else { Ok(()) }
-}
-
-/// Appends a fingerprint as it is printed everywhere: in all of its hexadecimal digits, lower-case.
-pub fn push_hex<F: Fingerprint>(to: &mut Vec<u8>, fingerprint: F) {
-    let digit = |value: u8| b"0123456789abcdef"[usize::from(value & 15)];
-    let bytes = fingerprint.to_be_bytes();
-    to.extend(bytes.as_ref().iter().flat_map(|&byte| [digit(byte >> 4), digit(byte)]));
-}
-
-/// Appends the words of a fingerprint as raw integers, the most significant first.
-pub fn push_words<F: Fingerprint>(to: &mut Vec<u8>, fingerprint: F) {
-    for word in fingerprint.to_be_bytes().as_ref().chunks(8) {
-        to.extend(word.iter().rev());
-    }
-}
-
-/// The same as a string.
-pub fn hex<F: Fingerprint>(fingerprint: F) -> String {
-    let mut digits = Vec::new();
-    push_hex(&mut digits, fingerprint);
-    String::from_utf8_lossy(&digits).into_owned()
 }

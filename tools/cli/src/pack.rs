@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use fpstore::{Execution, Fingerprint, Objective, Packer, recipe_of, width_of};
+use fpstore_records::Options;
 
 use crate::failure::Failure;
 use crate::feed::{self, Feed, Known};
@@ -222,20 +223,20 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let bits = match (args.bits, &args.append) {
         (Some(bits), _) => bits,
         (None, Some(store)) => width_of(store)?,
-        (None, None) => feed::told_width(&args.input, &args.reading)?,
+        (None, None) => feed::told_width(&args.input, &args.reading.options(None, None))?,
     };
     recipes::check_bits(args.recipe.as_deref(), bits)?;
     for_width!(bits, pack(args))
 }
 
-fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
+fn pack<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     check_radius("pack", Some(args.radius), F::BITS)?;
     check_summary(args.json || !args.quiet)?;
     let mode = stores::resolve::<F>(&args, args.ids.mode()?)?;
-    args.reading = args.reading.with_ids(mode.wish()).with_memory(memory_limit(&args));
+    let reading = args.reading.options(mode.wish(), Some(memory_limit(&args)));
     target::check_apart(&args)?;
     if args.dry_run {
-        return dry_run::run::<F>(&args, &mode);
+        return dry_run::run::<F>(&args, &mode, &reading);
     }
     let start = Instant::now();
     let progress = Progress::new(args.progress.mode(args.quiet));
@@ -246,7 +247,7 @@ fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
         Some(_) => append::prepare::<F>(args.output(), &mode)?,
         None => 0,
     };
-    let inputs = feed(&args).check::<F>()?;
+    let inputs = feed(&args, &reading).check::<F>()?;
     let recipes = recipes_of(&args, &inputs)?;
     let told = progress.clone();
     let execution = execution(&args)?
@@ -267,8 +268,8 @@ fn pack<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
         bar.finish();
         say!("fpstore: {}", Failure::Signal(signal).line());
     })?;
-    let read =
-        feed(&args).read(inputs.bytes, &progress, |records| handing.hand_over(records, &work));
+    let read = feed(&args, &reading)
+        .read(inputs.bytes, &progress, |records| handing.hand_over(records, &work));
     let result = read.and_then(|read| {
         match (read.fingerprints, &args.append) {
             (0, Some(store)) => return Err(append::nothing(store)),
@@ -343,10 +344,10 @@ fn memory_limit(args: &Args) -> u64 {
 }
 
 /// The inputs.
-fn feed(args: &Args) -> Feed<'_> {
+fn feed<'a>(args: &'a Args, reading: &'a Options) -> Feed<'a> {
     Feed {
         inputs: &args.input,
-        reading: &args.reading,
+        reading,
         quiet: args.quiet,
         follow: false,
         stored_ids: !args.ids.are_unwanted(),

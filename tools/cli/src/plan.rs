@@ -10,15 +10,17 @@ use std::path::{Path, PathBuf};
 
 use fpstore::{Design, Fingerprint, Objective, Plan, Planner};
 
+use fpstore_records::{Options, Records, Source};
 use report::{PlanReport, Report};
 
 use self::show::{bytes, number, print_rows, time};
 use crate::command_line::quoted_path;
 use crate::failure::Failure;
 use crate::feed;
-use crate::input::{InputArgs, Records, Skipped, Source};
+use crate::input::InputArgs;
 use crate::options::{any_radius, bits, count, read_costs};
 use crate::output::Output;
+use crate::skipped::Skipped;
 use crate::width::{check_radius, for_width};
 
 const AFTER_HELP: &str = "\
@@ -170,7 +172,9 @@ impl std::str::FromStr for Sizes {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let bits = match (args.bits, &args.sample) {
         (Some(bits), _) => bits,
-        (None, Some(sample)) => feed::told_width(std::slice::from_ref(sample), &args.reading)?,
+        (None, Some(sample)) => {
+            feed::told_width(std::slice::from_ref(sample), &args.reading.options(None, None))?
+        }
         (None, None) => u64::BITS,
     };
     check_radius("plan", Some(args.radius), bits)?;
@@ -185,7 +189,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     check_parts(args)?;
     let count = match (args.count, &args.sample) {
         (Some(count), _) => count,
-        (None, Some(path)) => for_width!(bits, sample_count(path, &args.reading))?,
+        (None, Some(path)) => {
+            for_width!(bits, sample_count(path, &args.reading.options(None, None)))?
+        }
         (None, None) => return Err(no_count()),
     };
     parts::run(args, bits, count)
@@ -209,7 +215,10 @@ fn check_parts(args: &Args) -> Result<(), Failure> {
 
 /// Prints what a join or a batch by Spark takes.
 fn run_spark<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
-    let sample = args.sample.as_deref().map(|path| read_sample::<F>(path, &args.reading));
+    let sample = args
+        .sample
+        .as_deref()
+        .map(|path| read_sample::<F>(path, &args.reading.options(None, None)));
     let sample = sample.transpose()?.unwrap_or_default();
     let count = args.count.or(args.sample.as_ref().map(|_| sample.len() as u64));
     let (count, what) = (count.ok_or_else(no_count)?, (args.radius, args.json));
@@ -223,15 +232,18 @@ fn no_count() -> Failure {
     Failure::Usage("plan: how many fingerprints? give --n N, or --sample FILE".to_string())
 }
 
-fn sample_count<F: Fingerprint>(path: &Path, reading: &InputArgs) -> Result<u64, Failure> {
+fn sample_count<F: Fingerprint>(path: &Path, reading: &Options) -> Result<u64, Failure> {
     Ok(read_sample::<F>(path, reading)?.len() as u64)
 }
 
 /// Prints what designs take.
 fn plan_tables<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let costs = args.calibration.as_deref().map(read_costs).transpose()?.unwrap_or_default();
-    let sample =
-        args.sample.as_deref().map(|path| read_sample::<F>(path, &args.reading)).transpose()?;
+    let sample = args
+        .sample
+        .as_deref()
+        .map(|path| read_sample::<F>(path, &args.reading.options(None, None)))
+        .transpose()?;
     let count = args.count.or(sample.as_ref().map(|sample| sample.len() as u64));
     let count = count.ok_or_else(no_count)?;
     let mut planner = Planner::for_bits(F::BITS, count)
@@ -252,7 +264,7 @@ fn plan_tables<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
 }
 
 /// The distinct fingerprints of a file.
-fn read_sample<F: Fingerprint>(path: &Path, reading: &InputArgs) -> Result<Vec<F>, Failure> {
+fn read_sample<F: Fingerprint>(path: &Path, reading: &Options) -> Result<Vec<F>, Failure> {
     let (mut records, mut skipped) = (Records::default(), Skipped::default());
     let mut source = Source::open(path, reading)?;
     loop {

@@ -9,10 +9,6 @@ use fpstore_text::Recipe;
 use crate::failure::Failure;
 use crate::output::say;
 
-/// What is noted in a file of Parquet beside `fpstore.`: the recipe of its fingerprints.
-#[cfg(feature = "parquet")]
-pub const NOTE: &str = "recipe";
-
 /// How the lines of the text crate begin.
 const TEXT: &str = "text/";
 

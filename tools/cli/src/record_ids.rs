@@ -1,9 +1,9 @@
 //! The ids that the records of inputs have.
 
 use clap::ValueEnum;
+use fpstore_records::{Id, IdKind, IdWish, Record};
 
 use crate::failure::Failure;
-use crate::input::{Id, IdKind, IdWish, Record};
 
 /// The column that `--ids column` means where none is named.
 const COLUMN: &str = "id";

@@ -10,10 +10,10 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use fpstore::files::{self, Destination, Lock, Ownership, Temporary, Through, Unfit};
+use fpstore_records::is_stdin;
 
 use crate::apart::Used;
 use crate::failure::{Failure, signal_name};
-use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::output::{Output, check_stdout, say};
 use crate::progress::Progress;

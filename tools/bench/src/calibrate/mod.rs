@@ -16,8 +16,8 @@ use std::path::Path;
 use fpstore::{Costs, SearchCosts};
 use fpstore_cli::apart::Used;
 use fpstore_cli::failure::Failure;
-use fpstore_cli::input::is_stdin;
 use fpstore_cli::output::Output;
+use fpstore_records::is_stdin;
 
 use crate::args::CalibrateArgs;
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fpstore::{Execution, Fingerprint, IdMap, Packer, Store, width_of};
+use fpstore_records::write::hex;
 use fpstore_text::Recipe;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -13,7 +14,6 @@ use super::ledger::{Notes, SIGNED};
 use super::per_thread::PerThread;
 use crate::append::flush_log;
 use crate::failure::Failure;
-use crate::output::hex;
 use crate::recipes::Recipes;
 use crate::width::{for_width, open};
 

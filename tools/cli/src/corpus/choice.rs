@@ -4,10 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use fpstore_records::{RecordProblem, excerpt};
 
 use super::decimal;
 use crate::documents::Document;
-use crate::input::{RecordProblem, excerpt};
 
 /// Which document of a cluster is kept, and of which it is formed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use fpstore_records::{InputError, RecordProblem, WhySkipped, number_id};
 use fpstore_text::Fingerprinter;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -14,7 +15,6 @@ use super::rounds::{Message, each_round};
 use super::work::{Mark, Stage, Work};
 use crate::documents::{Inputs, Piece, Wanted};
 use crate::failure::{Failure, one_line};
-use crate::input::{InputError, RecordProblem, WhySkipped, number_id};
 use crate::output::say;
 use crate::progress::Progress;
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use fpstore::{Clusters, Fingerprint};
+use fpstore_records::write::hex;
 
 use super::Args;
-use crate::output::{hex, say};
+use crate::output::say;
 
 /// Clusters that a warning names.
 const NAMED: usize = 3;

@@ -9,10 +9,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use fpstore_records::{Records, Source};
 
 use super::{DocumentArgs, Documents, Inputs};
 use crate::failure::Failure;
-use crate::input::{InputArgs, Records, Source};
+use crate::input::InputArgs;
 
 /// What a file may take in memory.
 const MEMORY: u64 = 64 << 20;
@@ -175,7 +176,7 @@ fn read_documents(path: &Path, options: &str) -> Result<usize, Failure> {
 fn read_fingerprints(path: &Path, options: &str) -> Result<usize, Failure> {
     let line = InputLine::parse_from(format!("fuzz {options}").split_whitespace());
     let mut records = Records::<u64>::default();
-    let mut source = Source::open(path, &line.args.with_memory(MEMORY))?;
+    let mut source = Source::open(path, &line.args.options(None, Some(MEMORY)))?;
     while source.read(&mut records)? {}
     Ok(records.fingerprints.len())
 }

@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use fpstore_records::{Codec, is_out_of_memory};
+
 use super::inputs::Input;
 use super::piece::Piece;
 use crate::failure::Failure;
-use crate::input::{Codec, is_out_of_memory};
 use crate::target::failure;
 use crate::threads;
 
@@ -29,6 +30,7 @@ enum Encoder {
     Zstd(zstd::stream::write::Encoder<'static, BufWriter<File>>),
     Bzip2(bzip2::write::BzEncoder<BufWriter<File>>),
     Xz(liblzma::write::XzEncoder<BufWriter<File>>),
+    Lz4(lz4_flex::frame::FrameEncoder<BufWriter<File>>),
 }
 
 impl Copier {
@@ -56,6 +58,10 @@ impl Copier {
                 Encoder::Bzip2(bzip2::write::BzEncoder::new(file, bzip2::Compression::best()))
             }
             Some(Codec::Xz) => Encoder::Xz(liblzma::write::XzEncoder::new(file, XZ_LEVEL)),
+            Some(Codec::Lz4) => {
+                let info = lz4_flex::frame::FrameInfo::new().content_checksum(true);
+                Encoder::Lz4(lz4_flex::frame::FrameEncoder::with_frame_info(info, file))
+            }
         };
         Ok(Self { to, path: path.to_path_buf() })
     }
@@ -83,6 +89,7 @@ impl Copier {
             Encoder::Zstd(to) => to.finish(),
             Encoder::Bzip2(to) => to.finish(),
             Encoder::Xz(to) => to.finish(),
+            Encoder::Lz4(to) => to.finish().map_err(io::Error::other),
         };
         let file = ended.and_then(|to| to.into_inner().map_err(io::IntoInnerError::into_error));
         file.map_err(told_as_of_system).map_err(failure(&self.path, "write"))
@@ -95,6 +102,7 @@ impl Copier {
             Encoder::Zstd(to) => to.write_all(bytes),
             Encoder::Bzip2(to) => to.write_all(bytes),
             Encoder::Xz(to) => to.write_all(bytes),
+            Encoder::Lz4(to) => to.write_all(bytes),
         };
         written.map_err(told_as_of_system)
     }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use fpstore_records::{Container, Origin, Problem, guarded};
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
     RowSelector,
@@ -17,7 +18,6 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 
 use super::inputs::Input;
 use crate::failure::Failure;
-use crate::input::{Container, Origin, Problem, guarded};
 use crate::target::failure;
 
 /// Rows that are in memory together, and bytes of them, by the mean of their group.

@@ -1,13 +1,13 @@
 //! CSV and TSV, record by record as they stand in the file.
 
 use csv::{ByteRecord, Terminator};
+use fpstore_records::tsv;
+use fpstore_records::{At, ColumnProblem, Problem, RecordProblem, Stream, delimiter};
 
 use super::inputs::Kind;
 use super::lines::Lines;
 use super::piece::{Records, Span};
 use super::reader::{PIECE_BYTES, Wanted};
-use crate::input::{At, ColumnProblem, Problem, RecordProblem, Stream, delimiter};
-use crate::tsv;
 
 /// What the first line says.
 pub struct Header {

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use fpstore_records::cell::Row;
+use fpstore_records::{Codec, Container, Hint, Origin, Problem, foreign, is_stdin, skip_bom};
+
 use super::args::DocumentArgs;
 use crate::apart::{FileId, file_id};
 use crate::failure::Failure;
-use crate::input::{Codec, Container, Hint, Origin, Problem, foreign, is_stdin, skip_bom};
-use crate::json::Row;
 use crate::target::failure;
 
 /// So many bytes tell how a file is compressed, or that it is Parquet or JSON.

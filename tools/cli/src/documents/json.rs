@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use fpstore_records::cell::{Any, Cell, Name, cause};
+use fpstore_records::{RecordProblem, excerpt};
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::piece::Document;
 use super::reader::Wanted;
-use crate::input::{RecordProblem, excerpt};
-use crate::json::{Any, Cell, Name, cause};
 
 /// What an object has in the columns that are wanted; `None` for those that it does not have.
 #[derive(Default)]

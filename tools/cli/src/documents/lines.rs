@@ -2,9 +2,10 @@
 
 use std::io::BufRead;
 
+use fpstore_records::{At, Problem, RecordProblem, Stream, skip_bom};
+
 use super::piece::{Records, Span};
 use super::reader::{LONGEST, PIECE_BYTES};
-use crate::input::{At, Problem, RecordProblem, Stream, skip_bom};
 
 /// Reads lines, with their numbers.
 pub struct Lines {

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use csv::ByteRecord;
+use fpstore_records::tsv;
+use fpstore_records::{At, InputError, Origin, Problem, RecordProblem};
 
 use super::delimited::{Header, Shape, parser};
 use super::inputs::Input;
@@ -11,8 +13,6 @@ use super::json;
 use super::reader::Wanted;
 #[cfg(feature = "parquet")]
 use super::rows::{RowColumns, row};
-use crate::input::{At, InputError, Origin, Problem, RecordProblem};
-use crate::tsv;
 
 /// A document.
 #[derive(Clone, Debug, PartialEq, Eq)]

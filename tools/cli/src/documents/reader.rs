@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
+use fpstore_records::{At, Codec, Counter, Origin, Problem, RecordProblem, Stream, stdin};
+
 use super::delimited::DelimitedLines;
 use super::inputs::{Input, Kind};
 use super::lines::JsonLines;
@@ -11,7 +13,6 @@ use super::piece::{Piece, Records, Source};
 #[cfg(feature = "parquet")]
 use super::rows::Rows;
 use crate::failure::Failure;
-use crate::input::{At, Codec, Counter, Origin, Problem, RecordProblem, Stream, stdin};
 
 /// What a record may have; the lines of a piece come to little more than [`PIECE_BYTES`] otherwise.
 pub(super) const LONGEST: usize = 1 << 29;
@@ -97,7 +98,7 @@ impl Documents {
 
     #[cfg(not(feature = "parquet"))]
     fn open_rows(_: File, source: Source, _: u64) -> Result<Self, Failure> {
-        Err(source.origin.error(Problem::NotBuilt(crate::input::Container::Parquet)).into())
+        Err(source.origin.error(Problem::NotBuilt(fpstore_records::Container::Parquet)).into())
     }
 
     /// The next piece, which has at least one record; `None` at the end. The pieces of a file are always the same.

@@ -8,11 +8,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
+use fpstore_records::{ColumnProblem, Counter, ParquetColumns, Problem, RecordProblem, integer};
 
 use super::piece::{Document, Piece, Records, Source};
 use super::reader::Wanted;
 use crate::failure::Failure;
-use crate::input::{ColumnProblem, Counter, ParquetColumns, Problem, RecordProblem, integer};
 
 /// The places of the wanted columns in a batch.
 pub struct RowColumns {

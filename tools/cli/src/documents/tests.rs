@@ -108,7 +108,7 @@ fn lines_of_json_are_read_and_copied_byte_by_byte() {
         assert_eq!(documents[17], Ok(("17".into(), "line é 17".into())), "{name}");
         let copy = copied(&inputs.files[0], &wanted, |number| number % 3 == 1);
         let copy = match inputs.files[0].codec {
-            Some(crate::input::Codec::Zstd) => zstd::stream::decode_all(&copy[..]).unwrap(),
+            Some(fpstore_records::Codec::Zstd) => zstd::stream::decode_all(&copy[..]).unwrap(),
             Some(_) => {
                 let mut text = Vec::new();
                 let mut decoder = flate2::read::GzDecoder::new(&copy[..]);
@@ -202,7 +202,7 @@ proptest! {
         let bytes = if tabs {
             let escaped = |field: &String| {
                 let mut to = Vec::new();
-                crate::tsv::push_escaped(&mut to, field);
+                fpstore_records::tsv::push_escaped(&mut to, field);
                 to
             };
             let line = |row: &Vec<String>| {

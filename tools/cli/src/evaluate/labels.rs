@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use fpstore_records::cell::Cell;
+use fpstore_records::tsv;
+use fpstore_records::{delimiter, excerpt};
 use fpstore_text::Fingerprinter;
 use fpstore_text::evaluate::Labelled;
 use serde_json::value::RawValue;
@@ -12,9 +15,6 @@ use super::Args;
 use super::measure::Work;
 use super::texts::Texts;
 use crate::failure::Failure;
-use crate::input::{delimiter, excerpt};
-use crate::json::Cell;
-use crate::tsv;
 
 /// Bytes of a file of pairs at most: it is read as a whole.
 const MAX_BYTES: u64 = 1 << 30;

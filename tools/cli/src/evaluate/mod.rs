@@ -7,13 +7,13 @@ mod texts;
 
 use std::path::PathBuf;
 
+use fpstore_records::is_stdin;
 use fpstore_text::Recipe;
 
 use crate::apart::Used;
 use crate::by_recipe::{self, RecipeArgs};
 use crate::documents::{DocumentArgs, Inputs};
 use crate::failure::Failure;
-use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::output::{Output, say};
 use crate::progress::{Mode, Progress};

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::ValueEnum;
+use fpstore_records::is_stdin;
 use fpstore_text::{Fingerprinter, Recipe};
 use serde::Serialize;
 
@@ -15,7 +16,6 @@ use crate::apart::Used;
 use crate::by_recipe::{self, RecipeArgs};
 use crate::documents::{DocumentArgs, Inputs};
 use crate::failure::Failure;
-use crate::input::is_stdin;
 use crate::interrupt::Stopper;
 use crate::memory;
 use crate::output::{Output, check_summary, say};

@@ -5,11 +5,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use fpstore_records::InputError;
 use rayon::prelude::*;
 
 use crate::documents::{DocumentArgs, Documents, Inputs, Piece, Wanted};
 use crate::failure::Failure;
-use crate::input::InputError;
 use crate::output::say;
 use crate::progress::Progress;
 use crate::threads;

@@ -6,16 +6,14 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use fpstore_records::{InputError, is_stdin};
 use fpstore_text::{Fingerprinter, Found, Recipe, Signature};
 use serde::Serialize;
 
 use super::TooFew;
 use crate::documents::Piece;
 use crate::failure::Failure;
-use crate::input::{InputError, is_stdin};
 use crate::output::not_written;
-#[cfg(feature = "parquet")]
-use crate::recipes;
 #[cfg(feature = "parquet")]
 use crate::table::{self, Kind, ParquetTable};
 use crate::target::Target;
@@ -187,7 +185,8 @@ impl Rows {
             ("fingerprint", Kind::FingerprintOrNull(form, recipe.bits())),
             ("exact", Kind::Text),
         ];
-        let notes = [(recipes::NOTE, recipe.to_string()), ("recipe-id", recipe.id().to_string())];
+        let notes =
+            [(fpstore_records::RECIPE, recipe.to_string()), ("recipe-id", recipe.id().to_string())];
         ParquetTable::new(target.file(0)?, &columns, &notes)
     }
 

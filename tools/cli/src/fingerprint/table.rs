@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io::Write;
 
+use fpstore_records::InputError;
 use fpstore_text::{Table, TableBuilder};
 
 use super::Args;
@@ -10,7 +11,6 @@ use super::pieces;
 use crate::by_recipe;
 use crate::documents::Inputs;
 use crate::failure::Failure;
-use crate::input::InputError;
 use crate::output::not_written;
 use crate::progress::Progress;
 use crate::target::Target;

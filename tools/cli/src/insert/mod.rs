@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use fpstore::{Fingerprint, Verdict, Writer, width_of};
 use serde::Serialize;
 
+use fpstore_records::Records;
 use fresh::Fresh;
 pub use fresh::has_id;
 use verdicts::Verdicts;
@@ -18,7 +19,7 @@ use verdicts::Verdicts;
 use crate::apart::Used;
 use crate::failure::Failure;
 use crate::feed::{Feed, Read, is_store};
-use crate::input::{InputArgs, Records};
+use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::options::any_radius;
 use crate::output::{Output, check_summary, say};
@@ -165,7 +166,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     for_width!(bits, insert(args))
 }
 
-fn insert<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
+fn insert<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     let start = Instant::now();
     let ids = args.ids.ids()?;
     if let Some(path) = args.input.iter().find(|path| is_store(path)) {
@@ -173,10 +174,10 @@ fn insert<F: Fingerprint>(mut args: Args) -> Result<(), Failure> {
         let message = format!("{path}: is a store; `fpstore pack {path} --append {store}` adds it");
         return Err(Failure::Usage(message));
     }
-    args.reading = args.reading.with_ids(ids.wish());
+    let reading = args.reading.options(ids.wish(), None);
     let feed = Feed {
         inputs: &args.input,
-        reading: &args.reading,
+        reading: &reading,
         quiet: args.quiet,
         follow: true,
         stored_ids: true,

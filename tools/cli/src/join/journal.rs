@@ -5,11 +5,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use fpstore::{Fingerprint, Snapshot, files};
+use fpstore_records::write::hex;
 use serde::{Deserialize, Serialize};
 
 use super::Args;
 use crate::failure::Failure;
-use crate::output::hex;
 use crate::target::{Target, beside, failure, part_of, place_of, remove_part};
 
 /// What the name of a journal has behind that of the output.

@@ -1,13 +1,13 @@
 //! `fpstore pack --dry-run`: what a pack would need.
 
 use fpstore::{Design, Fingerprint, IdMapWriter, PackEstimate, Store};
+use fpstore_records::{Id, Options, Records, Source};
 use serde::Serialize;
 
 use super::room::Room;
 use super::{Args, IdMode, execution, feed, memory_beside, packer, recipes_of, summary};
 use crate::failure::Failure;
 use crate::feed::is_store;
-use crate::input::{Id, Records, Source};
 use crate::output::Output;
 use crate::units;
 use crate::width;
@@ -48,10 +48,14 @@ struct Sample {
 }
 
 /// Prints what the pack would need.
-pub(super) fn run<F: Fingerprint>(args: &Args, mode: &IdMode) -> Result<(), Failure> {
+pub(super) fn run<F: Fingerprint>(
+    args: &Args,
+    mode: &IdMode,
+    reading: &Options,
+) -> Result<(), Failure> {
     let packer = packer::<F>(args)?;
     packer.check_target(args.output())?;
-    let inputs = feed(args).check::<F>()?;
+    let inputs = feed(args, reading).check::<F>()?;
     recipes_of(args, &inputs)?;
     let packer = packer.execution(execution(args)?.memory(memory_beside(&inputs, args)));
     let mut sample = Sample::default();
@@ -60,7 +64,7 @@ pub(super) fn run<F: Fingerprint>(args: &Args, mode: &IdMode) -> Result<(), Fail
             sample.add_store(&width::open::<F>(path)?)?;
             continue;
         }
-        let source = Source::<F>::open(path, &args.reading)?;
+        let source = Source::<F>::open(path, reading)?;
         sample.add(source)?.ok_or_else(|| {
             let message = format!("{}: --dry-run needs regular files", path.display());
             Failure::Usage(message)

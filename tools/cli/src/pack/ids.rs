@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fpstore::{Fingerprint, IdMapWriter, PackSession};
+use fpstore_records::{Id, IdKind, IdWish, Records};
 
 use crate::failure::Failure;
-use crate::input::{Id, IdKind, IdWish, Records};
 use crate::interrupt::Interruptible;
 use crate::record_ids::{NO_ID, RecordIdArgs, RecordIds};
 

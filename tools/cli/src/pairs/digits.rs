@@ -1,8 +1,7 @@
 //! Fingerprints in the digits of rows, as `join` writes them.
 
 use fpstore::Fingerprint;
-
-use crate::input::full_hex;
+use fpstore_records::full_hex;
 
 /// The fingerprint of all of its digits, in lower case.
 pub fn digits<F: Fingerprint>(text: &[u8]) -> Option<F> {

@@ -16,8 +16,8 @@ pub use write::{columns, push_pair};
 use std::io::Write;
 
 use fpstore::Fingerprint;
+use fpstore_records::write::push_words;
 
-use crate::output::push_words;
 use crate::table::Form;
 
 /// The names of the columns of pairs.

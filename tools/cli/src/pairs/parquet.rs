@@ -7,12 +7,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use fpstore::Fingerprint;
+use fpstore_records::tsv::push_escaped;
+use fpstore_records::{ParquetColumns, bits_of, integer, integer_fingerprint};
 
 use super::NAMES;
 use super::digits::{digits, told_bits};
 use crate::failure::Failure;
-use crate::input::{ParquetColumns, bits_of, integer, integer_fingerprint};
-use crate::tsv::push_escaped;
 
 const WANTED: &str = "give files that `join --output parquet` wrote";
 

@@ -6,11 +6,11 @@ use std::marker::PhantomData;
 use std::path::Path;
 
 use fpstore::Fingerprint;
+use fpstore_records::{Codec, Stream, is_stdin, is_text, of_words};
 
 use super::PairFormat;
 use super::digits::{digits, full_digits, told_bits};
 use crate::failure::Failure;
-use crate::input::{Codec, Stream, is_stdin, is_text, of_words};
 
 /// Bytes of input that are read together.
 const BUFFER_BYTES: usize = 1 << 16;

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fpstore::Fingerprint;
+use fpstore_records::write::hex;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::Row;
 use crate::failure::Failure;
-use crate::output::hex;
 use crate::target::failure;
 use crate::threads;
 

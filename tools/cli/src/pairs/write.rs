@@ -5,8 +5,6 @@ use fpstore::Fingerprint;
 use super::{PairFormat, Row, push_raw, push_tsv};
 use crate::failure::Failure;
 use crate::output::Output;
-#[cfg(feature = "parquet")]
-use crate::recipes;
 use crate::table::Form;
 #[cfg(feature = "parquet")]
 use crate::table::{Kind, ParquetTable, TableArgs};
@@ -40,8 +38,10 @@ impl PairWriter {
                 let file = target.file(0)?;
                 let form = TableArgs::default().parquet::<F>();
                 let columns = columns::<F>(form, [strings; 2]);
-                let notes: Vec<_> =
-                    recipe.map(|line| (recipes::NOTE, line.to_string())).into_iter().collect();
+                let notes: Vec<_> = recipe
+                    .map(|line| (fpstore_records::RECIPE, line.to_string()))
+                    .into_iter()
+                    .collect();
                 let table = ParquetTable::new(file, &columns, &notes)?;
                 Ok(PairWriter::Parquet(Box::new(table), strings.is_some()))
             }
@@ -67,7 +67,9 @@ impl PairWriter {
                 push_pair(table, row.a, row.b)?;
                 let mut fields = row.rest.split(|&byte| byte == b'\t').skip(1);
                 for _ in 0..if *has_ids { 2 } else { 0 } {
-                    table.id_texts(crate::tsv::strings(fields.next().unwrap_or_default()))?;
+                    table.id_texts(fpstore_records::tsv::strings(
+                        fields.next().unwrap_or_default(),
+                    ))?;
                 }
                 table.end_row()
             }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use fpstore::{Fingerprint, IdMap, Match, Snapshot};
+use fpstore_records::tsv::push_escaped;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -16,7 +17,6 @@ use crate::table::{self, Form};
 #[cfg(feature = "parquet")]
 use crate::table::{Kind, ParquetTable};
 use crate::target::{self, Target};
-use crate::tsv::push_escaped;
 
 /// Queries whose answers are put together by one task.
 const TASK: usize = 32;

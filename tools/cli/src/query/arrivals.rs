@@ -6,9 +6,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use fpstore::Fingerprint;
+use fpstore_records::{InputError, Records, Source};
 
 use crate::failure::Failure;
-use crate::input::{InputError, Records, Source};
 use crate::threads;
 
 /// What has arrived and was not taken.

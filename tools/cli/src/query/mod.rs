@@ -16,15 +16,16 @@ pub use args::Args;
 use args::{PlanArg, Shape, Wanted};
 use arrivals::Arrivals;
 use ask::Ask;
+use fpstore_records::{Id, IdKind, IdWish, Records, Source};
 
 use crate::apart::Used;
 use crate::failure::Failure;
 use crate::feed;
-use crate::input::{Id, IdKind, IdWish, Records, Skipped, Source};
 use crate::interrupt::Stopper;
 use crate::memory;
 use crate::progress::{Finds, Progress, Step, Unit};
 use crate::recipes::Recipes;
+use crate::skipped::Skipped;
 use crate::target::{self, Target};
 use crate::width::{self, for_width};
 
@@ -43,7 +44,7 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
 }
 
 fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
-    let queries = feed::of_arguments::<F>(&args.fingerprints, &args.reading)?;
+    let queries = feed::of_arguments::<F>(&args.fingerprints, &args.reading.options(None, None))?;
     args.check_width::<F>()?;
     let opened = width::open_within::<F>(&args.store, args.limit())?;
     let store = args.times.of(opened.snapshot(), &args.store)?;
@@ -53,7 +54,7 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
         return Ok(if matched { ExitCode::SUCCESS } else { ExitCode::from(1) });
     }
     let wish = args.query_id_column.as_ref().map(|name| IdWish::new(name, IdKind::Text));
-    let reading = args.reading.with_ids(wish).with_memory(args.limit());
+    let reading = args.reading.options(wish, Some(args.limit()));
     let source = match &args.from {
         Some(path) => {
             let mut source = Source::<F>::follow(path, &reading)?;

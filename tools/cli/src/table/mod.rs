@@ -10,11 +10,9 @@ use std::io::Write;
 
 use clap::ValueEnum;
 use fpstore::Fingerprint;
+use fpstore_records::write::push_hex;
 
 use crate::failure::Failure;
-use crate::output::push_hex;
-#[cfg(feature = "parquet")]
-use crate::recipes;
 
 /// How tables are written.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
@@ -132,7 +130,7 @@ pub fn notes(
     recipe: Option<&str>,
 ) -> Vec<(&'static str, String)> {
     let mut notes = vec![("k", k.to_string()), ("store", store.to_string())];
-    notes.extend(recipe.map(|line| (recipes::NOTE, line.to_string())));
+    notes.extend(recipe.map(|line| (fpstore_records::RECIPE, line.to_string())));
     notes
 }
 

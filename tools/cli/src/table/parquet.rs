@@ -11,6 +11,7 @@ use arrow_array::builder::{
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
 use fpstore::{Fingerprint, Ids};
+use fpstore_records::write::hex;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
@@ -20,7 +21,6 @@ use parquet::file::properties::WriterProperties;
 use super::{Form, number, signed};
 use crate::failure::Failure;
 use crate::ids::IdPrinter;
-use crate::output::hex;
 
 /// Rows that are handed on together.
 const BATCH_ROWS: usize = 1 << 13;

@@ -1,7 +1,7 @@
 //! Files that are cut, damaged, empty, or not what they are called; and columns that are not there.
 
 use crate::oracle::fingerprints;
-use crate::writers::{bzip2, delimited, gzip, jsonl, npy, npy_u64, xz, zstd};
+use crate::writers::{bzip2, delimited, gzip, jsonl, lz4, npy, npy_u64, xz, zstd};
 use crate::{Scratch, hex, raw};
 
 #[track_caller]
@@ -34,6 +34,7 @@ fn sets_of_no_fingerprints_are_packed() {
         ("empty.zst", zstd(b"")),
         ("empty.bz2", bzip2(b"")),
         ("empty.xz", xz(b"")),
+        ("empty.lz4", lz4(b"")),
     ] {
         packs_as(name, bytes, "", &[]);
     }
@@ -71,9 +72,13 @@ fn files_without_a_byte_that_need_some_are_refused() {
     fails_with("a.csv", "", "", no_header);
     fails_with("a.tsv", "", "", no_header);
     fails_with("in", "", "--format csv", no_header);
-    for (name, codec) in
-        [("a.gz", "gzip"), ("a.u64.zst", "zstd"), ("a.bz2", "bzip2"), ("a.txt.xz", "xz")]
-    {
+    for (name, codec) in [
+        ("a.gz", "gzip"),
+        ("a.u64.zst", "zstd"),
+        ("a.bz2", "bzip2"),
+        ("a.txt.xz", "xz"),
+        ("a.csv.lz4", "lz4"),
+    ] {
         let scratch = Scratch::new();
         scratch.write(name, "");
         let line = format!("pack {name} -o store --compression {codec}");
@@ -141,6 +146,7 @@ fn a_compressed_file_that_is_cut_is_refused() {
         ("a.zst", zstd(text.as_bytes())),
         ("a.bz2", bzip2(text.as_bytes())),
         ("a.xz", xz(text.as_bytes())),
+        ("a.lz4", lz4(text.as_bytes())),
     ];
     for (name, bytes) in compressed {
         for part in [1, 2, 3, 9] {
@@ -165,6 +171,7 @@ fn members_and_frames_one_after_the_other_are_one_text() {
     packs_as("a.zst", [zstd(b"0x1\n0x"), zstd(b"2\n")].concat(), "", &[1, 2]);
     packs_as("a.bz2", [bzip2(b"0x1\n0x"), bzip2(b"2\n")].concat(), "", &[1, 2]);
     packs_as("a.xz", [xz(b"0x1\n0x"), xz(b"2\n")].concat(), "", &[1, 2]);
+    packs_as("a.lz4", [lz4(b"0x1\n0x"), lz4(b"2\n")].concat(), "", &[1, 2]);
 }
 
 #[test]

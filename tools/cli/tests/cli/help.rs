@@ -47,7 +47,7 @@ fn the_help_answers_with_examples_formats_and_exit_codes() {
         "fpstore query photos.fps 8f3ac41e09b7d265",
         "Formats of inputs",
         "\n  parquet  ",
-        "gzip, zstd, bzip2 or xz",
+        "gzip, zstd, bzip2, xz or lz4",
         "two's complement",
         "Exit codes:\n  0  done; `query`: something matched\n  1  `query`: nothing matched; `bench compare`: something got slower;\n     `repair`: something was lost\n  2  an error",
     ] {

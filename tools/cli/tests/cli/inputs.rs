@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::oracle::{fingerprints, tsv};
-use crate::writers::{bzip2, delimited, gzip, jsonl, npy, npy_bytes, npy_u64, xz, zstd};
+use crate::writers::{bzip2, delimited, gzip, jsonl, lz4, npy, npy_bytes, npy_u64, xz, zstd};
 use crate::{Scratch, hex, raw};
 
 const NAMES: [&str; 3] = ["url", "fingerprint", "row"];
@@ -84,6 +84,7 @@ impl Reference {
         self.packs_alike(&format!("{name}.zst"), zstd(bytes), options);
         self.packs_alike(&format!("{name}.bz2"), bzip2(bytes), options);
         self.packs_alike(&format!("{name}.xz"), xz(bytes), options);
+        self.packs_alike(&format!("{name}.lz4"), lz4(bytes), options);
         // Content comes before the name, but for integers, which have nothing but that.
         let raw = if name.ends_with(".u64") { "--format u64le" } else { "" };
         let options = &format!("{options} {raw}");

@@ -25,6 +25,12 @@ pub fn xz(bytes: &[u8]) -> Vec<u8> {
     liblzma::encode_all(bytes, 1).unwrap()
 }
 
+pub fn lz4(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 /// An array of one dimension, or with `rows_of` bytes of two.
 pub fn npy<T: npyz::AutoSerialize + Copy>(values: &[T], shape: &[u64]) -> Vec<u8> {
     use npyz::WriterBuilder;

@@ -18,13 +18,13 @@ use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::basic::Compression;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
-use crate::input::batch::{BatchColumns, Pieces};
-use crate::input::error::Problem;
-use crate::input::format::Container;
-use crate::input::guard::guarded;
-use crate::input::reader::{Reader, Sink, Wishes};
-use crate::input::stream::Counter;
-use crate::recipes;
+use crate::batch::{BatchColumns, Pieces};
+use crate::error::Problem;
+use crate::format::Container;
+use crate::guard::guarded;
+use crate::options::Options;
+use crate::reader::{RECIPE, Reader, Sink};
+use crate::stream::Counter;
 
 use pages::{Groups, LEAST_NESTED_VALUES, MAX_PAGE_BYTES};
 
@@ -130,13 +130,13 @@ impl ParquetReader {
     /// Reads the footer, and chooses the columns.
     pub fn new<F: Fingerprint>(
         file: File,
-        wishes: &Wishes,
+        options: &Options,
         counter: Counter,
     ) -> Result<Self, Problem> {
         let length = file.metadata().map_err(|error| Problem::Read(0, error))?.len();
         let mut chosen = None;
-        let table = Table::open(file, wishes.memory, |schema| {
-            let columns = BatchColumns::new(schema, wishes, F::BITS).map_err(Problem::Column)?;
+        let table = Table::open(file, options.memory, |schema| {
+            let columns = BatchColumns::new(schema, options, F::BITS).map_err(Problem::Column)?;
             let places = columns.indexes();
             chosen = Some((columns, places.clone()));
             Ok(places)
@@ -216,7 +216,7 @@ impl<F: Fingerprint> Reader<F> for ParquetReader {
     }
 
     fn recipe(&self) -> Option<String> {
-        self.table.note(recipes::NOTE)
+        self.table.note(RECIPE)
     }
 
     fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {

@@ -3,9 +3,9 @@
 //! A wrong guess would store wrong fingerprints without a word, so a guess is only made where the
 //! formats exclude each other; everything else asks for an option.
 
-use crate::input::format::Container;
-use crate::input::text::Place;
-use crate::input::token::{Format, is_padded_base64};
+use crate::format::Container;
+use crate::text::Place;
+use crate::token::{Format, is_padded_base64};
 
 /// So many bytes of an input are judged at most.
 pub const HEAD_BYTES: usize = 1 << 16;
@@ -96,13 +96,12 @@ const NO_HASHES: &str =
     "give the fingerprints of such files, or give --format u64le if it is raw integers";
 
 /// Bytes at a place, by which files are known that people take for fingerprints by mistake.
-const FOREIGN: [(usize, &[u8], &str, &str); 28] = [
+const FOREIGN: [(usize, &[u8], &str, &str); 27] = [
     (0, b"PK\x03\x04", "a zip archive (.npz, .xlsx, .pt or .zip)", EXTRACT),
     (257, b"ustar", "a tar archive", EXTRACT),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive", EXTRACT),
     (0, b"Rar!\x1a\x07", "a RAR archive", EXTRACT),
     (0, b"!<arch>\n", "an ar archive", EXTRACT),
-    (0, b"\x04\x22\x4d\x18", "an lz4 file", DECOMPRESS),
     (0, b"\x1f\x9d", "a file of compress (.Z)", DECOMPRESS),
     (0, b"\x89LZO\0\r\n\x1a\n", "an lzop file", DECOMPRESS),
     (0, b"LZIP", "an lzip file", DECOMPRESS),

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use fpstore::remedy_of_limit;
 
-use crate::input::detect::{Columns, HEAD_BYTES, is_value};
-use crate::input::fault::Fault;
-use crate::input::format::Container;
-use crate::input::stream::{Codec, Undecodable};
-pub use crate::input::table_error::{At, ColumnProblem, RecordProblem};
-use crate::input::table_error::{OtherWidth, advice_of_digits};
-use crate::input::text::Place;
+use crate::detect::{Columns, HEAD_BYTES, is_value};
+use crate::fault::Fault;
+use crate::format::Container;
+use crate::stream::{Codec, Undecodable};
+pub use crate::table_error::{At, ColumnProblem, RecordProblem};
+use crate::table_error::{OtherWidth, advice_of_digits};
+use crate::text::Place;
 
 /// What is wrong with an input, and where it is.
 #[derive(Debug)]
@@ -35,6 +35,7 @@ pub enum Origin {
 
 /// What is wrong with an input.
 #[allow(dead_code, reason = "features decide which readers are built")]
+#[allow(missing_docs, reason = "variants say what their fields are")]
 #[derive(Debug)]
 pub enum Problem {
     /// It cannot be opened.

@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 
 use fpstore::Fingerprint;
 
-use crate::input::fault::Fault;
-use crate::input::token::{Format, Token, full_digits, full_hex, signed, unsigned};
+use crate::fault::Fault;
+use crate::token::{Format, Token, full_digits, full_hex, signed, unsigned};
 
 /// A place in a text, both counted from 1, columns in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,12 +17,13 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
 use fpstore::Fingerprint;
 
-use crate::input::batch::{BatchColumns, Pieces};
-use crate::input::error::Problem;
-use crate::input::format::Container;
-use crate::input::guard::guarded;
-use crate::input::reader::{Reader, Sink, Wishes};
-use crate::input::stream::Stream;
+use crate::batch::{BatchColumns, Pieces};
+use crate::error::Problem;
+use crate::format::Container;
+use crate::guard::guarded;
+use crate::options::Options;
+use crate::reader::{Reader, Sink};
+use crate::stream::Stream;
 
 const FILE_MAGIC: &[u8] = b"ARROW1\0\0";
 /// Ends a file, behind the length of the footer.
@@ -33,7 +34,7 @@ const MARK: [u8; 4] = [0xff; 4];
 /// Reads messages.
 pub struct IpcReader {
     stream: Stream,
-    wishes: Wishes,
+    options: Options,
     /// Bits of a fingerprint.
     bits: u32,
     /// The schema, and the columns that are read, once the first message was.
@@ -60,7 +61,7 @@ struct Columns {
 
 impl IpcReader {
     /// A reader at the first byte.
-    pub fn new<F: Fingerprint>(mut stream: Stream, wishes: Wishes) -> Result<Self, Problem> {
+    pub fn new<F: Fingerprint>(mut stream: Stream, options: Options) -> Result<Self, Problem> {
         let is_file = stream.head().starts_with(FILE_MAGIC);
         if is_file {
             read_up_to(&mut stream, FILE_MAGIC.len() as u64, &mut Vec::new())?;
@@ -68,7 +69,7 @@ impl IpcReader {
         let at = if is_file { FILE_MAGIC.len() as u64 } else { 0 };
         let (columns, pieces) = (None, Pieces::default());
         let is_unmarked = false;
-        Ok(Self { stream, wishes, bits: F::BITS, columns, is_file, is_unmarked, at, pieces })
+        Ok(Self { stream, options, bits: F::BITS, columns, is_file, is_unmarked, at, pieces })
     }
 
     /// The parts of the next message: its description and the body. `None` at the end.
@@ -124,7 +125,7 @@ impl IpcReader {
 
     /// Refuses what would take more memory than there may be.
     fn check_limit(&self, bytes: u64) -> Result<(), Problem> {
-        check_limit(self.wishes.memory, self.at, bytes)
+        check_limit(self.options.memory, self.at, bytes)
     }
     /// Reads 4 bytes, and appends them to `to`. `None` if there are none left.
     fn word(&mut self, to: &mut Vec<u8>) -> Result<Option<u32>, Problem> {
@@ -167,10 +168,10 @@ impl IpcReader {
         let at = self.at;
         let damaged = |cause: &str| damaged(format!("before byte {at}: {cause}"));
         let message = check::message(head).ok_or_else(|| damaged("no message"))?;
-        let limit = |bytes| check_limit(self.wishes.memory, at, bytes);
+        let limit = |bytes| check_limit(self.options.memory, at, bytes);
         match (message.header_type(), &mut self.columns) {
             (MessageHeader::Schema, None) => {
-                self.columns = Some(Columns::new(&message, (&self.wishes, self.bits), at)?);
+                self.columns = Some(Columns::new(&message, (&self.options, self.bits), at)?);
                 Ok(None)
             }
             (MessageHeader::RecordBatch, Some(columns)) => columns.batch(&message, body, at, limit),
@@ -190,7 +191,7 @@ impl IpcReader {
 impl Columns {
     fn new(
         message: &Message<'_>,
-        (wishes, bits): (&Wishes, u32),
+        (options, bits): (&Options, u32),
         at: u64,
     ) -> Result<Self, Problem> {
         let schema = or_damaged(at, message.header_as_schema().ok_or("no schema"))?;
@@ -200,7 +201,7 @@ impl Columns {
         }
         let schema = guarded(|| arrow_ipc::convert::try_fb_to_schema(schema));
         let schema = or_damaged(at, or_damaged(at, schema)?)?;
-        let columns = BatchColumns::new(&schema, wishes, bits).map_err(Problem::Column)?;
+        let columns = BatchColumns::new(&schema, options, bits).map_err(Problem::Column)?;
         let places = columns.indexes();
         #[expect(deprecated, reason = "the reader of the crate finds dictionaries by it")]
         let dictionary = schema.field(columns.fingerprint()).dict_id();

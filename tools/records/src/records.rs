@@ -1,6 +1,6 @@
 //! Records, as readers give them: fingerprints with their numbers and, if asked for, their ids.
 
-use crate::input::error::InputError;
+use crate::error::InputError;
 
 /// What a record is called in its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +191,7 @@ impl Ids {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::error::{Origin, Problem};
+    use crate::error::{Origin, Problem};
 
     fn fault() -> InputError {
         Origin::Stdin.error(Problem::NoToken)

@@ -3,28 +3,22 @@
 use std::io::{Cursor, Write};
 use std::path::Path;
 
-use clap::Parser;
 use proptest::prelude::*;
 
 use super::*;
-use crate::input::reader::{IdKind, IdWish};
-use crate::input::records::Id;
+use crate::reader::{IdKind, IdWish};
+use crate::records::Id;
 
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    input: InputArgs,
-}
-
-fn options(line: &str) -> InputArgs {
-    Line::try_parse_from(["test"].into_iter().chain(line.split_whitespace())).unwrap().input
+fn options(format: &str) -> Options {
+    let named = Container::NAMES.iter().find(|(name, _)| *name == format);
+    Options { format: named.map(|(_, format)| *format), ..Options::default() }
 }
 
 const FORMATS: [&str; 10] =
     ["auto", "u64le", "hex", "dec", "npy", "csv", "tsv", "jsonl", "arrow", "parquet"];
 
 /// Reads all, as from a pipe and as from a file. Gives what was read, and whether all was sound.
-fn read_all(bytes: &[u8], options: &InputArgs) -> (Records, Result<(), String>) {
+fn read_all(bytes: &[u8], options: &Options) -> (Records, Result<(), String>) {
     let stream = Stream::new(Cursor::new(bytes.to_vec()));
     read(Source::new(Origin::Stdin, stream, options))
 }
@@ -42,9 +36,8 @@ fn read(mut source: Source) -> (Records, Result<(), String>) {
 
 /// Holds for every input: skipping finds at least as much, and an error names the input.
 fn check(bytes: &[u8], format: &str) {
-    let (stopped, result) = read_all(bytes, &options(&format!("--format {format}")));
-    let (skipping, skipped) =
-        read_all(bytes, &options(&format!("--format {format} --on-error skip")));
+    let (stopped, result) = read_all(bytes, &options(format));
+    let (skipping, skipped) = read_all(bytes, &Options { skip: true, ..options(format) });
     assert!(skipping.fingerprints.starts_with(&stopped.fingerprints), "{format}: {bytes:?}");
     assert_eq!(stopped.skipped.len(), 0);
     assert_eq!(
@@ -230,7 +223,7 @@ mod batches {
     }
 
     #[cfg(feature = "parquet")]
-    fn read_file(bytes: &[u8], options: &InputArgs) -> (Records, Result<(), String>) {
+    fn read_file(bytes: &[u8], options: &Options) -> (Records, Result<(), String>) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
         read(Source::open(file.path(), options).unwrap())
@@ -239,8 +232,10 @@ mod batches {
     /// A file may be Parquet, which a pipe may not.
     #[cfg(feature = "parquet")]
     pub fn check_file(bytes: &[u8]) {
-        for line in ["", "--fingerprint-column text --on-error skip"] {
-            let (records, result) = read_file(bytes, &options(line));
+        let of_texts =
+            Options { column: Some("text".to_string()), skip: true, ..Options::default() };
+        for options in [Options::default(), of_texts] {
+            let (records, result) = read_file(bytes, &options);
             if result.is_ok() && bytes == parquet_bytes() {
                 assert_eq!(records.fingerprints, [1, 2]);
             }
@@ -255,7 +250,7 @@ mod batches {
         assert_eq!(ids(&stream(), IdKind::Text), Ok(expected));
         #[cfg(feature = "parquet")]
         {
-            let mut options = options("--fingerprint-column text");
+            let mut options = Options { column: Some("text".to_string()), ..Options::default() };
             options.ids = wishing(IdKind::Number);
             let (records, result) = read_file(&parquet_bytes(), &options);
             result.unwrap();

@@ -2,39 +2,9 @@
 
 use fpstore::Fingerprint;
 
-use crate::input::detect::NAMES;
-use crate::input::error::{At, ColumnProblem, Origin, Problem, RecordProblem};
-use crate::input::records::{Id, Records};
-use crate::input::token::Format;
-
-/// What a reader must know beside the bytes.
-#[derive(Clone, Debug)]
-pub struct Wishes {
-    /// The column of fingerprints, if the user names one.
-    pub column: Option<String>,
-    /// The ids that are wanted.
-    pub ids: Option<IdWish>,
-    /// Whether the first line of CSV and TSV names the columns.
-    pub header: bool,
-    /// How texts in a column are written, if the user says so.
-    pub digits: Option<Format>,
-    /// The order of the bytes of fingerprints that are kept as such, and of raw integers, if the
-    /// user says it.
-    pub byte_order: Option<ByteOrder>,
-    /// Bytes of memory that a piece of the input may take where its file decides how large it is.
-    #[cfg_attr(
-        not(feature = "arrow"),
-        allow(dead_code, reason = "for readers that were not built")
-    )]
-    pub memory: u64,
-}
-
-impl Wishes {
-    /// The order of the bytes of fingerprints that are kept as such.
-    pub fn bytes(&self) -> ByteOrder {
-        self.byte_order.unwrap_or(ByteOrder::Big)
-    }
-}
+use crate::detect::{NAMES, excerpt};
+use crate::error::{At, ColumnProblem, Origin, Problem, RecordProblem};
+use crate::records::{Id, Records};
 
 /// The ids that are wanted.
 #[derive(Clone, Debug)]
@@ -62,11 +32,11 @@ pub enum IdKind {
 }
 
 /// The order of the bytes of a fingerprint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteOrder {
-    /// As in the hexadecimal digits that are printed: the most significant byte first
+    /// As in the hexadecimal digits that are printed: the most significant byte first.
     Big,
-    /// The least significant byte first
+    /// The least significant byte first.
     Little,
 }
 
@@ -88,6 +58,9 @@ impl ByteOrder {
         Some(F::from_be_bytes(own))
     }
 }
+
+/// Under this name a file of Parquet notes the recipe by which its fingerprints were made.
+pub const RECIPE: &str = "recipe";
 
 /// A reader of one format.
 pub trait Reader<F>: Send {
@@ -223,7 +196,7 @@ pub fn text_id<'a>(text: &'a str, wish: &IdWish) -> Result<Id<'a>, RecordProblem
             Some(number) => Ok(Id::Number(number)),
             None => Err(RecordProblem::Value {
                 column: wish.column.clone(),
-                found: format!("\"{}\"", crate::input::detect::excerpt(text.as_bytes())),
+                found: format!("\"{}\"", excerpt(text.as_bytes())),
                 wanted: "number from 0 to 18446744073709551615 without zeros in front (strings need \
                          --id-map)",
             }),

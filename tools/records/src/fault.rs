@@ -4,6 +4,7 @@ use std::fmt;
 
 /// What is wrong with a fingerprint in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "variants say what their fields are")]
 pub enum Fault {
     /// A byte that is no hexadecimal digit.
     HexDigit(u8),

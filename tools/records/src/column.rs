@@ -2,9 +2,9 @@
 
 use fpstore::Fingerprint;
 
-use crate::input::detect::{Judged, excerpt, judge_column};
-use crate::input::error::{At, ColumnProblem, Problem, RecordProblem};
-use crate::input::token::{Format, parse};
+use crate::detect::{Judged, excerpt, judge_column};
+use crate::error::{At, ColumnProblem, Problem, RecordProblem};
+use crate::token::{Format, parse};
 
 /// The texts of a column. Their digits are judged from the first that come, unless they are given.
 pub struct TextColumn {

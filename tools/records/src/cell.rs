@@ -11,11 +11,13 @@ use serde_json::value::RawValue;
 /// A value of a field, as far as it can be a text, a fingerprint or an id.
 #[derive(Clone, Debug)]
 pub enum Cell<'a> {
+    /// Nothing.
     Null,
     /// A whole number from 0 on of up to 64 bits.
     Number(u64),
     /// Another whole number of up to 64 bits.
     Negative(i64),
+    /// A string.
     Text(Cow<'a, str>),
     /// Another number, true or false, as it stands in the file.
     Plain(Cow<'a, str>),

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bzip2::bufread::MultiBzDecoder;
-use clap::ValueEnum;
 use flate2::bufread::GzDecoder;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::CONCATENATED;
+use lz4_flex::frame::FrameDecoder;
 
-use crate::input::detect::HEAD_BYTES;
-use crate::input::error::Problem;
+use crate::detect::HEAD_BYTES;
+use crate::error::Problem;
 
 /// A way to compress a whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub enum Codec {
     Bzip2,
     /// xz; several streams one after the other are one text.
     Xz,
+    /// The frames of LZ4; several one after the other are one text.
+    Lz4,
 }
 
 /// So many bytes tell the codec.
@@ -32,30 +34,24 @@ pub const MAGIC_BYTES: usize = 10;
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const XZ: &[u8] = b"\xfd7zXZ\0";
+const LZ4: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
 /// Stands before a number of 100 kB, and that before a block or the end.
 const BZIP2: &[u8] = b"BZh";
 const BZIP2_BLOCKS: [&[u8]; 2] = [b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"];
 /// What the dictionary of xz may take: `xz -9` makes those of 64 MiB.
 const XZ_BYTES: u64 = 128 << 20;
 
-/// How the input is compressed, as the user says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CompressionArg {
-    /// Judge from the first bytes
-    Auto,
-    /// Not at all
-    None,
-    /// gzip
-    Gzip,
-    /// Zstandard
-    Zstd,
-    /// bzip2
-    Bzip2,
-    /// xz
-    Xz,
-}
-
 impl Codec {
+    /// The ways by the names that users give them.
+    pub const NAMES: &[(&str, Option<Self>)] = &[
+        ("none", None),
+        ("gzip", Some(Self::Gzip)),
+        ("zstd", Some(Self::Zstd)),
+        ("bzip2", Some(Self::Bzip2)),
+        ("xz", Some(Self::Xz)),
+        ("lz4", Some(Self::Lz4)),
+    ];
+
     /// The codec of an input that begins with these bytes.
     pub fn judge(head: &[u8]) -> Option<Self> {
         match head {
@@ -63,6 +59,7 @@ impl Codec {
             [0x1f, 0x8b, 8, flags, ..] if flags & 0xe0 == 0 => Some(Codec::Gzip),
             head if head.starts_with(ZSTD) => Some(Codec::Zstd),
             head if head.starts_with(XZ) => Some(Codec::Xz),
+            head if head.starts_with(LZ4) => Some(Codec::Lz4),
             // The first of these is text as well, so all of it must be there.
             [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..]
                 if BZIP2_BLOCKS.iter().any(|block| rest.starts_with(block)) =>
@@ -78,7 +75,7 @@ impl Codec {
     /// Whether these may be the first bytes of a codec, where they are too few to tell.
     pub fn may_follow(head: &[u8]) -> bool {
         let is_first = |magic: &[u8]| magic.starts_with(head) || head.starts_with(magic);
-        head.len() < MAGIC_BYTES && [GZIP, ZSTD, XZ, BZIP2].into_iter().any(is_first)
+        head.len() < MAGIC_BYTES && [GZIP, ZSTD, XZ, LZ4, BZIP2].into_iter().any(is_first)
     }
 }
 
@@ -89,6 +86,7 @@ impl fmt::Display for Codec {
             Codec::Zstd => "zstd",
             Codec::Bzip2 => "bzip2",
             Codec::Xz => "xz",
+            Codec::Lz4 => "lz4",
         })
     }
 }
@@ -180,6 +178,38 @@ impl Read for Members {
     }
 }
 
+/// The frames of a file of LZ4. Their decoder takes a frame that is cut behind a block for a whole one.
+struct Frames(FrameDecoder<Asked>);
+
+/// An input, and whether more was asked for than it has.
+struct Asked(Stream, bool);
+
+impl Read for Asked {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.0.read(to)?;
+        self.1 |= bytes == 0 && !to.is_empty();
+        Ok(bytes)
+    }
+}
+
+impl Read for Frames {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let bytes = self.0.read(to)?;
+            if bytes > 0 || to.is_empty() {
+                return Ok(bytes);
+            }
+            let Asked(input, was_cut) = self.0.get_mut();
+            if *was_cut {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            if input.fill_buf()?.is_empty() {
+                return Ok(0);
+            }
+        }
+    }
+}
+
 /// Whether a coder was refused memory, in its own words.
 pub fn is_out_of_memory(error: &io::Error) -> bool {
     let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<liblzma::stream::Error>());
@@ -248,6 +278,7 @@ impl Stream {
                 let stream = stream.map_err(|error| undecodable(error.into(), codec))?;
                 Box::new(Decoded(XzDecoder::new_stream(self, stream), codec))
             }
+            Codec::Lz4 => Box::new(Decoded(Frames(FrameDecoder::new(Asked(self, false))), codec)),
         };
         Ok(Self::buffered(reader, counter))
     }
@@ -326,5 +357,43 @@ impl Read for Stream {
         to[..bytes].copy_from_slice(&there[..bytes]);
         self.consume(bytes);
         Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
+
+    use super::*;
+
+    fn decompressed(bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut text = Vec::new();
+        let stream = Stream::new(Cursor::new(bytes.to_vec()));
+        stream.decompressed(Codec::Lz4)?.read_to_end(&mut text).map(|_| text)
+    }
+
+    #[test]
+    fn frames_of_lz4_that_are_cut_anywhere_are_refused() {
+        let text: Vec<u8> = (0..200_000u32).flat_map(|i| i.wrapping_mul(i).to_le_bytes()).collect();
+        let info = FrameInfo::new().block_size(BlockSize::Max64KB);
+        let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+        encoder.write_all(&text).unwrap();
+        let whole = encoder.finish().unwrap();
+        assert_eq!(decompressed(&whole).unwrap(), text);
+        assert_eq!(decompressed(&[&whole[..], &whole].concat()).unwrap(), text.repeat(2));
+        // Behind a block stands the length of the next one.
+        let (mut cuts, mut at) = (vec![0, 1, 4, 6, whole.len() - 1, whole.len() - 4], 7);
+        while at + 4 < whole.len() {
+            let length = u32::from_le_bytes(*whole[at..].first_chunk().unwrap()) << 1 >> 1;
+            at += 4 + length as usize;
+            cuts.extend([at - 1, at, at + 2].into_iter().filter(|&cut| cut < whole.len()));
+        }
+        assert!(cuts.len() > 12, "several blocks");
+        for cut in cuts {
+            let error = decompressed(&whole[..cut]).unwrap_err();
+            assert!(error.to_string().starts_with("lz4: "), "{cut}: {error}");
+        }
     }
 }

@@ -5,11 +5,12 @@ use std::io::{self, Read};
 use csv::ByteRecord;
 use fpstore::Fingerprint;
 
-use crate::input::column::TextColumn;
-use crate::input::detect::{excerpt, is_value};
-use crate::input::error::{At, ColumnProblem, Problem, RecordProblem};
-use crate::input::reader::{IdWish, Reader, Sink, Wishes, choose_column, text_id};
-use crate::input::stream::Stream;
+use crate::column::TextColumn;
+use crate::detect::{excerpt, is_value};
+use crate::error::{At, ColumnProblem, Problem, RecordProblem};
+use crate::options::Options;
+use crate::reader::{IdWish, Reader, Sink, choose_column, text_id};
+use crate::stream::Stream;
 use crate::tsv;
 
 /// A record may have so many bytes; more would be a quote that is never closed.
@@ -36,7 +37,7 @@ pub enum Separator {
 /// Reads columns.
 pub struct DelimitedReader {
     reader: csv::Reader<Ended>,
-    wishes: Wishes,
+    options: Options,
     /// Records that are taken in one piece.
     together: usize,
     /// Whether backslashes stand before what would separate.
@@ -58,7 +59,7 @@ struct Columns {
 
 impl DelimitedReader {
     /// A reader; `live` gives each record as soon as it is there.
-    pub fn new(stream: Stream, separator: Separator, wishes: Wishes, live: bool) -> Self {
+    pub fn new(stream: Stream, separator: Separator, options: Options, live: bool) -> Self {
         let (delimiter, squeeze) = match separator {
             Separator::Byte(delimiter) => (delimiter, None),
             Separator::Tab => (b'\t', None),
@@ -75,7 +76,7 @@ impl DelimitedReader {
         let together = if live { 1 } else { PIECE_RECORDS };
         let record = ByteRecord::new();
         let escapes = separator == Separator::Tab;
-        Self { reader, wishes, together, escapes, columns: None, record, line: 0, ended: false }
+        Self { reader, options, together, escapes, columns: None, record, line: 0, ended: false }
     }
 
     /// Reads the next record, and tells whether there is one.
@@ -124,7 +125,7 @@ impl DelimitedReader {
     /// Reads the header, or the first record where there is none. Gives that record.
     fn start(&mut self, bits: u32) -> Result<Option<(At, ByteRecord)>, Problem> {
         if !self.next()? {
-            return match self.wishes.header {
+            return match self.options.header {
                 true => Err(Problem::Column(ColumnProblem::NoHeader)),
                 false => Ok(None),
             };
@@ -134,12 +135,12 @@ impl DelimitedReader {
             .iter()
             .map(|name| String::from_utf8_lossy(name.trim_ascii()).into_owned())
             .collect();
-        let columns = match self.wishes.header {
-            true => Columns::named(&names, &self.wishes, bits),
-            false => Columns::numbered(names.len(), &self.wishes),
+        let columns = match self.options.header {
+            true => Columns::named(&names, &self.options, bits),
+            false => Columns::numbered(names.len(), &self.options),
         };
         self.columns = Some(columns.map_err(Problem::Column)?);
-        Ok((!self.wishes.header).then(|| (self.at(), self.record.clone())))
+        Ok((!self.options.header).then(|| (self.at(), self.record.clone())))
     }
 
     /// Reads the first records, judges the digits from them, and appends them.
@@ -184,32 +185,32 @@ impl<F: Fingerprint> Reader<F> for DelimitedReader {
 }
 
 impl Columns {
-    fn named(names: &[String], wishes: &Wishes, bits: u32) -> Result<Self, ColumnProblem> {
+    fn named(names: &[String], options: &Options, bits: u32) -> Result<Self, ColumnProblem> {
         let data = names.iter().find(|name| is_value(name.as_bytes(), bits));
         let is_data = |problem| match data {
             Some(token) => ColumnProblem::HeaderIsData { token: excerpt(token.as_bytes()) },
             None => problem,
         };
-        let fingerprint = choose_column(wishes.column.as_deref(), names).map_err(is_data)?;
-        if wishes.column.is_none() && is_value(names[fingerprint].as_bytes(), bits) {
+        let fingerprint = choose_column(options.column.as_deref(), names).map_err(is_data)?;
+        if options.column.is_none() && is_value(names[fingerprint].as_bytes(), bits) {
             let token = excerpt(names[fingerprint].as_bytes());
             return Err(ColumnProblem::HeaderIsData { token });
         }
         let id = |wish: &IdWish| Ok((choose_column(Some(&wish.column), names)?, wish.clone()));
         Ok(Self {
             fingerprint,
-            texts: TextColumn::new(names[fingerprint].clone(), wishes.digits),
-            id: wishes.ids.as_ref().map(id).transpose()?,
+            texts: TextColumn::new(names[fingerprint].clone(), options.digits),
+            id: options.ids.as_ref().map(id).transpose()?,
             fields: names.len(),
         })
     }
 
-    fn numbered(columns: usize, wishes: &Wishes) -> Result<Self, ColumnProblem> {
+    fn numbered(columns: usize, options: &Options) -> Result<Self, ColumnProblem> {
         let index = |name: &str| match name.parse() {
             Ok(number) if (1..=columns).contains(&number) => Ok(number - 1),
             _ => Err(ColumnProblem::Number { name: name.to_string(), columns }),
         };
-        let name = match &wishes.column {
+        let name = match &options.column {
             Some(name) => name.clone(),
             None if columns == 1 => "1".to_string(),
             None => {
@@ -220,8 +221,8 @@ impl Columns {
         let id = |wish: &IdWish| Ok((index(&wish.column)?, wish.clone()));
         Ok(Self {
             fingerprint: index(&name)?,
-            texts: TextColumn::new(name, wishes.digits),
-            id: wishes.ids.as_ref().map(id).transpose()?,
+            texts: TextColumn::new(name, options.digits),
+            id: options.ids.as_ref().map(id).transpose()?,
             fields: columns,
         })
     }
@@ -229,7 +230,7 @@ impl Columns {
     fn take<'a, F: Fingerprint>(
         &self,
         record: &'a ByteRecord,
-    ) -> Result<(F, Option<crate::input::records::Id<'a>>), RecordProblem> {
+    ) -> Result<(F, Option<crate::records::Id<'a>>), RecordProblem> {
         // A comma without quotes would move all columns behind it.
         if record.len() != self.fields {
             return Err(RecordProblem::Fields { found: record.len(), header: self.fields });

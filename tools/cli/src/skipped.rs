@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
+use fpstore_records::{Records, WhySkipped};
+
 use crate::failure::one_line;
-use crate::input::Records;
-use crate::input::error::WhySkipped;
 use crate::output::say;
 
 /// Counts what was skipped, and tells each on standard error.

@@ -9,11 +9,12 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use fpstore::Fingerprint;
 
-use crate::input::column::TextColumn;
-use crate::input::error::{ColumnProblem, Problem, RecordProblem};
-use crate::input::reader::{ByteOrder, IdKind, IdWish, Sink, Wishes, choose_column, text_id};
-use crate::input::records::Id;
-use crate::input::token::{signed, unsigned};
+use crate::column::TextColumn;
+use crate::error::{ColumnProblem, Problem, RecordProblem};
+use crate::options::Options;
+use crate::reader::{ByteOrder, IdKind, IdWish, Sink, choose_column, text_id};
+use crate::records::Id;
+use crate::token::{signed, unsigned};
 
 const WANTED_ID: &str = "integers or strings";
 
@@ -73,9 +74,9 @@ impl Pieces {
 
 impl BatchColumns {
     /// Chooses the columns; fingerprints have so many bits.
-    pub fn new(schema: &Schema, wishes: &Wishes, bits: u32) -> Result<Self, ColumnProblem> {
+    pub fn new(schema: &Schema, options: &Options, bits: u32) -> Result<Self, ColumnProblem> {
         let names = || schema.fields().iter().map(|field| field.name().as_str());
-        let fingerprint = choose_column(wishes.column.as_deref(), names())?;
+        let fingerprint = choose_column(options.column.as_deref(), names())?;
         let refused = |index: usize, wanted: String| {
             let field = schema.field(index);
             let (name, found) = (field.name().clone(), field.data_type().to_string());
@@ -89,7 +90,7 @@ impl BatchColumns {
             Some(_) => {}
             None => return Err(refused(fingerprint, wanted(bits))),
         }
-        let id = match &wishes.ids {
+        let id = match &options.ids {
             None => None,
             Some(wish) => {
                 let index = choose_column(Some(&wish.column), names())?;
@@ -101,8 +102,8 @@ impl BatchColumns {
         };
         Ok(Self {
             fingerprint,
-            texts: TextColumn::new(schema.field(fingerprint).name(), wishes.digits),
-            byte_order: wishes.bytes(),
+            texts: TextColumn::new(schema.field(fingerprint).name(), options.digits),
+            byte_order: options.bytes(),
             id,
         })
     }

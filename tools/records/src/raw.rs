@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 
 use fpstore::Fingerprint;
 
-use crate::input::error::Problem;
-use crate::input::reader::{ByteOrder, Reader, Sink};
-use crate::input::stream::Stream;
+use crate::error::Problem;
+use crate::reader::{ByteOrder, Reader, Sink};
+use crate::stream::Stream;
 
 /// Reads raw integers of 8 bytes, or of 4 where fingerprints have no more, little-endian unless the
 /// user says otherwise. Of several the first is the most significant one.

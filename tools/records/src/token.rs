@@ -2,7 +2,7 @@
 
 use fpstore::Fingerprint;
 
-use crate::input::fault::Fault;
+use crate::fault::Fault;
 
 /// How fingerprints are written in a text. Most significant digits stand first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,12 @@ pub enum Format {
     Bin,
     /// The bytes in base64, in either alphabet, with or without padding.
     Base64,
+}
+
+impl Format {
+    /// The ways by the names that users give them.
+    pub const NAMES: &[(&str, Self)] =
+        &[("hex", Self::Hex), ("dec", Self::Dec), ("bin", Self::Bin), ("base64", Self::Base64)];
 }
 
 /// The fingerprint of a number; `None` if it does not fit, or fingerprints are wider than numbers.

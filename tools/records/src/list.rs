@@ -4,11 +4,11 @@ use std::io::BufRead;
 
 use fpstore::Fingerprint;
 
-use crate::input::error::Problem;
-use crate::input::reader::{Reader, Sink};
-use crate::input::stream::Stream;
-use crate::input::text::TextParser;
-use crate::input::token::Format;
+use crate::error::Problem;
+use crate::reader::{Reader, Sink};
+use crate::stream::Stream;
+use crate::text::TextParser;
+use crate::token::Format;
 
 /// Reads a list as text.
 pub struct ListReader<F> {

@@ -1,78 +1,32 @@
-//! Inputs: files, standard input and arguments as streams of records.
-//!
-//! An input is judged by its first bytes (`detect`), decompressed (`stream`), and read by the reader
-//! of its format, all of which put records into the same columns (`records`). Memory is a buffer of
-//! 64 KiB and what a reader needs for one piece: some thousand records, a page of Parquet, a message
-//! of Arrow.
-
-mod args;
-#[cfg(feature = "arrow")]
-mod batch;
-mod column;
-mod delimited;
-mod detect;
-mod error;
-mod fault;
-mod format;
-#[cfg(feature = "arrow")]
-mod guard;
-#[cfg(feature = "arrow")]
-mod ipc;
-mod json;
-mod list;
-mod npy;
-#[cfg(feature = "parquet")]
-mod parquet;
-mod raw;
-mod reader;
-mod records;
-mod skipped;
-mod stream;
-mod table_error;
-#[cfg(test)]
-mod tests;
-mod text;
-mod token;
+//! Files, standard input and arguments as streams of records.
 
 use std::fs::File;
-use std::io::{self, BufRead, Cursor, Seek};
+use std::io::{self, BufRead, Cursor, Seek, Write};
 use std::path::Path;
 
 use fpstore::Fingerprint;
 
-pub use args::InputArgs;
+use crate::delimited::{DelimitedReader, Separator};
+use crate::detect::{Known, Layout, Verdict, judge, layout, skip_bom};
+use crate::error::{InputError, Origin, Problem};
+use crate::format::{Container, Hint};
+#[cfg(feature = "arrow")]
+use crate::ipc;
+use crate::options::Options;
 #[cfg(feature = "parquet")]
-pub use batch::{bits_of, integer, integer_fingerprint};
-pub use detect::is_text;
-pub(crate) use detect::skip_bom;
-pub(crate) use detect::{delimiter, excerpt, foreign};
-pub use error::InputError;
-pub(crate) use error::{At, ColumnProblem, Origin, Problem, RecordProblem, WhySkipped};
-pub(crate) use format::{Container, Hint};
-#[cfg(feature = "parquet")]
-pub(crate) use guard::guarded;
-pub use raw::of_words;
-pub use reader::{IdKind, IdWish, number_id};
-pub use records::{Id, Record, Records};
-pub use skipped::Skipped;
-pub use stream::{Codec, is_out_of_memory};
-pub(crate) use stream::{Counter, Stream};
-pub use token::full_hex;
-
-use crate::output::{hex, say};
-#[cfg(feature = "parquet")]
-use crate::recipes;
-use delimited::{DelimitedReader, Separator};
-use detect::{Known, Layout, Verdict, judge, layout};
-use reader::{Reader, Sink};
-use stream::MAGIC_BYTES;
-use text::Place;
-use token::Format;
+use crate::parquet;
+use crate::reader::{Reader, Sink};
+use crate::records::Records;
+use crate::stream::{Codec, Counter, MAGIC_BYTES, Stream};
+use crate::text::Place;
+use crate::token::{self, Format};
+use crate::write::hex;
+use crate::{json, list, npy, raw};
 
 /// A stream of records.
 pub struct Source<F = u64> {
     origin: Origin,
-    options: InputArgs,
+    options: Options,
     hint: Hint,
     state: State<F>,
     counter: Counter,
@@ -98,7 +52,7 @@ enum State<F> {
 
 impl<F: Fingerprint> Source<F> {
     /// Opens a file, or standard input where `path` is `-`.
-    pub fn open(path: &Path, options: &InputArgs) -> Result<Self, InputError> {
+    pub fn open(path: &Path, options: &Options) -> Result<Self, InputError> {
         let (origin, hint, file) = if is_stdin(path) {
             (Origin::Stdin, Hint::default(), stdin())
         } else {
@@ -119,14 +73,14 @@ impl<F: Fingerprint> Source<F> {
 
     /// Opens like `open`. A pipe, or whatever else is no regular file, gives its records as soon as
     /// they are there; its format is judged from what the first read brings.
-    pub fn follow(path: &Path, options: &InputArgs) -> Result<Self, InputError> {
+    pub fn follow(path: &Path, options: &Options) -> Result<Self, InputError> {
         let source = Self::open(path, options)?;
         let live = source.length.is_none();
         Ok(Self { live, ..source })
     }
 
     /// Takes the arguments of a command as fingerprints in text.
-    pub fn arguments(arguments: &[String], options: &InputArgs) -> Result<Self, InputError> {
+    pub fn arguments(arguments: &[String], options: &Options) -> Result<Self, InputError> {
         let empty = |argument: &String| argument.trim().is_empty();
         if let Some(index) = arguments.iter().position(empty) {
             return Err(Origin::Arguments.error(Problem::EmptyArgument(index as u64 + 1)));
@@ -135,7 +89,7 @@ impl<F: Fingerprint> Source<F> {
         let written = |argument: &String| match token::parse::<F>(argument.as_bytes(), Format::Bin)
         {
             // All binary digits are more than there are of any other kind.
-            Ok(fingerprint) if options.container() == Some(Container::Hex) => hex(fingerprint),
+            Ok(fingerprint) if options.format == Some(Container::Hex) => hex(fingerprint),
             _ => argument.clone(),
         };
         let lines: Vec<String> = arguments.iter().map(written).collect();
@@ -143,7 +97,7 @@ impl<F: Fingerprint> Source<F> {
         Ok(Self::new(Origin::Arguments, text, &options))
     }
 
-    fn new(origin: Origin, stream: Stream, options: &InputArgs) -> Self {
+    pub(crate) fn new(origin: Origin, stream: Stream, options: &Options) -> Self {
         Self {
             origin,
             options: options.clone(),
@@ -180,11 +134,12 @@ impl<F: Fingerprint> Source<F> {
         let first = *self.first.get_or_insert(to.next_number());
         self.begin()?;
         let State::Reading(reader) = &mut self.state else { return Ok(false) };
-        let skip = self.options.skips();
+        let skip = self.options.skip;
         let mut sink = Sink { records: to, origin: &self.origin, skip, first };
         let more = reader.read(&mut sink).map_err(|problem| self.origin.error(problem))?;
         if let Some(warning) = reader.warning().filter(|_| !more) {
-            say!("fpstore: warning: {}: {warning}", self.origin);
+            // Nothing can be done if standard error is closed.
+            let _ = writeln!(io::stderr(), "fpstore: warning: {}: {warning}", self.origin);
         }
         Ok(more)
     }
@@ -242,7 +197,7 @@ impl<F: Fingerprint> Source<F> {
     fn judge(&self, mut stream: Stream) -> Result<(Layout, Stream, Option<Codec>), Problem> {
         let given = match self.origin {
             Origin::Arguments => Some(None),
-            _ => self.options.codec(),
+            _ => self.options.compression,
         };
         let told = |head: &[u8]| Codec::judge(head).is_some() || head.len() >= MAGIC_BYTES;
         while given.is_none() && !told(stream.head()) && !stream.has_ended() {
@@ -294,10 +249,10 @@ impl<F: Fingerprint> Source<F> {
 
     fn verdict(&self, stream: &Stream, codec: Option<Codec>) -> Verdict {
         let (head, complete) = (stream.head(), stream.has_ended());
-        match self.options.container() {
+        match self.options.format {
             Some(given) => layout(given, head, complete, F::BITS),
             None => {
-                let column = self.options.column();
+                let column = self.options.column.as_deref();
                 let known = Known { named: self.hint.container, column, bits: F::BITS };
                 match judge(head, complete, known) {
                     // The name says that they should be compressed.
@@ -308,6 +263,7 @@ impl<F: Fingerprint> Source<F> {
                             Some(Codec::Zstd) => "no zstd, as the name says, but something else",
                             Some(Codec::Bzip2) => "no bzip2, as the name says, but something else",
                             Some(Codec::Xz) => "no xz, as the name says, but something else",
+                            Some(Codec::Lz4) => "no lz4, as the name says, but something else",
                             _ => "no gzip, as the name says, but something else",
                         };
                         Verdict::Foreign(name, "fetch it again, or give the --format that it has")
@@ -324,7 +280,7 @@ impl<F: Fingerprint> Source<F> {
         mut stream: Stream,
         codec: Option<Codec>,
     ) -> Result<Box<dyn Reader<F>>, Problem> {
-        let wishes = self.options.wishes();
+        let options = self.options.clone();
         let is_text = matches!(
             layout,
             Layout::List(_) | Layout::Delimited(_) | Layout::Tsv | Layout::Columns | Layout::Jsonl
@@ -341,7 +297,7 @@ impl<F: Fingerprint> Source<F> {
             Layout::Npy => Some(Container::Npy),
             _ => None,
         };
-        if let (Some(container), Some(_)) = (no_columns, &wishes.ids) {
+        if let (Some(container), Some(_)) = (no_columns, &options.ids) {
             return Err(Problem::NoIds(container));
         }
         Ok(match layout {
@@ -351,25 +307,25 @@ impl<F: Fingerprint> Source<F> {
             }
             Layout::Raw(_) => {
                 let length = self.length.filter(|_| codec.is_none());
-                Box::new(raw::RawReader::<F>::new(stream, length, wishes.byte_order)?)
+                Box::new(raw::RawReader::<F>::new(stream, length, options.byte_order)?)
             }
             Layout::List(format) => Box::new(list::ListReader::<F>::new(stream, format)),
-            Layout::Npy => Box::new(npy::NpyReader::<F>::new(stream, wishes.bytes())?),
+            Layout::Npy => Box::new(npy::NpyReader::<F>::new(stream, options.bytes())?),
             Layout::Delimited(delimiter) => Box::new(DelimitedReader::new(
                 stream,
                 Separator::Byte(delimiter),
-                wishes,
+                options,
                 self.live,
             )),
             Layout::Tsv => {
-                Box::new(DelimitedReader::new(stream, Separator::Tab, wishes, self.live))
+                Box::new(DelimitedReader::new(stream, Separator::Tab, options, self.live))
             }
             Layout::Columns => {
-                Box::new(DelimitedReader::new(stream, Separator::WhiteSpace, wishes, self.live))
+                Box::new(DelimitedReader::new(stream, Separator::WhiteSpace, options, self.live))
             }
-            Layout::Jsonl => Box::new(json::JsonReader::new(stream, wishes, self.live)),
+            Layout::Jsonl => Box::new(json::JsonReader::new(stream, options, self.live)),
             #[cfg(feature = "arrow")]
-            Layout::Arrow => Box::new(ipc::IpcReader::new::<F>(stream, wishes)?),
+            Layout::Arrow => Box::new(ipc::IpcReader::new::<F>(stream, options)?),
             #[cfg(not(feature = "arrow"))]
             Layout::Arrow => return Err(Problem::NotBuilt(Container::Arrow)),
             #[cfg(feature = "parquet")]
@@ -379,7 +335,11 @@ impl<F: Fingerprint> Source<F> {
                 (Some(file), None) => {
                     // From here on, rows are what is counted.
                     self.counter = Counter::default();
-                    Box::new(parquet::ParquetReader::new::<F>(file, &wishes, self.counter.clone())?)
+                    Box::new(parquet::ParquetReader::new::<F>(
+                        file,
+                        &options,
+                        self.counter.clone(),
+                    )?)
                 }
             },
             #[cfg(not(feature = "parquet"))]
@@ -395,60 +355,6 @@ fn grow(stream: &mut Stream) -> Result<(), Problem> {
 fn decompressed(stream: Stream, codec: Codec) -> Result<Stream, Problem> {
     let counter = stream.counter();
     stream.decompressed(codec).map_err(|error| Problem::from_io(error, counter.bytes()))
-}
-
-/// Columns of a file of Parquet that is no list of fingerprints.
-#[cfg(feature = "parquet")]
-pub struct ParquetColumns {
-    origin: Origin,
-    table: parquet::Table,
-    names: Vec<String>,
-}
-
-#[cfg(feature = "parquet")]
-impl ParquetColumns {
-    /// Reads the footer, and those of these columns that are there. A page may take so much memory.
-    pub fn open(path: &Path, file: File, names: &[&str], memory: u64) -> Result<Self, InputError> {
-        let origin = Origin::File(path.to_path_buf());
-        let mut all = Vec::new();
-        let table = parquet::Table::open(file, memory, |schema| {
-            all.extend(schema.fields().iter().map(|field| field.name().clone()));
-            let places = names.iter().filter_map(|name| schema.index_of(name).ok());
-            Ok(places.collect())
-        });
-        let table = table.map_err(|problem| origin.error(problem))?;
-        Ok(Self { origin, table, names: all })
-    }
-
-    /// The names of all columns of the file.
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// The columns that are there, in the order of the file.
-    pub fn schema(&self) -> arrow_schema::SchemaRef {
-        self.table.schema()
-    }
-
-    /// By which recipe the fingerprints were made, where the file says so.
-    pub fn recipe(&self) -> Option<String> {
-        self.note(recipes::NOTE)
-    }
-
-    /// What is noted in the file under a name.
-    pub fn note(&self, name: &str) -> Option<String> {
-        self.table.note(name)
-    }
-
-    /// The next rows; `None` behind the last.
-    pub fn next_batch(&mut self) -> Result<Option<arrow_array::RecordBatch>, InputError> {
-        self.table.next().map_err(|problem| self.origin.error(problem))
-    }
-
-    /// The share of the rows that was read, from 0 to 1.
-    pub fn share(&self) -> f64 {
-        self.table.share()
-    }
 }
 
 /// Whether `path` means standard input.
@@ -467,7 +373,7 @@ fn with_length(mut file: File) -> io::Result<(Option<u64>, bool, File)> {
 }
 
 /// Standard input without the buffer of `io::stdin`, and with the metadata of a file.
-pub(crate) fn stdin() -> io::Result<File> {
+pub fn stdin() -> io::Result<File> {
     #[cfg(unix)]
     use std::os::fd::AsFd;
     #[cfg(windows)]

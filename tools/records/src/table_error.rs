@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::input::fault::Fault;
-use crate::input::reader::like;
+use crate::fault::Fault;
+use crate::reader::like;
 
 /// A record of a table, both counted from 1.
 #[cfg_attr(not(feature = "arrow"), allow(dead_code, reason = "for readers that were not built"))]
@@ -40,6 +40,7 @@ impl fmt::Display for At {
 
 /// Why a column cannot be used.
 #[cfg_attr(not(feature = "arrow"), allow(dead_code, reason = "for readers that were not built"))]
+#[allow(missing_docs, reason = "variants say what their fields are")]
 #[derive(Debug)]
 pub enum ColumnProblem {
     /// No column has the name; these are there.
@@ -65,6 +66,7 @@ pub enum ColumnProblem {
 }
 
 /// Why a record cannot be used.
+#[allow(missing_docs, reason = "variants say what their fields are")]
 #[derive(Clone, Debug)]
 pub enum RecordProblem {
     /// A text that is no fingerprint.

@@ -7,11 +7,11 @@ use std::io::{BufRead, Read};
 
 use fpstore::Fingerprint;
 
-use crate::input::error::Problem;
-use crate::input::format::Container;
-use crate::input::raw::RawParser;
-use crate::input::reader::{ByteOrder, Reader, Sink};
-use crate::input::stream::Stream;
+use crate::error::Problem;
+use crate::format::Container;
+use crate::raw::RawParser;
+use crate::reader::{ByteOrder, Reader, Sink};
+use crate::stream::Stream;
 
 /// NumPy writes less than 1000 bytes for such arrays.
 const MAX_HEADER_BYTES: usize = 1 << 16;

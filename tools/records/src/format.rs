@@ -3,41 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use clap::ValueEnum;
-
-use crate::input::stream::Codec;
-
-/// The format that the user asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FormatArg {
-    /// Judge from the first bytes of each input, then from its name
-    Auto,
-    /// Raw little-endian integers of 8 bytes
-    U64le,
-    /// Raw little-endian integers of 4 bytes
-    U32le,
-    /// Hexadecimal digits, separated by white space
-    Hex,
-    /// Binary digits, separated by white space
-    Bin,
-    /// Decimal digits, signed or not, separated by white space
-    Dec,
-    /// An array of NumPy
-    Npy,
-    /// Columns separated by commas or semicolons, with a header
-    Csv,
-    /// Columns separated by tabs, with a header
-    Tsv,
-    /// Columns separated by white space, with a header
-    Columns,
-    /// One JSON object on each line
-    #[value(alias = "ndjson")]
-    Jsonl,
-    /// Parquet
-    Parquet,
-    /// Arrow IPC, file (Feather) or stream
-    Arrow,
-}
+use crate::stream::Codec;
 
 /// The format of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,28 +34,24 @@ pub enum Container {
     Arrow,
 }
 
-impl FormatArg {
-    /// The format, unless it must be judged.
-    pub fn given(self) -> Option<Container> {
-        match self {
-            FormatArg::Auto => None,
-            FormatArg::U64le => Some(Container::U64le),
-            FormatArg::U32le => Some(Container::U32le),
-            FormatArg::Hex => Some(Container::Hex),
-            FormatArg::Bin => Some(Container::Bin),
-            FormatArg::Dec => Some(Container::Dec),
-            FormatArg::Npy => Some(Container::Npy),
-            FormatArg::Csv => Some(Container::Csv),
-            FormatArg::Tsv => Some(Container::Tsv),
-            FormatArg::Columns => Some(Container::Columns),
-            FormatArg::Jsonl => Some(Container::Jsonl),
-            FormatArg::Parquet => Some(Container::Parquet),
-            FormatArg::Arrow => Some(Container::Arrow),
-        }
-    }
-}
-
 impl Container {
+    /// The formats by the names that users give them.
+    pub const NAMES: &[(&str, Self)] = &[
+        ("u64le", Self::U64le),
+        ("u32le", Self::U32le),
+        ("hex", Self::Hex),
+        ("bin", Self::Bin),
+        ("dec", Self::Dec),
+        ("npy", Self::Npy),
+        ("csv", Self::Csv),
+        ("tsv", Self::Tsv),
+        ("columns", Self::Columns),
+        ("jsonl", Self::Jsonl),
+        ("ndjson", Self::Jsonl),
+        ("parquet", Self::Parquet),
+        ("arrow", Self::Arrow),
+    ];
+
     /// Whether it is integers without anything around them.
     pub fn is_raw(self) -> bool {
         matches!(self, Container::U64le | Container::U32le)
@@ -131,6 +93,7 @@ impl Hint {
             Some("zst" | "zstd") => Some(Codec::Zstd),
             Some("bz2") => Some(Codec::Bzip2),
             Some("xz") => Some(Codec::Xz),
+            Some("lz4") => Some(Codec::Lz4),
             _ => None,
         };
         let inner = if codec.is_some() { path.with_extension("") } else { path.to_path_buf() };

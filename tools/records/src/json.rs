@@ -7,14 +7,15 @@ use std::io::BufRead;
 use fpstore::Fingerprint;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use crate::input::column::TextColumn;
-use crate::input::detect::{excerpt, is_telling, is_value};
-use crate::input::error::{At, ColumnProblem, Problem, RecordProblem};
-use crate::input::reader::{IdKind, IdWish, Reader, Sink, Wishes, choose_column, like, text_id};
-use crate::input::records::Id;
-use crate::input::stream::Stream;
-use crate::input::token::{signed, unsigned};
-use crate::json::{Any, Cell, Name, Row, cause};
+use crate::cell::{Any, Cell, Name, Row, cause};
+use crate::column::TextColumn;
+use crate::detect::{excerpt, is_telling, is_value};
+use crate::error::{At, ColumnProblem, Problem, RecordProblem};
+use crate::options::Options;
+use crate::reader::{IdKind, IdWish, Reader, Sink, choose_column, like, text_id};
+use crate::records::Id;
+use crate::stream::Stream;
+use crate::token::{signed, unsigned};
 
 /// A line may have so many bytes.
 const MAX_LINE_BYTES: usize = 1 << 24;
@@ -32,7 +33,7 @@ const WANTED_ID: &str = "id, which is a whole number from 0 to 18446744073709551
 /// Reads objects.
 pub struct JsonReader {
     stream: Stream,
-    wishes: Wishes,
+    options: Options,
     /// Lines that are taken in one piece.
     together: usize,
     /// The column, once the first object was read.
@@ -47,10 +48,10 @@ type Cells = (Cell<'static>, Option<Cell<'static>>);
 
 impl JsonReader {
     /// A reader; `live` gives each record as soon as its line is there.
-    pub fn new(stream: Stream, wishes: Wishes, live: bool) -> Self {
-        let texts = wishes.column.as_ref().map(|name| TextColumn::new(name, wishes.digits));
+    pub fn new(stream: Stream, options: Options, live: bool) -> Self {
+        let texts = options.column.as_ref().map(|name| TextColumn::new(name, options.digits));
         let together = if live { 1 } else { PIECE_LINES };
-        Self { stream, wishes, together, texts, line: Vec::new(), lines: 0, ended: false }
+        Self { stream, options, together, texts, line: Vec::new(), lines: 0, ended: false }
     }
 
     /// Reads the next line that is not blank.
@@ -96,7 +97,7 @@ impl JsonReader {
                 ColumnProblem::Open { .. } if are_fingerprints(&fields, bits) => Problem::JsonMap,
                 problem => Problem::Column(problem),
             })?;
-            self.texts = Some(TextColumn::new(&*fields[index].0, self.wishes.digits));
+            self.texts = Some(TextColumn::new(&*fields[index].0, self.options.digits));
         }
         Ok(())
     }
@@ -108,7 +109,7 @@ impl JsonReader {
                 Ok(_) => Err(self.missing("fingerprint")),
             };
         };
-        let id = self.wishes.ids.as_ref().map(|wish| wish.column.as_str());
+        let id = self.options.ids.as_ref().map(|wish| wish.column.as_str());
         let mut reader = serde_json::Deserializer::from_slice(&self.line);
         let fields = Fields { fingerprint: texts.name(), id }.deserialize(&mut reader);
         let (fingerprint, id_cell) = fields
@@ -119,7 +120,7 @@ impl JsonReader {
             None => None,
             Some(name) => Some(id_cell.ok_or_else(|| self.missing(name))?.into_owned()),
         };
-        let texts_wanted = self.wishes.ids.as_ref().is_some_and(|ids| ids.kind == IdKind::Text);
+        let texts_wanted = self.options.ids.as_ref().is_some_and(|ids| ids.kind == IdKind::Text);
         let id = match id {
             Some(Cell::Number(number)) if texts_wanted => {
                 Some(Cell::Text(Cow::Owned(number.to_string())))
@@ -180,7 +181,7 @@ impl<F: Fingerprint> Reader<F> for JsonReader {
         for (at, row) in &rows {
             let record = match (row, &self.texts) {
                 (Ok((fingerprint, id)), Some(texts)) => {
-                    record(texts, fingerprint, id.as_ref(), self.wishes.ids.as_ref())
+                    record(texts, fingerprint, id.as_ref(), self.options.ids.as_ref())
                 }
                 (Err(problem), _) => Err(problem.clone()),
                 (Ok(_), None) => continue,

@@ -1,0 +1,60 @@
+//! Rows in, rows out: every format in which fpstore's tools take and give fingerprints, texts and
+//! pairs.
+//!
+//! An input is judged by its first bytes (`detect`), decompressed (`stream`), and read by the reader
+//! of its format, all of which put records into the same columns (`records`). Memory is a buffer of
+//! 64 KiB and what a reader needs for one piece: some thousand records, a page of Parquet, a message
+//! of Arrow.
+//!
+//! A library for the tools of this workspace; it promises nothing to others.
+
+#[cfg(feature = "arrow")]
+mod batch;
+pub mod cell;
+mod column;
+#[cfg(feature = "parquet")]
+mod columns;
+mod delimited;
+mod detect;
+mod error;
+mod fault;
+mod format;
+#[cfg(feature = "arrow")]
+mod guard;
+#[cfg(feature = "arrow")]
+mod ipc;
+mod json;
+mod list;
+mod npy;
+mod options;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod raw;
+mod reader;
+mod records;
+mod source;
+mod stream;
+mod table_error;
+#[cfg(test)]
+mod tests;
+mod text;
+mod token;
+pub mod tsv;
+pub mod write;
+
+#[cfg(feature = "parquet")]
+pub use batch::{bits_of, integer, integer_fingerprint};
+#[cfg(feature = "parquet")]
+pub use columns::ParquetColumns;
+pub use detect::{delimiter, excerpt, foreign, is_text, skip_bom};
+pub use error::{At, ColumnProblem, InputError, Origin, Problem, RecordProblem, WhySkipped};
+pub use format::{Container, Hint};
+#[cfg(feature = "parquet")]
+pub use guard::guarded;
+pub use options::Options;
+pub use raw::of_words;
+pub use reader::{ByteOrder, IdKind, IdWish, RECIPE, number_id};
+pub use records::{Id, Record, Records};
+pub use source::{Source, is_stdin, stdin};
+pub use stream::{Codec, Counter, Stream, is_out_of_memory};
+pub use token::{Format, full_hex};
