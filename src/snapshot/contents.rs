@@ -242,6 +242,16 @@ impl<F: Fingerprint> Snapshot<F> {
         union::holds(&self.parts, fingerprint)
     }
 
+    /// Whether `fingerprint` is stored with this id. Takes O(log n) time, however many ids it has;
+    /// `false` where it has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::ids`].
+    pub fn contains_id(&self, fingerprint: F, id: u64) -> Result<bool> {
+        Ok(self.has_ids() && union::holds_id(&self.parts, fingerprint, id)?)
+    }
+
     /// The ids of `fingerprint`, ascending and each once; none if it is not stored, or stored without
     /// ids. They are the union over all segments.
     ///

@@ -91,6 +91,27 @@ pub(crate) fn ids_of<F: Fingerprint>(parts: &Parts<F>, fingerprint: F) -> Result
     Ok(ids)
 }
 
+/// Whether a fingerprint has an id, in a segment or a tail.
+pub(crate) fn holds_id<F: Fingerprint>(parts: &Parts<F>, fingerprint: F, id: u64) -> Result<bool> {
+    let mut is_in_tail = false;
+    parts.search_tails(fingerprint, 0, |record| is_in_tail |= record.id == id);
+    if is_in_tail {
+        return Ok(true);
+    }
+    for (place, segment) in parts.base.segments.iter().enumerate() {
+        let Some((column, numbers)) = segment.ids(fingerprint)? else { continue };
+        let is_hidden = match parts.hidden(place, fingerprint) {
+            Hidden::Nothing => false,
+            Hidden::Whole => true,
+            Hidden::Ids(hidden) => hidden.contains(&id),
+        };
+        if !is_hidden && !column.find(numbers, &[id])?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Adds those ids that `fingerprint` has in a segment and that are not hidden.
 pub(crate) fn add_ids<F: Fingerprint>(
     ids: &mut Ids,

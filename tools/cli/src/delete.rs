@@ -10,7 +10,6 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::feed::{self, Feed};
 use crate::input::InputArgs;
-use crate::insert::has_id;
 use crate::interrupt::Interruptible;
 use crate::output::{Output, check_summary};
 use crate::progress::{Progress, ProgressArgs};
@@ -180,7 +179,7 @@ impl Deleted {
             self.stored += u64::from(snapshot.contains(fingerprint)?);
         }
         for &(fingerprint, id) in &pairs {
-            self.stored += u64::from(has_id(&snapshot, fingerprint, id)?);
+            self.stored += u64::from(snapshot.contains_id(fingerprint, id)?);
         }
         self.deletions += (fingerprints.len() + pairs.len()) as u64;
         writer.delete_fingerprints(&fingerprints)?;

@@ -13,7 +13,6 @@ use serde::Serialize;
 
 use fpstore_records::Records;
 use fresh::Fresh;
-pub use fresh::has_id;
 use verdicts::Verdicts;
 
 use crate::apart::Used;
@@ -256,11 +255,13 @@ fn open<F: Fingerprint>(
 }
 
 /// Hands records to a writer, and tells what came of it.
-struct Inserting<'a, F> {
+struct Inserting<'a, F: Fingerprint> {
     args: &'a Args,
     ids: RecordIds,
     opened: Opened,
     verdicts: Option<Verdicts<'a>>,
+    /// `None` where each record gets a number that none had before.
+    fresh: Option<Fresh<F>>,
     pairs: Vec<(F, u64)>,
     /// Records that were inserted without `--unless-near`.
     inserted: u64,
@@ -272,7 +273,9 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
             true => Some(Verdicts::new(args, ids.is_some())?),
             false => None,
         };
-        Ok(Self { args, ids, opened, verdicts, pairs: Vec::new(), inserted: 0 })
+        let is_numbered = ids == RecordIds::Line && args.first_id.is_none();
+        let fresh = (!is_numbered).then(Fresh::new);
+        Ok(Self { args, ids, opened, verdicts, fresh, pairs: Vec::new(), inserted: 0 })
     }
 
     /// Inserts records, and commits them.
@@ -288,13 +291,13 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
     fn insert_all(&mut self, writer: &Writer<F>, records: &Records<F>) -> Result<(), Failure> {
         let time = self.args.time.map_or_else(SystemTime::now, |time| time.0);
         let window = self.opened.window;
-        let mut fresh = Fresh::new(writer, window, time)?;
         self.pairs.clear();
         for record in records.iter() {
             let id = self.ids.of(&record, self.opened.first_id)?.unwrap_or_default();
-            if fresh.is_new(record.fingerprint, id)? {
-                self.pairs.push((record.fingerprint, id));
-            }
+            self.pairs.push((record.fingerprint, id));
+        }
+        if let Some(fresh) = &mut self.fresh {
+            fresh.retain_new(&mut self.pairs, writer, (window, time))?;
         }
         self.inserted += self.pairs.len() as u64;
         if self.ids.is_some() {

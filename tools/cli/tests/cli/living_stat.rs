@@ -161,3 +161,61 @@ fn counts_are_those_of_what_is_stored() {
     assert_eq!((&told["windows_dropped"], &told["fingerprints_dropped"]), (&1.into(), &2.into()));
     assert_eq!(scratch.dump("days"), [1, 2]);
 }
+
+/// More records than are looked up together, some of them stored, deleted, with other ids, or twice
+/// in the input.
+#[test]
+fn records_that_are_stored_are_told_from_new_ones_however_many_come() {
+    let scratch = Scratch::new();
+    let csv = |pairs: &[(u64, u64)]| {
+        let rows = pairs.iter().map(|(fingerprint, id)| format!("{fingerprint:016x},{id}\n"));
+        format!("fingerprint,id\n{}", rows.collect::<String>())
+    };
+    let set = fingerprints(81, 80_000);
+    // A fingerprint with very many ids takes no longer than others.
+    let pairs = |range: std::ops::Range<usize>| -> Vec<(u64, u64)> {
+        let pair = |at: usize| (if at.is_multiple_of(4) { 7 } else { set[at] }, at as u64 / 2);
+        range.map(pair).collect()
+    };
+    let insert = |line: &str, csv: &str| -> (u64, u64) {
+        scratch.write("in.csv", csv);
+        let told = scratch.run(&format!("insert store in.csv --json {line}")).succeeds().stdout;
+        let told: Value = serde_json::from_str(&told).unwrap();
+        (told["inserted"].as_u64().unwrap(), told["already_stored"].as_u64().unwrap())
+    };
+    type Model = std::collections::BTreeSet<(u64, u64)>;
+    let expected = |model: &mut Model, some: &[(u64, u64)]| -> (u64, u64) {
+        let new = some.iter().filter(|pair| model.insert(**pair)).count() as u64;
+        (new, some.len() as u64 - new)
+    };
+    for ids in [true, false] {
+        let pairs = |range| -> Vec<(u64, u64)> {
+            let pairs = pairs(range).into_iter();
+            pairs.map(|(fingerprint, id)| (fingerprint, if ids { id } else { 0 })).collect()
+        };
+        let _ = std::fs::remove_dir_all(scratch.path("store"));
+        scratch.run(&format!("create store -q {}", if ids { "" } else { "--no-ids" })).succeeds();
+        let line = if ids { "--id-column id" } else { "" };
+        let mut model = Model::new();
+        let first = [pairs(0..50_000), pairs(10_000..12_000)].concat();
+        assert_eq!(insert(line, &csv(&first)), expected(&mut model, &first));
+        let second = [pairs(30_000..80_000), pairs(0..20_000), pairs(70_000..80_000)].concat();
+        assert_eq!(insert(line, &csv(&second)), expected(&mut model, &second));
+        assert_eq!(insert(line, &csv(&second)), expected(&mut model, &second));
+        // What was deleted is new again.
+        let gone = if ids { "--id-column id" } else { "" };
+        scratch.write("gone.csv", csv(&second[..40_000]));
+        scratch.run(&format!("delete store --from gone.csv {gone} -q")).succeeds();
+        let again = pairs(25_000..75_000);
+        for pair in &second[..40_000] {
+            model.remove(pair);
+        }
+        assert_eq!(insert(line, &csv(&again)), expected(&mut model, &again), "ids: {ids}");
+        let stored: Vec<u64> = model.iter().map(|pair| pair.0).collect();
+        assert_eq!(scratch.dump("store"), sorted(&stored));
+        let ids_stored = scratch.run(&format!("dump store {}", if ids { "--ids" } else { "" }));
+        let rows = ids_stored.succeeds().stdout;
+        let count = rows.lines().map(|row| row.matches(',').count() + 1).sum::<usize>();
+        assert_eq!(count, model.len());
+    }
+}
