@@ -317,12 +317,12 @@ struct Page {
 const KEPT_PAGES: usize = 256;
 /// Bytes of decoded groups that a reader keeps. Ids come in the order of fingerprints, which is
 /// none: to decode a group takes some 5 us, and each of its strings would take as long.
-const KEPT_GROUP_BYTES: usize = 8 << 20;
+const KEPT_GROUP_BYTES: usize = 32 << 20;
 
 /// Reads strings for one thread. It keeps the indexes and the groups that it has read, so that
 /// numbers that follow one another are cheap, and so are those of a small map in any order.
 ///
-/// Memory: the bytes of a group, as they stand in the file, up to three times, and some 12 MiB.
+/// Memory: the bytes of a group, as they stand in the file, up to three times, and some 36 MiB.
 /// Strings that share what stands there once are not all kept, however long they become.
 #[derive(Debug)]
 pub struct IdMapReader {
