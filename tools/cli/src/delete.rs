@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use fpstore::{Durability, Fingerprint, Writer, width_of};
+use fpstore::{Durability, Fingerprint, Snapshot, Writer, width_of};
 use fpstore_records::{Id, IdKind, IdWish, Records};
 use serde::Serialize;
 
@@ -81,17 +81,18 @@ pub struct Args {
 /// What was deleted.
 #[derive(Default)]
 struct Deleted {
-    deletions: u64,
-    /// Of these such as were stored.
-    stored: u64,
+    /// Records that are gone: fingerprints, each with each of its ids.
+    deleted: u64,
+    /// Fingerprints, or pairs with an id, that were to go and were not there.
+    not_stored: u64,
 }
 
 /// The summary in JSON.
 #[derive(Serialize)]
 struct Summary {
     store: String,
-    deletions: u64,
-    stored: u64,
+    deleted: u64,
+    not_stored: u64,
     skipped: u64,
     seconds: f64,
 }
@@ -140,8 +141,7 @@ fn delete<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         })?;
         if let Some(id) = args.id_everywhere {
             let found = writing::with(&work, |writer| Ok(writer.delete_id(id)?))?;
-            deleted.deletions += found.len() as u64;
-            deleted.stored += found.len() as u64;
+            deleted.deleted += found.len() as u64;
         }
         Ok(read)
     };
@@ -176,39 +176,53 @@ impl Deleted {
         pairs.dedup();
         let snapshot = writer.snapshot();
         for &fingerprint in &fingerprints {
-            self.stored += u64::from(snapshot.contains(fingerprint)?);
+            self.count(records_of(&snapshot, fingerprint)?);
         }
         for &(fingerprint, id) in &pairs {
-            self.stored += u64::from(snapshot.contains_id(fingerprint, id)?);
+            self.count(u64::from(snapshot.contains_id(fingerprint, id)?));
         }
-        self.deletions += (fingerprints.len() + pairs.len()) as u64;
         writer.delete_fingerprints(&fingerprints)?;
         if !pairs.is_empty() {
             writer.delete_batch(&pairs)?;
         }
         Ok(writer.commit(Durability::Group)?)
     }
+
+    /// Counts a deletion, of so many records.
+    fn count(&mut self, records: u64) {
+        self.deleted += records;
+        self.not_stored += u64::from(records == 0);
+    }
+}
+
+/// How many ids a fingerprint has, each of which makes a record; where there are none, whether it is
+/// stored.
+fn records_of<F: Fingerprint>(snapshot: &Snapshot<F>, fingerprint: F) -> Result<u64, Failure> {
+    if !snapshot.has_ids() {
+        return Ok(u64::from(snapshot.contains(fingerprint)?));
+    }
+    Ok(snapshot.ids(fingerprint)?.try_fold(0, |count, id| id.map(|_| count + 1))?)
 }
 
 fn print(args: &Args, deleted: &Deleted, skipped: u64, seconds: f64) -> Result<(), Failure> {
-    let Deleted { deletions, stored } = *deleted;
+    let Deleted { deleted, not_stored } = *deleted;
     let mut output = Output::stdout();
     if args.json {
         let store = args.store.display().to_string();
-        output.json(&Summary { store, deletions, stored, skipped, seconds })?;
+        output.json(&Summary { store, deleted, not_stored, skipped, seconds })?;
     } else if !args.quiet {
         let skipped = match skipped {
             0 => String::new(),
             skipped => format!(", {} skipped", units::count(skipped)),
         };
-        let missing = match deletions.saturating_sub(stored) {
+        let missing = match not_stored {
             0 => String::new(),
             missing => format!(", {} not stored", units::count(missing)),
         };
         output.line(&format!(
             "{}: {} deleted{missing}{skipped} in {seconds:.2} seconds",
             args.store.display(),
-            units::plural(stored, "record"),
+            units::plural(deleted, "record"),
         ))?;
     }
     output.flush()

@@ -70,7 +70,7 @@ fn what_is_inserted_and_deleted_is_there_and_gone_at_every_width() {
         // As a whole, one id, ids from a file, an id wherever it is.
         let line = format!("delete {store} {} {} --json", digits(&set[0]), digits(&set[1]));
         let told = &lines(scratch.run(&line).succeeds())[0];
-        assert_eq!((&told["deletions"], &told["stored"]), (&2.into(), &2.into()));
+        assert_eq!((&told["deleted"], &told["not_stored"]), (&4.into(), &0.into()));
         model.remove(&set[0]);
         model.remove(&set[1]);
         let line = format!("delete {store} {} --id 5007 -q", digits(&set[7]));
