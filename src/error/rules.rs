@@ -262,7 +262,7 @@ rules! {
     /// A part table does not have each row under its key, in order.
     PartOrder { place: u64 } = "PRT-7", "the row at place {place} does not stand under its key, or not in order";
     /// The number of coincidences is not that of the keys.
-    PartCoincidences { found: u64, computed: u64 } = "PRT-8", "{found} coincidences, counted {computed}";
+    PartCoincidences { found: u64, computed: u64 } = "PRT-8", "{found} pairs of rows with equal keys are stated, {computed} are there";
     /// What fills the last words of a part table is not zero.
     PartPadding = "PRT-9", "padding of a part table is not zero";
     /// An ids file has another length than the manifest says.

@@ -290,7 +290,7 @@ impl std::fmt::Display for Steps {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (looked_at, taken) = (number(self.looked_at()), number(self.taken()));
         match self.groups_probed + self.rows_compared > 0.0 {
-            true => write!(f, "{looked_at} groups of keys probed, {taken} rows compared")?,
+            true => write!(f, "{looked_at} groups of keys looked up, {taken} rows compared")?,
             false => write!(f, "{looked_at} blocks scanned, {taken} decoded")?,
         }
         match self.keys_compared > 0.0 {

@@ -108,15 +108,15 @@ fn print(args: &Args, done: &BackupSummary, seconds: f64) -> Result<(), Failure>
         })?;
     } else if !args.quiet {
         output.line(&format!(
-            "{}: generation {} of {}, {} in {} new ({} linked, {}) and {} that were there, {} of \
-             log; {seconds:.2} seconds",
+            "{}: {} in its generation {}: {}, in {} that came ({}, {} of them linked) and {} that were \
+             there, and {} of log; {seconds:.2} seconds",
             args.dest.display(),
-            done.generation,
             args.store.display(),
+            done.generation,
             units::plural(done.segments, "segment"),
             units::plural(done.files, "file"),
-            units::count(done.linked),
             units::bytes(done.bytes as f64),
+            units::count(done.linked),
             units::count(done.kept),
             units::bytes(done.log_bytes as f64),
         ))?;

@@ -57,9 +57,9 @@ which the bits are cut: the store has every fingerprint once, and for each part 
 table by which it finds those that differ there in few bits.
   warm        time of a query, with the store in memory; predicted from uniform
               fingerprints, also with --sample
-  probes      looks into these tables
+  look-ups    in these tables
   candidates  fingerprints that are compared with the query
-  may differ  how many bits of a part of the query a look may change: with `2 bits in
+  may differ  how many bits of a part of the query a look-up may change: with `2 bits in
               10 parts, 1 bit in 1 part` no match within K is missed
 Those that take much longer are shown with --details, and in JSON.
 

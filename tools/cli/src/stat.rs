@@ -226,9 +226,7 @@ fn print<F: Fingerprint>(
     let each = per_fingerprint(stats.bytes as f64, count.fingerprints);
     let each = each.map_or(String::new(), |each| format!(", {each:.2} bytes per fingerprint"));
     output.line(&format!(
-        "{name}: {}{} fingerprints{}, {} bytes{each}, packed for k = {}",
-        if count.exact { "" } else { "at most " },
-        count.fingerprints,
+        "{name}: {count}{}, {} bytes{each}, packed for k = {}",
         match stats.bits {
             u64::BITS => String::new(),
             bits => format!(" of {bits} bits"),

@@ -175,19 +175,20 @@ impl Upkeep {
     /// What it came to, in words.
     fn done(&self, before: &Taken, after: &Taken, dropped: Option<Dropped>) -> String {
         match (self, dropped) {
-            (Upkeep::Flush, _) if before.log_operations == 0 => {
-                "nothing stood in the log".to_string()
-            }
+            (Upkeep::Flush, _) if before.log_operations == 0 => "the log was empty".to_string(),
             (Upkeep::Flush, _) => format!(
-                "{} of the log moved to segments, of which there are {}",
-                plural(before.log_operations, "operation"),
+                "{} moved from the log into segments, {} now",
+                match before.log_operations {
+                    1 => "1 insertion or deletion".to_string(),
+                    some => format!("{} insertions and deletions", units::count(some)),
+                },
                 units::count(after.segments)
             ),
             (Upkeep::Merge { .. }, _) if before.generation == after.generation => {
-                "nothing was to be merged".to_string()
+                "nothing to merge".to_string()
             }
             (Upkeep::Merge { .. }, _) => format!(
-                "{} now, before {}",
+                "merged, {} now, {} before",
                 plural(after.segments, "segment"),
                 units::count(before.segments)
             ),
@@ -291,9 +292,9 @@ fn print(
         let (name, bytes) = (args.store.display(), |bytes: u64| units::bytes(bytes as f64));
         let size = match before.bytes == after.bytes {
             true => bytes(after.bytes),
-            false => format!("{}, before {}", bytes(after.bytes), bytes(before.bytes)),
+            false => format!("{} now, {} before", bytes(after.bytes), bytes(before.bytes)),
         };
-        output.line(&format!("{name}: {done}; it takes {size} ({seconds:.2} seconds)"))?;
+        output.line(&format!("{name}: {done}; {size}; {seconds:.2} seconds"))?;
     }
     output.flush()
 }

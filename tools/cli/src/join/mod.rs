@@ -255,12 +255,14 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
             true => format!(", {before} of them before"),
             false => String::new(),
         };
-        let s = if journal.done.ranges == 1 { "" } else { "s" };
+        let pieces = match journal.done.ranges {
+            0 | 1 => String::new(),
+            ranges => format!(" in {ranges} ranges, to keep to the memory"),
+        };
         say!(
-            "fpstore: {} pairs within {radius}{shard}{resumed}; {fingerprints} fingerprints joined, \
-             {} range{s}, {:.2} seconds",
+            "fpstore: {} pairs within {radius}{shard}{resumed}; {fingerprints} fingerprints joined{pieces}, \
+             {:.2} seconds",
             journal.done.pairs,
-            journal.done.ranges,
             start.elapsed().as_secs_f64(),
         );
     }

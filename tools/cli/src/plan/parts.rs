@@ -27,9 +27,10 @@ struct PlanReport {
     parts: u16,
     recommended: bool,
     within_budget: bool,
-    /// Null for a part that is not looked at; empty where the base is scanned.
-    thresholds: Vec<Option<u32>>,
-    probes: f64,
+    /// Of each part, how many bits a look-up may change; null for a part that is not looked at, and
+    /// none at all where every fingerprint is read.
+    may_differ: Vec<Option<u32>>,
+    lookups: f64,
     candidates: f64,
     store_bytes: u64,
     /// Null without fingerprints.
@@ -65,8 +66,8 @@ pub(super) fn run(args: &Args, bits: u32, count: u64) -> Result<(), Failure> {
             parts: plan.parts,
             recommended: is_best(plan),
             within_budget: fits(plan),
-            thresholds: plan.thresholds.clone(),
-            probes: plan.probes,
+            may_differ: plan.thresholds.clone(),
+            lookups: plan.probes,
             candidates: plan.candidates,
             store_bytes: plan.store_bytes,
             bytes_per_fingerprint: each(plan),
@@ -82,7 +83,7 @@ pub(super) fn run(args: &Args, bits: u32, count: u64) -> Result<(), Failure> {
         args.radius
     ))?;
     output.line("")?;
-    let names = ["", "parts", "store", "B/fp", "warm", "probes", "candidates", "may differ"];
+    let names = ["", "parts", "store", "B/fp", "warm", "look-ups", "candidates", "may differ"];
     let mut rows = vec![names.map(str::to_string).to_vec()];
     let fastest = plans.iter().map(|plan| plan.search_ns).fold(f64::INFINITY, f64::min);
     let is_shown = |plan: &&PartsPlan| {

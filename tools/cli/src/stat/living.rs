@@ -138,16 +138,22 @@ pub(super) fn print<F: Fingerprint>(
         if let Some(window) = living.window {
             rows.push(("windows", windows(window, &stats.segments)));
         }
-        let deletions = plural(living.deletions, "deletion");
         rows.push((
             "deletions",
-            format!("{deletions} in segments, until a merge removes what they hide"),
+            match living.deletions {
+                0 => "none in segments".to_string(),
+                some => format!(
+                    "{} in segments, until a merge removes them and what they hide",
+                    units::count(some)
+                ),
+            },
         ));
         if let Some(amplification) = living.write_amplification() {
             let bytes = |bytes: u64| units::bytes(bytes as f64);
             let (written, inserted) = (bytes(living.written_bytes), bytes(living.inserted_bytes));
-            let written =
-                format!("{written} in all for {inserted} of records: {amplification:.2} times");
+            let written = format!(
+                "{written} to the disk so far, {amplification:.2} times the {inserted} of its records"
+            );
             rows.push(("written", written));
         }
         rows.push(("writers", writers(&store.snapshot().slowing())));
@@ -185,20 +191,16 @@ fn windows(window: Duration, segments: &[SegmentStats]) -> String {
 
 fn writers(slowing: &Slowing) -> String {
     let time = |time: Duration| units::time(time.as_nanos() as f64);
+    let waiting = match slowing.segments {
+        1 => "1 segment waits for a merge".to_string(),
+        some => format!("{} segments wait for a merge", units::count(some)),
+    };
+    let free = units::count(slowing.free_segments);
     match slowing.delay {
-        Duration::ZERO => format!(
-            "not slowed; they would be with more than {} segments to merge, and there {}",
-            slowing.free_segments,
-            match slowing.segments {
-                1 => "is 1".to_string(),
-                segments => format!("are {}", units::count(segments)),
-            }
-        ),
+        Duration::ZERO => format!("at full speed; {waiting}, more than {free} slow them down"),
         delay => format!(
-            "slowed: each insertion and deletion waits {}, since {} are to be merged, {} more than are free",
-            time(delay),
-            plural(slowing.segments, "segment"),
-            units::count(slowing.segments.saturating_sub(slowing.free_segments)),
+            "slowed down, each insertion and deletion by {}; {waiting}, more than {free}",
+            time(delay)
         ),
     }
 }

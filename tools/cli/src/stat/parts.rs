@@ -26,7 +26,8 @@ struct PartReport {
     start_bit: u32,
     bits: u32,
     key_bits: u32,
-    coincidences: u64,
+    /// Pairs of fingerprints that agree in the bits that rows are found by.
+    alike_pairs: u64,
     file_bytes: u64,
 }
 
@@ -36,7 +37,7 @@ impl PartsReport {
             start_bit: part.start_bit,
             bits: part.bits,
             key_bits: part.key_bits,
-            coincidences: part.coincidences,
+            alike_pairs: part.coincidences / 2,
             file_bytes: part.file_bytes,
         };
         let parts = base.parts.iter().map(report).collect();
@@ -51,9 +52,9 @@ pub(super) fn print(
     base: &BaseStats,
 ) -> Result<(), Failure> {
     output.line(&format!(
-        "segment {}: {} fingerprints in a base and {}{}",
+        "segment {}: {} in a base and {}{}",
         segment.number,
-        segment.count,
+        plural(segment.count, "fingerprint"),
         plural(base.parts.len() as u64, "part table"),
         living::of_segment(segment),
     ))?;

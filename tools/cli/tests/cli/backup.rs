@@ -17,8 +17,8 @@ fn a_backup_is_a_store_and_the_next_one_ships_what_is_new() {
     scratch.run("flush store -q").succeeds();
     insert(&set[1000..2000]);
     let told = scratch.run("backup store copy").succeeds().stdout;
-    assert!(told.starts_with("copy: generation "), "{told}");
-    assert!(told.contains(" of store, 1 segment in 1 file new ("), "{told}");
+    assert!(told.starts_with("copy: store in its generation "), "{told}");
+    assert!(told.contains(": 1 segment, in 1 file that came ("), "{told}");
     assert_eq!(scratch.dump("copy"), sorted(&set[..2000]));
     scratch.run("verify copy").succeeds();
     scratch.run("backup store copy").fails_naming(&["copy: a store exists", "--incremental"]);

@@ -85,7 +85,7 @@ fn raw_pairs_are_the_same_and_the_summary_says_what_was_done() {
     let ran = scratch.run("join store --to pairs --output u64le --threads 1").ends_with_code(0);
     let pairs = self_pairs(&set, 3);
     let begin = format!(
-        "fpstore: {} pairs within 3; {} fingerprints joined, 1 range, ",
+        "fpstore: {} pairs within 3; {} fingerprints joined, ",
         pairs.lines().count(),
         sorted(&set).len()
     );

@@ -281,7 +281,7 @@ fn deletions_are_of_fingerprints_pairs_files_and_of_an_id_everywhere() {
     );
     let told = scratch.run("delete store 3 4ff --json").succeeds().stdout;
     let told = json(&told);
-    assert_eq!((&told["deletions"], &told["stored"]), (&2.into(), &1.into()));
+    assert_eq!((&told["deleted"], &told["not_stored"]), (&1.into(), &1.into()));
     scratch.run("delete store 1 --id 2 -q").succeeds();
     scratch.write("gone.csv", "id,fingerprint\n6,0000000000000005\n6,0000000000000001\n");
     let told = scratch.run("delete store --from gone.csv --id-column id").succeeds().stdout;
@@ -291,6 +291,12 @@ fn deletions_are_of_fingerprints_pairs_files_and_of_an_id_everywhere() {
     assert_eq!(scratch.run("dump store --ids").succeeds().stdout, rest);
     let told = scratch.run("delete store --id-everywhere 1").succeeds().stdout;
     assert!(told.starts_with("store: 3 records deleted in "), "{told}");
+    // A fingerprint goes with all its ids, each of which was a record.
+    insert_csv(&scratch, "id,fingerprint\n7,0000000000000009\n8,0000000000000009\n");
+    scratch.run("flush store -q").succeeds();
+    insert_csv(&scratch, "id,fingerprint\n8,0000000000000009\n9,0000000000000009\n");
+    let told = scratch.run("delete store 9 a").succeeds().stdout;
+    assert!(told.starts_with("store: 3 records deleted, 1 not stored in "), "{told}");
     assert_eq!(scratch.dump("store"), [4]);
     scratch.run_with("delete store --from - -q", b"0x4").succeeds();
     assert_eq!(scratch.dump("store"), [0u64; 0]);
@@ -320,11 +326,11 @@ fn flush_and_merge_tell_segments_and_bytes() {
     scratch.run(&format!("delete store {deleted:016x} -q")).succeeds();
     scratch.run("merge store -q").succeeds();
     let told = scratch.run("merge store --full").succeeds().stdout;
-    assert!(told.starts_with("store: 1 segment now, before 2; it takes "), "{told}");
+    assert!(told.starts_with("store: merged, 1 segment now, 2 before; "), "{told}");
     let told = scratch.run("merge store --full").succeeds().stdout;
-    assert!(told.starts_with("store: nothing was to be merged; it takes "), "{told}");
+    assert!(told.starts_with("store: nothing to merge; "), "{told}");
     let told = scratch.run("flush store").succeeds().stdout;
-    assert!(told.starts_with("store: nothing stood in the log; it takes "), "{told}");
+    assert!(told.starts_with("store: the log was empty; "), "{told}");
     let mut rest = sorted(&set);
     rest.retain(|&fingerprint| fingerprint != deleted);
     assert_eq!(scratch.dump("store"), rest);

@@ -61,9 +61,9 @@ fn stat_tells_of_log_windows_deletions_writes_and_what_a_merge_would_bring() {
         ", window from 2026-01-02T00:00:00Z\n",
         "log         1 insertion and 2 deletions in ",
         "windows     2 in segments, of 1 day each, from 2026-01-01T00:00:00Z to 2026-01-02",
-        "deletions   0 deletions in segments",
+        "deletions   none in segments",
         "written     ",
-        "writers     not slowed; they would be with more than 40 segments to merge, and there is 1",
+        "writers     at full speed; 1 segment waits for a merge, more than 40 slow them down",
         "full merge  2 segments instead of 3, about ",
     ] {
         assert!(text.contains(part), "no {part:?} in {text}");
@@ -127,7 +127,7 @@ fn counts_are_those_of_what_is_stored() {
         files.map(|(_, bytes)| bytes).sum::<u64>()
     };
     let told = first("stat store");
-    assert!(told.starts_with("store: 1 fingerprints, "), "{told}");
+    assert!(told.starts_with("store: 1 fingerprint, "), "{told}");
     assert!(!told.contains("0.00 bytes per fingerprint"), "{told}");
     // All files but the lock.
     assert_eq!(stat(&scratch)["bytes"], bytes());

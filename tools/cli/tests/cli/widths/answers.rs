@@ -247,13 +247,13 @@ fn the_plan_of_parts_is_what_a_pack_takes() {
     assert_eq!((&report["bits"], &report["fingerprints"]), (&json!(256), &json!(10_000_000)));
     let plans = report["plans"].as_array().unwrap();
     let best = plans.iter().find(|plan| plan["recommended"] == true).unwrap();
-    let thresholds = best["thresholds"].as_array().unwrap();
+    let thresholds = best["may_differ"].as_array().unwrap();
     let sum: u64 = thresholds.iter().filter_map(|one| Some(one.as_u64()? + 1)).sum();
     assert_eq!(sum, 32);
     let command = "fpstore pack INPUT -o STORE --bits 256 -k 31";
     assert_eq!(report["recommended"], command);
     let text = scratch.run("plan --bits 256 -k 31 --n 1e7").succeeds().stdout;
-    let names = "parts store B/fp warm probes candidates may differ";
+    let names = "parts store B/fp warm look-ups candidates may differ";
     let header: Vec<_> = text.lines().nth(2).unwrap().split_whitespace().collect();
     assert_eq!(header, names.split(' ').collect::<Vec<_>>());
     assert!(text.starts_with("10000000 fingerprints of 256 bits, queries within k = 31 bits\n"));
