@@ -1,11 +1,13 @@
 //! Why the tool ends with an error, each as one line.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fpstore::files::Unfit;
 use fpstore::remedy_of_limit;
 use fpstore_records::InputError;
+
+use crate::command_line::quoted_path;
 
 /// The reason why a subcommand did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -97,8 +99,10 @@ fn in_words_of_the_tool(error: &fpstore::Error) -> String {
             "{}: has fingerprints of {found} bits, where {expected} are wanted; give a store of those",
             path.display()
         ),
-        Error::Corrupt { corruption, .. } if !corruption.is_of_id_map() => {
-            format!("{error}, or save what is sound: `fpstore repair STORE DEST`")
+        Error::Corrupt { path, corruption, .. } if !corruption.is_of_id_map() => {
+            let store = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let store = quoted_path(store.unwrap_or(Path::new(".")));
+            format!("{error}, or save what is sound: `fpstore repair {store} DEST`")
         }
         Error::Cancelled => "stopped; nothing was changed".to_string(),
         other => other.to_string(),

@@ -16,6 +16,7 @@ use fresh::Fresh;
 use verdicts::Verdicts;
 
 use crate::apart::Used;
+use crate::command_line::quoted_path;
 use crate::failure::Failure;
 use crate::feed::{Feed, Read, is_store};
 use crate::input::InputArgs;
@@ -169,8 +170,9 @@ fn insert<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     let start = Instant::now();
     let ids = args.ids.ids()?;
     if let Some(path) = args.input.iter().find(|path| is_store(path)) {
-        let (path, store) = (path.display(), args.store.display());
-        let message = format!("{path}: is a store; `fpstore pack {path} --append {store}` adds it");
+        let (name, store) = (path.display(), quoted_path(&args.store));
+        let command = format!("fpstore pack {} --append {store}", quoted_path(path));
+        let message = format!("{name}: is a store; `{command}` adds it");
         return Err(Failure::Usage(message));
     }
     let reading = args.reading.options(ids.wish(), None);

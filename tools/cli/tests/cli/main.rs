@@ -41,6 +41,7 @@ mod query;
 mod recipes;
 #[cfg(target_os = "linux")]
 mod refused;
+mod remedies;
 mod repair;
 #[cfg(feature = "parquet")]
 mod round_trips;

@@ -106,6 +106,13 @@ impl Scratch {
         unhex(&self.run(&format!("dump {name}")).succeeds().stdout)
     }
 
+    /// The same of a name that has blanks.
+    #[allow(dead_code, reason = "not all programs print some")]
+    pub fn dump_of(&self, name: &str) -> Vec<u64> {
+        let output = self.command("dump").arg(name).output().unwrap();
+        unhex(&Ran::new(name, output).succeeds().stdout)
+    }
+
     /// Names and lengths of everything in the directory `name`, sorted.
     pub fn listing(&self, name: &str) -> Vec<(String, u64)> {
         let entries = fs::read_dir(self.path(name)).unwrap().map(|entry| entry.unwrap());
