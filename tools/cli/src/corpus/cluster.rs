@@ -3,7 +3,8 @@
 //! Documents come in an *order*, the best first. What comes out is defined by the order and by what is near what, so that neither threads nor memory
 //! change it:
 //!
-//! * **star**: a document is kept unless it is near one that is kept before it; else the first of these stays in its place.
+//! * **star**: a document is kept unless it is near one that is kept before it; else the nearest of all that are kept
+//!   before it stays in its place, of several the first.
 //! * **complete**: a document joins the first cluster all of whose documents are near it, in the order of their first documents; else it starts one.
 //! * **components**: the documents that are linked are a cluster, and its first one is kept.
 //!
@@ -174,15 +175,15 @@ fn star(walk: &Walk<'_>, fates: &mut [Fate], told: Told<'_>) -> Result<(), Failu
     let is_open = |fates: &[Fate], document: u32| {
         fates.get(document as usize).is_some_and(|fate| fate.instead == NONE)
     };
-    // What came before is kept, or is removed, and cannot be near this one if it is kept.
-    let takes = |fates: &[Fate], document: u32, near: &Near| {
-        is_open(fates, near.document) && order.place(near.document) > order.place(document)
-    };
+    // What came before is kept, or is removed, and cannot be near this one if it is kept. What comes
+    // behind is removed, and may be near one that was kept before, but nearer to this one.
+    let takes =
+        |_: &[Fate], document: u32, near: &Near| order.place(near.document) > order.place(document);
     walk.each(fates, told, is_open, takes, |fates, document, found| {
         for near in found {
-            if is_open(fates, near.document) {
-                let of = Near { document, ..*near };
-                fates[near.document as usize] = Fate::near(document, of);
+            let fate = &mut fates[near.document as usize];
+            if fate.instead == NONE || near.difference < fate.difference {
+                *fate = Fate::near(document, Near { document, ..*near });
             }
         }
     })

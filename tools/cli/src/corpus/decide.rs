@@ -221,11 +221,26 @@ impl Deciding<'_> {
         Ok(())
     }
 
-    /// Of exact duplicates, names the document that is kept in the end.
+    /// Of exact duplicates, names the document that is kept in the end: a twin of a document that is
+    /// near another one is as near to that one. Of linked documents the twin is the nearest one.
     fn settle(&self, fates: &mut Fates) {
         for document in 0..fates.fates.len() {
-            if fates.why[document] == Why::Exact {
-                fates.fates[document].instead = fates.root(document as u32);
+            if fates.why[document] != Why::Exact {
+                continue;
+            }
+            let first = fates.fates[document].matched;
+            match fates.why[first as usize] {
+                Why::Near if self.shape != Shape::Components => {
+                    fates.fates[document] = fates.fates[first as usize];
+                    fates.why[document] = Why::Near;
+                }
+                Why::Old => {
+                    let old = fates.old.get(&first).cloned();
+                    fates.old.extend(old.map(|old| (document as u32, old)));
+                    fates.fates[document] = Fate::KEPT;
+                    fates.why[document] = Why::Old;
+                }
+                _ => fates.fates[document].instead = fates.root(document as u32),
             }
         }
     }

@@ -16,10 +16,10 @@ Results, in DIR:
                    by byte, rows of Parquet with the schema of the file
   removed.parquet  a row for each document that is removed: cluster, id, kept (the id
                    of the document that is kept instead), matched (that of the one
-                   that it is near, see --clusters; of an exact duplicate the best one
-                   with its text, which may be removed itself), distance (to the
-                   matched one), why (exact or near), kept_in (input or store),
-                   jaccard (with --verify)
+                   that it is near: the one that is kept, but for components),
+                   distance (to the matched one), why (exact: the text is that of the
+                   matched one; or near), kept_in (input or store), jaccard (with
+                   --verify)
   report.json, report.txt   settings and counts
 
 Near: documents agree by the rule of the recipe: within K bits, or as many equal values
@@ -40,12 +40,13 @@ Where a column has nothing, the document comes last.
 
 --clusters, in that order:
   star         a document is kept unless it is near one that is kept before it. So what
-               is removed is near what is kept instead. Of several such ones the first
-               in the order stands in kept and matched, not the nearest
+               is removed is near what is kept instead. Of several such ones the
+               nearest is named, of equally near ones the first in the order
   complete     a document joins the first cluster all of which is near it. Of each one
                the first is kept
   components   documents that are linked by pairs, directly or over others; the first
-               is kept, and matched is the nearest one. Such chains can link documents
+               is kept, and matched is the nearest one, which may be removed itself, as
+               may the one whose text an exact duplicate has. Such chains can link documents
                that have nothing in common
 
 --verify reads the inputs once more, and takes only pairs whose sets of features (of the

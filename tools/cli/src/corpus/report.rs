@@ -125,7 +125,7 @@ impl Report {
         row(
             "exact duplicates",
             counts.exact_duplicates,
-            "the text of another document, as the recipe prepares it",
+            "the text of the matched document, as the recipe prepares it",
         );
         let near = match self.settings.k {
             Some(k) => format!("within {k} bits of another document, {}", self.settings.clusters),

@@ -75,6 +75,19 @@ fn plain(shape: Shape, graph: &Graph, documents: &[u32]) -> Vec<u32> {
         let first = *cluster.iter().min_by_key(|document| place(document)).unwrap();
         cluster.iter().for_each(|&document| kept[document as usize] = first);
     }
+    if shape == Shape::Star {
+        // The nearest of all that are kept before, of several the first.
+        let firsts = kept.clone();
+        for &document in documents.iter().filter(|&&document| firsts[document as usize] != document)
+        {
+            let before = documents.iter().filter(|&&other| {
+                firsts[other as usize] == other && place(&other) < place(&document)
+            });
+            let difference = |other: &&u32| graph.0[document as usize][**other as usize];
+            let near = before.filter(|other| difference(other).is_some());
+            kept[document as usize] = *near.min_by_key(difference).unwrap();
+        }
+    }
     kept
 }
 

@@ -190,6 +190,20 @@ fn by_definition(
         let first = *cluster.iter().min_by_key(|document| place(document)).unwrap();
         cluster.iter().for_each(|&document| instead[document] = first);
     }
+    if shape == "star" {
+        // Of those that are kept before, the nearest, of several the first.
+        let kept: Vec<usize> = order.iter().copied().filter(|&at| instead[at] == at).collect();
+        let twins: Vec<usize> = exact.iter().map(|(document, _)| *document).collect();
+        for &document in order.iter().filter(|at| !kept.contains(at) && !twins.contains(at)) {
+            let distance = |other: &usize| {
+                let pair = signatures[document].as_ref().zip(signatures[*other].as_ref());
+                pair.and_then(|(one, other)| agree(rule, one, other))
+            };
+            let before = kept.iter().filter(|other| place(other) < place(&document));
+            let near = before.filter(|other| distance(other).is_some());
+            instead[document] = *near.min_by_key(|other| distance(other)).unwrap();
+        }
+    }
     for (document, first) in exact {
         instead[document] = instead[first];
     }
