@@ -309,6 +309,27 @@ fn deletions_are_of_fingerprints_pairs_files_and_of_an_id_everywhere() {
 }
 
 #[test]
+fn a_created_store_has_the_layout_that_a_pack_would_choose() {
+    let scratch = Scratch::new();
+    let set = fingerprints(73, 2000);
+    for prefer in ["", "--prefer size", "--prefer balanced", "--prefer speed"] {
+        let _ = std::fs::remove_dir_all(scratch.path("store"));
+        scratch.run(&format!("create store --no-ids -q {prefer}")).succeeds();
+        scratch.run_with("insert store - --format u64le -q", &raw(&set)).succeeds();
+        scratch.run("flush store -q").succeeds();
+        let told = json(&scratch.run("stat store --json").succeeds().stdout);
+        // As of ten million, of up to four tables.
+        let line = format!("plan --n 1e7 --json {prefer}");
+        let plans = json(&scratch.run(&line).succeeds().stdout)["plans"].clone();
+        let few = |plan: &&Value| plan["tables"].as_array().unwrap().len() <= 4;
+        let plan = plans.as_array().unwrap().iter().find(few).unwrap();
+        assert_eq!(told["segments"][0]["design"], plan["design"], "{prefer}");
+        let table = &told["segments"][0]["tables"][0];
+        assert_eq!(table["block_bytes"], plan["block_bytes"], "{prefer}");
+    }
+}
+
+#[test]
 fn flush_and_merge_tell_segments_and_bytes() {
     let scratch = Scratch::new();
     scratch.run("create store --no-ids -q").succeeds();
