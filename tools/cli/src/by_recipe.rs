@@ -21,6 +21,7 @@ pub struct RecipeArgs {
 
     /// The table of document frequencies, for recipes that weigh by them; `table=?` stands for it
     #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true)]
     pub table: Option<PathBuf>,
 }
 

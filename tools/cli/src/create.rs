@@ -49,6 +49,7 @@ pub struct Args {
     /// Segments with one copy of the fingerprints and so many tables of parts of their bits, up to one for
     /// 6 bits [default: as planned for the distance; of 32 and 64 bits, tables as --design says]
     #[arg(long, value_name = "N")]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     parts: Option<u16>,
 
     /// What to choose for, where design or size of blocks are left open: as `pack` would for ten

@@ -16,14 +16,15 @@ pub const KEPT_IDS: u64 = 256;
 
 /// Which ids are printed, and as what.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Ids")]
 pub struct IdOutputArgs {
     /// Print at most N ids of each fingerprint
     #[arg(long, value_name = "N")]
+    #[arg(help_heading = "Ids", hide_short_help = true)]
     pub limit_ids: Option<u64>,
 
     /// Print the strings that `pack` kept in this file, instead of their numbers
     #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Ids")]
     pub id_map: Option<PathBuf>,
 }
 

@@ -9,41 +9,47 @@ use crate::memory;
 
 /// How inputs are read.
 #[derive(clap::Args, Clone, Debug)]
-#[command(next_help_heading = "Input")]
 pub struct InputArgs {
     /// Format of the input; `fpstore --help` lists them
     #[arg(long, value_parser = auto_or(Container::NAMES), default_value = "auto")]
     #[arg(hide_possible_values = true, value_name = "FORMAT")]
+    #[arg(help_heading = "Input")]
     format: Auto<Container>,
 
     /// How the input is compressed as a whole
     #[arg(long, value_parser = auto_or(Codec::NAMES), default_value = "auto")]
     #[arg(hide_possible_values = true, value_name = "auto|none|gzip|zstd|bzip2|xz|lz4")]
+    #[arg(help_heading = "Input", hide_short_help = true)]
     compression: Auto<Option<Codec>>,
 
     /// Column of the fingerprints, in tables and JSON [default: fingerprint, simhash, phash, pdq,
     /// hash, or the only one]
     #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = "Input")]
     fingerprint_column: Option<String>,
 
     /// CSV and TSV begin with data; columns have numbers, from 1 on
     #[arg(long)]
+    #[arg(help_heading = "Input", hide_short_help = true)]
     no_header: bool,
 
     /// How strings in columns are written; auto judges the first ones, as in lists
     #[arg(long, value_parser = auto_or(Format::NAMES), default_value = "auto")]
     #[arg(hide_possible_values = true, value_name = "auto|hex|dec|bin|base64")]
+    #[arg(help_heading = "Input", hide_short_help = true)]
     digits: Auto<Format>,
 
     /// Order of the bytes in raw integers [default: little], and in uint8 arrays and binary columns
     /// [default: big, that of the printed digits]
     #[arg(long, value_parser = one_of(ORDERS))]
     #[arg(hide_possible_values = true, value_name = "big|little")]
+    #[arg(help_heading = "Input", hide_short_help = true)]
     byte_order: Option<ByteOrder>,
 
     /// What to do about a bad record; skip tells each on standard error and goes on
     #[arg(long, value_enum, default_value = "stop", hide_possible_values = true)]
     #[arg(value_name = "stop|skip")]
+    #[arg(help_heading = "Input", hide_short_help = true)]
     on_error: OnError,
 }
 

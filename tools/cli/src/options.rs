@@ -155,23 +155,28 @@ impl LayoutArgs {
 pub struct LayoutArgs {
     /// Which tables to write [auto: as planned for the distance]
     #[arg(long, default_value = "auto", value_name = "auto|NAME|W1,W2,...")]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     pub design: Auto<DesignArg>,
 
     /// Bytes of a block: a power of two from 256 to 65536 [auto: as planned, 256 to 4096]
     #[arg(long, default_value = "auto", value_name = "auto|N")]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     pub block_bytes: Auto<u32>,
 
     /// How neighbours are told apart [auto: whichever is smaller]
     #[arg(long, default_value = "auto", value_enum, hide_possible_values = true)]
     #[arg(value_name = "auto|xor|gap")]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     pub codec: CodecArg,
 
     /// Low bits kept apart in a column: 0, 8, 16, 24, 32, 40 or 48 [auto: as many as cost little]
     #[arg(long, default_value = "auto", value_name = "auto|N")]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     pub low_bits: Auto<u32>,
 
     /// Keep whole fingerprints in the first table alone, and in those behind it only the bits by which they are found
     /// there: `quarters` takes a quarter less space, queries beyond the distance K 2 to 3 times as long
     #[arg(long)]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     pub short_tables: bool,
 }

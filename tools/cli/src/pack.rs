@@ -137,6 +137,7 @@ pub struct Args {
     /// The time of what is added to a store with windows of time: 2026-11-22, 2026-11-22T08:30:00Z,
     /// seconds since 1970, or how long ago: 7d; dates are those of UTC [default: now]
     #[arg(long, value_name = "TIME", requires = "append")]
+    #[arg(hide_short_help = true)]
     time: Option<Moment>,
 
     /// The distance that queries will mostly ask for, and their default
@@ -146,11 +147,13 @@ pub struct Args {
 
     /// Bits of a fingerprint: 32, 64, 128 or 256 [default: what the inputs tell, or 64]
     #[arg(long, value_name = "BITS", value_parser = bits)]
+    #[arg(hide_short_help = true)]
     bits: Option<u32>,
 
     /// Write one copy of the fingerprints and so many tables of parts of their bits, up to one for 6
     /// bits [default: as planned for the distance; of 32 and 64 bits, tables as --design says]
     #[arg(long, value_name = "N")]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     parts: Option<u16>,
 
     /// What to choose for, where design or size of blocks are left open
@@ -160,6 +163,7 @@ pub struct Args {
     /// By which recipe the fingerprints were made: the name of a preset of `fpstore fingerprint --list`, its line, or a
     /// line of your own such as `pdq/1` [default: what the inputs say]
     #[arg(long, value_name = "LINE", value_parser = recipes::line)]
+    #[arg(hide_short_help = true)]
     recipe: Option<String>,
 
     #[command(flatten)]
@@ -167,6 +171,7 @@ pub struct Args {
 
     /// Choose for a machine with these constants, from `fpstore bench calibrate`
     #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     calibration: Option<PathBuf>,
 
     #[command(flatten)]
@@ -178,10 +183,12 @@ pub struct Args {
 
     /// Where temporary files go [default: STORE]
     #[arg(long, value_name = "DIR")]
+    #[arg(hide_short_help = true)]
     tmp_dir: Option<PathBuf>,
 
     /// Tell memory, disk, size and time that the pack would need, and write nothing
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     dry_run: bool,
 
     #[command(flatten)]
@@ -193,14 +200,17 @@ pub struct Args {
 
     /// Let inputs without a fingerprint replace a store that holds some
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     allow_empty: bool,
 
     /// Print the summary as one JSON object
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     json: bool,
 
     /// No progress but that of --progress, and no summary but that of --json
     #[arg(short, long)]
+    #[arg(hide_short_help = true)]
     quiet: bool,
 
     #[command(flatten)]

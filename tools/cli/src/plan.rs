@@ -108,6 +108,7 @@ pub struct Args {
 
     /// Numbers of parts also for 32 and 64 bits, instead of designs
     #[arg(long)]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     parts: bool,
 
     /// The most bytes of all files per fingerprint
@@ -120,10 +121,12 @@ pub struct Args {
 
     /// Bytes of a block: powers of two from 256 to 65536, separated by commas
     #[arg(long, default_value = "auto", value_name = "auto|N,...")]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     block_bytes: Sizes,
 
     /// Sizes with short tables, as `pack --short-tables` makes them; times are those of whole ones
     #[arg(long)]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     short_tables: bool,
 
     /// Some fingerprints of the set, drawn at random, or all; `-` reads standard input
@@ -132,6 +135,7 @@ pub struct Args {
 
     /// The constants of a machine, from `fpstore bench calibrate` [default: the shipped ones]
     #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     calibration: Option<PathBuf>,
 
     /// Print also how a query finds its matches

@@ -32,6 +32,7 @@ pub enum Mode {
 pub struct ProgressArgs {
     /// How progress is shown: as a bar on a terminal, or as lines of JSON on standard error
     #[arg(long, value_enum, value_name = "auto|json|none", hide_possible_values = true)]
+    #[arg(hide_short_help = true)]
     progress: Option<Mode>,
 }
 

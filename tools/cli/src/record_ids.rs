@@ -13,16 +13,17 @@ pub const NO_ID: &str = "an input gave a record without its id; report this as a
 
 /// The ids that records get.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Ids")]
 pub struct RecordIdArgs {
     /// What records have as ids: line numbers them over all inputs, from 0 on, or in a store that is
     /// there from behind its greatest id on; column takes the value of a column [default: none; column
     /// with --id-column]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "none|line|column")]
+    #[arg(help_heading = "Ids")]
     ids: Option<IdsArg>,
 
     /// The column of the ids, in tables and JSON: numbers from 0 to 2^64 - 1 [default: `id`]
     #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = "Ids")]
     id_column: Option<String>,
 }
 

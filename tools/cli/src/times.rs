@@ -82,15 +82,16 @@ pub fn moment(time: SystemTime) -> String {
 
 /// Which records of a store with windows of time are looked at.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
-#[command(next_help_heading = "Windows of time")]
 pub struct TimesArgs {
     /// Only records from this time on, as far as windows tell: 2026-11-22, 2026-11-22T08:30:00Z,
     /// seconds since 1970, or how long ago: 7d; dates are those of UTC
     #[arg(long, value_name = "TIME")]
+    #[arg(help_heading = "Windows of time", hide_short_help = true)]
     since: Option<Moment>,
 
     /// Only records before this time, as far as windows tell
     #[arg(long, value_name = "TIME")]
+    #[arg(help_heading = "Windows of time", hide_short_help = true)]
     until: Option<Moment>,
 }
 

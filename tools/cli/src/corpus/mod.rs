@@ -111,6 +111,7 @@ pub struct DedupArgs {
 
     /// The strings of the ids of that store, as `pack` kept them
     #[arg(long, value_name = "FILE", requires = "against")]
+    #[arg(hide_short_help = true)]
     id_map: Option<PathBuf>,
 
     /// Add what is kept to that store, which is created if it is not there
@@ -119,10 +120,12 @@ pub struct DedupArgs {
 
     /// How the table of removed documents is written [default: parquet, where it is built in]
     #[arg(long, value_enum, value_name = "parquet|jsonl", hide_possible_values = true)]
+    #[arg(hide_short_help = true)]
     removed: Option<TableShape>,
 
     /// Seconds after which it is noted how far the reading is
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
+    #[arg(hide_short_help = true)]
     checkpoint: f64,
 
     #[command(flatten)]
@@ -137,6 +140,7 @@ pub struct DedupArgs {
 
     /// No progress but that of --progress, and no summary; warnings stay
     #[arg(short, long)]
+    #[arg(hide_short_help = true)]
     quiet: bool,
 
     #[command(flatten)]

@@ -107,6 +107,7 @@ pub struct Args {
 
     /// Warn of clusters of more fingerprints than these
     #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(hide_short_help = true)]
     max_cluster: u64,
 
     /// Take the pairs from these files, and join nothing; may be given several times
@@ -116,6 +117,7 @@ pub struct Args {
     /// Format of these files; raw integers are never guessed [default: tsv or parquet, as each begins]
     #[arg(long, value_enum, hide_possible_values = true, requires = "pairs")]
     #[arg(value_name = "tsv|u64le|u32le|parquet")]
+    #[arg(hide_short_help = true)]
     format: Option<PairFormat>,
 
     #[command(flatten)]

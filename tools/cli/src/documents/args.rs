@@ -10,24 +10,27 @@ const TEXT: &str = "text";
 
 /// How documents are read.
 #[derive(clap::Args, Clone, Debug)]
-#[command(next_help_heading = "Documents")]
 pub struct DocumentArgs {
     /// Column of the texts, in tables and JSON [default: text]
     #[arg(long, value_name = "COLUMN")]
+    #[arg(help_heading = "Documents")]
     text: Option<String>,
 
     /// Column of the ids, strings or whole numbers [default: the path of the file, and the line or row]
     #[arg(long, value_name = "COLUMN")]
+    #[arg(help_heading = "Documents")]
     id: Option<String>,
 
     /// Format of the inputs; auto goes by the name of each, then by its first bytes
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
     #[arg(value_name = "auto|jsonl|csv|tsv|parquet|plain")]
+    #[arg(help_heading = "Documents", hide_short_help = true)]
     format: FormatArg,
 
     /// What to do about a bad record; skip tells each on standard error and goes on
     #[arg(long, value_enum, default_value = "stop", hide_possible_values = true)]
     #[arg(value_name = "stop|skip")]
+    #[arg(help_heading = "Documents", hide_short_help = true)]
     on_error: OnError,
 }
 

@@ -79,6 +79,7 @@ pub struct Args {
 
     /// The recipe whose features tell how similar texts are [default: words, three in a row]
     #[arg(long, value_name = "RECIPE", default_value = "simhash-64", hide_default_value = true)]
+    #[arg(hide_short_help = true)]
     truth: String,
 
     /// How many texts are taken, or with --pairs, documents of these
@@ -87,6 +88,7 @@ pub struct Args {
 
     /// The seed of the changes
     #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(hide_short_help = true)]
     seed: u64,
 
     /// Take labelled pairs from this file
@@ -107,6 +109,7 @@ pub struct Args {
 
     /// Nothing on standard error
     #[arg(short, long)]
+    #[arg(hide_short_help = true)]
     quiet: bool,
 
     #[command(flatten)]

@@ -87,6 +87,7 @@ pub struct Args {
     /// What becomes of documents with too few features
     #[arg(long, value_enum, default_value = "null", hide_possible_values = true)]
     #[arg(value_name = "null|skip")]
+    #[arg(hide_short_help = true)]
     too_few: TooFew,
 
     /// Write a table of document frequencies to this file instead
@@ -95,6 +96,7 @@ pub struct Args {
 
     /// Leave features out of that table that are in fewer documents
     #[arg(long, value_name = "N", default_value_t = 2, requires = "make_table")]
+    #[arg(hide_short_help = true)]
     least: u64,
 
     /// Replace the output if it exists
@@ -109,6 +111,7 @@ pub struct Args {
 
     /// Print the summary as one JSON object on standard output
     #[arg(long)]
+    #[arg(hide_short_help = true)]
     json: bool,
 
     /// No progress but that of --progress, and no summary but that of --json

@@ -95,6 +95,7 @@ pub struct Args {
 
     /// By which recipe the fingerprints were made; one of another store is refused [default: what the inputs say]
     #[arg(long, value_name = "LINE", value_parser = recipes::line)]
+    #[arg(hide_short_help = true)]
     recipe: Option<String>,
 
     /// How the rows of --unless-near are printed
@@ -108,6 +109,7 @@ pub struct Args {
     /// What a crash keeps while the command runs
     #[arg(long, value_enum, default_value = "group", hide_possible_values = true)]
     #[arg(value_name = "immediate|group|eventual")]
+    #[arg(hide_short_help = true)]
     durability: Durable,
 
     /// The time of all records, where the store has windows: 2026-11-22, 2026-11-22T08:30:00Z,
@@ -132,6 +134,7 @@ pub struct Args {
     /// The id of the first record with --ids line [default: the one behind the greatest that the
     /// store ever had]
     #[arg(long, value_name = "N", help_heading = "Ids")]
+    #[arg(hide_short_help = true)]
     first_id: Option<u64>,
 
     #[command(flatten)]

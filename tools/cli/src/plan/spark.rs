@@ -32,19 +32,23 @@ pub(super) const WORKER_BYTES: u64 = 240 << 20;
 pub(super) struct SparkArgs {
     /// Predict a self-join by `fpstore.spark` instead, or a batch
     #[arg(long, conflicts_with_all = ["parts", "budget", "prefer", "block_bytes", "short_tables", "calibration", "details"])]
+    #[arg(help_heading = "Joins and batches by Spark", hide_short_help = true)]
     pub spark: bool,
 
     /// Executors of the cluster
     #[arg(long, requires = "spark", value_name = "N", default_value = "200", value_parser = count)]
+    #[arg(help_heading = "Joins and batches by Spark", hide_short_help = true)]
     pub(super) executors: u64,
 
     /// Cores of an executor
     #[arg(long, requires = "spark", value_name = "N", default_value = "1", value_parser = count)]
+    #[arg(help_heading = "Joins and batches by Spark", hide_short_help = true)]
     pub(super) cores: u64,
 
     /// Predict a batch of so many queries by `match` instead of a self-join
     #[arg(long, requires = "spark", value_name = "N", value_parser = count)]
     #[arg(conflicts_with = "sample")]
+    #[arg(help_heading = "Joins and batches by Spark", hide_short_help = true)]
     pub(super) queries: Option<u64>,
 }
 

@@ -129,6 +129,7 @@ pub struct Args {
     /// How each segment is searched: the way, its predicted time, what it took, and what was looked
     /// at
     #[arg(long, conflicts_with_all = ["from", "nearest", "limit", "any", "output", "to"])]
+    #[arg(hide_short_help = true)]
     pub(super) explain: bool,
 
     /// What to print
@@ -154,10 +155,12 @@ pub struct Args {
         requires = "from"
     )]
     #[arg(value_name = "auto|single|sweep")]
+    #[arg(hide_short_help = true)]
     pub(super) plan: PlanArg,
 
     /// The most memory that the queries of a file take [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE", requires = "from")]
+    #[arg(hide_short_help = true)]
     pub(super) memory: Option<Size>,
 
     #[command(flatten)]
@@ -165,10 +168,12 @@ pub struct Args {
 
     /// Column of the ids of the queries themselves, in tables and JSON; every output has them
     #[arg(long, value_name = "NAME", help_heading = "Ids", requires = "from")]
+    #[arg(hide_short_help = true)]
     pub(super) query_id_column: Option<String>,
 
     /// Print no ids
     #[arg(long, help_heading = "Ids", conflicts_with_all = ["limit_ids", "id_map"])]
+    #[arg(hide_short_help = true)]
     pub(super) no_ids: bool,
 
     #[command(flatten)]

@@ -16,16 +16,17 @@ use crate::failure::Failure;
 
 /// How tables are written.
 #[derive(clap::Args, Clone, Copy, Debug, Default)]
-#[command(next_help_heading = "Tables")]
 pub struct TableArgs {
     /// Begin TSV with a line of the names of the columns
     #[arg(long)]
+    #[arg(help_heading = "Tables", hide_short_help = true)]
     pub header: bool,
 
     /// How fingerprints are written: all hexadecimal digits, or integers of up to 64 bits, of which i64 has
     /// the same bits as a signed one [default: hex; u64 in Parquet, and bytes where they are wider]
     #[arg(long = "fingerprints", value_enum, hide_possible_values = true)]
     #[arg(value_name = "hex|u64|i64")]
+    #[arg(help_heading = "Tables", hide_short_help = true)]
     form: Option<Form>,
 }
 

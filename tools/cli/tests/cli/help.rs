@@ -76,6 +76,41 @@ fn each_subcommand_has_help_that_fits_a_screen_of_100_columns() {
     assert!(query.contains("Exit codes: 0 if something matched, 1 if nothing did, 2 on an error"));
 }
 
+/// Of `-h` only what most people need; all others stand in `--help`, those about the layout of
+/// stores under a heading of their own.
+#[test]
+fn the_short_help_shows_a_dozen_options_at_most() {
+    let scratch = Scratch::new();
+    let options = |help: &str| -> Vec<String> {
+        // What explains an option stands farther to the right.
+        let starts = |line: &&str| {
+            let text = line.trim_start();
+            text.starts_with('-') && (2..=6).contains(&(line.len() - text.len()))
+        };
+        let lines = help.lines().take_while(|line| !line.starts_with("Examples:"));
+        let lines = lines.filter(starts).map(str::trim_start);
+        let name = |line: &str| {
+            let mut words = line.split([' ', ',']).filter(|word| word.starts_with('-'));
+            let short = words.next().unwrap_or_default();
+            words.next().filter(|_| !short.starts_with("--")).unwrap_or(short).to_string()
+        };
+        lines.map(name).collect()
+    };
+    for subcommand in own().chain(["corpus dedup"]) {
+        let short = options(&scratch.run(&format!("{subcommand} -h")).succeeds().stdout);
+        let long = options(&scratch.run(&format!("{subcommand} --help")).succeeds().stdout);
+        assert!(short.len() <= 12, "{subcommand}: {} options: {short:?}", short.len());
+        assert!(short.iter().all(|option| long.contains(option)), "{subcommand}: {short:?}");
+    }
+    for subcommand in ["pack", "create", "plan"] {
+        let help = scratch.run(&format!("{subcommand} --help")).succeeds().stdout;
+        let (_, experts) = help.split_once("\nLayout, for experts:\n").unwrap();
+        assert!(experts.contains("--block-bytes "), "{help}");
+        let short = scratch.run(&format!("{subcommand} -h")).succeeds().stdout;
+        assert!(short.contains("--prefer ") && !short.contains("--block-bytes"), "{short}");
+    }
+}
+
 #[test]
 fn the_example_of_the_json_shape_is_what_query_prints() {
     let scratch = Scratch::new();
