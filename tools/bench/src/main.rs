@@ -224,7 +224,7 @@ fn run_sweep<F: Fingerprint>(args: &MeasureArgs) -> Result<(), Failure> {
         queries: queries.origin,
         radius: args.radius(),
         verified: outcome.verified,
-        noise: Some(noise::Noise::new(&outcome.configurations, machine::cores(), load_before)),
+        noise: Some(results::Noise::new(&outcome.configurations, machine::cores(), load_before)),
         configurations: outcome.configurations,
         skipped: outcome.skipped,
         histograms: outcome.histograms,

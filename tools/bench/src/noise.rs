@@ -6,9 +6,7 @@
 
 use std::fs;
 
-use serde::{Deserialize, Serialize};
-
-use super::results::{Measured, Round};
+use super::results::{Measured, Noise, Results, Round};
 use super::timing::median;
 
 /// A round takes long from this multiple of the median of its configuration on.
@@ -20,21 +18,6 @@ const MOST_LONG: f64 = 0.05;
 const MOST_LOAD: f64 = 0.5;
 /// A prediction is far off from this multiple of the measured time on, or below its inverse.
 pub const FAR_OFF: f64 = 1.5;
-
-/// What the machine did beside.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Noise {
-    /// Processes that ran or wanted to, in the minute before, on average; null where the system does
-    /// not tell.
-    pub load_before: Option<f64>,
-    pub cores: usize,
-    /// By how much the other work took longer in the slowest tenth of the rounds than in the fastest
-    /// tenth, as a share.
-    pub spread: f64,
-    /// Rounds that took a quarter longer than the median of their configuration, and all.
-    pub long_rounds: usize,
-    pub rounds: usize,
-}
 
 /// Processes that run or want to, of the last minute, as Linux tells them.
 pub fn load() -> Option<f64> {
@@ -96,6 +79,14 @@ impl Noise {
     pub fn warning(&self) -> Option<String> {
         let advice = "times may be too long: stop what else runs and measure again";
         self.is_busy().then(|| format!("the machine was busy: {}; {advice}", self.text()))
+    }
+}
+
+impl Results {
+    /// How quiet the machine was; for results that do not say so, from their rounds.
+    pub fn noise(&self) -> Noise {
+        let of_rounds = || Noise::new(&self.configurations, self.machine.cores, None);
+        self.noise.unwrap_or_else(of_rounds)
     }
 }
 

@@ -5,21 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use fpstore_cli::failure::Failure;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::results::Results;
-
-/// An engine beside the configurations of the sweep.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Engine {
-    pub name: String,
-    pub bytes_per_fingerprint: f64,
-    pub p50_ns: f64,
-    /// The file that it comes from, and the number of fingerprints it was measured with.
-    pub source: String,
-    pub fingerprints: u64,
-    pub radius: u32,
-}
+use super::results::{Engine, Results};
 
 /// What `benches/peers --json` writes; what is not needed here is left out.
 #[derive(Deserialize)]

@@ -7,8 +7,6 @@ use fpstore_cli::failure::Failure;
 use serde::{Deserialize, Serialize};
 
 use super::machine::{Build, Machine};
-use super::noise::Noise;
-use super::overlay::Engine;
 use super::terminal::number;
 use super::{data, queries};
 
@@ -16,6 +14,33 @@ use super::{data, queries};
 pub const PARTS: &str = "parts";
 /// The version of the layout of `results.json`.
 pub const VERSION: u32 = 1;
+
+/// What the machine did beside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Noise {
+    /// Processes that ran or wanted to, in the minute before, on average; null where the system does
+    /// not tell.
+    pub load_before: Option<f64>,
+    pub cores: usize,
+    /// By how much the other work took longer in the slowest tenth of the rounds than in the fastest
+    /// tenth, as a share.
+    pub spread: f64,
+    /// Rounds that took a quarter longer than the median of their configuration, and all.
+    pub long_rounds: usize,
+    pub rounds: usize,
+}
+
+/// An engine beside the configurations of the sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Engine {
+    pub name: String,
+    pub bytes_per_fingerprint: f64,
+    pub p50_ns: f64,
+    /// The file that it comes from, and the number of fingerprints it was measured with.
+    pub source: String,
+    pub fingerprints: u64,
+    pub radius: u32,
+}
 
 /// Everything that a sweep found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -260,12 +285,6 @@ impl Results {
             return Err(wrong(format!("{message}; measure again with this program")));
         }
         Ok(results)
-    }
-
-    /// How quiet the machine was; for results that do not say so, from their rounds.
-    pub fn noise(&self) -> Noise {
-        let of_rounds = || Noise::new(&self.configurations, self.machine.cores, None);
-        self.noise.unwrap_or_else(of_rounds)
     }
 
     /// The configuration with this id.

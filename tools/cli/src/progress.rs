@@ -1,6 +1,7 @@
 //! How far a command is: a bar on standard error, if that is a terminal, or lines of JSON.
 
 mod bar;
+mod pace;
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,10 +12,7 @@ use fpstore::Phase;
 use serde::Serialize;
 
 use bar::{Bar, Shown};
-
-/// Time between two lines of JSON of one phase, at least; what passed before it tells nothing of
-/// how long the rest takes.
-const PERIOD: Duration = Duration::from_millis(250);
+use pace::{PERIOD, rate, seconds_left};
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -336,21 +334,6 @@ impl<'a> Line<'a> {
             seconds: 0.0,
             seconds_left: None,
         }
-    }
-}
-
-/// How many are done in a second; `None` before that can be told.
-fn rate(done: u64, passed: Duration) -> Option<f64> {
-    (!passed.is_zero()).then(|| done as f64 / passed.as_secs_f64())
-}
-
-/// What `steps` will still take; `None` before that can be told.
-fn seconds_left(passed: Duration, done: u64, steps: u64) -> Option<f64> {
-    let left = steps.checked_sub(done).filter(|_| done > 0)?;
-    match left {
-        0 => Some(0.0),
-        _ if passed < PERIOD => None,
-        _ => Some(passed.as_secs_f64() * left as f64 / done as f64),
     }
 }
 

@@ -1,6 +1,5 @@
-//! Values in objects of JSON, of which only some are wanted: names and values are borrowed from the
-//! line where they can be, everything else is passed over. Numbers stay the digits of the file:
-//! none becomes a float on the way.
+//! Values of rows, as far as they can be texts, fingerprints or ids, borrowed where they can be.
+//! Numbers stay the digits of the file: none becomes a float on the way.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,9 +7,11 @@ use std::fmt;
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A value of a field, as far as it can be a text, a fingerprint or an id.
+/// A value of a row.
 #[derive(Clone, Debug)]
 pub enum Cell<'a> {
+    /// The row has no such column.
+    Missing,
     /// Nothing.
     Null,
     /// A whole number from 0 on of up to 64 bits.
@@ -19,8 +20,14 @@ pub enum Cell<'a> {
     Negative(i64),
     /// A string.
     Text(Cow<'a, str>),
+    /// A text that need not be UTF-8.
+    Bytes(Cow<'a, [u8]>),
+    /// The bytes of a binary column.
+    Binary(&'a [u8]),
     /// Another number, true or false, as it stands in the file.
     Plain(Cow<'a, str>),
+    /// An array, as it stands in the file.
+    List(Cow<'a, str>),
     /// What is no value of a column, by that name.
     Other(&'static str),
 }
@@ -31,7 +38,7 @@ impl<'a> Cell<'a> {
         match text.as_bytes() {
             b"null" => Cell::Null,
             [b'"', ..] => string(text),
-            [b'[', ..] => Cell::Other("an array"),
+            [b'[', ..] => Cell::List(Cow::Borrowed(text)),
             [b'{', ..] => Cell::Other("an object"),
             [b'-', ..] => match text.parse() {
                 // Two texts of one number would become one.
@@ -48,25 +55,45 @@ impl<'a> Cell<'a> {
     /// What is none of these, by its name.
     pub fn into_text(self) -> Result<Option<Cow<'a, str>>, &'static str> {
         match self {
-            Cell::Null => Ok(None),
+            Cell::Missing | Cell::Null => Ok(None),
             Cell::Text(text) | Cell::Plain(text) => Ok(Some(text)),
+            Cell::Bytes(Cow::Borrowed(bytes)) => match std::str::from_utf8(bytes) {
+                Ok(text) => Ok(Some(Cow::Borrowed(text))),
+                Err(_) => Err(NO_UTF8),
+            },
+            Cell::Bytes(Cow::Owned(bytes)) => {
+                String::from_utf8(bytes).map(|text| Some(text.into())).map_err(|_| NO_UTF8)
+            }
+            Cell::Binary(_) => Err("a value of bytes"),
+            Cell::List(_) => Err("an array"),
             Cell::Other(name) => Err(name),
             Cell::Number(_) | Cell::Negative(_) => Ok(Some(self.to_string().into())),
         }
     }
 
-    /// The same, borrowed from nothing.
-    pub fn into_owned(self) -> Cell<'static> {
+    /// The same value, borrowed from this one.
+    pub fn borrowed(&self) -> Cell<'_> {
         match self {
-            Cell::Null => Cell::Null,
-            Cell::Number(number) => Cell::Number(number),
-            Cell::Negative(number) => Cell::Negative(number),
-            Cell::Text(text) => Cell::Text(Cow::Owned(text.into_owned())),
-            Cell::Plain(text) => Cell::Plain(Cow::Owned(text.into_owned())),
-            Cell::Other(name) => Cell::Other(name),
+            Cell::Text(text) => Cell::Text(Cow::Borrowed(text)),
+            Cell::Bytes(bytes) => Cell::Bytes(Cow::Borrowed(bytes)),
+            Cell::Plain(text) => Cell::Plain(Cow::Borrowed(text)),
+            Cell::List(text) => Cell::List(Cow::Borrowed(text)),
+            other => other.clone(),
+        }
+    }
+
+    /// The bytes of a text, whatever they are.
+    pub fn text(&self) -> Option<&[u8]> {
+        match self {
+            Cell::Text(text) => Some(text.as_bytes()),
+            Cell::Bytes(bytes) => Some(bytes),
+            _ => None,
         }
     }
 }
+
+/// What is told of a text that is none.
+const NO_UTF8: &str = "text that is no UTF-8";
 
 /// The text of a string with its quotes.
 fn string(quoted: &str) -> Cell<'_> {
@@ -85,7 +112,11 @@ fn string(quoted: &str) -> Cell<'_> {
 impl fmt::Display for Cell<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Cell::Missing => f.write_str("nothing"),
             Cell::Null => f.write_str("null"),
+            Cell::Bytes(bytes) => write!(f, "{}", String::from_utf8_lossy(bytes)),
+            Cell::Binary(bytes) => write!(f, "a value of {} bytes", bytes.len()),
+            Cell::List(_) => f.write_str("an array"),
             Cell::Number(number) => write!(f, "{number}"),
             Cell::Negative(number) => write!(f, "{number}"),
             Cell::Text(text) | Cell::Plain(text) => f.write_str(text),

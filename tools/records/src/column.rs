@@ -20,11 +20,6 @@ impl TextColumn {
         Self { name: name.into(), format: given, is_judged: false }
     }
 
-    /// The name of the column.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Whether the digits are known.
     pub fn is_judged(&self) -> bool {
         self.is_judged

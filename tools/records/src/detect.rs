@@ -3,12 +3,10 @@
 //! A wrong guess would store wrong fingerprints without a word, so a guess is only made where the
 //! formats exclude each other; everything else asks for an option.
 
+use crate::codec::{HEAD_BYTES, skip_bom};
 use crate::format::Container;
 use crate::text::Place;
 use crate::token::{Format, is_padded_base64};
-
-/// So many bytes of an input are judged at most.
-pub const HEAD_BYTES: usize = 1 << 16;
 
 /// How the bytes of an input are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +17,8 @@ pub enum Layout {
     List(Format),
     /// An array of NumPy.
     Npy,
-    /// Columns separated by this byte, with quotes.
-    Delimited(u8),
+    /// Columns separated by a byte that the first line tells, with quotes.
+    Delimited,
     /// Columns separated by tabs.
     Tsv,
     /// Columns separated by white space.
@@ -232,7 +230,7 @@ fn judge_text(text: &[u8], complete: bool, known: Known<'_>) -> Verdict {
             return Verdict::Clear(Layout::Jsonl);
         }
         None if complete && text.is_empty() && known.named == Some(Container::Csv) => {
-            return Verdict::Clear(Layout::Delimited(b','));
+            return Verdict::Clear(Layout::Delimited);
         }
         None if complete && text.is_empty() && known.named == Some(Container::Tsv) => {
             return Verdict::Clear(Layout::Tsv);
@@ -271,7 +269,7 @@ fn judge_text(text: &[u8], complete: bool, known: Known<'_>) -> Verdict {
         (true, true) if known.named == Some(Container::Tsv) => Verdict::Clear(Layout::Tsv),
         (true, true) => Verdict::Clear(match delimiter {
             Some(b'\t') if known.named != Some(Container::Csv) => Layout::Tsv,
-            delimiter => Layout::Delimited(delimiter.unwrap_or(b',')),
+            _ => Layout::Delimited,
         }),
         (true, false) => Verdict::TooShort,
         (false, _) => match list {
@@ -366,10 +364,7 @@ pub fn layout(given: Container, head: &[u8], complete: bool, bits: u32) -> Verdi
             Verdict::JsonArray
         }
         Container::Jsonl => Verdict::Clear(Layout::Jsonl),
-        Container::Csv => match first_line(skip_bom(head), complete) {
-            (line, true) => Verdict::Clear(Layout::Delimited(delimiter(line).unwrap_or(b','))),
-            (_, false) => Verdict::TooShort,
-        },
+        Container::Csv => Verdict::Clear(Layout::Delimited),
     }
 }
 
@@ -557,11 +552,6 @@ impl Digits {
         let is_open = READINGS[place] == Reading::Format(Format::Dec) && self.has_hex;
         (!is_open).then_some(READINGS[place])
     }
-}
-
-/// The text without the byte order mark that some editors put before UTF-8.
-pub fn skip_bom(head: &[u8]) -> &[u8] {
-    head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head)
 }
 
 /// Whether the first bytes of an input are a text; `complete` says that there are no more.

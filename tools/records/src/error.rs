@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use fpstore::remedy_of_limit;
 
-use crate::detect::{Columns, HEAD_BYTES, is_value};
+use crate::codec::{Codec, HEAD_BYTES, Undecodable};
+use crate::detect::{Columns, is_value};
 use crate::fault::Fault;
 use crate::format::Container;
-use crate::stream::{Codec, Undecodable};
 pub use crate::table_error::{At, ColumnProblem, RecordProblem};
 use crate::table_error::{OtherWidth, advice_of_digits};
 use crate::text::Place;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::stream::Codec;
+use crate::codec::Codec;
 
 /// The format of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,14 +8,11 @@
 //!
 //! A library for the tools of this workspace; it promises nothing to others.
 
-#[cfg(feature = "arrow")]
-mod batch;
 pub mod cell;
+mod codec;
 mod column;
-#[cfg(feature = "parquet")]
-mod columns;
-mod delimited;
 mod detect;
+mod encode;
 mod error;
 mod fault;
 mod format;
@@ -23,7 +20,6 @@ mod format;
 mod guard;
 #[cfg(feature = "arrow")]
 mod ipc;
-mod json;
 mod list;
 mod npy;
 mod options;
@@ -32,8 +28,10 @@ mod parquet;
 mod raw;
 mod reader;
 mod records;
+pub mod rows;
 mod source;
 mod stream;
+mod table;
 mod table_error;
 #[cfg(test)]
 mod tests;
@@ -42,19 +40,17 @@ mod token;
 pub mod tsv;
 pub mod write;
 
-#[cfg(feature = "parquet")]
-pub use batch::{bits_of, integer, integer_fingerprint};
-#[cfg(feature = "parquet")]
-pub use columns::ParquetColumns;
-pub use detect::{delimiter, excerpt, foreign, is_text, skip_bom};
+pub use codec::{Codec, skip_bom};
+pub use detect::{Layout, delimiter, excerpt, foreign, is_text};
+pub use encode::Encoder;
 pub use error::{At, ColumnProblem, InputError, Origin, Problem, RecordProblem, WhySkipped};
 pub use format::{Container, Hint};
 #[cfg(feature = "parquet")]
 pub use guard::guarded;
 pub use options::Options;
-pub use raw::of_words;
+pub use raw::RawParser;
 pub use reader::{ByteOrder, IdKind, IdWish, RECIPE, number_id};
 pub use records::{Id, Record, Records};
 pub use source::{Source, is_stdin, stdin};
-pub use stream::{Codec, Counter, Stream, is_out_of_memory};
-pub use token::{Format, full_hex};
+pub use stream::{Counter, Stream};
+pub use token::{Format, full_hex, signed, unsigned};

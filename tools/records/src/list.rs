@@ -18,7 +18,8 @@ pub struct ListReader<F> {
 
 impl<F: Fingerprint> ListReader<F> {
     /// A reader of a list that is written in this way.
-    pub fn new(stream: Stream, format: Format) -> Self {
+    pub fn new(mut stream: Stream, format: Format) -> Self {
+        stream.skip_mark();
         Self { stream, parser: TextParser::new(format) }
     }
 }

@@ -1,8 +1,8 @@
 //! How an input is read: what its user says of it, and what is asked of its rows.
 
+use crate::codec::Codec;
 use crate::format::Container;
 use crate::reader::{ByteOrder, IdWish};
-use crate::stream::Codec;
 use crate::token::Format;
 
 /// How an input is read. What is `None` is judged from its first bytes.
@@ -54,7 +54,7 @@ impl Options {
     /// The same for arguments: they are a list, and all of them must be sound. They are hexadecimal,
     /// as all output is, unless the user says that they are decimal: what one of them means does not
     /// depend on how many digits it has, nor on the others.
-    pub fn for_arguments(&self) -> Self {
+    pub(crate) fn for_arguments(&self) -> Self {
         let format = match self.format {
             Some(Container::Dec) => Container::Dec,
             _ => Container::Hex,

@@ -62,12 +62,6 @@ impl<F: Fingerprint> Reader<F> for RawReader<F> {
     }
 }
 
-/// The fingerprint of its words, the most significant one first; `None` of another number of bytes.
-pub fn of_words<F: Fingerprint>(bytes: &[u8]) -> Option<F> {
-    let is_whole = bytes.len() == (F::BITS / 8) as usize;
-    is_whole.then(|| fingerprint(own::<F>(bytes), word_bytes::<F>()))
-}
-
 /// Parses fingerprints that stand as words, the most significant one first.
 pub struct RawParser<F: Fingerprint> {
     /// Bytes of a word with its least significant byte first; 1 where all bytes stand in order.
@@ -83,6 +77,11 @@ impl<F: Fingerprint> RawParser<F> {
     /// A parser of words of so many bytes, the least significant one first; of 1 where all bytes stand in order.
     pub fn new(swapped: usize) -> Self {
         Self { swapped, cut: F::Bytes::default(), cut_bytes: 0, offset: 0, width: PhantomData }
+    }
+
+    /// A parser of words as raw integers have them.
+    pub fn of_words() -> Self {
+        Self::new(word_bytes::<F>())
     }
 
     /// Appends the fingerprints that end in `bytes` to `to`.

@@ -2,8 +2,8 @@
 
 use fpstore::Fingerprint;
 
-use crate::detect::{NAMES, excerpt};
-use crate::error::{At, ColumnProblem, Origin, Problem, RecordProblem};
+use crate::detect::excerpt;
+use crate::error::{Origin, Problem, RecordProblem};
 use crate::records::{Id, Records};
 
 /// The ids that are wanted.
@@ -99,12 +99,6 @@ pub struct Sink<'a, F> {
     pub origin: &'a Origin,
     /// Whether faulty records are left out, or end the reading.
     pub skip: bool,
-    /// The number of the first record of this input.
-    #[cfg_attr(
-        not(feature = "arrow"),
-        allow(dead_code, reason = "for readers that were not built")
-    )]
-    pub first: u64,
 }
 
 impl<F: Fingerprint> Sink<'_, F> {
@@ -114,15 +108,6 @@ impl<F: Fingerprint> Sink<'_, F> {
             self.records.ids.push(id);
         }
         self.records.fingerprints.push(fingerprint);
-    }
-
-    /// The place of the next record, counted from 1 in this input.
-    #[cfg_attr(
-        not(feature = "arrow"),
-        allow(dead_code, reason = "for readers that were not built")
-    )]
-    pub fn row(&self) -> At {
-        At::Row(self.records.next_number() - self.first + 1)
     }
 
     /// Leaves the next record out, or ends the reading.
@@ -135,57 +120,6 @@ impl<F: Fingerprint> Sink<'_, F> {
             false => Err(problem),
         }
     }
-
-    /// Appends the record, or does about its problem what the user wishes.
-    pub fn take(
-        &mut self,
-        at: At,
-        record: Result<(F, Option<Id<'_>>), RecordProblem>,
-    ) -> Result<(), Problem> {
-        match record {
-            Ok((fingerprint, id)) => {
-                self.push(fingerprint, id);
-                Ok(())
-            }
-            Err(problem) => self.fault(Problem::Record(at, problem)),
-        }
-    }
-}
-
-/// The column of fingerprints that is meant, by its index. Without a name it is the one that has a
-/// known name, the best of them, or the only one.
-pub fn choose_column(
-    wished: Option<&str>,
-    there: impl IntoIterator<Item = impl Into<String>>,
-) -> Result<usize, ColumnProblem> {
-    let there: Vec<String> = there.into_iter().map(Into::into).collect();
-    // The names that are known, the best one first.
-    let known =
-        || NAMES.iter().find(|name| there.iter().any(|there| there.eq_ignore_ascii_case(name)));
-    let name = wished.unwrap_or_else(|| known().unwrap_or(&NAMES[0]));
-    let is = |there: &String| match wished {
-        Some(name) => *there == name,
-        None => there.eq_ignore_ascii_case(name),
-    };
-    let mut found = (0..there.len()).filter(|&index| is(&there[index]));
-    match (found.next(), found.next(), wished) {
-        (Some(_), Some(_), _) => Err(ColumnProblem::Twice { name: name.to_string() }),
-        (Some(index), None, _) => Ok(index),
-        (None, _, Some(name)) => Err(ColumnProblem::Missing { name: name.to_string(), there }),
-        (None, _, None) if there.len() == 1 => Ok(0),
-        (None, _, None) => Err(ColumnProblem::Open { there }),
-    }
-}
-
-/// The name among those that are there that differs from `name` in nothing but case and marks, of
-/// which people remember one spelling and files have another.
-pub fn like<'a>(name: &str, there: impl IntoIterator<Item = &'a String>) -> Option<&'a str> {
-    let bare = |name: &str| -> String {
-        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
-    let wanted = bare(name);
-    let mut there = there.into_iter().filter(|_| !wanted.is_empty());
-    there.find(|there| bare(there) == wanted).map(String::as_str)
 }
 
 /// The id that a text is.

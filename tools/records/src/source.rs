@@ -1,27 +1,27 @@
 //! Files, standard input and arguments as streams of records.
 
 use std::fs::File;
-use std::io::{self, BufRead, Cursor, Seek, Write};
+use std::io::{self, Cursor, Seek, Write};
 use std::path::Path;
 
 use fpstore::Fingerprint;
 
-use crate::delimited::{DelimitedReader, Separator};
-use crate::detect::{Known, Layout, Verdict, judge, layout, skip_bom};
+use crate::codec::{Codec, MAGIC_BYTES};
+use crate::detect::{Known, Layout, Verdict, judge, layout};
 use crate::error::{InputError, Origin, Problem};
 use crate::format::{Container, Hint};
 #[cfg(feature = "arrow")]
 use crate::ipc;
 use crate::options::Options;
-#[cfg(feature = "parquet")]
-use crate::parquet;
 use crate::reader::{Reader, Sink};
 use crate::records::Records;
-use crate::stream::{Codec, Counter, MAGIC_BYTES, Stream};
+use crate::rows::{Limits, PIECE_BYTES, Rows};
+use crate::stream::{Counter, Stream};
+use crate::table::{TableReader, wants};
 use crate::text::Place;
 use crate::token::{self, Format};
 use crate::write::hex;
-use crate::{json, list, npy, raw};
+use crate::{list, npy, raw};
 
 /// A stream of records.
 pub struct Source<F = u64> {
@@ -39,8 +39,6 @@ pub struct Source<F = u64> {
     )]
     file: Option<File>,
     live: bool,
-    /// The number of the first record, once reading has begun.
-    first: Option<u64>,
 }
 
 enum State<F> {
@@ -107,7 +105,6 @@ impl<F: Fingerprint> Source<F> {
             length: None,
             file: None,
             live: false,
-            first: None,
         }
     }
 
@@ -131,11 +128,10 @@ impl<F: Fingerprint> Source<F> {
     /// # Errors
     /// Records before the faulty place have been appended.
     pub fn read(&mut self, to: &mut Records<F>) -> Result<bool, InputError> {
-        let first = *self.first.get_or_insert(to.next_number());
         self.begin()?;
         let State::Reading(reader) = &mut self.state else { return Ok(false) };
         let skip = self.options.skip;
-        let mut sink = Sink { records: to, origin: &self.origin, skip, first };
+        let mut sink = Sink { records: to, origin: &self.origin, skip };
         let more = reader.read(&mut sink).map_err(|problem| self.origin.error(problem))?;
         if let Some(warning) = reader.warning().filter(|_| !more) {
             // Nothing can be done if standard error is closed.
@@ -277,18 +273,10 @@ impl<F: Fingerprint> Source<F> {
     fn reader(
         &mut self,
         layout: Layout,
-        mut stream: Stream,
+        stream: Stream,
         codec: Option<Codec>,
     ) -> Result<Box<dyn Reader<F>>, Problem> {
-        let options = self.options.clone();
-        let is_text = matches!(
-            layout,
-            Layout::List(_) | Layout::Delimited(_) | Layout::Tsv | Layout::Columns | Layout::Jsonl
-        );
-        if is_text {
-            let mark = stream.head().len() - skip_bom(stream.head()).len();
-            stream.consume(mark);
-        }
+        let options = &self.options;
         let no_columns = match layout {
             Layout::Raw(_) => Some(Container::U64le),
             Layout::List(Format::Dec) => Some(Container::Dec),
@@ -311,39 +299,35 @@ impl<F: Fingerprint> Source<F> {
             }
             Layout::List(format) => Box::new(list::ListReader::<F>::new(stream, format)),
             Layout::Npy => Box::new(npy::NpyReader::<F>::new(stream, options.bytes())?),
-            Layout::Delimited(delimiter) => Box::new(DelimitedReader::new(
-                stream,
-                Separator::Byte(delimiter),
-                options,
-                self.live,
-            )),
-            Layout::Tsv => {
-                Box::new(DelimitedReader::new(stream, Separator::Tab, options, self.live))
+            Layout::Delimited | Layout::Tsv | Layout::Columns | Layout::Jsonl => {
+                let piece_bytes = if self.live { 1 } else { PIECE_BYTES };
+                let limits = Limits { piece_bytes, ..Limits::default() };
+                let (origin, wants) = (self.origin.clone(), wants(options, F::BITS));
+                let rows = Rows::of_text(origin, stream, layout, wants, limits, options.header)?;
+                Box::new(TableReader::new(rows, options))
             }
-            Layout::Columns => {
-                Box::new(DelimitedReader::new(stream, Separator::WhiteSpace, options, self.live))
-            }
-            Layout::Jsonl => Box::new(json::JsonReader::new(stream, options, self.live)),
             #[cfg(feature = "arrow")]
-            Layout::Arrow => Box::new(ipc::IpcReader::new::<F>(stream, options)?),
+            Layout::Arrow => {
+                let wants = wants(options, F::BITS);
+                let (batches, chosen) = ipc::IpcReader::open(stream, options.memory, &wants)?;
+                let origin = self.origin.clone();
+                let rows = Rows::of_batches(origin, Box::new(batches), layout, chosen);
+                Box::new(TableReader::new(rows, options))
+            }
             #[cfg(not(feature = "arrow"))]
             Layout::Arrow => return Err(Problem::NotBuilt(Container::Arrow)),
-            #[cfg(feature = "parquet")]
             Layout::Parquet => match (self.file.take(), codec) {
                 (_, Some(codec)) => return Err(Problem::Compressed(Container::Parquet, codec)),
                 (None, None) => return Err(Problem::Pipe(Container::Parquet)),
                 (Some(file), None) => {
                     // From here on, rows are what is counted.
                     self.counter = Counter::default();
-                    Box::new(parquet::ParquetReader::new::<F>(
-                        file,
-                        &options,
-                        self.counter.clone(),
-                    )?)
+                    let (origin, counter) = (self.origin.clone(), self.counter.clone());
+                    let wants = wants(options, F::BITS);
+                    let rows = Rows::of_parquet(origin, file, options.memory, wants, counter)?;
+                    Box::new(TableReader::new(rows, options))
                 }
             },
-            #[cfg(not(feature = "parquet"))]
-            Layout::Parquet => return Err(Problem::NotBuilt(Container::Parquet)),
         })
     }
 }

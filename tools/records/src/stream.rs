@@ -1,6 +1,5 @@
 //! Bytes of an input: buffered, decompressed, and counted where they come from the disk.
 
-use std::fmt;
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,97 +10,11 @@ use liblzma::bufread::XzDecoder;
 use liblzma::stream::CONCATENATED;
 use lz4_flex::frame::FrameDecoder;
 
-use crate::detect::HEAD_BYTES;
+use crate::codec::{Codec, HEAD_BYTES, Undecodable, skip_bom};
 use crate::error::Problem;
 
-/// A way to compress a whole file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Codec {
-    /// gzip; several members one after the other are one text.
-    Gzip,
-    /// Zstandard; several frames one after the other are one text.
-    Zstd,
-    /// bzip2; several streams one after the other are one text.
-    Bzip2,
-    /// xz; several streams one after the other are one text.
-    Xz,
-    /// The frames of LZ4; several one after the other are one text.
-    Lz4,
-}
-
-/// So many bytes tell the codec.
-pub const MAGIC_BYTES: usize = 10;
-const GZIP: &[u8] = &[0x1f, 0x8b, 8];
-const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-const XZ: &[u8] = b"\xfd7zXZ\0";
-const LZ4: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
-/// Stands before a number of 100 kB, and that before a block or the end.
-const BZIP2: &[u8] = b"BZh";
-const BZIP2_BLOCKS: [&[u8]; 2] = [b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"];
 /// What the dictionary of xz may take: `xz -9` makes those of 64 MiB.
 const XZ_BYTES: u64 = 128 << 20;
-
-impl Codec {
-    /// The ways by the names that users give them.
-    pub const NAMES: &[(&str, Option<Self>)] = &[
-        ("none", None),
-        ("gzip", Some(Self::Gzip)),
-        ("zstd", Some(Self::Zstd)),
-        ("bzip2", Some(Self::Bzip2)),
-        ("xz", Some(Self::Xz)),
-        ("lz4", Some(Self::Lz4)),
-    ];
-
-    /// The codec of an input that begins with these bytes.
-    pub fn judge(head: &[u8]) -> Option<Self> {
-        match head {
-            // Deflate, and none of the reserved flags.
-            [0x1f, 0x8b, 8, flags, ..] if flags & 0xe0 == 0 => Some(Codec::Gzip),
-            head if head.starts_with(ZSTD) => Some(Codec::Zstd),
-            head if head.starts_with(XZ) => Some(Codec::Xz),
-            head if head.starts_with(LZ4) => Some(Codec::Lz4),
-            // The first of these is text as well, so all of it must be there.
-            [b'B', b'Z', b'h', b'1'..=b'9', rest @ ..]
-                if BZIP2_BLOCKS.iter().any(|block| rest.starts_with(block)) =>
-            {
-                Some(Codec::Bzip2)
-            }
-            // A frame to be skipped, which some compressors write first.
-            [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Codec::Zstd),
-            _ => None,
-        }
-    }
-
-    /// Whether these may be the first bytes of a codec, where they are too few to tell.
-    pub fn may_follow(head: &[u8]) -> bool {
-        let is_first = |magic: &[u8]| magic.starts_with(head) || head.starts_with(magic);
-        head.len() < MAGIC_BYTES && [GZIP, ZSTD, XZ, LZ4, BZIP2].into_iter().any(is_first)
-    }
-}
-
-impl fmt::Display for Codec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Codec::Gzip => "gzip",
-            Codec::Zstd => "zstd",
-            Codec::Bzip2 => "bzip2",
-            Codec::Xz => "xz",
-            Codec::Lz4 => "lz4",
-        })
-    }
-}
-
-/// Why bytes could not be decompressed; an error of reading that is not the disk's.
-#[derive(Debug, thiserror::Error)]
-#[error("{codec}: {cause}")]
-pub struct Undecodable {
-    /// What the bytes should be.
-    pub codec: Codec,
-    /// The words of the decoder.
-    pub cause: String,
-    /// What to do.
-    pub advice: &'static str,
-}
 
 /// Bytes that were read from an input, compressed where it is; shared with who shows progress.
 #[derive(Clone, Debug, Default)]
@@ -283,6 +196,17 @@ impl Stream {
         Ok(Self::buffered(reader, counter))
     }
 
+    /// How it is compressed, of which no more is read than tells it.
+    pub fn codec(&mut self) -> Result<Option<Codec>, Problem> {
+        while !self.ended && (self.head().is_empty() || Codec::may_follow(self.head())) {
+            if let Some(codec) = Codec::judge(self.head()) {
+                return Ok(Some(codec));
+            }
+            self.grow().map_err(|error| self.problem(error))?;
+        }
+        Ok(Codec::judge(self.head()))
+    }
+
     /// The count of bytes.
     pub fn counter(&self) -> Counter {
         self.counter.clone()
@@ -291,6 +215,12 @@ impl Stream {
     /// The bytes that are there without reading more.
     pub fn head(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
+    }
+
+    /// Passes over a byte order mark at the head.
+    pub fn skip_mark(&mut self) {
+        let mark = self.head().len() - skip_bom(self.head()).len();
+        self.consume(mark);
     }
 
     /// Whether all bytes are in the buffer or consumed.

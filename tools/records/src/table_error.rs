@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::fault::Fault;
-use crate::reader::like;
 
 /// A record of a table, both counted from 1.
 #[cfg_attr(not(feature = "arrow"), allow(dead_code, reason = "for readers that were not built"))]
@@ -13,20 +12,6 @@ pub enum At {
     Line(u64),
     /// A row.
     Row(u64),
-}
-
-impl At {
-    /// The place so many records behind this one.
-    #[cfg_attr(
-        not(feature = "arrow"),
-        allow(dead_code, reason = "for readers that were not built")
-    )]
-    pub fn behind(self, records: usize) -> Self {
-        match self {
-            At::Line(line) => At::Line(line + records as u64),
-            At::Row(row) => At::Row(row + records as u64),
-        }
-    }
 }
 
 impl fmt::Display for At {
@@ -180,6 +165,17 @@ impl ColumnProblem {
             ),
         }
     }
+}
+
+/// The name among those that are there that differs from `name` in nothing but case and marks, of
+/// which people remember one spelling and files have another.
+pub fn like<'a>(name: &str, there: impl IntoIterator<Item = &'a String>) -> Option<&'a str> {
+    let bare = |name: &str| -> String {
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let wanted = bare(name);
+    let mut there = there.into_iter().filter(|_| !wanted.is_empty());
+    there.find(|there| bare(there) == wanted).map(String::as_str)
 }
 
 fn did_you_mean(name: &str) -> String {

@@ -2,11 +2,25 @@
 
 use clap::ValueEnum;
 
-use super::inputs::Kind;
-use super::reader::Wanted;
+use super::document::Wanted;
 
 /// The column of texts where none is named.
 const TEXT: &str = "text";
+
+/// What the records of a file are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An object on each line.
+    Jsonl,
+    /// Columns separated by commas or semicolons, with a header.
+    Csv,
+    /// Columns separated by tabs, with a header.
+    Tsv,
+    /// Rows.
+    Parquet,
+    /// The whole file is one document.
+    Plain,
+}
 
 /// How documents are read.
 #[derive(clap::Args, Clone, Debug)]

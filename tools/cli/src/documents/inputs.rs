@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 use fpstore_records::cell::Row;
 use fpstore_records::{Codec, Container, Hint, Origin, Problem, foreign, is_stdin, skip_bom};
 
-use super::args::DocumentArgs;
+use super::args::{DocumentArgs, Kind};
 use crate::apart::{FileId, file_id};
 use crate::failure::Failure;
 use crate::target::failure;
@@ -19,21 +19,6 @@ use crate::target::failure;
 const HEAD_BYTES: usize = 512;
 /// Names of files that are documents by themselves.
 const PLAIN: [&str; 8] = ["txt", "text", "md", "rst", "html", "htm", "xhtml", "tex"];
-
-/// What the records of a file are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// An object on each line.
-    Jsonl,
-    /// Columns separated by commas or semicolons, with a header.
-    Csv,
-    /// Columns separated by tabs, with a header.
-    Tsv,
-    /// Rows.
-    Parquet,
-    /// The whole file is one document.
-    Plain,
-}
 
 /// A file of documents.
 #[derive(Clone, Debug, PartialEq, Eq)]

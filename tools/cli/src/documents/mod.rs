@@ -5,28 +5,23 @@
 //! KiB of whole records as they stand in the file. What is in them is looked up by whoever has the piece, on any thread, so
 //! that reading costs one thread little. A [`Copier`] writes some records of an input again, byte by byte, in its format and compression.
 //!
-//! Memory is that of the pieces. A document may have as many bytes as `LONGEST` (`reader.rs`) says; one that is longer is an error.
+//! Memory is that of the pieces. A document may have as many bytes as `LONGEST` of fpstore-records says; one that is longer is an error.
 
 mod args;
 mod copy;
 #[cfg(feature = "parquet")]
 mod copy_rows;
-mod delimited;
+mod document;
 mod inputs;
-mod json;
-mod lines;
-mod piece;
 mod reader;
-#[cfg(feature = "parquet")]
-mod rows;
 
-pub use args::DocumentArgs;
+pub use args::{DocumentArgs, Kind};
 pub use copy::Copier;
 #[cfg(feature = "parquet")]
 pub use copy_rows::copy_rows;
-pub use inputs::{Input, Inputs, Kind};
-pub use piece::{Document, Piece};
-pub use reader::{Documents, Wanted};
+pub use document::{Document, Piece, Wanted};
+pub use inputs::{Input, Inputs};
+pub use reader::Documents;
 
 #[cfg(test)]
 mod arbitrary;

@@ -1,12 +1,13 @@
 //! Labelled pairs of texts, as the public sets have them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use fpstore_records::cell::Cell;
-use fpstore_records::tsv;
-use fpstore_records::{delimiter, excerpt};
+use fpstore_records::rows::{Kind, LONGEST, Limits, Lookup, Piece, Row, Rows, Want};
+use fpstore_records::{Counter, Layout, Origin, Problem, Stream, delimiter, excerpt};
 use fpstore_text::Fingerprinter;
 use fpstore_text::evaluate::Labelled;
 use serde_json::value::RawValue;
@@ -15,9 +16,11 @@ use super::Args;
 use super::measure::Work;
 use super::texts::Texts;
 use crate::failure::Failure;
+use crate::memory;
+use crate::target::failure;
 
-/// Bytes of a file of pairs at most: it is read as a whole.
-const MAX_BYTES: u64 = 1 << 30;
+/// Bytes of ids or texts at most: all are in memory.
+const MAX_BYTES: usize = 1 << 30;
 
 const IDS: [[&str; 2]; 4] = [["id_a", "id_b"], ["a", "b"], ["id1", "id2"], ["id_1", "id_2"]];
 const TEXTS: [[&str; 2]; 3] = [["text_a", "text_b"], ["text1", "text2"], ["text_1", "text_2"]];
@@ -39,32 +42,74 @@ pub(super) struct Labels {
     are_texts: bool,
     /// Documents without any pair.
     alone: Vec<String>,
+    /// Bytes of the ends of the pairs.
+    bytes: usize,
+}
+
+/// All columns that may hold something of a pair.
+fn wants() -> Vec<Want> {
+    let of = |names: &[&str], kind| -> Vec<Want> {
+        names.iter().map(|name| Want::new(*name, kind).or_none()).collect()
+    };
+    [
+        of(&IDS.concat(), Kind::Value),
+        of(&TEXTS.concat(), Kind::Value),
+        of(&LABEL, Kind::Value),
+        of(&LISTS, Kind::Ids),
+        of(&OWN, Kind::Value),
+    ]
+    .concat()
 }
 
 impl Labels {
     /// Reads a file, of which pairs are taken as long as they have no more ends than `limit`.
     pub fn read(path: &Path, limit: usize) -> Result<Self, Failure> {
-        let failure = |source| Failure::File { path: path.to_path_buf(), action: "read", source };
-        let length = fs::metadata(path).map_err(failure)?.len();
         let refused = |what: String| Failure::Usage(format!("{}: {what}", path.display()));
-        if length > MAX_BYTES {
-            return Err(refused(format!(
-                "has {length} bytes; give a part of it, of at most 1 GiB"
-            )));
-        }
-        let text = fs::read_to_string(path).map_err(failure)?;
         let mut labels = Self {
             path: path.to_path_buf(),
             pairs: Vec::new(),
             are_texts: false,
             alone: Vec::new(),
+            bytes: 0,
         };
-        let parsed = match text.trim_start().as_bytes().first() {
-            Some(b'{') => labels.json_lines(&text),
-            Some(b'[') => labels.json(&text),
-            _ => labels.table(&text),
+        let origin = Origin::File(path.to_path_buf());
+        let file = File::open(path).map_err(failure(path, "read"))?;
+        let again = file.try_clone().map_err(failure(path, "read"))?;
+        let mut stream = Stream::new(file);
+        let told = |problem| Failure::from(origin.error(problem));
+        if let Some(codec) = stream.codec().map_err(told)? {
+            stream = stream.decompressed(codec).map_err(failure(path, "read"))?;
+        }
+        while !stream.is_full() {
+            stream.grow().map_err(|error| told(stream.problem(error)))?;
+        }
+        stream.skip_mark();
+        let head = stream.head();
+        let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        let layout = match head.trim_ascii_start() {
+            [b'{', ..] => Layout::Jsonl,
+            _ if delimiter(first) == Some(b'\t') => Layout::Tsv,
+            _ => Layout::Delimited,
         };
-        parsed.map_err(refused)?;
+        match head.trim_ascii_start() {
+            [] => {}
+            [b'[', ..] => {
+                let mut text = String::new();
+                let read = stream.take(MAX_BYTES as u64).read_to_string(&mut text);
+                read.map_err(failure(path, "read"))?;
+                labels.json(&text).map_err(refused)?;
+            }
+            [b'P', b'A', b'R', b'1', ..] => {
+                let (memory, counter) = (memory::default_limit(), Counter::default());
+                let rows = Rows::of_parquet(origin.clone(), again, memory, wants(), counter);
+                labels.rows(rows.map_err(told)?, told)?;
+            }
+            _ => {
+                let limits = Limits { record_bytes: LONGEST, ..Limits::default() };
+                let rows = Rows::of_text(origin.clone(), stream, layout, wants(), limits, true);
+                labels.rows(rows.map_err(told)?, told)?;
+            }
+        }
         labels.cut(limit);
         if labels.pairs.is_empty() {
             return Err(refused(
@@ -86,28 +131,52 @@ impl Labels {
         self.alone.truncate(limit.saturating_sub(ends));
     }
 
-    /// A document with the ids of its duplicates on each line, or a pair.
-    fn json_lines(&mut self, text: &str) -> Result<(), String> {
-        for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-            let object: BTreeMap<String, &RawValue> =
-                serde_json::from_str(line).map_err(|error| format!("line {number}: {error}"))?;
-            let list = LISTS.iter().find_map(|name| object.get(*name));
-            let list =
-                list.and_then(|list| serde_json::from_str::<Vec<&RawValue>>(list.get()).ok());
-            let own = OWN.iter().find_map(|name| object.get(*name)).and_then(|own| string(own));
-            match (list, own) {
-                (Some(list), Some(own)) if list.is_empty() => self.alone.push(own),
-                (Some(list), Some(own)) => self.pairs.extend(
-                    list.into_iter()
-                        .filter_map(string)
-                        .map(|other| Pair { ends: [own.clone(), other], label: None }),
-                ),
-                _ => {
-                    let field = |name: &str| object.get(name).and_then(|value| string(value));
-                    self.pair(field).map_err(|what| format!("line {number}: {what}"))?;
-                }
+    /// A pair in each row, or a document with the ids of its duplicates.
+    fn rows(
+        &mut self,
+        mut rows: Rows,
+        told: impl Fn(Problem) -> Failure + Copy,
+    ) -> Result<(), Failure> {
+        while let Some(piece) = rows.next_piece().map_err(told)? {
+            let mut lookup = Lookup::default();
+            for index in 0..piece.len() {
+                let row = piece.row(index, &mut lookup);
+                let row = row.map_err(|problem| piece.error(index, problem))?;
+                let taken = self.row(&piece, &row);
+                taken.map_err(|what| self.refused(&format!("{}: {what}", piece.at(index))))?;
             }
         }
+        Ok(())
+    }
+
+    fn row(&mut self, piece: &Piece, row: &Row<'_>) -> Result<(), String> {
+        let cell = |name: &str| {
+            let place = piece.wants().iter().position(|want| want.name() == name);
+            place.map_or(Cell::Missing, |place| row.cell(place))
+        };
+        let field = |name: &str| Some(cell(name).into_text().ok()??.into_owned());
+        let list = LISTS.iter().find_map(|name| match cell(name) {
+            Cell::List(list) => serde_json::from_str::<Vec<Box<RawValue>>>(&list).ok(),
+            _ => None,
+        });
+        match (list, OWN.iter().find_map(|name| field(name))) {
+            (Some(list), Some(own)) if list.is_empty() => self.alone.push(own),
+            (Some(list), Some(own)) => {
+                for other in list.iter().filter_map(|value| string(value)) {
+                    self.push([own.clone(), other], None)?;
+                }
+            }
+            _ => self.pair(field)?,
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, ends: [String; 2], label: Option<bool>) -> Result<(), String> {
+        self.bytes += ends.iter().map(String::len).sum::<usize>();
+        if self.bytes > MAX_BYTES {
+            return Err("the pairs come to more than 1 GiB; give a part of them".to_string());
+        }
+        self.pairs.push(Pair { ends, label });
         Ok(())
     }
 
@@ -125,34 +194,8 @@ impl Labels {
                 let ends = of(&list).unwrap_or_default();
                 let ends: Vec<String> = ends.iter().filter_map(|end| string(end)).collect();
                 let ends = ends.try_into().map_err(|_| format!("list {number} has not two ids"))?;
-                self.pairs.push(Pair { ends, label: None });
+                self.push(ends, None)?;
             }
-        }
-        Ok(())
-    }
-
-    /// A table with a header.
-    fn table(&mut self, text: &str) -> Result<(), String> {
-        let head = text.lines().next().unwrap_or_default();
-        let delimiter = delimiter(head.as_bytes()).unwrap_or(b',');
-        let is_tsv = delimiter == b'\t';
-        let mut reader = csv::ReaderBuilder::new()
-            .delimiter(delimiter)
-            .quoting(!is_tsv)
-            .from_reader(text.as_bytes());
-        let header = reader.headers().map_err(|error| error.to_string())?.clone();
-        for record in reader.records() {
-            let record = record.map_err(|error| error.to_string())?;
-            let line = record.position().map_or(0, csv::Position::line);
-            let field = |name: &str| {
-                let place = header.iter().position(|column| column == name)?;
-                let field = record.get(place)?;
-                Some(match is_tsv {
-                    true => String::from_utf8_lossy(&tsv::unescaped(field.as_bytes())).into_owned(),
-                    false => field.to_string(),
-                })
-            };
-            self.pair(field).map_err(|what| format!("line {line}: {what}"))?;
         }
         Ok(())
     }
@@ -171,8 +214,7 @@ impl Labels {
         self.are_texts = are_texts;
         let label =
             LABEL.iter().find_map(|name| field(name)).map(|label| is_yes(&label)).transpose()?;
-        self.pairs.push(Pair { ends, label });
-        Ok(())
+        self.push(ends, label)
     }
 
     /// The texts of the pairs, and which are duplicates.
@@ -257,6 +299,8 @@ fn is_yes(label: &str) -> Result<bool, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(text: &str) -> Result<Labels, Failure> {

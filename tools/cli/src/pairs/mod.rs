@@ -1,8 +1,5 @@
 //! Pairs of fingerprints in files: what `join` writes, and `merge-pairs` and `dedup` read.
 
-mod digits;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod read;
 mod sort;
 mod write;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use super::pace::{rate, seconds_left};
 use crate::threads;
 use crate::units;
 
@@ -78,7 +79,7 @@ impl Shown {
             total: known.map(|total| units::short(total as f64)),
             unit,
             share: known.map(|total| done as f64 / total as f64),
-            rate: super::rate(done, passed).map(|rate| format!("{:>5}/s", units::short(rate))),
+            rate: rate(done, passed).map(|rate| format!("{:>5}/s", units::short(rate))),
             left,
             ..Self::default()
         }
@@ -87,14 +88,14 @@ impl Shown {
     /// The phase that reads `bytes` of input.
     pub fn reading(bytes: u64, total: Option<u64>, fingerprints: u64, passed: Duration) -> Self {
         let size = |bytes: u64| units::bytes(bytes as f64);
-        let rate = super::rate(bytes, passed);
+        let rate = rate(bytes, passed);
         Self {
             phase: "read".to_string(),
             done: size(bytes),
             total: total.map(size),
             share: total.filter(|&total| total > 0).map(|total| bytes as f64 / total as f64),
             rate: rate.map(|rate| format!("{:>8}/s", units::bytes(rate))),
-            left: total.and_then(|total| super::seconds_left(passed, bytes, total)),
+            left: total.and_then(|total| seconds_left(passed, bytes, total)),
             ..Self::default()
         }
         .found(fingerprints, "records")
@@ -265,7 +266,7 @@ mod tests {
     use super::*;
 
     fn shown(done: u64, passed: Duration) -> Shown {
-        let left = super::super::seconds_left(passed, done, 67_108_864);
+        let left = seconds_left(passed, done, 67_108_864);
         Shown::new("encode".to_string(), "fingerprints", (done, 67_108_864), passed, left)
             .written(345_678_901)
     }

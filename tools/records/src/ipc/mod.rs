@@ -15,14 +15,11 @@ use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
 use arrow_ipc::{Endianness, Message, MessageHeader};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use fpstore::Fingerprint;
-
-use crate::batch::{BatchColumns, Pieces};
 use crate::error::Problem;
 use crate::format::Container;
 use crate::guard::guarded;
-use crate::options::Options;
-use crate::reader::{Reader, Sink};
+use crate::rows::Want;
+use crate::rows::arrays::{Batches, Chosen};
 use crate::stream::Stream;
 
 const FILE_MAGIC: &[u8] = b"ARROW1\0\0";
@@ -34,42 +31,53 @@ const MARK: [u8; 4] = [0xff; 4];
 /// Reads messages.
 pub struct IpcReader {
     stream: Stream,
-    options: Options,
-    /// Bits of a fingerprint.
-    bits: u32,
-    /// The schema, and the columns that are read, once the first message was.
+    /// Bytes that a message may take.
+    memory: u64,
+    /// What is read of the schema, once the first message was.
     columns: Option<Columns>,
     is_file: bool,
     /// Whether it ended without the mark of an end.
     is_unmarked: bool,
     /// Bytes of the messages so far.
     at: u64,
-    /// A batch of which rows are left.
-    pieces: Pieces,
 }
 
 struct Columns {
     schema: SchemaRef,
-    columns: BatchColumns,
-    /// Their places in the schema, ascending.
+    /// The places of the columns in the schema, ascending.
     places: Vec<usize>,
-    /// The dictionary of the fingerprints, if they have one, and the schema of its values.
-    dictionary: Option<i64>,
-    values: Option<Schema>,
+    /// The dictionaries of these columns, and the schemas of their values.
+    values: HashMap<i64, Schema>,
     dictionaries: HashMap<i64, ArrayRef>,
 }
 
 impl IpcReader {
-    /// A reader at the first byte.
-    pub fn new<F: Fingerprint>(mut stream: Stream, options: Options) -> Result<Self, Problem> {
+    /// Reads up to the schema, and chooses the columns. A message may take so many bytes of memory.
+    pub fn open(
+        mut stream: Stream,
+        memory: u64,
+        wants: &[Want],
+    ) -> Result<(Self, Chosen), Problem> {
         let is_file = stream.head().starts_with(FILE_MAGIC);
         if is_file {
             read_up_to(&mut stream, FILE_MAGIC.len() as u64, &mut Vec::new())?;
         }
         let at = if is_file { FILE_MAGIC.len() as u64 } else { 0 };
-        let (columns, pieces) = (None, Pieces::default());
-        let is_unmarked = false;
-        Ok(Self { stream, options, bits: F::BITS, columns, is_file, is_unmarked, at, pieces })
+        let mut reader = Self { stream, memory, columns: None, is_file, is_unmarked: false, at };
+        loop {
+            let Some([head, _]) = reader.next_message()? else { return Err(cut(reader.at)) };
+            let message = check::message(&head).ok_or("no message");
+            let message = or_damaged(reader.at, message)?;
+            match message.header_type() {
+                MessageHeader::NONE => {}
+                MessageHeader::Schema => {
+                    let (columns, chosen) = Columns::new(&message, wants, reader.at)?;
+                    reader.columns = Some(columns);
+                    return Ok((reader, chosen));
+                }
+                header => return Err(misplaced(reader.at, header, "before")),
+            }
+        }
     }
 
     /// The parts of the next message: its description and the body. `None` at the end.
@@ -125,7 +133,7 @@ impl IpcReader {
 
     /// Refuses what would take more memory than there may be.
     fn check_limit(&self, bytes: u64) -> Result<(), Problem> {
-        check_limit(self.options.memory, self.at, bytes)
+        check_limit(self.memory, self.at, bytes)
     }
     /// Reads 4 bytes, and appends them to `to`. `None` if there are none left.
     fn word(&mut self, to: &mut Vec<u8>) -> Result<Option<u32>, Problem> {
@@ -166,34 +174,27 @@ impl IpcReader {
     /// Takes the message that ends here; gives the batch that it is.
     fn decode(&mut self, head: &[u8], body: Vec<u8>) -> Result<Option<RecordBatch>, Problem> {
         let at = self.at;
-        let damaged = |cause: &str| damaged(format!("before byte {at}: {cause}"));
-        let message = check::message(head).ok_or_else(|| damaged("no message"))?;
-        let limit = |bytes| check_limit(self.options.memory, at, bytes);
-        match (message.header_type(), &mut self.columns) {
-            (MessageHeader::Schema, None) => {
-                self.columns = Some(Columns::new(&message, (&self.options, self.bits), at)?);
-                Ok(None)
-            }
-            (MessageHeader::RecordBatch, Some(columns)) => columns.batch(&message, body, at, limit),
-            (MessageHeader::DictionaryBatch, Some(columns)) => {
+        let message = or_damaged(at, check::message(head).ok_or("no message"))?;
+        let limit = |bytes| check_limit(self.memory, at, bytes);
+        let Some(columns) = &mut self.columns else { return Ok(None) };
+        match message.header_type() {
+            MessageHeader::RecordBatch => columns.batch(&message, body, at, limit),
+            MessageHeader::DictionaryBatch => {
                 columns.add_dictionary(&message, body, at, limit).map(|()| None)
             }
-            (MessageHeader::NONE, _) => Ok(None),
-            (header, columns) => {
-                let place = if columns.is_some() { "behind" } else { "before" };
-                let name = header.variant_name().unwrap_or("unknown");
-                Err(damaged(&format!("a message of type {name} {place} the schema")))
-            }
+            MessageHeader::NONE => Ok(None),
+            header => Err(misplaced(at, header, "behind")),
         }
     }
 }
 
+fn misplaced(at: u64, header: MessageHeader, place: &str) -> Problem {
+    let name = header.variant_name().unwrap_or("unknown");
+    damaged(format!("before byte {at}: a message of type {name} {place} the schema"))
+}
+
 impl Columns {
-    fn new(
-        message: &Message<'_>,
-        (options, bits): (&Options, u32),
-        at: u64,
-    ) -> Result<Self, Problem> {
+    fn new(message: &Message<'_>, wants: &[Want], at: u64) -> Result<(Self, Chosen), Problem> {
         let schema = or_damaged(at, message.header_as_schema().ok_or("no schema"))?;
         if schema.endianness() != Endianness::Little {
             let cause = "its integers are big-endian; write it on a little-endian machine";
@@ -201,23 +202,20 @@ impl Columns {
         }
         let schema = guarded(|| arrow_ipc::convert::try_fb_to_schema(schema));
         let schema = or_damaged(at, or_damaged(at, schema)?)?;
-        let columns = BatchColumns::new(&schema, options, bits).map_err(Problem::Column)?;
-        let places = columns.indexes();
-        #[expect(deprecated, reason = "the reader of the crate finds dictionaries by it")]
-        let dictionary = schema.field(columns.fingerprint()).dict_id();
-        let values = match schema.field(columns.fingerprint()).data_type() {
-            DataType::Dictionary(_, values) => Some(values.as_ref().clone()),
-            _ => None,
-        };
-        let values = values.map(|values| Schema::new(vec![Field::new("dictionary", values, true)]));
-        Ok(Self {
-            schema: schema.into(),
-            columns: columns.projected(),
-            places,
-            dictionary,
-            values,
-            dictionaries: HashMap::new(),
-        })
+        let chosen = Chosen::new(&schema, wants).map_err(Problem::Column)?;
+        let mut values = HashMap::new();
+        for &column in &chosen.columns {
+            let field = schema.field(column);
+            #[expect(deprecated, reason = "the reader of the crate finds dictionaries by it")]
+            let id = field.dict_id();
+            if let (DataType::Dictionary(_, of), Some(id)) = (field.data_type(), id) {
+                let of = Field::new("dictionary", of.as_ref().clone(), true);
+                values.insert(id, Schema::new(vec![of]));
+            }
+        }
+        let (schema, places) = (schema.into(), chosen.columns.clone());
+        let columns = Self { schema, places, values, dictionaries: HashMap::new() };
+        Ok((columns, chosen))
     }
 
     /// Decodes a batch of which `limit` allows the memory.
@@ -254,10 +252,7 @@ impl Columns {
         let version = message.version();
         let batch = message.header_as_dictionary_batch();
         let batch = or_damaged(at, batch.ok_or("no dictionary"))?;
-        let Some(values) = self.values.as_ref().filter(|_| self.dictionary == Some(batch.id()))
-        else {
-            return Ok(());
-        };
+        let Some(values) = self.values.get(&batch.id()) else { return Ok(()) };
         let data = or_damaged(at, batch.data().ok_or("no values"))?;
         let decoded = check::decoded_bytes(data, version, values, &[0], &body);
         let decoded = or_damaged(at, decoded)?.saturating_add(body.len() as u64);
@@ -272,30 +267,18 @@ impl Columns {
     }
 }
 
-impl<F: Fingerprint> Reader<F> for IpcReader {
-    fn warning(&self) -> Option<&'static str> {
-        self.is_unmarked.then_some("the stream of Arrow ends without its end mark, and may be cut")
+impl Batches for IpcReader {
+    fn next(&mut self) -> Result<Option<RecordBatch>, Problem> {
+        while let Some([head, body]) = self.next_message()? {
+            if let Some(batch) = self.decode(&head, body)? {
+                return Ok(Some(batch));
+            }
+        }
+        Ok(None)
     }
 
-    fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {
-        if let Some(columns) = &mut self.columns
-            && !self.pieces.is_empty()
-        {
-            return match guarded(|| self.pieces.append(&mut columns.columns, to)) {
-                Ok(appended) => appended.map(|_| true),
-                Err(cause) => or_damaged(self.at, Err(cause)),
-            };
-        }
-        match self.next_message()? {
-            Some([head, body]) => {
-                if let Some(batch) = self.decode(&head, body)? {
-                    self.pieces = Pieces::of(batch);
-                }
-                Ok(true)
-            }
-            None if self.columns.is_none() => Err(cut(self.at)),
-            None => Ok(false),
-        }
+    fn warning(&self) -> Option<&'static str> {
+        self.is_unmarked.then_some("the stream of Arrow ends without its end mark, and may be cut")
     }
 }
 

@@ -9,21 +9,19 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
-use fpstore::Fingerprint;
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::{ProjectionMask, parquet_to_arrow_field_levels};
 use parquet::basic::Compression;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
-use crate::batch::{BatchColumns, Pieces};
 use crate::error::Problem;
 use crate::format::Container;
 use crate::guard::guarded;
-use crate::options::Options;
-use crate::reader::{RECIPE, Reader, Sink};
+use crate::rows::Want;
+use crate::rows::arrays::{Batches, Chosen};
 use crate::stream::Counter;
 
 use pages::{Groups, LEAST_NESTED_VALUES, MAX_PAGE_BYTES};
@@ -37,24 +35,29 @@ const PIECE_BYTES: u64 = 4 << 20;
 /// What a page has at most, where its column has more: usual writers end a page after 1 MiB.
 const PAGE_BYTES: u64 = 2 << 20;
 
-/// Columns of a file.
-pub struct Table {
+/// Reads columns of a file.
+pub struct ParquetReader {
     batches: ParquetRecordBatchReader,
     /// What the footer says.
     metadata: Arc<ParquetMetaData>,
     /// Rows that were read, and all that there are.
     rows: u64,
     all_rows: u64,
+    /// Bytes of the file.
+    length: u64,
+    counter: Counter,
+    buffer_bytes: u64,
 }
 
-impl Table {
-    /// Reads the footer, and those columns that `choose` takes of the schema, by their places. A page
-    /// may take so much memory.
+impl ParquetReader {
+    /// Reads the footer, and chooses the columns. A page may take so much memory; how far reading has
+    /// come is told by rows, since pages are read here and there in the file.
     pub fn open(
         mut file: File,
         memory: u64,
-        choose: impl FnOnce(&Schema) -> Result<Vec<usize>, Problem>,
-    ) -> Result<Self, Problem> {
+        wants: &[Want],
+        counter: Counter,
+    ) -> Result<(Self, Chosen), Problem> {
         let length = file.metadata().map_err(|error| Problem::Read(0, error))?.len();
         check_footer(&mut file, length).map_err(|error| damaged(0, error.to_string()))?;
         // Types are those of Parquet alone: what Arrow notes beside them is a message of its own.
@@ -63,32 +66,30 @@ impl Table {
         let metadata = footer.metadata().clone();
         let all_rows = u64::try_from(metadata.file_metadata().num_rows()).unwrap_or(0);
         let fields: Fields = footer.schema().fields().iter().map(with_views).collect();
-        let places = choose(&Schema::new(fields.clone()))?;
-        check_compression(&metadata, &places)?;
+        let chosen = Chosen::new(&Schema::new(fields.clone()), wants).map_err(Problem::Column)?;
+        check_compression(&metadata, &chosen.columns)?;
         let groups = Groups {
             file: Arc::new(file),
             metadata: metadata.clone(),
             page_bytes: memory.min(MAX_PAGE_BYTES),
             nested_values: (memory / 16).max(LEAST_NESTED_VALUES),
         };
-        let rows = piece_rows(&metadata, &places);
+        let rows = piece_rows(&metadata, &chosen.columns);
         let build = || {
-            let mask = ProjectionMask::roots(footer.parquet_schema(), places);
+            let mask = ProjectionMask::roots(footer.parquet_schema(), chosen.columns.clone());
             let parquet = footer.parquet_schema();
             let levels = parquet_to_arrow_field_levels(parquet, mask, Some(&fields))?;
             ParquetRecordBatchReader::try_new_with_row_groups(&levels, &groups, rows, None)
         };
         let batches = or_damaged(guarded(build), 0)?;
-        Ok(Self { batches, metadata, rows: 0, all_rows })
+        let buffer_bytes = buffer_bytes(&metadata, &chosen.columns);
+        let reader = Self { batches, metadata, rows: 0, all_rows, length, counter, buffer_bytes };
+        Ok((reader, chosen))
     }
+}
 
-    /// The columns that are read.
-    pub fn schema(&self) -> SchemaRef {
-        self.batches.schema()
-    }
-
-    /// The next rows; `None` behind the last.
-    pub fn next(&mut self) -> Result<Option<RecordBatch>, Problem> {
+impl Batches for ParquetReader {
+    fn next(&mut self) -> Result<Option<RecordBatch>, Problem> {
         let batches = &mut self.batches;
         let batch = or_damaged(guarded(|| batches.next().transpose()), self.rows)?;
         match &batch {
@@ -99,52 +100,24 @@ impl Table {
             }
             None => {}
         }
+        let share = (self.rows as f64 / self.all_rows.max(1) as f64).min(1.0);
+        let bytes = if batch.is_some() { (self.length as f64 * share) as u64 } else { self.length };
+        self.counter.reach(bytes);
         Ok(batch)
     }
 
-    /// What is noted beside the rows under this name.
-    pub fn note(&self, name: &str) -> Option<String> {
+    fn records(&self) -> Option<u64> {
+        Some(self.all_rows)
+    }
+
+    fn note(&self, name: &str) -> Option<String> {
         let notes = self.metadata.file_metadata().key_value_metadata()?;
         let key = |key: &str| key.strip_prefix("fpstore.") == Some(name);
         notes.iter().find(|note| key(&note.key))?.value.clone()
     }
 
-    /// The share of the rows that was read, from 0 to 1.
-    pub fn share(&self) -> f64 {
-        (self.rows as f64 / self.all_rows.max(1) as f64).min(1.0)
-    }
-}
-
-/// Reads rows as records.
-pub struct ParquetReader {
-    table: Table,
-    columns: BatchColumns,
-    /// A batch of which rows are left.
-    pieces: Pieces,
-    length: u64,
-    counter: Counter,
-    buffer_bytes: u64,
-}
-
-impl ParquetReader {
-    /// Reads the footer, and chooses the columns.
-    pub fn new<F: Fingerprint>(
-        file: File,
-        options: &Options,
-        counter: Counter,
-    ) -> Result<Self, Problem> {
-        let length = file.metadata().map_err(|error| Problem::Read(0, error))?.len();
-        let mut chosen = None;
-        let table = Table::open(file, options.memory, |schema| {
-            let columns = BatchColumns::new(schema, options, F::BITS).map_err(Problem::Column)?;
-            let places = columns.indexes();
-            chosen = Some((columns, places.clone()));
-            Ok(places)
-        })?;
-        let (columns, places) = chosen.ok_or_else(|| damaged(0, "no columns".to_string()))?;
-        let buffer_bytes = buffer_bytes(&table.metadata, &places);
-        let (columns, pieces) = (columns.projected(), Pieces::default());
-        Ok(Self { table, columns, pieces, length, counter, buffer_bytes })
+    fn buffer_bytes(&self) -> u64 {
+        self.buffer_bytes
     }
 }
 
@@ -204,38 +177,6 @@ fn buffer_bytes(metadata: &ParquetMetaData, columns: &[usize]) -> u64 {
     };
     let most = metadata.row_groups().iter().map(bytes_of).max().unwrap_or(0);
     most + metadata.memory_size() as u64
-}
-
-impl<F: Fingerprint> Reader<F> for ParquetReader {
-    fn records(&self) -> Option<u64> {
-        Some(self.table.all_rows)
-    }
-
-    fn buffer_bytes(&self) -> u64 {
-        self.buffer_bytes
-    }
-
-    fn recipe(&self) -> Option<String> {
-        self.table.note(RECIPE)
-    }
-
-    fn read(&mut self, to: &mut Sink<'_, F>) -> Result<bool, Problem> {
-        if self.pieces.is_empty() {
-            let Some(batch) = self.table.next()? else {
-                self.counter.reach(self.length);
-                return Ok(false);
-            };
-            self.pieces = Pieces::of(batch);
-        }
-        let (columns, pieces) = (&mut self.columns, &mut self.pieces);
-        match guarded(|| pieces.append(columns, to)) {
-            Ok(appended) => appended?,
-            Err(cause) => return Err(damaged(self.table.rows, cause)),
-        };
-        // Pages are read here and there in the file; rows tell better how far it is.
-        self.counter.reach((self.length as f64 * self.table.share()) as u64);
-        Ok(true)
-    }
 }
 
 /// Fails if a column of those at these places is compressed in a way that is not read.

@@ -1,0 +1,125 @@
+//! What is wanted of each row: columns by their names, and what stands in them.
+
+use crate::detect::{NAMES, excerpt, is_value};
+use crate::error::ColumnProblem;
+
+/// A column that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Want {
+    /// Its name, or its number where a table has no names; `None` is the one that holds fingerprints,
+    /// by the names that such columns have.
+    pub name: Option<String>,
+    /// What stands in it.
+    pub kind: Kind,
+    /// Whether there may be none.
+    pub is_optional: bool,
+}
+
+/// What stands in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Fingerprints of so many bits.
+    Fingerprint(u32),
+    /// Fingerprints of any width.
+    AnyFingerprint,
+    /// Texts, which need not be UTF-8.
+    Text,
+    /// Strings or whole numbers.
+    Id,
+    /// Strings, numbers, true or false.
+    Value,
+    /// Lists of strings or of whole numbers.
+    Ids,
+}
+
+impl Want {
+    /// A column of this name, which must be there.
+    pub fn new(name: impl Into<String>, kind: Kind) -> Self {
+        Self { name: Some(name.into()), kind, is_optional: false }
+    }
+
+    /// The same, which need not be there.
+    pub fn or_none(self) -> Self {
+        Self { is_optional: true, ..self }
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(NAMES[0])
+    }
+}
+
+/// The places of columns among those with these names.
+pub fn places(wants: &[Want], there: &[String]) -> Result<Vec<Option<usize>>, ColumnProblem> {
+    let of = |want: &Want| match choose_column(want.name.as_deref(), there) {
+        Err(ColumnProblem::Missing { .. }) if want.is_optional => Ok(None),
+        other => other.map(Some),
+    };
+    wants.iter().map(of).collect()
+}
+
+/// The same by the first line of a table in text, which may be data after all.
+pub fn places_in_header(
+    wants: &[Want],
+    there: &[String],
+) -> Result<Vec<Option<usize>>, ColumnProblem> {
+    let bits = wants.iter().find_map(|want| match want.kind {
+        Kind::Fingerprint(bits) => Some((bits, want.name.is_some())),
+        _ => None,
+    });
+    let Some((bits, is_named)) = bits else { return places(wants, there) };
+    let data = |name: &String| is_value(name.as_bytes(), bits).then(|| excerpt(name.as_bytes()));
+    match (places(wants, there), there.iter().find_map(data)) {
+        (Err(_), Some(token)) => Err(ColumnProblem::HeaderIsData { token }),
+        (Ok(places), Some(_)) if !is_named => match places[0].and_then(|at| data(&there[at])) {
+            Some(token) => Err(ColumnProblem::HeaderIsData { token }),
+            None => Ok(places),
+        },
+        (places, _) => places,
+    }
+}
+
+/// The places of columns that have numbers, from 1 on.
+pub fn places_by_number(
+    wants: &[Want],
+    columns: usize,
+) -> Result<Vec<Option<usize>>, ColumnProblem> {
+    let of = |want: &Want| match &want.name {
+        Some(name) => match name.parse() {
+            Ok(number) if (1..=columns).contains(&number) => Ok(Some(number - 1)),
+            _ if want.is_optional => Ok(None),
+            _ => Err(ColumnProblem::Number { name: name.clone(), columns }),
+        },
+        None if columns == 1 => Ok(Some(0)),
+        None => {
+            let there = (1..=columns).map(|number| number.to_string()).collect();
+            Err(ColumnProblem::Open { there })
+        }
+    };
+    wants.iter().map(of).collect()
+}
+
+/// The column of fingerprints that is meant, by its index. Without a name it is the one that has a
+/// known name, the best of them, or the only one.
+pub fn choose_column(
+    wished: Option<&str>,
+    there: impl IntoIterator<Item = impl Into<String>>,
+) -> Result<usize, ColumnProblem> {
+    let there: Vec<String> = there.into_iter().map(Into::into).collect();
+    // The names that are known, the best one first.
+    let known =
+        || NAMES.iter().find(|name| there.iter().any(|there| there.eq_ignore_ascii_case(name)));
+    let name = wished.unwrap_or_else(|| known().unwrap_or(&NAMES[0]));
+    let is = |there: &String| match wished {
+        Some(name) => *there == name,
+        None => there.eq_ignore_ascii_case(name),
+    };
+    let mut found = (0..there.len()).filter(|&index| is(&there[index]));
+    match (found.next(), found.next(), wished) {
+        (Some(_), Some(_), _) => Err(ColumnProblem::Twice { name: name.to_string() }),
+        (Some(index), None, _) => Ok(index),
+        (None, _, Some(name)) => Err(ColumnProblem::Missing { name: name.to_string(), there }),
+        (None, _, None) if there.len() == 1 => Ok(0),
+        (None, _, None) => Err(ColumnProblem::Open { there }),
+    }
+}
