@@ -43,7 +43,7 @@ pub struct Args {
     /// The store, which `create` or `pack` wrote
     store: PathBuf,
 
-    /// Fingerprints: hexadecimal, or decimal with --format dec
+    /// Fingerprints: hexadecimal, all digits or 0x in front; or decimal with --format dec
     #[arg(value_name = "FP")]
     fingerprints: Vec<String>,
 

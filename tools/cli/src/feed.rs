@@ -156,6 +156,11 @@ pub fn of_arguments<F: Fingerprint>(
                        --format hex or dec for arguments";
         return Err(Failure::Usage(message.to_string()));
     }
+    if let Some(at) = arguments.iter().position(|argument| argument == "-") {
+        let message =
+            format!("argument {}: is no fingerprint; give --from - for standard input", at + 1);
+        return Err(Failure::Usage(message));
+    }
     let mut source = Source::arguments(arguments, options)?;
     while source.read(&mut records)? {}
     Ok(records)

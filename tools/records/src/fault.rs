@@ -119,6 +119,11 @@ impl Fault {
                 let digits = written(|f| write_overflow(f, *digits, *bits));
                 format!("{digits}; correct it, or give --format dec if it is decimal")
             }
+            Fault::NotFull { digits, bits } => format!(
+                "{digits} hexadecimal digits, where a fingerprint has {}; give all of them, or 0x in \
+                 front if zeros are left out",
+                bits / 4
+            ),
             _ => self.to_string(),
         }
     }

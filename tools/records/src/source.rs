@@ -39,6 +39,8 @@ pub struct Source<F = u64> {
     )]
     file: Option<File>,
     live: bool,
+    /// Whether hexadecimal digits must be all, or have `0x` in front.
+    is_full: bool,
 }
 
 enum State<F> {
@@ -83,6 +85,8 @@ impl<F: Fingerprint> Source<F> {
         if let Some(index) = arguments.iter().position(empty) {
             return Err(Origin::Arguments.error(Problem::EmptyArgument(index as u64 + 1)));
         }
+        // A hash that was cut when it was copied is no other one with zeros in front.
+        let is_full = options.format != Some(Container::Hex);
         let options = options.for_arguments();
         let written = |argument: &String| match token::parse::<F>(argument.as_bytes(), Format::Bin)
         {
@@ -92,7 +96,7 @@ impl<F: Fingerprint> Source<F> {
         };
         let lines: Vec<String> = arguments.iter().map(written).collect();
         let text = Stream::new(Cursor::new(lines.join("\n").into_bytes()));
-        Ok(Self::new(Origin::Arguments, text, &options))
+        Ok(Self { is_full, ..Self::new(Origin::Arguments, text, &options) })
     }
 
     pub(crate) fn new(origin: Origin, stream: Stream, options: &Options) -> Self {
@@ -105,6 +109,7 @@ impl<F: Fingerprint> Source<F> {
             length: None,
             file: None,
             live: false,
+            is_full: false,
         }
     }
 
@@ -296,6 +301,9 @@ impl<F: Fingerprint> Source<F> {
             Layout::Raw(_) => {
                 let length = self.length.filter(|_| codec.is_none());
                 Box::new(raw::RawReader::<F>::new(stream, length, options.byte_order)?)
+            }
+            Layout::List(Format::Hex) if self.is_full => {
+                Box::new(list::ListReader::<F>::new(stream, Format::HexFull))
             }
             Layout::List(format) => Box::new(list::ListReader::<F>::new(stream, format)),
             Layout::Npy => Box::new(npy::NpyReader::<F>::new(stream, options.bytes())?),

@@ -4,7 +4,7 @@ mod fresh;
 mod verdicts;
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::ValueEnum;
@@ -178,6 +178,15 @@ fn insert<F: Fingerprint>(args: Args) -> Result<(), Failure> {
         let message = format!("{name}: is a store; `{command}` adds it");
         return Err(Failure::Usage(message));
     }
+    if let Some(digits) = args.input.iter().find_map(|path| digits_of::<F>(path)) {
+        let store = quoted_path(&args.store);
+        let message = format!(
+            "{}: is no file; fingerprints come from files or a pipe: `echo {digits} | fpstore insert \
+             {store}`",
+            digits.trim_start_matches("0x")
+        );
+        return Err(Failure::Usage(message));
+    }
     let reading = args.reading.options(ids.wish(), None);
     let feed = Feed {
         inputs: &args.input,
@@ -205,6 +214,16 @@ fn insert<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     progress.finish();
     let read = writing::close(&work, read)?;
     inserting.finish(&read, start.elapsed().as_secs_f64())
+}
+
+/// The fingerprint that an input is by its name, where there is no such file.
+fn digits_of<F: Fingerprint>(path: &Path) -> Option<String> {
+    let name = path.to_str()?;
+    let digits = name.strip_prefix("0x").unwrap_or(name);
+    let are_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_full = digits.len() == F::BITS as usize / 4;
+    let fingerprint = if is_full { digits.to_string() } else { format!("0x{digits}") };
+    (are_digits && digits.len() <= F::BITS as usize / 4 && !path.exists()).then_some(fingerprint)
 }
 
 /// What is known once the store is open.

@@ -41,7 +41,7 @@ fn deletions_in_the_log_do_not_hide_what_is_appended_after_them() {
     scratch.run("create store --window 1d -q").succeeds();
     let insert = "insert store - --ids line -q --time 2026-01-01";
     scratch.run_with(insert, b"0x1 0x2 0x3").succeeds();
-    scratch.run("delete store 1 2 -q").succeeds();
+    scratch.run("delete store 0x1 0x2 -q").succeeds();
     scratch.write("in.csv", "id,fingerprint\n7,0000000000000001\n");
     let append = "pack in.csv --append store --id-column id -q";
     scratch.run(&format!("{append} --time 2026-01-05")).succeeds();
@@ -49,7 +49,7 @@ fn deletions_in_the_log_do_not_hide_what_is_appended_after_them() {
     assert_eq!(ids(""), "0000000000000001\t7\n0000000000000003\t2\n");
     assert_eq!(ids("--since 2026-01-05 --until 2026-01-06"), "0000000000000001\t7\n");
     scratch.run("verify store").succeeds();
-    scratch.run("delete store 1 -q").succeeds();
+    scratch.run("delete store 0x1 -q").succeeds();
     assert_eq!(ids(""), "0000000000000003\t2\n");
 }
 

@@ -191,7 +191,7 @@ fn a_distance_out_of_range_is_refused_alike_everywhere() {
     scratch.pack("store", &[1, 2], "");
     scratch.write("in", "0x1");
     for (command, name) in [
-        ("query store 1", "query"),
+        ("query store 0x1", "query"),
         ("dedup store", "dedup"),
         ("join store", "join"),
         ("pack in -o other", "pack"),

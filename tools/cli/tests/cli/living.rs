@@ -279,10 +279,10 @@ fn deletions_are_of_fingerprints_pairs_files_and_of_an_id_everywhere() {
         "id,fingerprint\n1,0000000000000001\n2,0000000000000001\n1,0000000000000002\n\
          3,0000000000000003\n4,0000000000000004\n1,0000000000000005\n6,0000000000000005\n",
     );
-    let told = scratch.run("delete store 3 4ff --json").succeeds().stdout;
+    let told = scratch.run("delete store 0x3 0x4ff --json").succeeds().stdout;
     let told = json(&told);
     assert_eq!((&told["deleted"], &told["not_stored"]), (&1.into(), &1.into()));
-    scratch.run("delete store 1 --id 2 -q").succeeds();
+    scratch.run("delete store 0x1 --id 2 -q").succeeds();
     scratch.write("gone.csv", "id,fingerprint\n6,0000000000000005\n6,0000000000000001\n");
     let told = scratch.run("delete store --from gone.csv --id-column id").succeeds().stdout;
     assert!(told.starts_with("store: 1 record deleted, 1 not stored in "), "{told}");
@@ -295,17 +295,18 @@ fn deletions_are_of_fingerprints_pairs_files_and_of_an_id_everywhere() {
     insert_csv(&scratch, "id,fingerprint\n7,0000000000000009\n8,0000000000000009\n");
     scratch.run("flush store -q").succeeds();
     insert_csv(&scratch, "id,fingerprint\n8,0000000000000009\n9,0000000000000009\n");
-    let told = scratch.run("delete store 9 a").succeeds().stdout;
+    let told = scratch.run("delete store 0x9 0xa").succeeds().stdout;
     assert!(told.starts_with("store: 3 records deleted, 1 not stored in "), "{told}");
     assert_eq!(scratch.dump("store"), [4]);
     scratch.run_with("delete store --from - -q", b"0x4").succeeds();
     assert_eq!(scratch.dump("store"), [0u64; 0]);
     scratch.run("delete store").fails_naming(&["nothing to delete", "--from FILE"]);
+    scratch.run("insert store 00ff").fails_naming(&["00ff: is no file", "echo 0x00ff | fpstore"]);
     scratch.run("delete store --id 3").fails_naming(&["FP"]);
     scratch.run("create plain --no-ids -q").succeeds();
-    scratch.run("delete plain 1 --id 3").fails_naming(&["plain: has no ids"]);
+    scratch.run("delete plain 0x1 --id 3").fails_naming(&["plain: has no ids"]);
     scratch.run("delete plain --id-everywhere 3").fails_naming(&["plain: has no ids"]);
-    scratch.run("delete nothing 1").fails_naming(&["nothing", "not a store"]);
+    scratch.run("delete nothing 0x1").fails_naming(&["nothing", "not a store"]);
 }
 
 #[test]

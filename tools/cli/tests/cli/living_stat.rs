@@ -96,9 +96,9 @@ fn verify_counts_deletions_and_what_the_log_holds() {
     scratch.run("create store --no-ids -q").succeeds();
     scratch.run_with("insert store - -q", b"0x1 0x2 0x3").succeeds();
     scratch.run("flush store -q").succeeds();
-    scratch.run("delete store 1 -q").succeeds();
+    scratch.run("delete store 0x1 -q").succeeds();
     scratch.run("flush store -q").succeeds();
-    for fingerprint in [2, 3] {
+    for fingerprint in ["0x2", "0x3"] {
         scratch.run(&format!("delete store {fingerprint} -q")).succeeds();
     }
     let text = scratch.run("verify store").succeeds().stdout;

@@ -60,7 +60,7 @@ fn an_output_that_is_an_input_is_refused_under_every_name() {
     for (input, command) in [
         ("queries", "query store --from queries"),
         ("queries", "query store --from queries --output parquet"),
-        ("ids", "query named 1 --id-map ids"),
+        ("ids", "query named 0x1 --id-map ids"),
         ("ids", "dump named --id-map ids"),
         ("ids", "join named --id-map ids"),
         ("ids", "join named named --id-map-b ids"),
@@ -132,7 +132,7 @@ fn an_output_in_a_store_is_refused() {
     symlink(scratch.path("store/new"), scratch.path("nowhere")).unwrap();
     let before = scratch.listing("store");
     for command in [
-        "query store 1 --to",
+        "query store 0x1 --to",
         "dump store --to",
         "join store --to",
         "join store --resume --to",
@@ -161,7 +161,7 @@ fn an_output_in_a_store_is_refused() {
     assert_eq!(scratch.listing("store"), before);
     assert_eq!(scratch.dump("store"), [1, 3]);
     // A file of another store is no affair of this command; it is one that exists.
-    scratch.run("query store 1 --to other/manifest.fps").fails_naming(&["exists"]);
+    scratch.run("query store 0x1 --to other/manifest.fps").fails_naming(&["exists"]);
 }
 
 #[test]
@@ -463,9 +463,9 @@ fn results_need_a_standard_output_that_is_open() {
     scratch.run("create living --no-ids --quiet").succeeds();
     let told = "standard output: is closed, and takes no results; redirect it to a file (> FILE)";
     for line in [
-        "query store 1",
-        "query store 1 --to -",
-        "query store 1 --output json",
+        "query store 0x1",
+        "query store 0x1 --to -",
+        "query store 0x1 --output json",
         "dump store",
         "dump store --to /dev/stdout",
         "join store",
@@ -506,7 +506,7 @@ fn results_need_a_standard_output_that_is_open() {
         "pack queries --append living",
         "create new",
         "insert living queries",
-        "delete living 1",
+        "delete living 0x1",
         "flush living",
         "merge living",
         "expire living --before 2020-01-01",

@@ -73,7 +73,7 @@ fn a_distance_of_64_matches_everything() {
     let scratch = Scratch::new();
     let set = fingerprints(22, 100);
     scratch.pack("store", &set, "");
-    let ran = scratch.run("query store 0 -k 64").succeeds();
+    let ran = scratch.run("query store 0x0 -k 64").succeeds();
     assert_eq!(ran.stdout, tsv(&set, &[0], 64));
     assert_eq!(ran.stdout.lines().count(), sorted(&set).len());
 }
@@ -175,14 +175,14 @@ fn arguments_are_hexadecimal_as_all_output_is() {
     };
     // Neither the number of digits nor another argument changes what one means.
     for (line, queries) in [
-        ("12", vec![0x12]),
-        ("1f", vec![0x1f]),
-        ("0x12 1F 12", vec![0x12, 0x1f, 0x12]),
+        ("0x12", vec![0x12]),
+        ("0x1f", vec![0x1f]),
+        ("0x12 0X1F 0x12", vec![0x12, 0x1f, 0x12]),
         ("1234567890123456", vec![0x1234567890123456]),
-        ("1234567890123456 12", vec![0x1234567890123456, 0x12]),
+        ("1234567890123456 0x12", vec![0x1234567890123456, 0x12]),
         ("--format hex 12", vec![0x12]),
         // The format of a file says nothing of arguments.
-        ("--format csv 12", vec![0x12]),
+        ("--format csv 0x12", vec![0x12]),
         ("--format dec 12 1234567890123456", vec![12, 1234567890123456]),
         ("--format dec -1 18", vec![u64::MAX, 0x12]),
     ] {
@@ -198,12 +198,22 @@ fn a_faulty_argument_is_told_by_its_number() {
     scratch.pack("store", &[10], "");
     let dec = "correct it, or give --format dec if it is decimal";
     for (line, place, what) in [
-        ("a 1g", "argument 2, character 2", "'g' is no hexadecimal digit"),
+        ("0xa 1g", "argument 2, character 2", "'g' is no hexadecimal digit"),
         ("-1", "argument 1, character 1", "'-' is no hexadecimal digit"),
         ("18446744073709551615", "argument 1, character 1", "more than 16 hexadecimal digits"),
     ] {
         scratch.run(&format!("query store {line}")).fails_with(&format!("{place}: {what}; {dec}"));
     }
+    for command in ["query", "delete"] {
+        scratch.run(&format!("{command} store 0x44 0044")).fails_with(
+            "argument 2, character 1: 4 hexadecimal digits, where a fingerprint has 16; give all of \
+             them, or 0x in front if zeros are left out",
+        );
+        scratch
+            .run(&format!("{command} store 0x44 -"))
+            .fails_with("argument 2: is no fingerprint; give --from - for standard input");
+    }
+    scratch.run("query store a --format hex -k 0").succeeds();
     scratch.run("query store 1 1f --format dec").fails_with(
         "argument 2, character 2: 'f' is no decimal digit; correct it, or leave --format dec out",
     );

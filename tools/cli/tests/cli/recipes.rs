@@ -97,7 +97,7 @@ fn files_of_parquet_carry_the_recipe_and_are_held_to_it() {
     let both = ["`x/1`", SIMHASH];
     for line in [
         "dump a --output parquet --to dump",
-        "query a 1 --output parquet --to query",
+        "query a 0x1 --output parquet --to query",
         "join a --output parquet --to pairs",
         "dedup a --output parquet --to dedup",
         "join b -k 64 --output parquet --to pairs-b",

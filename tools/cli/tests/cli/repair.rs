@@ -106,10 +106,10 @@ fn deletions_logs_and_windows_count_as_far_as_they_are_sound() {
     };
     insert("2026-01-01", "0x1 0x2 0x3");
     scratch.run("flush store -q").succeeds();
-    scratch.run("delete store 1 -q").succeeds();
+    scratch.run("delete store 0x1 -q").succeeds();
     insert("2026-01-02", "0x4");
     scratch.run("flush store -q").succeeds();
-    scratch.run("delete store 2 -q").succeeds();
+    scratch.run("delete store 0x2 -q").succeeds();
     insert("2026-01-03", "0x5");
     let told = repair(&scratch, 0);
     assert_eq!(told["fingerprints"], 3);
@@ -130,7 +130,7 @@ fn without_a_manifest_all_segments_are_taken() {
     let scratch = Scratch::new();
     let set = fingerprints(103, 2000);
     scratch.pack("store", &set, "");
-    scratch.run("delete store 1 -q").succeeds();
+    scratch.run("delete store 0x1 -q").succeeds();
     fs::remove_file(scratch.path("store/manifest.fps")).unwrap();
     let told = repair(&scratch, 1);
     assert!(told["manifest"].as_str().unwrap().contains("manifest.fps"), "{told}");

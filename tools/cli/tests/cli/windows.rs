@@ -42,14 +42,14 @@ fn what_is_looked_at_is_of_the_windows_that_are_asked_for() {
         ] {
             assert_eq!(dump(&scratch, times), expected, "{times}, flushed {flushed}");
         }
-        let all = scratch.run("query store 1 -k 1 --no-ids").succeeds().stdout;
+        let all = scratch.run("query store 0x1 -k 1 --no-ids").succeeds().stdout;
         assert_eq!(all.lines().count(), 3, "{all}");
-        let ran = scratch.run("query store 1 -k 1 --no-ids --since 2026-01-03").succeeds();
+        let ran = scratch.run("query store 0x1 -k 1 --no-ids --since 2026-01-03").succeeds();
         assert_eq!(
             ran.stdout,
             "0000000000000001\t0000000000000001\t0\n0000000000000001\t0000000000000005\t1\n"
         );
-        scratch.run("query store 2 -k 0 --since 2026-01-02").ends_with_code(1);
+        scratch.run("query store 0x2 -k 0 --since 2026-01-02").ends_with_code(1);
         let pairs = scratch.run("join store -k 1 -q --until 2026-01-03").succeeds().stdout;
         let mut pairs: Vec<&str> = pairs.lines().collect();
         pairs.sort_unstable();
@@ -85,9 +85,9 @@ fn expired_windows_are_gone_and_the_others_stay() {
 fn times_that_say_nothing_are_refused() {
     let scratch = days();
     scratch.run("dump store --since 2026-01-03 --until 2026-01-03").fails_naming(&["--until"]);
-    scratch.run("query store 1 --since never").fails_naming(&["never", "300d"]);
+    scratch.run("query store 0x1 --since never").fails_naming(&["never", "300d"]);
     scratch.pack("packed", &[1, 2], "");
-    for line in ["dump packed", "query packed 1", "join packed", "dedup packed"] {
+    for line in ["dump packed", "query packed 0x1", "join packed", "dedup packed"] {
         let ran = scratch.run(&format!("{line} --since 7d"));
         ran.fails_naming(&["packed: has no windows of time; leave --since and --until out"]);
     }
@@ -100,8 +100,8 @@ fn times_before_1970_are_refused_alike() {
     scratch.run("create living --no-ids --quiet --window 1d").succeeds();
     for line in [
         "insert living queries --time",
-        "query living 1 --since",
-        "query living 1 --until",
+        "query living 0x1 --since",
+        "query living 0x1 --until",
         "dump living --since",
         "join living --until",
         "dedup living --since",

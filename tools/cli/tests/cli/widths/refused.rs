@@ -9,15 +9,15 @@ fn options_that_do_not_go_together_are_refused() {
     pack(&scratch, "store", &set(1, 128, 10), "");
     scratch.write("in", list(&set(1, 128, 10)));
     for line in [
-        "query store 1 --nearest 2 --limit 3",
-        "query store 1 --nearest 2 --any",
-        "query store 1 --any --limit 2",
+        "query store 0x1 --nearest 2 --limit 3",
+        "query store 0x1 --nearest 2 --any",
+        "query store 0x1 --any --limit 2",
         "query store --from in --nearest 2 --plan probe",
-        "query store 1 --nearest x",
-        "query store 1 --any --output count",
+        "query store 0x1 --nearest x",
+        "query store 0x1 --any --output count",
         "query store --from in --plan probe",
-        "query store 1 -k 129",
-        "query store 1 --fingerprints u64",
+        "query store 0x1 -k 129",
+        "query store 0x1 --fingerprints u64",
         "dump store --fingerprints i64",
         "dump store --output u32le",
         "pack in -o other --bits 48",
