@@ -6,6 +6,7 @@ mod calibrate;
 mod cold;
 mod compare;
 mod data;
+mod figures;
 mod front;
 mod grid;
 mod machine;

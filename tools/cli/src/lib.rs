@@ -47,6 +47,7 @@ mod pairs;
 mod plan;
 mod progress;
 mod query;
+mod quoted;
 mod recipes;
 mod record_ids;
 mod repair;

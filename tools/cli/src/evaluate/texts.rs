@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::Args;
+use super::args::Args;
 use crate::documents::{Documents, Inputs};
 use crate::failure::Failure;
 use crate::memory;

@@ -7,7 +7,6 @@ mod table;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::ValueEnum;
 use fpstore_records::is_stdin;
 use fpstore_text::{Fingerprinter, Recipe};
 use serde::Serialize;
@@ -24,7 +23,7 @@ use crate::target::{self, Target};
 use crate::threads::ThreadArgs;
 use crate::units::{self, count, plural};
 use pieces::Pieces;
-use rows::{Counts, Rows, Sheet};
+use rows::{Counts, Rows, Sheet, TooFew};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -120,15 +119,6 @@ pub struct Args {
 
     #[command(flatten)]
     documents: DocumentArgs,
-}
-
-/// What becomes of documents with too few features.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TooFew {
-    /// They have a row without a fingerprint.
-    Null,
-    /// They have no row.
-    Skip,
 }
 
 /// The summary in JSON.
