@@ -253,6 +253,8 @@ rules! {
     PartOfOtherBase { part: u16 } = "PRT-2", "width, number, count or CRC of the base are not those of part {part} of this base";
     /// The parts do not cover the fingerprints one after the other.
     PartBits { start: u16, bits: u16, key: u8 } = "PRT-3", "a part of {bits} bits from bit {start} on, with keys of {key} bits, does not fit its place";
+    /// The mask of a part does not have so many bits that are of no part before it.
+    PartMask { part: u16, key: u8 } = "PRT-3", "the key mask of part {part} does not have {key} bits of its own, or its parts have ranges";
     /// A part table has another length than its header says.
     PartLength { count: u64, file_bytes: u64 } = "PRT-4", "a part table of {count} rows does not fit a file of {file_bytes} bytes";
     /// The marks of a group of keys are not what its start says.

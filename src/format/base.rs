@@ -20,7 +20,8 @@ const PART: FileKind = FileKind {
     name: "part file",
     magic: *b"\x89FPSP\r\n\x1a",
     header_bytes: part_header::END,
-    fields_end: Some(part_header::RESERVED.end),
+    // Behind the mask, where there is one.
+    fields_end: None,
 };
 /// Keys of a part table that share a start.
 pub(crate) const GROUP_KEYS: u64 = 1 << GROUP_BITS;
@@ -30,6 +31,10 @@ pub(crate) const GROUP_BITS: u32 = 6;
 pub(crate) const MOST_KEY_BITS: u32 = 32;
 /// Fingerprints of a base at most.
 pub(crate) const MOST_ROWS: u64 = u32::MAX as u64;
+/// Bytes of a mask at most.
+const MOST_MASK_BYTES: usize = 32;
+/// Where the mask of a part table stands, behind the fields that every header has.
+const MASK_AT: usize = part_header::RESERVED.end;
 /// Bytes of the CRC behind the CRCs of the chunks.
 const DIRECTORY_CRC_BYTES: usize = 4;
 
@@ -53,16 +58,57 @@ pub(crate) struct PartHeader {
     pub(crate) header_bytes: usize,
     pub(crate) fingerprint_bits: u16,
     pub(crate) number: u16,
-    /// The first bit of the part, and how many there are.
-    pub(crate) start_bit: u16,
-    pub(crate) part_bits: u16,
-    /// The first bits of the part, which rows are found by.
+    /// The bits that rows are found by, and how many there are.
+    pub(crate) keys: KeyBits,
     pub(crate) key_bits: u8,
     pub(crate) count: u64,
     /// Ordered pairs of different rows with the same key.
     pub(crate) coincidences: u64,
     /// The CRC of the header of the base.
     pub(crate) base_crc: u32,
+}
+
+/// Which bits of a fingerprint make the key of a part table, the first of them being the most
+/// significant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyBits {
+    /// The first bits of a part, which is a range.
+    Range { start_bit: u16, part_bits: u16 },
+    /// The ones of a mask, which stands here as a row does in a base.
+    Mask([u8; MOST_MASK_BYTES]),
+}
+
+impl KeyBits {
+    /// The key_form of a header.
+    fn form(self) -> u8 {
+        match self {
+            Self::Range { .. } => 0,
+            Self::Mask(_) => 1,
+        }
+    }
+}
+
+/// The bits that some parts of a base have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TakenBits {
+    /// key_form of the parts, if there are any.
+    form: Option<u8>,
+    /// The bit where their ranges end, and all bits of their masks.
+    end: u16,
+    mask: [u8; MOST_MASK_BYTES],
+}
+
+impl TakenBits {
+    /// Adds those of the next part.
+    pub(crate) fn take(&mut self, part: &PartHeader) {
+        self.form = Some(part.keys.form());
+        match part.keys {
+            KeyBits::Range { start_bit, part_bits } => self.end = start_bit + part_bits,
+            KeyBits::Mask(mask) => {
+                self.mask.iter_mut().zip(mask).for_each(|(taken, own)| *taken |= own);
+            }
+        }
+    }
 }
 
 /// Where the parts of a file stand whose body is made of chunks.
@@ -240,12 +286,25 @@ pub(crate) struct PartGeometry {
 }
 
 impl PartHeader {
-    /// Bytes of the header that is written.
-    pub(crate) const HEADER_BYTES: usize = part_header::END;
+    /// Bytes of the header that is written of a part of so many bits.
+    pub(crate) fn written_bytes(keys: KeyBits, fingerprint_bits: u32) -> usize {
+        match keys {
+            KeyBits::Range { .. } => part_header::END,
+            KeyBits::Mask(_) => {
+                part_header::END + (fingerprint_bits as usize / 8).next_multiple_of(8)
+            }
+        }
+    }
 
-    /// Bits of the number of a row; the rows of part 0 are in the order of the base, and are not written.
+    /// Whether places are rows, which are not written then: a range from bit 0 on has the order of
+    /// the base.
+    pub(crate) fn is_in_base_order(&self) -> bool {
+        self.number == 0 && matches!(self.keys, KeyBits::Range { .. })
+    }
+
+    /// Bits of the number of a row.
     fn row_bits(&self) -> u32 {
-        if self.number == 0 { 0 } else { digits(self.count.saturating_sub(1)) }
+        if self.is_in_base_order() { 0 } else { digits(self.count.saturating_sub(1)) }
     }
 
     /// Bytes of the pieces of the body.
@@ -269,13 +328,22 @@ impl PartHeader {
     }
 
     /// The bytes of the header, and its CRC.
-    pub(crate) fn encode(&self) -> ([u8; part_header::END], u32) {
-        let mut header = [0; part_header::END];
+    pub(crate) fn encode(&self) -> (Vec<u8>, u32) {
+        let mut header = vec![0; self.header_bytes];
         LE::write_u16(&mut header[part_header::FINGERPRINT_BITS], self.fingerprint_bits);
         LE::write_u16(&mut header[part_header::PART_NUMBER], self.number);
-        LE::write_u16(&mut header[part_header::START_BIT], self.start_bit);
-        LE::write_u16(&mut header[part_header::PART_BITS], self.part_bits);
+        match self.keys {
+            KeyBits::Range { start_bit, part_bits } => {
+                LE::write_u16(&mut header[part_header::START_BIT], start_bit);
+                LE::write_u16(&mut header[part_header::PART_BITS], part_bits);
+            }
+            KeyBits::Mask(mask) => {
+                let bytes = usize::from(self.fingerprint_bits) / 8;
+                header[MASK_AT..][..bytes].copy_from_slice(&mask[..bytes]);
+            }
+        }
         header[part_header::KEY_BITS.start] = self.key_bits;
+        header[part_header::KEY_FORM.start] = self.keys.form();
         LE::write_u64(&mut header[part_header::COUNT], self.count);
         LE::write_u64(&mut header[part_header::COINCIDENCES], self.coincidences);
         LE::write_u32(&mut header[part_header::BASE_CRC], self.base_crc);
@@ -299,25 +367,71 @@ impl PartHeader {
         TableEntry::of_file(file, header_crc)
     }
 
-    /// Decodes and checks the header of part table `number`, which belongs to a base with this CRC and begins with bit
-    /// `start_bit`.
+    /// The bits of keys of a header of a store of so many bits, which may not fit their place.
+    fn decode_keys(header: &[u8], fingerprint_bits: u16) -> Result<KeyBits, Defect> {
+        let form = header[part_header::KEY_FORM.start];
+        if form > 1 || header[part_header::RESERVED].iter().any(|&byte| byte != 0) {
+            let at = part_header::KEY_FORM.start;
+            return Err(Defect::unsupported(at, Unsupported::PartReserved));
+        }
+        let start_bit = LE::read_u16(&header[part_header::START_BIT]);
+        let part_bits = LE::read_u16(&header[part_header::PART_BITS]);
+        if form == 0 {
+            return Ok(KeyBits::Range { start_bit, part_bits });
+        }
+        // A mask that does not fit the header has no bits, which is not allowed.
+        let mut mask = [0; MOST_MASK_BYTES];
+        let bytes = usize::from(fingerprint_bits) / 8;
+        let found = header[..header.len() - CRC_BYTES].get(MASK_AT..MASK_AT + bytes);
+        if let (Some(found), 0, 0) = (found, start_bit, part_bits) {
+            mask[..bytes].copy_from_slice(found);
+        }
+        Ok(KeyBits::Mask(mask))
+    }
+
+    /// Checks that the bits of the key are those of a part behind the ones that have taken some.
+    fn check_keys(&self, taken: &TakenBits, is_last: bool) -> Result<(), Defect> {
+        let key_bits = u32::from(self.key_bits);
+        let key = self.key_bits;
+        let at = part_header::START_BIT.start;
+        let is_of_form = taken.form.is_none_or(|form| form == self.keys.form());
+        match self.keys {
+            KeyBits::Range { start_bit, part_bits } => {
+                let (end, bits) =
+                    (u32::from(start_bit) + u32::from(part_bits), u32::from(self.fingerprint_bits));
+                let fits = is_of_form
+                    && start_bit == taken.end
+                    && (if is_last { end == bits } else { end < bits })
+                    && (GROUP_BITS..=MOST_KEY_BITS.min(part_bits.into())).contains(&key_bits);
+                let corruption = Corruption::PartBits { start: start_bit, bits: part_bits, key };
+                if fits { Ok(()) } else { Err(Defect::corrupt(at, corruption)) }
+            }
+            KeyBits::Mask(mask) => {
+                let ones: u32 = mask.iter().map(|byte| byte.count_ones()).sum();
+                let fits = is_of_form
+                    && mask.iter().zip(taken.mask).all(|(own, taken)| own & taken == 0)
+                    && ones == key_bits
+                    && (GROUP_BITS..=MOST_KEY_BITS).contains(&key_bits);
+                let corruption = Corruption::PartMask { part: self.number, key };
+                if fits { Ok(()) } else { Err(Defect::corrupt(at, corruption)) }
+            }
+        }
+    }
+
+    /// Decodes and checks the header of part table `number`, which belongs to a base with this CRC,
+    /// behind parts that have taken some bits.
     pub(crate) fn decode(
         file: &[u8],
         entry: &TableEntry,
         (base, base_crc): (&BaseHeader, u32),
-        (number, start_bit): (u16, u16),
+        (number, taken): (u16, &TakenBits),
     ) -> Result<Self, Defect> {
         let header = header_of(&PART, file, entry)?;
-        if header[part_header::RESERVED].iter().any(|&byte| byte != 0) {
-            let at = part_header::RESERVED.start;
-            return Err(Defect::unsupported(at, Unsupported::PartReserved));
-        }
         let part = Self {
             header_bytes: header.len(),
             fingerprint_bits: LE::read_u16(&header[part_header::FINGERPRINT_BITS]),
             number: LE::read_u16(&header[part_header::PART_NUMBER]),
-            start_bit: LE::read_u16(&header[part_header::START_BIT]),
-            part_bits: LE::read_u16(&header[part_header::PART_BITS]),
+            keys: Self::decode_keys(&header, base.fingerprint_bits)?,
             key_bits: header[part_header::KEY_BITS.start],
             count: LE::read_u64(&header[part_header::COUNT]),
             coincidences: LE::read_u64(&header[part_header::COINCIDENCES]),
@@ -329,18 +443,12 @@ impl PartHeader {
             let at = part_header::FINGERPRINT_BITS.start;
             return Err(Defect::corrupt(at, Corruption::PartOfOtherBase { part: number }));
         }
-        let end = u32::from(start_bit) + u32::from(part.part_bits);
-        let is_last = number + 1 == base.part_count;
-        let bits = u32::from(fingerprint_bits);
-        let key_bits = u32::from(part.key_bits);
-        if part.start_bit != start_bit
-            || (if is_last { end != bits } else { end >= bits })
-            || !(GROUP_BITS..=MOST_KEY_BITS.min(part.part_bits.into())).contains(&key_bits)
-        {
-            let (start, bits, key) = (part.start_bit, part.part_bits, part.key_bits);
-            let corruption = Corruption::PartBits { start, bits, key };
-            return Err(Defect::corrupt(part_header::START_BIT.start, corruption));
-        }
+        part.check_keys(taken, number + 1 == base.part_count)?;
+        let mask_bytes = match part.keys {
+            KeyBits::Range { .. } => 0,
+            KeyBits::Mask(_) => usize::from(fingerprint_bits) / 8,
+        };
+        PART.check_tail(&header, MASK_AT + mask_bytes)?;
         if !has_length(file, header.len(), part.piece_bytes().iter().sum()) {
             let file_bytes = file.len() as u64;
             let corruption = Corruption::PartLength { count, file_bytes };

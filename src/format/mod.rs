@@ -22,7 +22,8 @@ mod table;
 use std::path::Path;
 
 pub(crate) use base::{
-    BaseHeader, GROUP_BITS, GROUP_KEYS, MOST_KEY_BITS, MOST_ROWS, PartGeometry, PartHeader,
+    BaseHeader, GROUP_BITS, GROUP_KEYS, KeyBits, MOST_KEY_BITS, MOST_ROWS, PartGeometry,
+    PartHeader, TakenBits,
 };
 pub(crate) use deletions::{Deletion, Scope, decode_deletions, encode_deletions};
 pub(crate) use footer::{Footer, follows};
@@ -319,7 +320,7 @@ layout!(
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
     FINGERPRINT_BITS = 16 + 2, PART_NUMBER = 18 + 2, START_BIT = 20 + 2, PART_BITS = 22 + 2,
     COUNT = 24 + 8, COINCIDENCES = 32 + 8, BASE_CRC = 40 + 4, KEY_BITS = 44 + 1,
-    RESERVED = 45 + 15, HEADER_CRC = 60 + 4; 64
+    KEY_FORM = 45 + 1, RESERVED = 46 + 14, HEADER_CRC = 60 + 4; 64
 );
 
 layout!(

@@ -209,8 +209,12 @@ impl<F: Fingerprint, T: Spill> KeySource for MergeSource<'_, F, T> {
         if self.is_sorted {
             let (merging, permutation) = (self.merging, &self.permutation);
             let mut visit = |sink: &mut dyn FnMut(&[F]) -> Result<()>| merging.visit_rows(sink);
-            let key = |_, one| permutation.key(key_of(one));
-            self.entries.order_by(key, &mut visit, self.meter, self.create)?;
+            let keys = |_, fingerprints: &[F], keys: &mut [u64]| {
+                for (key, &one) in keys.iter_mut().zip(fingerprints) {
+                    *key = permutation.key(key_of(one));
+                }
+            };
+            self.entries.order_by(keys, &mut visit, self.meter, self.create)?;
         }
         Ok(())
     }
@@ -254,7 +258,7 @@ impl<F: Fingerprint, T: Spill> RowSource<F> for MergeSource<'_, F, T> {
         self.merging.visit_rows(sink)
     }
 
-    fn order_entries(&mut self, part: &PartOptions) -> Result<()> {
+    fn order_entries(&mut self, part: &PartOptions<F>) -> Result<()> {
         let merging = self.merging;
         let mut visit = |sink: &mut dyn FnMut(&[F]) -> Result<()>| merging.visit_rows(sink);
         self.entries.order(part, &mut visit, self.meter, self.create)

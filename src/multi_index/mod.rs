@@ -1,17 +1,25 @@
-//! The index of wide fingerprints: multi-index hashing (Norouzi, Punjani, Fleet, *Fast search in Hamming space with
-//! multi-index hashing*, CVPR 2012) over one sorted copy on the disk.
+//! The index of wide fingerprints: multi-index hashing (Norouzi, Punjani, Fleet, *Fast search in
+//! Hamming space with multi-index hashing*, CVPR 2012) over one sorted copy on the disk.
 //!
-//! The *base* holds every fingerprint once. For each of several *parts*, which are disjoint and cover all bits, a *part
-//! table* holds the numbers of the rows in the order of the part's first bits, its *key*. Keys are not written: a bit
-//! vector has, for one key after the other, a 1 for each of its rows and then a 0 (the upper half of the code of Elias
-//! and Fano), which takes as many bits as there are rows and keys, and so little more than the information in them as
-//! long as there are about as many of one as of the other. For every 64 keys, a *group*, the number of rows before
-//! it is written too: a probe costs one look there, one at the marks, and one at each row.
+//! The *base* holds every fingerprint once. Each of several *parts* has a *key*, which is made of
+//! some bits; no bit is in two keys. A *part table* holds the numbers of the rows in the order of
+//! their keys. Keys are not written: a bit vector has, for one key after the other, a 1 for each of
+//! its rows and then a 0 (the upper half of the code of Elias and Fano), which takes as many bits as
+//! there are rows and keys, and so little more than the information in them as long as there are
+//! about as many of one as of the other. For every 64 keys, a *group*, the number of rows before it
+//! is written too: a probe costs one look there, one at the marks, and one at each row.
 //!
 //! This is less work than decoding a block of coded keys for each probe, and not larger.
+//!
+//! Which bits make which key is [chosen](choose) by a sample of the set. How far a search goes in
+//! each part is [allotted](thresholds) by what it costs there: on average where all keys have about
+//! as many rows, else for each query, by the rows around its own keys.
 
 mod base;
+mod choose;
 mod kernel;
+mod keys;
+mod mask;
 mod part;
 mod plan;
 mod salvage;
@@ -26,24 +34,27 @@ mod writer;
 use crate::access::ReadFiles;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::{self, SegmentEntry};
+use crate::format::{self, SegmentEntry, TakenBits};
 use crate::simd::Level;
 
 pub(crate) use base::Base;
 use base::BodyFile;
+pub(crate) use choose::{PartLayout, Sampler};
 use part::PartTable;
 pub use plan::{PartsPlan, plan_parts, recommended_parts};
 pub(crate) use salvage::{SalvageBase, damaged_chunks};
 pub(crate) use search::{Near, Probing, Widening};
 pub use stats::{BaseStats, PartStats};
-use thresholds::Steps;
-pub(crate) use thresholds::{file_bytes, plan, predict};
-pub(crate) use writer::{BaseWriter, EntrySource, PartOptions, parts, write_part};
+use thresholds::{PartCosts, Steps};
+pub(crate) use thresholds::{file_bytes, plan_uniform as plan, predict};
+pub(crate) use writer::{BaseWriter, EntrySource, PartOptions, write_part};
 
 /// The open index of a segment. Any number of threads may use it.
 pub(crate) struct MultiIndex<F> {
     base: Base<F>,
-    parts: Vec<PartTable>,
+    parts: Vec<PartTable<F>>,
+    costs: PartCosts,
+    /// Those of the average query.
     steps: Steps,
     level: Level,
 }
@@ -59,15 +70,16 @@ impl<F: Fingerprint> MultiIndex<F> {
         let opened: Vec<_> =
             names.map(|name| BodyFile::bytes(files, &name)).collect::<Result<_>>()?;
         let base = Base::open(files, segment)?;
-        let mut parts: Vec<PartTable> = Vec::new();
+        let (mut parts, mut taken) = (Vec::new(), TakenBits::default());
         for (number, file) in (0..).zip(opened) {
-            let start_bit = parts.last().map_or(0, PartTable::end_bit);
-            let place = (number, start_bit);
-            parts.push(PartTable::open(file, segment, base.header(), place)?);
+            let part = PartTable::open(file, segment, base.header(), (number, &taken))?;
+            taken.take(&part.header);
+            parts.push(part);
         }
-        let headers: Vec<_> = parts.iter().map(|part| &part.header).collect();
-        let steps = Steps::new(&headers, F::BITS, base.count());
-        Ok(Self { base, parts, steps, level: search::level() })
+        let headers: Vec<_> = parts.iter().map(|part: &PartTable<F>| &part.header).collect();
+        let costs = PartCosts::new(&headers, F::BITS, base.count());
+        let steps = costs.steps();
+        Ok(Self { base, parts, costs, steps, level: search::level() })
     }
 
     /// The fingerprints.

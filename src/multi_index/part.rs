@@ -2,32 +2,36 @@
 
 use super::base::{Base, BodyFile, Opened};
 use super::kernel::{Filled, Kernel, Pieces, Probe, Run, Span};
+use super::keys::KeyOf;
 use crate::chunked::Chunks;
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::{BaseHeader, GROUP_BITS, GROUP_KEYS, PartGeometry, PartHeader, SegmentEntry};
+use crate::format::{
+    BaseHeader, GROUP_BITS, GROUP_KEYS, PartGeometry, PartHeader, SegmentEntry, TakenBits,
+};
 use crate::mapped::prefetch_lines;
 use crate::simd::{Level, by_level};
 
 /// An open part table. Any number of threads may use it.
-pub(crate) struct PartTable {
+pub(crate) struct PartTable<F> {
     pub(super) file: BodyFile,
     pub(super) header: PartHeader,
     pub(super) geometry: PartGeometry,
+    pub(super) keys: KeyOf<F>,
 }
 
-impl PartTable {
-    /// Opens part table `number`, which begins with bit `start_bit`.
+impl<F: Fingerprint> PartTable<F> {
+    /// Opens part table `number`, behind those that have taken some bits.
     pub(super) fn open(
         (path, bytes): Opened,
         segment: &SegmentEntry,
         base: &BaseHeader,
-        (number, start_bit): (u16, u16),
+        (number, taken): (u16, &TakenBits),
     ) -> Result<Self> {
         let mut entries = segment.tables.iter();
         let base_crc = entries.next().ok_or(Error::Ended)?.header_crc;
         let entry = entries.nth(number.into()).ok_or(Error::Ended)?;
-        let header = PartHeader::decode(&bytes, entry, (base, base_crc), (number, start_bit));
+        let header = PartHeader::decode(&bytes, entry, (base, base_crc), (number, taken));
         let header = header.and_then(|header| {
             header.geometry().body.check_directory(&bytes, entry)?;
             Ok(header)
@@ -36,24 +40,14 @@ impl PartTable {
         let geometry = header.geometry();
         let body = &geometry.body;
         let chunks = Chunks::new(body.body.clone(), body.chunk_crcs.start, entry.header_crc);
-        Ok(Self { file: BodyFile::new(path, bytes, chunks), header, geometry })
-    }
-
-    /// The first bit behind the part.
-    pub(crate) fn end_bit(&self) -> u16 {
-        self.header.start_bit + self.header.part_bits
+        let keys = KeyOf::new(header.keys, header.key_bits.into());
+        Ok(Self { file: BodyFile::new(path, bytes, chunks), header, geometry, keys })
     }
 
     /// Bits of the number of a group.
     #[inline]
     pub(super) fn group_bits(&self) -> u32 {
         u32::from(self.header.key_bits) - GROUP_BITS
-    }
-
-    /// The key of a fingerprint.
-    #[inline]
-    pub(super) fn key<F: Fingerprint>(&self, fingerprint: F) -> u64 {
-        fingerprint.bits(self.header.start_bit.into(), self.header.key_bits.into())
     }
 
     /// The pieces of the table.
@@ -84,14 +78,28 @@ impl PartTable {
         self.geometry.rows.start + place * self.geometry.row_bits as usize / 8
     }
 
+    /// The number of rows of a group, by starts that are checked.
+    pub(super) fn group_rows(&self, group: usize) -> Result<u32> {
+        self.check_starts(group)?;
+        let span = self.pieces().span(group).ok_or_else(|| self.group_error(group))?;
+        Ok(span.rows() as u32)
+    }
+
+    /// Checks what holds the starts of a group and of the next one.
+    #[inline]
+    pub(super) fn check_starts(&self, group: usize) -> Result<()> {
+        if self.file.chunks.are_verified() {
+            return Ok(());
+        }
+        let (at, end) =
+            (self.at_start(group), self.geometry.starts.start + 4 * self.pieces().starts.len());
+        self.file.check(at..end.min(at + 8))
+    }
+
     /// The marks of a group, checked.
     pub(super) fn span(&self, group: usize) -> Result<Span> {
         let pieces = self.pieces();
-        if !self.file.chunks.are_verified() {
-            let (at, end) =
-                (self.at_start(group), self.geometry.starts.start + 4 * pieces.starts.len());
-            self.file.check(at..end.min(at + 8))?;
-        }
+        self.check_starts(group)?;
         let span = pieces.span(group).ok_or_else(|| self.group_error(group))?;
         if !self.file.chunks.are_verified() {
             let marks = self.geometry.marks.start;
@@ -143,7 +151,7 @@ impl PartTable {
 
     /// Adds the numbers of the rows of some runs, and asks for these in the base.
     #[inline]
-    pub(super) fn rows<F: Fingerprint>(
+    pub(super) fn rows(
         &self,
         level: Level,
         (runs, base): (&[Run], &Base<F>),
@@ -152,9 +160,10 @@ impl PartTable {
         if self.geometry.row_bits == 0 {
             for run in runs {
                 let room = rows.room(run.length as usize);
-                // In the first part places are rows; in others there is one row at most.
+                // Places are rows in the order of the base; in others there is one row at most.
+                let in_order = self.header.is_in_base_order();
                 for (row, place) in room.iter_mut().zip(run.first..) {
-                    *row = if self.header.number == 0 { place } else { 0 };
+                    *row = if in_order { place } else { 0 };
                 }
                 rows.keep(run.length as usize);
                 let length = run.length as usize * Base::<F>::ROW;

@@ -1,6 +1,6 @@
 //! What searches take with every number of parts, before anything is packed.
 
-use super::thresholds::{Steps, file_bytes, headers, work};
+use super::thresholds::{file_bytes, headers, uniform_steps, work};
 use crate::error::{Error, Result};
 use crate::format::{GROUP_BITS, MOST_ROWS};
 
@@ -79,7 +79,7 @@ fn check(bits: u32, count: u64, k: u32) -> Result<()> {
 impl PartsPlan {
     fn new(bits: u32, parts: u16, count: u64, k: u32) -> Self {
         let headers: Vec<_> = headers(bits, parts, count).collect();
-        let steps = Steps::new(&headers.iter().collect::<Vec<_>>(), bits, count);
+        let steps = uniform_steps(&headers, bits, count);
         let mut plan = Self {
             parts,
             store_bytes: file_bytes(bits, parts, count),

@@ -1,12 +1,14 @@
 //! Searches one segment: probes groups of part tables, gathers the rows of their keys, and compares these with the base.
 
 use std::collections::VecDeque;
+use std::iter;
 use std::ops::Range;
 
 use super::MultiIndex;
 use super::kernel::{Filled, Kernel, Probe, Run};
 use super::part::PartTable;
-use crate::cover::Step;
+use super::thresholds::{Around, Steps};
+use crate::cover::{self, Step};
 use crate::error::Result;
 use crate::execution::Stop;
 use crate::fingerprint::Fingerprint;
@@ -109,17 +111,15 @@ impl Probing {
         found: &mut dyn FnMut(Near) -> bool,
     ) -> Result<()> {
         self.start();
-        let Some(steps) = index.steps.within(k) else {
+        let own = self.steps_of(index, query, k as usize + 1)?;
+        let Some(steps) = own.as_ref().unwrap_or(&index.steps).within(k) else {
             return self.scan(index, (query, k), stop, found);
         };
-        for (number, step) in steps.iter().enumerate() {
-            let Step { part, flips: threshold, .. } = *step;
-            // The last step of a part has its threshold.
-            if steps[number + 1..].iter().all(|later| later.part != part) {
-                let wanted = Wanted { part, threshold, is_exact: false };
-                if !self.gather(index, (query, k), wanted, stop, found)? {
-                    return Ok(());
-                }
+        for (part, threshold) in cover::flips(index.parts.len(), steps).into_iter().enumerate() {
+            let Some(threshold) = threshold else { continue };
+            let wanted = Wanted { part, threshold, is_exact: false };
+            if !self.gather(index, (query, k), wanted, stop, found)? {
+                return Ok(());
             }
         }
         self.is_cold = self.is_cold || self.finds_absent(index);
@@ -134,6 +134,66 @@ impl Probing {
         self.probes.clear();
     }
 
+    /// The steps of a query where keys differ in how many rows they have: up to `most`. `None` where
+    /// those of the average query do.
+    fn steps_of<F: Fingerprint>(
+        &mut self,
+        index: &MultiIndex<F>,
+        query: F,
+        most: usize,
+    ) -> Result<Option<Steps>> {
+        if index.costs.is_even() {
+            return Ok(None);
+        }
+        let keys = index.parts.iter().map(|part| part.keys.key(index.level, query));
+        let keys: Vec<u64> = keys.collect();
+        let groups = |number: usize| {
+            let (part, own) = (&index.parts[number], (keys[number] >> GROUP_BITS) as usize);
+            iter::once(own).chain((0..part.group_bits()).map(move |bit| own ^ 1 << bit))
+        };
+        for (number, part) in index.parts.iter().enumerate() {
+            if self.is_cold {
+                part.file.will_need(groups(number).map(|group| part.at_start(group)));
+            } else {
+                groups(number).for_each(|group| prefetch_one(part.pieces().starts, group));
+            }
+        }
+        for (number, part) in index.parts.iter().enumerate() {
+            part.check_starts((keys[number] >> GROUP_BITS) as usize)?;
+            part.pieces().prefetch_marks((keys[number] >> GROUP_BITS) as usize);
+        }
+        let mut around = Vec::with_capacity(index.parts.len());
+        for (number, part) in index.parts.iter().enumerate() {
+            let own = self.rows_of_group(index.level, part, keys[number])?;
+            let beside = groups(number).skip(1).map(|group| part.group_rows(group));
+            let beside = beside.sum::<Result<u32>>()?;
+            around.push(Around { own, beside });
+        }
+        Ok(Some(index.costs.steps_of(most, &around)))
+    }
+
+    /// The rows in the group of a key, by the number of bits in which theirs differ: 0, 1, 2, and
+    /// more.
+    fn rows_of_group<F: Fingerprint>(
+        &mut self,
+        level: Level,
+        part: &PartTable<F>,
+        key: u64,
+    ) -> Result<[u32; 4]> {
+        let (group, end) = ((key >> GROUP_BITS) as u32, key as usize & 63);
+        let mut rows = [0; 4];
+        for bits in 0..3usize {
+            let nearer = bits.checked_sub(1).map_or(0, |nearer| BALLS[nearer][end]);
+            let probe = Probe { part: 0, group, keys: BALLS[bits][end] & !nearer };
+            self.runs.clear();
+            part.find(level, (&[probe], None), &mut self.runs)?;
+            rows[bits] = self.runs.iter().map(|run| run.length).sum();
+        }
+        let known: u32 = rows.iter().sum();
+        rows[3] = part.group_rows(group as usize)?.saturating_sub(known);
+        Ok(rows)
+    }
+
     /// Gathers the groups with keys of a part that are wanted. Where they become many, looks at them, and gives their rows
     /// within `k` of the query to `found`: `false` if that says no.
     fn gather<F: Fingerprint>(
@@ -145,7 +205,7 @@ impl Probing {
         found: &mut dyn FnMut(Near) -> bool,
     ) -> Result<bool> {
         let part = &index.parts[wanted.part];
-        let key = part.key(query);
+        let key = part.keys.key(index.level, query);
         let (own, end) = ((key >> GROUP_BITS) as usize, (key as usize) & 63);
         let starts = part.pieces().starts;
         let mut result = Ok(true);
@@ -197,8 +257,8 @@ impl Probing {
         self.taken = 0;
         let count = self.probes.len();
         if self.is_cold {
-            self.ask_for(index, PartTable::at_start);
-            self.ask_for(index, PartTable::at_marks);
+            self.ask_for(index, PartTable::<F>::at_start);
+            self.ask_for(index, PartTable::<F>::at_marks);
         }
         for start in (0..count + STEP).step_by(STEP) {
             let is_last = start >= count;
@@ -237,7 +297,11 @@ impl Probing {
 
     /// Asks the system for what stands at some place for each of the groups, of all parts together.
     #[cold]
-    fn ask_for<F: Fingerprint>(&self, index: &MultiIndex<F>, at: fn(&PartTable, usize) -> usize) {
+    fn ask_for<F: Fingerprint>(
+        &self,
+        index: &MultiIndex<F>,
+        at: fn(&PartTable<F>, usize) -> usize,
+    ) {
         for probes in self.probes.chunk_by(|one, other| one.part == other.part) {
             let part = &index.parts[probes[0].part as usize];
             part.file.will_need(probes.iter().map(|probe| at(part, probe.group as usize)));
@@ -250,8 +314,8 @@ impl Probing {
         let mut from = self.taken;
         for &(number, end) in &self.ends {
             let part = &index.parts[number as usize];
-            // The first part has no numbers: its rows stand in the order of the base.
-            if number > 0 {
+            // In the order of the base there are no numbers.
+            if part.geometry.row_bits > 0 {
                 let runs = self.runs[from..end].iter();
                 part.file.will_need(runs.map(|run| part.at_row(run.first as usize)));
             }
@@ -413,10 +477,12 @@ impl Probing {
         taker: &mut dyn Widening,
     ) -> Result<()> {
         self.start();
+        let own = self.steps_of(index, query, F::BITS as usize + 1)?;
+        let steps = own.as_ref().unwrap_or(&index.steps);
         for radius in 0.. {
             let bound = taker.bound();
             let work = (self.groups, self.compared);
-            let step = index.steps.widening(radius, bound, work);
+            let step = steps.widening(radius, bound, work);
             let Some(&Step { part, flips: threshold, .. }) = step else {
                 return self.scan_widening(index, query, stop, taker);
             };

@@ -14,15 +14,11 @@ pub struct BaseStats {
 }
 
 /// A part table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PartStats {
-    /// The first bit of the part; bit 0 is the most significant one.
-    pub start_bit: u32,
-    /// How many bits it has.
-    pub bits: u32,
-    /// How many of these, the first, fingerprints are found by.
-    pub key_bits: u32,
+    /// The bits that fingerprints are found by, ascending; bit 0 is the most significant one.
+    pub key: Vec<u32>,
     /// Bytes of the file.
     pub file_bytes: u64,
     /// Ordered pairs of different fingerprints that agree in these bits.
@@ -33,9 +29,7 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// What it takes.
     pub(crate) fn stats(&self) -> BaseStats {
         let parts = self.parts.iter().map(|part| PartStats {
-            start_bit: part.header.start_bit.into(),
-            bits: part.header.part_bits.into(),
-            key_bits: part.header.key_bits.into(),
+            key: part.keys.bits(),
             file_bytes: part.file.bytes.len() as u64,
             coincidences: part.header.coincidences,
         });

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::kernel::{Filled, Kernel, Pieces, Probe, Run};
-use super::writer::{BaseWriter, parts, write_part};
+use super::writer::{BaseWriter, PartBits, write_part};
 use super::*;
 use crate::access::InMemory;
 use crate::execution::Stop;
-use crate::format::{self, IndexKind};
+use crate::format::{self, IndexKind, KeyBits};
 use crate::set_sum;
 use crate::simd::by_level;
 use crate::table::WriteError;
@@ -24,18 +24,25 @@ fn sound<T>(written: Result<T, WriteError>) -> T {
 
 /// The files of a segment of a sorted set, in memory.
 pub(crate) fn built<F: Fingerprint>(set: &[F], part_count: u16) -> (InMemory, SegmentEntry) {
+    let mut sampler = Sampler::new(set.len() as u64);
+    sampler.pass(set);
+    built_of(set, sampler.choose(PartLayout { count: part_count, radius: None }))
+}
+
+/// The same with keys of these bits.
+fn built_of<F: Fingerprint>(set: &[F], parts: Vec<PartBits>) -> (InMemory, SegmentEntry) {
     let files = InMemory::default();
     let sum = set.iter().fold(0u128, |sum, &one| sum.wrapping_add(set_sum::term_of(one)));
     let count = set.len() as u64;
     let mut bytes = Vec::new();
-    let mut base = sound(BaseWriter::new((count, sum, part_count), &mut bytes));
+    let mut base = sound(BaseWriter::new((count, sum, parts.len() as u16), &mut bytes));
     sound(base.push(set));
     let mut tables = vec![sound(base.finish())];
     files.insert(format::base_name(1), bytes);
-    for part in parts(F::BITS, part_count, count) {
-        let part = super::writer::PartOptions { base_crc: tables[0].header_crc, ..part };
-        let entries = set.iter().enumerate().map(|(row, &one)| part.entry(row as u32, one));
-        let mut entries: Vec<u64> = entries.collect();
+    for (number, bits) in (0..).zip(parts) {
+        let part = PartOptions::new(number, bits, (count, tables[0].header_crc));
+        let mut entries = vec![0; set.len()];
+        part.fill(0, set, &mut entries);
         entries.sort_unstable();
         let mut bytes = Vec::new();
         tables.push(sound(write_part::<F>(&part, &mut &entries[..], &mut bytes)));
@@ -59,6 +66,19 @@ fn fingerprint<F: Fingerprint>(seed: u64, spread: u32) -> F {
         }
     }
     F::from_be_bytes(bytes)
+}
+
+impl<F: Fingerprint> MultiIndex<F> {
+    /// Has searches take part tables, whatever a scan costs.
+    fn never_scan(&mut self, is_never: bool) {
+        let headers: Vec<_> = self.parts.iter().map(|part| &part.header).collect();
+        self.costs = PartCosts::new(&headers, F::BITS, self.base.count());
+        if is_never {
+            self.costs.scan_ns = f64::INFINITY;
+        }
+        let added = |part: usize, flips: u32| f64::from(part as u32 + 20 * flips);
+        self.steps = if is_never { self.costs.allot(13, added) } else { self.costs.steps() };
+    }
 }
 
 /// All within a distance.
@@ -131,8 +151,37 @@ fn check<F: Fingerprint>(seed: u64, count: u64, spread: u32, part_count: u16, ra
     }
     set.sort_unstable();
     set.dedup();
-    let (files, entry) = built(&set, part_count);
-    let mut index = MultiIndex::<F>::open(&files, &entry).unwrap();
+    compare(&set, &built(&set, part_count), seed, radii);
+    compare(&set, &built_of(&set, random_masks::<F>(seed, part_count)), seed, radii);
+}
+
+/// Parts of random bits.
+fn random_masks<F: Fingerprint>(seed: u64, parts: u16) -> Vec<PartBits> {
+    let mut bits: Vec<usize> = (0..F::BITS as usize).collect();
+    bits.sort_by_key(|&bit| set_sum::term(seed ^ (bit as u64) << 32));
+    let mut bits = bits.into_iter();
+    let part = |number: u16| {
+        let room = bits.len() / usize::from(parts - number);
+        let random = set_sum::term(seed ^ u64::from(number) << 50) as usize;
+        let key_bits = 6 + random % (room.min(16) - 5);
+        let mut mask = [0; 32];
+        for bit in bits.by_ref().take(key_bits) {
+            let weight = F::BITS as usize - 1 - bit;
+            mask[weight / 8] |= 1 << (weight % 8);
+        }
+        PartBits { keys: KeyBits::Mask(mask), key_bits: key_bits as u32 }
+    };
+    (0..parts).map(part).collect()
+}
+
+/// Compares searches of a set with brute force.
+fn compare<F: Fingerprint>(
+    set: &[F],
+    (files, entry): &(InMemory, SegmentEntry),
+    seed: u64,
+    radii: &[u32],
+) {
+    let mut index = MultiIndex::<F>::open(files, entry).unwrap();
     let mut probing = Probing::default();
     let queries = set.iter().step_by(set.len() / 5 + 1).copied();
     for query in queries.chain([fingerprint(seed + 1, 8), F::default()]) {
@@ -144,6 +193,8 @@ fn check<F: Fingerprint>(seed: u64, count: u64, spread: u32, part_count: u16, ra
                 .collect();
             for level in Level::all() {
                 index.level = level;
+                // Where no scan is cheaper, part tables are searched, as far as that ends.
+                index.never_scan(k <= 12);
                 // Where pages may be on the disk they are asked for together.
                 for (scans, is_cold) in [(false, false), (false, true), (true, false)] {
                     probing.is_cold = is_cold;
@@ -162,6 +213,7 @@ fn check<F: Fingerprint>(seed: u64, count: u64, spread: u32, part_count: u16, ra
                     assert_eq!(found, expected, "{k} {level:?} {scans} {is_cold}");
                 }
             }
+            index.never_scan(false);
             let mut taker = Within { most: k, found: BTreeMap::new() };
             probing.widen(&index, query, &Stop::default(), &mut taker).unwrap();
             assert_eq!(taker.found.len(), expected.len());

@@ -3,6 +3,8 @@
 //!
 //! [`cover::allot`] has the rule that makes them enough.
 
+use std::array;
+
 use super::writer;
 use crate::costs::{Costs, SearchCosts};
 use crate::cover::{self, Step};
@@ -18,23 +20,59 @@ fn costs() -> &'static SearchCosts {
     &Costs::shipped().search
 }
 
-/// The steps of a segment: after the first k + 1 of them all within k is found.
+/// The steps of a search: after the first k + 1 of them all within k is found.
 pub(super) struct Steps {
     steps: Vec<Step>,
     scan_ns: f64,
 }
 
-impl Steps {
-    /// For parts with these headers, of fingerprints of so many bits; up to the step that costs
-    /// more than a scan.
+/// What searches cost in the parts of a segment.
+pub(super) struct PartCosts {
+    parts: Vec<PartWork>,
+    bits: u32,
+    pub(super) scan_ns: f64,
+    /// Whether all keys have about as many rows.
+    is_even: bool,
+}
+
+impl PartCosts {
+    /// For parts with these headers, of fingerprints of so many bits.
     pub(super) fn new(parts: &[&PartHeader], bits: u32, count: u64) -> Self {
         let scan_ns = costs().row_byte_ns * count as f64 * f64::from(bits / 8);
-        let works: Vec<PartWork> = parts.iter().map(|part| PartWork::new(part)).collect();
-        let added = |part: usize, threshold: u32| works[part].added_ns(threshold);
-        let steps = cover::allot(parts.len(), bits as usize + 1, scan_ns, added);
-        Self { steps, scan_ns }
+        let parts: Vec<PartWork> = parts.iter().map(|part| PartWork::new(part)).collect();
+        let is_even = parts.iter().all(PartWork::is_even);
+        Self { parts, bits, scan_ns, is_even }
     }
 
+    /// The steps up to the one that costs more than a scan: for the average query.
+    pub(super) fn steps(&self) -> Steps {
+        let added = |part: usize, threshold: u32| self.parts[part].added_ns(threshold);
+        self.allot(self.bits as usize + 1, added)
+    }
+
+    /// Whether the rows around the keys of a query make a difference.
+    pub(super) fn is_even(&self) -> bool {
+        self.is_even
+    }
+
+    /// The same for a query, of which it is known how many rows are around its key in each part;
+    /// `most` of them at most.
+    pub(super) fn steps_of(&self, most: usize, around: &[Around]) -> Steps {
+        let parts = self.parts.iter().zip(around);
+        let costs: Vec<_> = parts.map(|(part, around)| part.added_around_ns(*around)).collect();
+        let added = |part: usize, threshold: u32| {
+            costs[part].get(threshold as usize).copied().unwrap_or(f64::INFINITY)
+        };
+        self.allot(most, added)
+    }
+
+    pub(super) fn allot(&self, most: usize, added: impl Fn(usize, u32) -> f64) -> Steps {
+        let steps = cover::allot(self.parts.len(), most, self.scan_ns, added);
+        Steps { steps, scan_ns: self.scan_ns }
+    }
+}
+
+impl Steps {
     /// The steps that find all within `k`; `None` if a scan of the base takes less time.
     pub(super) fn within(&self, k: u32) -> Option<&[Step]> {
         let steps = self.steps.get(..=k as usize)?;
@@ -71,12 +109,24 @@ const SMALL: u64 = 1 << 12;
 
 /// The number of parts with which a search within `k` of so many uniform fingerprints takes the
 /// least time; of those that take hardly longer, the least number, which takes the least space.
-pub(crate) fn plan(bits: u32, count: u64, k: u32) -> u16 {
+pub(crate) fn plan_uniform(bits: u32, count: u64, k: u32) -> u16 {
+    plan(bits, count, k, 0.5)
+}
+
+/// The same of fingerprints of which two differ in each bit with this probability.
+pub(super) fn plan(bits: u32, count: u64, k: u32, differing: f64) -> u16 {
     if count <= SMALL {
         return 0;
     }
     let most = bits / GROUP_BITS;
-    let predicted = (0..=most as u16).map(|parts| (parts, predict(bits, parts, count, k)));
+    let predict = |parts| {
+        let headers: Vec<_> = headers(bits, parts, count).collect();
+        let headers: Vec<_> = headers.iter().collect();
+        let mut costs = PartCosts::new(&headers, bits, count);
+        costs.parts.iter_mut().for_each(|part| part.differing = differing);
+        costs.steps().search_ns(k)
+    };
+    let predicted = (0..=most as u16).map(|parts| (parts, predict(parts)));
     let predicted: Vec<_> = predicted.collect();
     let best = predicted.iter().map(|(_, time)| *time).fold(f64::INFINITY, f64::min);
     let enough = predicted.iter().find(|(_, time)| *time <= best * 1.05);
@@ -100,22 +150,18 @@ pub(crate) fn file_bytes(bits: u32, parts: u16, count: u64) -> u64 {
 /// nanoseconds.
 pub(crate) fn predict(bits: u32, parts: u16, count: u64, k: u32) -> f64 {
     let headers: Vec<_> = headers(bits, parts, count).collect();
-    Steps::new(&headers.iter().collect::<Vec<_>>(), bits, count).search_ns(k)
+    uniform_steps(&headers, bits, count).search_ns(k)
+}
+
+/// The steps of parts with these headers.
+pub(super) fn uniform_steps(parts: &[PartHeader], bits: u32, count: u64) -> Steps {
+    PartCosts::new(&parts.iter().collect::<Vec<_>>(), bits, count).steps()
 }
 
 /// The headers of the part tables of uniform fingerprints.
 pub(super) fn headers(bits: u32, parts: u16, count: u64) -> impl Iterator<Item = PartHeader> {
-    writer::parts(bits, parts, count).map(move |part| PartHeader {
-        header_bytes: PartHeader::HEADER_BYTES,
-        fingerprint_bits: bits as u16,
-        number: part.number,
-        start_bit: part.start_bit,
-        part_bits: part.part_bits,
-        key_bits: part.key_bits() as u8,
-        count,
-        coincidences: 0,
-        base_crc: 0,
-    })
+    let parts = (0..).zip(writer::ranges(bits, parts, count));
+    parts.map(move |(number, part)| part.header(bits, number, count))
 }
 
 /// Groups and rows that a search looks at in a part with this threshold.
@@ -124,12 +170,34 @@ pub(super) fn work(part: &PartHeader, threshold: u32) -> (f64, f64) {
     (flips::ways(work.group_bits, threshold), work.rows * flips::ways(work.key_bits, threshold))
 }
 
+/// Thresholds of a query whose cost is told from what is around its key: more of them cost more than
+/// any scan.
+const THRESHOLDS: usize = 8;
+/// How many more rows than of uniform fingerprints those have that are like what is stored, if keys
+/// have about as many.
+const EVEN: f64 = 1.25;
+
+/// The rows around a key.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Around {
+    /// Those in its group, by the number of bits in which their keys differ: 0, 1, 2, and more.
+    pub(super) own: [u32; 4],
+    /// Those in all groups that differ from its own in one bit.
+    pub(super) beside: u32,
+}
+
 /// What a part asks for.
 struct PartWork {
     key_bits: u32,
     group_bits: u32,
-    /// Rows that have the key of a query, on average over the queries.
+    /// Rows that have the key of a query: on average over queries that are like what is stored, and
+    /// over uniform ones.
     rows: f64,
+    uniform_rows: f64,
+    /// How often a bit of two keys differs, as far as `rows` does not tell.
+    differing: f64,
+    /// Groups that differ in 0, 1, ... bits.
+    groups: [f64; THRESHOLDS],
 }
 
 impl PartWork {
@@ -138,17 +206,69 @@ impl PartWork {
         let count = part.count.max(1) as f64;
         // Queries that are like what is stored meet the keys that many have.
         let like_stored = part.coincidences as f64 / count;
-        let uniform = part.count as f64 / (1u64 << key_bits) as f64;
-        Self { key_bits, group_bits: key_bits - GROUP_BITS, rows: like_stored.max(uniform) }
+        let uniform_rows = part.count as f64 / (1u64 << key_bits) as f64;
+        let rows = like_stored.max(uniform_rows);
+        let group_bits = key_bits - GROUP_BITS;
+        let groups = array::from_fn(|flipped| flips::ways_of(group_bits, flipped as u32));
+        Self { key_bits, group_bits, rows, uniform_rows, differing: 0.5, groups }
+    }
+
+    fn is_even(&self) -> bool {
+        self.rows <= EVEN * self.uniform_rows
     }
 
     /// The time that a threshold adds to that of one less.
     fn added_ns(&self, threshold: u32) -> f64 {
-        let added = |bits| {
-            let before = threshold.checked_sub(1).map_or(0.0, |less| flips::ways(bits, less));
-            flips::ways(bits, threshold) - before
+        let groups = flips::ways_of(self.group_bits, threshold);
+        let keys = flips::ways_of(self.key_bits, threshold);
+        // Where bits seldom differ, a key has more rows, and one that differs in a bit fewer of them.
+        let odds = self.differing / (1.0 - self.differing);
+        let of_key = (2.0 * (1.0 - self.differing)).powi(self.key_bits as i32);
+        let rows = self.rows * of_key * odds.powi(threshold as i32);
+        costs().group_ns * groups + costs().row_ns * rows * keys
+    }
+
+    /// The same for each threshold of a query.
+    ///
+    /// Keys further away have fewer rows. In the group of the key this is known. In others it is
+    /// taken to be alike, and each bit in which a group differs to change the number of rows by the
+    /// same factor.
+    fn added_around_ns(&self, around: Around) -> [f64; THRESHOLDS] {
+        /// Keys of a group that differ from one of them in 0, 1, 2, and more bits.
+        const KEYS: [f64; 4] = [1.0, 6.0, 15.0, 42.0];
+        /// The same in each number of bits.
+        const OF_GROUP: [f64; THRESHOLDS] = [1.0, 6.0, 15.0, 20.0, 15.0, 6.0, 1.0, 0.0];
+        // What few rows show is chance.
+        let floor = 0.25 * self.uniform_rows;
+        let keys = KEYS.iter().sum::<f64>();
+        let of_group = around.own.iter().map(|&rows| f64::from(rows)).sum::<f64>() / keys;
+        let beside = f64::from(around.beside) / (keys * f64::from(self.group_bits.max(1)));
+        let factor = ((beside + floor) / (of_group + floor)).min(1.0);
+        // Rows of a key, by the bits in which it differs within the group.
+        let own: [f64; 4] = array::from_fn(|bits| f64::from(around.own[bits]) / KEYS[bits]);
+        let elsewhere = own.map(|rows| beside * (rows + floor) / (of_group + floor));
+        // Rows of all keys within some bits.
+        let within = |rows: [f64; 4]| {
+            let mut sum = 0.0;
+            OF_GROUP.iter().enumerate().map(move |(bits, keys)| {
+                sum += keys * rows[bits.min(3)];
+                sum
+            })
         };
-        let (groups, keys) = (added(self.group_bits), added(self.key_bits));
-        costs().group_ns * groups + costs().row_ns * self.rows * keys
+        let mut rows: [f64; THRESHOLDS] = [0.0; THRESHOLDS];
+        rows.iter_mut().zip(within(own)).for_each(|(rows, own)| *rows = own);
+        let mut share = 1.0;
+        for flipped in 1..THRESHOLDS {
+            let groups = self.groups[flipped] * share;
+            for (rows, of_group) in rows[flipped..].iter_mut().zip(within(elsewhere)) {
+                *rows += groups * of_group;
+            }
+            share *= factor;
+        }
+        let before = |threshold: usize| threshold.checked_sub(1).map_or(0.0, |less| rows[less]);
+        array::from_fn(|threshold| {
+            let added = rows[threshold] - before(threshold);
+            costs().group_ns * self.groups[threshold] + costs().row_ns * added
+        })
     }
 }

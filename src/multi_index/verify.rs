@@ -56,7 +56,7 @@ impl<F: Fingerprint> MultiIndex<F> {
 
     fn verify_part(
         &self,
-        part: &PartTable,
+        part: &PartTable<F>,
         done: &(dyn Fn(u64) -> Result<()> + Sync),
     ) -> Result<()> {
         part.file.verify_chunks()?;
@@ -83,7 +83,7 @@ impl<F: Fingerprint> MultiIndex<F> {
     /// Checks the rows of a group; gives its coincidences.
     fn verify_group(
         &self,
-        part: &PartTable,
+        part: &PartTable<F>,
         group: u64,
         runs: &mut Filled<Run>,
         rows: &mut Filled<u32>,
@@ -101,7 +101,8 @@ impl<F: Fingerprint> MultiIndex<F> {
             let Some(&run) = runs.first() else { continue };
             part.rows(self.level, (&[run], &self.base), rows)?;
             for (at, &row) in rows.iter().enumerate() {
-                let is_under = part.key(self.base.row(row.into())?) == group * GROUP_KEYS + key;
+                let is_under = part.keys.key(self.level, self.base.row(row.into())?)
+                    == group * GROUP_KEYS + key;
                 let ascends = at == 0 || rows[at - 1] < row;
                 if !is_under || !ascends {
                     let place = (place + at) as u64;
@@ -116,7 +117,7 @@ impl<F: Fingerprint> MultiIndex<F> {
     }
 }
 
-impl PartTable {
+impl<F: Fingerprint> PartTable<F> {
     /// Checks that what fills the last words is zero.
     fn verify_padding(&self) -> Result<()> {
         let (count, keys) = (self.header.count as usize, 1usize << self.header.key_bits);

@@ -4,13 +4,15 @@ use std::io::Write;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
+use super::keys::KeyOf;
 use crate::chunked::{ChunkWriter, Packed};
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, file_bytes};
 use crate::format::{
-    BaseHeader, GROUP_BITS, GROUP_KEYS, MOST_KEY_BITS, PartHeader, TableEntry, digits,
+    BaseHeader, GROUP_BITS, GROUP_KEYS, KeyBits, MOST_KEY_BITS, PartHeader, TableEntry, digits,
     directory_crc,
 };
+use crate::simd::Level;
 use crate::table::WriteError;
 
 /// Writes a base of rows that come in order.
@@ -64,52 +66,89 @@ fn finish(
     Ok(TableEntry { file_bytes, header_crc, footer_crc })
 }
 
-/// A part of the bits of a fingerprint.
+/// The bits that the keys of a part are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PartOptions {
-    pub(crate) number: u16,
-    pub(crate) start_bit: u16,
-    pub(crate) part_bits: u16,
-    /// Number of fingerprints.
-    pub(crate) count: u64,
-    /// The CRC of the header of the base.
-    pub(crate) base_crc: u32,
+pub(crate) struct PartBits {
+    pub(crate) keys: KeyBits,
+    /// How many there are.
+    pub(crate) key_bits: u32,
 }
 
-/// Cuts so many bits into parts of nearly equal width, for so many fingerprints.
-pub(crate) fn parts(bits: u32, part_count: u16, count: u64) -> impl Iterator<Item = PartOptions> {
+/// Cuts so many bits into ranges of nearly equal width, for so many fingerprints.
+pub(crate) fn ranges(bits: u32, part_count: u16, count: u64) -> impl Iterator<Item = PartBits> {
     let parts = u32::from(part_count);
     let start = move |number: u32| (bits * number / parts) as u16;
-    (0..parts).map(move |number| PartOptions {
-        number: number as u16,
-        start_bit: start(number),
-        part_bits: start(number + 1) - start(number),
-        count,
-        base_crc: 0,
+    (0..parts).map(move |number| {
+        let (start_bit, part_bits) = (start(number), start(number + 1) - start(number));
+        // As many as tell the rows apart, and not more than the part has.
+        let of_count = digits(count.saturating_sub(1));
+        let key_bits = of_count.clamp(GROUP_BITS, MOST_KEY_BITS.min(part_bits.into()));
+        PartBits { keys: KeyBits::Range { start_bit, part_bits }, key_bits }
     })
 }
 
-impl PartOptions {
-    /// The bits of keys: as many as tell the rows apart, and not more than the part has.
-    pub(crate) fn key_bits(&self) -> u32 {
-        let of_count = digits(self.count.saturating_sub(1));
-        of_count.clamp(GROUP_BITS, MOST_KEY_BITS.min(self.part_bits.into()))
+impl PartBits {
+    /// The bits of a range.
+    pub(super) fn range(&self) -> std::ops::Range<usize> {
+        let start = match self.keys {
+            KeyBits::Range { start_bit, .. } => usize::from(start_bit),
+            KeyBits::Mask(_) => 0,
+        };
+        start..start + self.key_bits as usize
+    }
+
+    /// The header of part table `number` of so many fingerprints.
+    pub(super) fn header(&self, fingerprint_bits: u32, number: u16, count: u64) -> PartHeader {
+        PartHeader {
+            header_bytes: PartHeader::written_bytes(self.keys, fingerprint_bits),
+            fingerprint_bits: fingerprint_bits as u16,
+            number,
+            keys: self.keys,
+            key_bits: self.key_bits as u8,
+            count,
+            coincidences: 0,
+            base_crc: 0,
+        }
+    }
+}
+
+/// A part table that is written.
+pub(crate) struct PartOptions<F> {
+    pub(crate) number: u16,
+    bits: PartBits,
+    keys: KeyOf<F>,
+    level: Level,
+    /// Number of fingerprints.
+    count: u64,
+    /// The CRC of the header of the base.
+    base_crc: u32,
+}
+
+impl<F: Fingerprint> PartOptions<F> {
+    /// Part table `number` of so many fingerprints in a base with this CRC.
+    pub(crate) fn new(number: u16, bits: PartBits, (count, base_crc): (u64, u32)) -> Self {
+        let keys = KeyOf::new(bits.keys, bits.key_bits);
+        Self { number, bits, keys, level: Level::best(), count, base_crc }
     }
 
     /// Bits of an entry below the key.
     pub(crate) fn row_bits(&self) -> u32 {
-        u64::BITS - self.key_bits()
+        u64::BITS - self.bits.key_bits
     }
 
-    /// The key of a row in the highest bits, its number in the lowest.
-    #[inline]
-    pub(crate) fn entry<F: Fingerprint>(&self, row: u32, fingerprint: F) -> u64 {
-        let bits = self.key_bits();
-        fingerprint.bits(self.start_bit.into(), bits) << (u64::BITS - bits) | u64::from(row)
+    /// The entries of fingerprints in the rows from `first` on: the key of each in the highest
+    /// bits, its row in the lowest.
+    pub(crate) fn fill(&self, first: u32, fingerprints: &[F], entries: &mut [u64]) {
+        let row_bits = self.row_bits();
+        self.keys.each(self.level, fingerprints, |number, key| {
+            if let Some(entry) = entries.get_mut(number) {
+                *entry = key << row_bits | u64::from(first.wrapping_add(number as u32));
+            }
+        });
     }
 }
 
-/// Gives the [entries](PartOptions::entry) of all rows, in order, in pieces; the same each time.
+/// Gives the [entries](PartOptions::fill) of all rows, in order, in pieces; the same each time.
 pub(crate) trait EntrySource {
     fn visit(&mut self, sink: &mut dyn FnMut(&[u64]) -> Result<()>) -> Result<()>;
 }
@@ -122,22 +161,16 @@ impl EntrySource for &[u64] {
 
 /// Writes a part table. Goes over the entries four times. Memory: 1 MiB, and 4 bytes per 4096 bytes.
 pub(crate) fn write_part<F: Fingerprint>(
-    options: &PartOptions,
+    options: &PartOptions<F>,
     entries: &mut dyn EntrySource,
     out: &mut dyn Write,
 ) -> Result<TableEntry, WriteError> {
-    let key_bits = options.key_bits();
-    let key = |entry: u64| entry >> (u64::BITS - key_bits);
+    let (key_bits, row_bits) = (options.bits.key_bits, options.row_bits());
+    let key = |entry: u64| entry >> row_bits;
     let header = PartHeader {
-        header_bytes: PartHeader::HEADER_BYTES,
-        fingerprint_bits: F::BITS as u16,
-        number: options.number,
-        start_bit: options.start_bit,
-        part_bits: options.part_bits,
-        key_bits: key_bits as u8,
-        count: options.count,
         coincidences: coincidences(entries, key).map_err(WriteError::Other)?,
         base_crc: options.base_crc,
+        ..options.bits.header(F::BITS, options.number, options.count)
     };
     let (bytes, header_crc) = header.encode();
     out.write_all(&bytes)?;

@@ -9,7 +9,7 @@ use crate::codec::profile::{Coding, Profile};
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::format::{self, Codec, GROUP_BITS, low_widths};
-use crate::multi_index;
+use crate::multi_index::PartLayout;
 
 /// Tables that are chosen at most. More copies than four take more than three times the space of the fingerprints
 /// themselves, for little time, and long to predict.
@@ -24,8 +24,8 @@ const MOST_QUARTERS_OF_PLAIN: u128 = 9;
 pub(crate) enum IndexLayout {
     /// By tables.
     Tables(Layout),
-    /// By a base and so many part tables.
-    Parts(u16),
+    /// By a base and part tables.
+    Parts(PartLayout),
 }
 
 /// How the tables of a segment are laid out.
@@ -161,10 +161,12 @@ impl LayoutOptions {
             .short_tables(self.short_tables)
     }
 
-    /// How many part tables there are to be for so many fingerprints of so many bits; `None` if there are to be tables.
-    pub(crate) fn part_count(&self, bits: u32, count: u64) -> Option<u16> {
-        let planned = || (bits > u64::BITS).then(|| multi_index::plan(bits, count, self.radius));
-        self.parts.or_else(planned)
+    /// The part tables of so many fingerprints of so many bits; `None` if there are to be tables.
+    pub(crate) fn parts(&self, bits: u32, count: u64) -> Option<PartLayout> {
+        match self.parts {
+            Some(count) => Some(PartLayout { count, radius: None }),
+            None => (bits > u64::BITS).then(|| PartLayout::planned(bits, count, self.radius)),
+        }
     }
 
     /// Whether there is something to plan.

@@ -33,18 +33,20 @@ impl<T: Spill> PartEntries<T> {
     /// Sorts those of a part of fingerprints that `visit` gives.
     pub(crate) fn order<F: Fingerprint>(
         &mut self,
-        part: &PartOptions,
+        part: &PartOptions<F>,
         visit: VisitRows<'_, F>,
         meter: &Meter,
         create: Create<'_, T>,
     ) -> Result<()> {
-        self.order_by(|row, one| part.entry(row, one), visit, meter, create)
+        let fill = |first, rows: &[F], entries: &mut [u64]| part.fill(first, rows, entries);
+        self.order_by(fill, visit, meter, create)
     }
 
-    /// Sorts what `entry` makes of the fingerprints that `visit` gives, and their rows: no two are the same.
+    /// Sorts what `fill` makes of the fingerprints that `visit` gives, from some row on: no two are
+    /// the same.
     pub(crate) fn order_by<F: Fingerprint>(
         &mut self,
-        entry: impl Fn(u32, F) -> u64,
+        fill: impl Fn(u32, &[F], &mut [u64]),
         visit: VisitRows<'_, F>,
         meter: &Meter,
         create: Create<'_, T>,
@@ -54,8 +56,8 @@ impl<T: Spill> PartEntries<T> {
         let mut sorter: Sorter<u64, T> = Sorter::new(self.capacity);
         let (mut entries, mut row) = (Vec::new(), 0u32);
         visit(&mut |rows| {
-            entries.clear();
-            entries.extend(rows.iter().zip(row..).map(|(&one, row)| entry(row, one)));
+            entries.resize(rows.len(), 0);
+            fill(row, rows, &mut entries);
             row = row.wrapping_add(rows.len() as u32);
             let mut left = &entries[..];
             loop {

@@ -81,7 +81,7 @@ impl<F: Fingerprint, T: Spill> Set<F, T> {
     /// Sorts the entries of a part table.
     fn order_entries(
         &mut self,
-        part: &PartOptions,
+        part: &PartOptions<F>,
         meter: &Meter,
         create: Create<'_, T>,
     ) -> Result<()> {
@@ -95,9 +95,7 @@ impl<F: Fingerprint, T: Spill> Set<F, T> {
                 let mut entries = vec![0; set.len()];
                 let chunks = set.chunks(TASK).zip(entries.chunks_mut(TASK)).enumerate();
                 tasks::map(chunks, |(number, (set, entries))| {
-                    for ((row, &one), entry) in (number * TASK..).zip(set).zip(entries) {
-                        *entry = part.entry(row as u32, one);
-                    }
+                    part.fill((number * TASK) as u32, set, entries);
                 });
                 meter.check()?;
                 spare.resize(entries.len(), 0);
@@ -241,7 +239,7 @@ impl<F: Fingerprint, T: Spill> RowSource<F> for SetSource<'_, F, T> {
         self.set.visit_rows(sink)
     }
 
-    fn order_entries(&mut self, part: &PartOptions) -> Result<()> {
+    fn order_entries(&mut self, part: &PartOptions<F>) -> Result<()> {
         self.set.order_entries(part, self.meter, self.create)
     }
 }
@@ -326,7 +324,7 @@ impl<F: Fingerprint, T: Spill> Spilled<F, T> {
 
     fn order_entries(
         &mut self,
-        part: &PartOptions,
+        part: &PartOptions<F>,
         meter: &Meter,
         create: Create<'_, T>,
     ) -> Result<()> {

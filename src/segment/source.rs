@@ -2,9 +2,10 @@
 
 use crate::codec::profile::Profile;
 use crate::error::Result;
+use crate::fingerprint::Fingerprint;
 use crate::format::BitRange;
 use crate::ids::IdSource;
-use crate::multi_index::{EntrySource, PartOptions};
+use crate::multi_index::{EntrySource, PartOptions, Sampler};
 
 /// Keys that are cut together: a sixteenth of those that are in memory, but no fewer than the least, and no more than a table writes at a time.
 const LEAST_CUT: usize = 1 << 16;
@@ -55,7 +56,7 @@ pub(crate) fn cut(
 }
 
 /// A set of fingerprints, which gives these in order, and the entries of one part table after another.
-pub(crate) trait RowSource<F>: EntrySource {
+pub(crate) trait RowSource<F: Fingerprint>: EntrySource {
     /// Number of distinct fingerprints.
     fn count(&self) -> u64;
 
@@ -65,8 +66,18 @@ pub(crate) trait RowSource<F>: EntrySource {
     /// Gives the fingerprints to `sink`, in pieces, in ascending order.
     fn visit_rows(&mut self, sink: &mut dyn FnMut(&[F]) -> Result<()>) -> Result<()>;
 
+    /// A sample of the fingerprints.
+    fn sample(&mut self) -> Result<Sampler<F>> {
+        let mut sampler = Sampler::new(self.count());
+        self.visit_rows(&mut |rows| {
+            sampler.pass(rows);
+            Ok(())
+        })?;
+        Ok(sampler)
+    }
+
     /// Brings the entries of a part table into order, for [`EntrySource::visit`].
-    fn order_entries(&mut self, part: &PartOptions) -> Result<()>;
+    fn order_entries(&mut self, part: &PartOptions<F>) -> Result<()>;
 }
 
 /// The ids of such a set.

@@ -12,7 +12,7 @@ use crate::files::Aligned;
 use crate::fingerprint::Fingerprint;
 use crate::format::{self, IdsEntry, IndexKind, MOST_ROWS, SegmentEntry, TableEntry};
 use crate::ids::{IdsOptions, write_ids};
-use crate::multi_index::{self, BaseWriter, PartOptions, write_part};
+use crate::multi_index::{BaseWriter, PartLayout, PartOptions, write_part};
 use crate::plan::{IndexLayout, Layout};
 use crate::storage::Storage;
 use crate::table::{TableOptions, TableStats, TableWriter, WriteError, Written};
@@ -120,7 +120,7 @@ impl<S: Storage> SegmentWriter<'_, S> {
         Ok(WrittenSegment { entry, tables })
     }
 
-    /// Writes segment `number`, with a base and so many part tables.
+    /// Writes segment `number`, with a base and part tables.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl<S: Storage> SegmentWriter<'_, S> {
     pub(crate) fn write_parts<F: Fingerprint>(
         &mut self,
         number: u64,
-        part_count: u16,
+        layout: PartLayout,
         source: &mut dyn RowSource<F>,
         ids: Option<SourceOfIds<'_>>,
     ) -> Result<WrittenSegment> {
@@ -137,6 +137,13 @@ impl<S: Storage> SegmentWriter<'_, S> {
         if count > MOST_ROWS {
             return Err(Error::TooManyRows { count, most: MOST_ROWS });
         }
+        let start = Instant::now();
+        let parts = match layout.count {
+            0 => Vec::new(),
+            _ => source.sample()?.choose(layout),
+        };
+        self.times.count += start.elapsed();
+        let part_count = parts.len() as u16;
         let base = self.write_file(&format::base_name(number), |out, meter| {
             let mut base = BaseWriter::<F>::new((count, set_sum, part_count), out)?;
             let mut failed = Ok(());
@@ -165,8 +172,8 @@ impl<S: Storage> SegmentWriter<'_, S> {
             ids_entry = Some(self.write_ids(number, &options, ids)?);
         }
         let mut tables = vec![base];
-        for part in multi_index::parts(F::BITS, part_count, count) {
-            let part = PartOptions { base_crc, ..part };
+        for (part, bits) in (0..).zip(parts) {
+            let part = PartOptions::new(part, bits, (count, base_crc));
             let start = Instant::now();
             source.order_entries(&part)?;
             self.times.sort += start.elapsed();

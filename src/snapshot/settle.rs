@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::execution::{Execution, Meter};
 use crate::files::DirectoryHandle;
 use crate::fingerprint::Fingerprint;
+use crate::multi_index::PartLayout;
 use crate::segment::source::SourceOfIds;
 use crate::segment::writer::SegmentWriter;
 use crate::segment::{NewFiles, PackTimes, PackedIds, Segment, Set, SetSource, sum_of};
@@ -52,7 +53,7 @@ fn segment_of<F: Fingerprint>(pairs: Vec<F::WithId>, has_ids: bool) -> Result<Se
     let mut times = PackTimes::default();
     let ids = has_ids.then_some(SourceOfIds { ids: &mut ids, count: id_count, greatest });
     let mut writer = SegmentWriter { files: &mut files, meter: &meter, times: &mut times };
-    let written = writer.write_parts(u64::MAX, 0, &mut source, ids)?;
+    let written = writer.write_parts(u64::MAX, PartLayout::default(), &mut source, ids)?;
     files.keep();
     Segment::open(&*storage, &written.entry)
 }

@@ -61,7 +61,7 @@ impl<F: Fingerprint> Packer<F> {
 
     /// Whether entries of part tables take more memory than the sort of the set.
     fn has_three_copies(&self) -> bool {
-        F::BYTES <= size_of::<u64>() && self.layout.part_count(F::BITS, 1).is_some()
+        F::BYTES <= size_of::<u64>() && self.layout.parts(F::BITS, 1).is_some()
     }
 
     /// The words that a pack with so many threads may have in memory twice.
@@ -86,7 +86,8 @@ impl<F: Fingerprint> Packer<F> {
                 return Err(Error::TooManyRows { count, most: MOST_ROWS });
             }
             IndexLayout::Parts(parts) => {
-                (multi_index::file_bytes(F::BITS, *parts, count), 1 + u64::from(*parts), 0)
+                let parts = parts.count;
+                (multi_index::file_bytes(F::BITS, parts, count), 1 + u64::from(parts), 0)
             }
         };
         let id_bytes = greatest.map_or(0, |greatest| id_bytes(count, blocks, greatest));
@@ -116,7 +117,7 @@ impl<F: Fingerprint> Packer<F> {
         let short_tables = matches!(&layout, IndexLayout::Tables(of) if of.has_short(count));
         let (design, block_bytes, parts) = match layout {
             IndexLayout::Tables(layout) => (Some(layout.design), Some(layout.block_bytes), None),
-            IndexLayout::Parts(parts) => (None, None, Some(parts)),
+            IndexLayout::Parts(parts) => (None, None, Some(parts.count)),
         };
         Ok(PackEstimate {
             design,

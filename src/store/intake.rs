@@ -154,7 +154,7 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
         let (mut set, sum, mut ids) = pack.set_of(sorted)?;
         times.sort += start.elapsed();
         let count = set.count();
-        let (layout, planner) = packer.choose_layout(count, |planner| set.sample(planner))?;
+        let (mut layout, planner) = packer.choose_layout(count, |planner| set.sample(planner))?;
         if let IndexLayout::Tables(layout) = &layout {
             pack.reserve(&mut set, layout.block_bytes, ids.is_some())?;
         }
@@ -162,7 +162,7 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
         let all_ids = ids.as_ref().map(|ids| (ids.count, ids.greatest));
         let tables = match &layout {
             IndexLayout::Tables(layout) => layout.design.table_count() as u64,
-            IndexLayout::Parts(parts) => 1 + u64::from(*parts),
+            IndexLayout::Parts(parts) => 1 + u64::from(parts.count),
         };
         pack.plan_phases(&set, tables, id_count);
         let mut files = NewFiles::new(&pack.path, Arc::clone(&pack.storage));
@@ -180,6 +180,10 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
         pack.meter.plan(&[(Phase::Sync, count * tables)]);
         pack.meter.advance(Phase::Sync, 0)?;
         let (bytes, id_bytes) = (written.bytes(), written.id_bytes());
+        if let IndexLayout::Parts(parts) = &mut layout {
+            // As the set asked for.
+            parts.count = written.entry.tables.len().saturating_sub(1) as u16;
+        }
         let WrittenSegment { entry, tables } = written;
         let id_map = id_map.filter(|_| entry.ids.is_some());
         let radius = packer.layout.radius as u16;

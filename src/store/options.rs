@@ -200,7 +200,7 @@ impl<F: Fingerprint> Packer<F> {
     ) -> Result<(IndexLayout, Planner)> {
         let planner =
             self.layout.planner(F::BITS, count, self.objective).costs(*self.execution.cost());
-        if let Some(parts) = self.layout.part_count(F::BITS, count) {
+        if let Some(parts) = self.layout.parts(F::BITS, count) {
             return Ok((IndexLayout::Parts(parts), planner));
         }
         let planner = if self.layout.is_open() { sample(planner)? } else { planner };

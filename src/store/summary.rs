@@ -53,7 +53,7 @@ impl PackSummary {
     pub fn parts(&self) -> Option<u16> {
         match self.layout {
             IndexLayout::Tables(_) => None,
-            IndexLayout::Parts(parts) => Some(parts),
+            IndexLayout::Parts(parts) => Some(parts.count),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::settings::Settings;
 use crate::costs::Costs;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::multi_index;
+use crate::multi_index::{self, PartLayout};
 use crate::plan::{IndexLayout, Planner};
 use crate::query::batch::BatchPlan;
 use crate::snapshot::Snapshot;
@@ -66,7 +66,7 @@ impl<F: Fingerprint> Snapshot<F> {
     fn planned(&self, settings: &Settings, count: u64) -> Result<(u64, f64)> {
         let layout = match settings.layout(count) {
             IndexLayout::Tables(layout) => layout,
-            IndexLayout::Parts(parts) => {
+            IndexLayout::Parts(PartLayout { count: parts, .. }) => {
                 let bytes = multi_index::file_bytes(F::BITS, parts, count);
                 return Ok((bytes, multi_index::predict(F::BITS, parts, count, self.radius())));
             }

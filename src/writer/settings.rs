@@ -4,7 +4,7 @@ use crate::design::Design;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::{self, GROUP_BITS, MOST_ROWS, Manifest, low_widths};
-use crate::multi_index;
+use crate::multi_index::PartLayout;
 use crate::plan::{IndexLayout, Layout, LayoutOptions, Objective};
 use crate::segment::{Index, Segment};
 
@@ -29,7 +29,7 @@ impl Settings {
     /// [`EXPECTED`] uniform ones would choose.
     pub(crate) fn plan(bits: u32, options: &LayoutOptions, objective: Objective) -> Result<Self> {
         let LayoutOptions { radius, parts, .. } = *options;
-        let tables = if options.part_count(bits, EXPECTED).is_some() {
+        let tables = if options.parts(bits, EXPECTED).is_some() {
             None
         } else {
             let planner = options.planner(bits, EXPECTED, objective);
@@ -116,9 +116,10 @@ impl Settings {
     /// The layout of a segment of so many fingerprints.
     pub(crate) fn layout(&self, count: u64) -> IndexLayout {
         let Some(mut layout) = self.tables.clone() else {
-            let planned = multi_index::plan(self.bits, count, self.radius);
-            let parts = self.parts.filter(|_| count >= SMALL);
-            return IndexLayout::Parts(parts.unwrap_or(planned));
+            let given = self.parts.filter(|_| count >= SMALL);
+            let given = given.map(|count| PartLayout { count, radius: None });
+            let planned = || PartLayout::planned(self.bits, count, self.radius);
+            return IndexLayout::Parts(given.unwrap_or_else(planned));
         };
         let single = Design::named_for(self.bits, "single");
         if let Some(single) = single.filter(|_| count < SMALL) {

@@ -1,4 +1,4 @@
-//! The structure of the library and of the tools: which file imports what, and how large files are.
+//! The structure of the library: which file imports what, and how large files are.
 //!
 //! Imports go down. A file imports another if it names an item that is *defined* there, whatever module
 //! passes it on; so a folder may pass on what its files define without being part of a ring.
@@ -12,7 +12,7 @@ const MOST_LINES: usize = 800;
 
 type Module = Vec<String>;
 
-/// The files of a package by their modules.
+/// The files of the library by their modules.
 struct House {
     files: BTreeMap<Module, String>,
     /// For each module the names that it passes on, and where they come from.
@@ -32,14 +32,10 @@ fn collect(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The sources of the package in a folder of the workspace.
-fn source_files(package: &str) -> (PathBuf, Vec<PathBuf>) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(package).join("src");
+fn source_files() -> (PathBuf, Vec<PathBuf>) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut paths = Vec::new();
     collect(&root, &mut paths);
-    // A program beside its library only calls it.
-    let is_library = root.join("lib.rs").exists();
-    paths.retain(|path| !is_library || *path != root.join("main.rs"));
     (root, paths)
 }
 
@@ -81,8 +77,8 @@ fn paths_of(tree: &str) -> Vec<String> {
 }
 
 impl House {
-    fn read(package: &str) -> Self {
-        let (root, paths) = source_files(package);
+    fn read() -> Self {
+        let (root, paths) = source_files();
         let mut files = BTreeMap::new();
         for path in paths {
             let relative = path.strip_prefix(&root).unwrap().with_extension("");
@@ -90,7 +86,6 @@ impl House {
             let mut module: Module = parts.collect();
             match module.last().map(String::as_str) {
                 Some("mod" | "lib") => drop(module.pop()),
-                Some("main") => drop(module.pop()),
                 // Only tests have these.
                 Some("tests" | "crash") => continue,
                 _ => {}
@@ -227,27 +222,12 @@ fn ring(imports: &BTreeMap<&Module, BTreeSet<Module>>) -> Option<Vec<Module>> {
 
 #[test]
 fn no_file_of_the_library_imports_in_a_ring() {
-    let house = House::read("");
+    let house = House::read();
     let imports = house.imports();
     let edges: usize = imports.values().map(BTreeSet::len).sum();
     assert!(imports.len() > 80 && edges > 300, "{} files, {edges} imports", imports.len());
     let names = |ring: Vec<Module>| ring.iter().map(|m| m.join("/")).collect::<Vec<_>>();
     assert_eq!(ring(&imports).map(names), None);
-}
-
-#[test]
-fn no_file_of_a_tool_imports_in_a_ring() {
-    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("tools");
-    let (mut packages, mut rings) = (0, Vec::new());
-    for entry in fs::read_dir(tools).unwrap() {
-        let package = format!("tools/{}", entry.unwrap().file_name().to_str().unwrap());
-        let house = House::read(&package);
-        packages += usize::from(!house.files.is_empty());
-        let names = |ring: Vec<Module>| ring.iter().map(|m| m.join("/")).collect::<Vec<_>>();
-        rings.extend(ring(&house.imports()).map(|ring| (package, names(ring))));
-    }
-    assert!(packages >= 6, "{packages} packages");
-    assert!(rings.is_empty(), "{rings:?}");
 }
 
 #[test]
@@ -279,7 +259,7 @@ fn a_ring_is_found_behind_what_a_folder_passes_on() {
 
 #[test]
 fn what_folders_import_is_what_the_design_says() {
-    let house = House::read("");
+    let house = House::read();
     let mut folders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (module, others) in house.imports() {
         let Some(folder) = module.first() else { continue };
@@ -300,7 +280,7 @@ fn what_folders_import_is_what_the_design_says() {
 
 #[test]
 fn what_predicts_a_time_stands_among_the_costs() {
-    let (root, paths) = source_files("");
+    let (root, paths) = source_files();
     let mut constants = 0;
     for path in paths {
         let name = path.strip_prefix(&root).unwrap().display().to_string();
@@ -315,7 +295,7 @@ fn what_predicts_a_time_stands_among_the_costs() {
 
 #[test]
 fn no_file_of_the_library_is_too_long_to_read() {
-    let (root, paths) = source_files("");
+    let (root, paths) = source_files();
     for path in paths {
         let lines = fs::read_to_string(&path).unwrap().lines().count();
         let name = path.strip_prefix(&root).unwrap().display();

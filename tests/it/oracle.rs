@@ -124,9 +124,8 @@ pub struct PlainBase {
 /// A part table, whose places are checked.
 #[derive(Clone, Debug)]
 pub struct PlainPart {
-    pub start_bit: u16,
-    pub part_bits: u16,
-    pub key_bits: u8,
+    /// The bits of its key.
+    pub key: Vec<u32>,
     pub coincidences: u64,
 }
 
@@ -315,8 +314,9 @@ impl OpenedBase {
             let in_hex = format!("{start}-part-{in_name:03x}.fpp");
             let name = or(format!("{start}-part-{in_name:03}.fpp"), Wrong::TablesInHex, in_hex);
             let file = read_file(files, &name, "DIR-2")?;
-            let place = (base.header_crc(), parts.last().map_or(0, |(_, part)| part.end()));
-            let part = wide::open_part(file, segment, number, place).map_err(in_file(&name))?;
+            let before: Vec<_> = parts.iter().map(|(_, part)| part).collect();
+            let part = wide::open_part(file, segment, number, base.header_crc(), &before);
+            let part = part.map_err(in_file(&name))?;
             parts.push((name, part));
         }
         Ok(Self { name, base, parts })

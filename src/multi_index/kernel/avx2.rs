@@ -2,10 +2,11 @@
 
 #![allow(unsafe_code)]
 
-use std::arch::x86_64::_pdep_u64;
+use std::arch::x86_64::{_pdep_u64, _pext_u64};
 
-use super::{Filled, Kernel, Pieces, Probe, Run, Select};
-use crate::fingerprint::Fingerprint;
+use super::{Filled, Gather, Kernel, Pieces, Probe, Run, Select};
+use crate::fingerprint::{Fingerprint, words};
+use crate::multi_index::mask::KeyMask;
 use crate::simd::Avx2;
 
 impl Select for Avx2 {
@@ -13,6 +14,16 @@ impl Select for Avx2 {
     fn select(self, word: u64, rank: u32) -> u32 {
         // SAFETY: a value of `Avx2` exists only where the CPU has BMI2.
         unsafe { _pdep_u64(1 << rank, word) }.trailing_zeros()
+    }
+}
+
+impl Gather for Avx2 {
+    #[inline(always)]
+    fn gather<F: Fingerprint>(self, mask: &KeyMask<F>, fingerprint: F) -> u64 {
+        words(fingerprint).zip(words(mask.mask)).fold(0, |key, (word, mask)| {
+            // SAFETY: a value of `Avx2` exists only where the CPU has BMI2.
+            key << mask.count_ones() | unsafe { _pext_u64(word, mask) }
+        })
     }
 }
 
@@ -58,6 +69,27 @@ impl Kernel for Avx2 {
         // SAFETY: a value of `Avx2` exists only where the CPU has AVX2 and POPCNT.
         unsafe { scan(base, query, found) }
     }
+
+    #[inline]
+    fn keys<F: Fingerprint>(
+        self,
+        mask: &KeyMask<F>,
+        fingerprints: &[F],
+        found: impl FnMut(usize, u64),
+    ) {
+        // SAFETY: a value of `Avx2` exists only where the CPU has BMI1, BMI2, LZCNT and POPCNT.
+        unsafe { keys(self, mask, fingerprints, found) }
+    }
+}
+
+#[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]
+fn keys<F: Fingerprint>(
+    bits: Avx2,
+    mask: &KeyMask<F>,
+    fingerprints: &[F],
+    found: impl FnMut(usize, u64),
+) {
+    super::keys(bits, mask, fingerprints, found);
 }
 
 #[target_feature(enable = "bmi1,bmi2,lzcnt,popcnt")]

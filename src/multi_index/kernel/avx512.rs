@@ -5,6 +5,7 @@
 
 use super::{Filled, Kernel, Pieces, Probe, Run};
 use crate::fingerprint::Fingerprint;
+use crate::multi_index::mask::KeyMask;
 use crate::simd::Avx512;
 
 impl Kernel for Avx512 {
@@ -46,6 +47,16 @@ impl Kernel for Avx512 {
     fn scan<F: Fingerprint>(self, base: &[u8], query: (F, u32), found: impl FnMut(usize, u32)) {
         // SAFETY: a value of `Avx512` exists only where the CPU has AVX-512 F, BW, VL and VPOPCNTDQ.
         unsafe { scan(base, query, found) }
+    }
+
+    #[inline]
+    fn keys<F: Fingerprint>(
+        self,
+        mask: &KeyMask<F>,
+        fingerprints: &[F],
+        found: impl FnMut(usize, u64),
+    ) {
+        self.avx2().keys(mask, fingerprints, found);
     }
 }
 

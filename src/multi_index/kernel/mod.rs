@@ -1,4 +1,5 @@
-//! The loops of a search: which rows of a group have a key that is wanted, which of many rows are near.
+//! The loops of a search: which rows of a group have a key that is wanted, which of many rows are near,
+//! and the keys of fingerprints.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -8,6 +9,7 @@ mod scalar;
 
 use std::ops::{Deref, DerefMut};
 
+use super::mask::KeyMask;
 use crate::fingerprint::{Fingerprint, bytes_of, file_bytes};
 use crate::format::GROUP_KEYS;
 use crate::mapped::{prefetch_lines, prefetch_one};
@@ -191,12 +193,40 @@ pub(super) trait Kernel: Copy {
 
     /// As [`Self::compare`], of all rows of a piece of the base.
     fn scan<F: Fingerprint>(self, base: &[u8], query: (F, u32), found: impl FnMut(usize, u32));
+
+    /// Calls `found` with the number of each fingerprint in the list, and its key: the bits of the
+    /// mask, the first of them as the most significant.
+    fn keys<F: Fingerprint>(
+        self,
+        mask: &KeyMask<F>,
+        fingerprints: &[F],
+        found: impl FnMut(usize, u64),
+    );
+}
+
+/// Takes bits together. Whoever has a value can ask: it may need instructions that not every CPU
+/// has.
+trait Gather: Copy {
+    /// The bits of a mask.
+    fn gather<F: Fingerprint>(self, mask: &KeyMask<F>, fingerprint: F) -> u64;
 }
 
 /// Where ones stand. Whoever has a value can ask: it may need instructions that not every CPU has.
 trait Select: Copy {
     /// The place of the one with number `rank` in a word that has more.
     fn select(self, word: u64, rank: u32) -> u32;
+}
+
+#[inline(always)]
+fn keys<F: Fingerprint>(
+    bits: impl Gather,
+    mask: &KeyMask<F>,
+    fingerprints: &[F],
+    mut found: impl FnMut(usize, u64),
+) {
+    for (number, &fingerprint) in fingerprints.iter().enumerate() {
+        found(number, bits.gather(mask, fingerprint));
+    }
 }
 
 #[inline(always)]

@@ -1,7 +1,8 @@
 //! The loops without any instructions that not every CPU has: the oracle of the others.
 
-use super::{Filled, Kernel, Pieces, Probe, Run, Select};
+use super::{Filled, Gather, Kernel, Pieces, Probe, Run, Select};
 use crate::fingerprint::Fingerprint;
+use crate::multi_index::mask::KeyMask;
 use crate::simd::Scalar;
 
 impl Select for Scalar {
@@ -21,6 +22,17 @@ impl Select for Scalar {
             word &= word - 1;
         }
         place + word.trailing_zeros()
+    }
+}
+
+impl Gather for Scalar {
+    #[inline(always)]
+    fn gather<F: Fingerprint>(self, mask: &KeyMask<F>, fingerprint: F) -> u64 {
+        let bytes = fingerprint.to_be_bytes();
+        let bytes = bytes.as_ref();
+        mask.bytes.iter().fold(0, |key, byte| {
+            key << byte.bits | u64::from(byte.values[usize::from(bytes[byte.number])])
+        })
     }
 }
 
@@ -57,5 +69,14 @@ impl Kernel for Scalar {
 
     fn scan<F: Fingerprint>(self, base: &[u8], query: (F, u32), found: impl FnMut(usize, u32)) {
         super::scan(base, query, found);
+    }
+
+    fn keys<F: Fingerprint>(
+        self,
+        mask: &KeyMask<F>,
+        fingerprints: &[F],
+        found: impl FnMut(usize, u64),
+    ) {
+        super::keys(self, mask, fingerprints, found);
     }
 }

@@ -3,7 +3,7 @@
 use super::WrittenVector;
 use super::bases::scattered;
 use super::living_writer::{DELETIONS, living_parts};
-use super::wide_good::{changed, living_spec, parts_of, wide};
+use super::wide_good::{changed, living_spec, masked, parts_of, wide};
 use super::wide_writer::{BodyFile, Wide, WideSpec, sum_of, widen};
 use super::writer::{Files, Parts, SegmentSpec, put};
 use super::written::{rejected, store};
@@ -125,6 +125,7 @@ pub fn vectors() -> Vec<WrittenVector> {
     let mut vectors = manifests();
     vectors.extend(bases());
     vectors.extend(part_headers());
+    vectors.extend(part_masks());
     vectors.extend(part_bodies());
     vectors.extend(others());
     vectors.extend(pairs_of_defects());
@@ -193,7 +194,7 @@ fn part_headers() -> Vec<WrittenVector> {
     let parts = |name, sentence, bits: Vec<(u16, u8)>| rejected(name, "PRT-3", sentence, changed(&wide(128, scattered(12), bits), |_| {}).assemble());
     vec![
         bad("unsupported-prt-01-reserved", "PRT-1", "The first of the reserved bytes of part table 0 is not zero.", |wide| wide.parts[0].put("reserved", 1)),
-        bad("unsupported-prt-01-last", "PRT-1", "The last of the reserved bytes of part table 1 is not zero.", |wide| wide.parts[1].put("reserved", 1 << 112)),
+        bad("unsupported-prt-01-last", "PRT-1", "The last of the reserved bytes of part table 1 is not zero.", |wide| wide.parts[1].put("reserved", 1 << 104)),
         bad("bad-prt-02-width", "PRT-2", "fingerprint_bits of part table 0 is 64 in a store of 128 bits.", |wide| wide.parts[0].put("fingerprint_bits", 64)),
         bad("bad-prt-02-number", "PRT-2", "part_number of part table 0 is 1.", |wide| wide.parts[0].put("part_number", 1)),
         bad("bad-prt-02-swapped", "PRT-2", "The part tables have changed places.", |wide| wide.parts.swap(0, 1)),
@@ -214,6 +215,32 @@ fn part_headers() -> Vec<WrittenVector> {
         bad("bad-prt-04-32-bits", "PRT-4", "key_bits of part 1 is 32, in a file of some hundred bytes.", |wide| wide.parts[1].put("key_bits", 32)),
         bad("bad-prt-04-cut", "PRT-4", "Part table 1 lacks its last word of rows, and the manifest says so.", |wide| { let part = &mut wide.parts[1].body; part.truncate(part.len() - 8); }),
         bad("bad-prt-04-rows-in-part-0", "PRT-4", "Part table 0 has rows.", |wide| wide.parts[0].body.extend([0x10, 0x32, 0x54, 0x76, 0x98, 0xBA, 0, 0])),
+    ]
+}
+
+/// 12 fingerprints with keys of every 16th and of every 18th bit.
+fn masked_dozen() -> SegmentSpec {
+    let every = |step: usize| (0..7).map(|number| 1 + number * step).collect();
+    let keys: [Vec<usize>; 2] =
+        [every(16), every(18).into_iter().map(|bit: usize| bit + 1).collect()];
+    masked(128, scattered(12), keys.to_vec())
+}
+
+#[rustfmt::skip]
+fn part_masks() -> Vec<WrittenVector> {
+    let bad = |name, rule, sentence, change: fn(&mut Wide)| rejected(name, rule, sentence, changed(&masked_dozen(), change).assemble());
+    // Where the bit stands in a header, and the byte behind the mask.
+    let flip = |part: &mut BodyFile, bit: usize| part.header[60 + (127 - bit) / 8] ^= 1 << ((127 - bit) % 8);
+    vec![
+        bad("unsupported-prt-01-key-form", "PRT-1", "key_form of part table 1 is 2.", |wide| wide.parts[1].put("key_form", 2)),
+        rejected("bad-prt-03-mask-shares-a-bit", "PRT-3", "A bit of the key of part 0 is in that of part 1, in place of another one.", changed(&masked_dozen(), |wide| { flip(&mut wide.parts[1], 1); flip(&mut wide.parts[1], 2); }).assemble()),
+        rejected("bad-prt-03-mask-has-more-bits", "PRT-3", "The mask of part 0 has a bit more than key_bits says.", changed(&masked_dozen(), |wide| flip(&mut wide.parts[0], 127)).assemble()),
+        rejected("bad-prt-03-mask-has-fewer-bits", "PRT-3", "The mask of part 1 has a bit less than key_bits says.", changed(&masked_dozen(), |wide| flip(&mut wide.parts[1], 2)).assemble()),
+        bad("bad-prt-03-mask-is-missing", "PRT-3", "key_form of part table 0 is 1, and its header ends where a mask would begin.", |wide| { let header = &mut wide.parts[0].header; header.truncate(64); header[60..].fill(0); wide.parts[0].put("header_bytes", 64); }),
+        bad("bad-prt-03-mask-with-a-range", "PRT-3", "Part 0 has a mask, and start_bit is 1.", |wide| wide.parts[0].put("start_bit", 1)),
+        bad("bad-prt-03-range-behind-masks", "PRT-3", "Part 0 has a mask, and part 1 a range of all bits.", |wide| { let part = &mut wide.parts[1]; part.put("key_form", 0); part.put("part_bits", 128); part.header[60..76].fill(0); }),
+        bad("unsupported-pre-07-behind-a-mask", "PRE-7", "A byte behind the mask of part table 0 is not zero.", |wide| { let header = &mut wide.parts[0].header; header.resize(88, 0); header[76] = 1; wide.parts[0].put("header_bytes", 88); }),
+        bad("bad-prt-07-mask", "PRT-7", "The first two rows of part table 0 stand the other way round.", |wide| { let rows = wide.parts[0].body.len() - 8; let two = wide.parts[0].body[rows]; wide.parts[0].body[rows] = two.rotate_left(4); }),
     ]
 }
 
@@ -326,7 +353,7 @@ fn pairs_of_defects() -> Vec<WrittenVector> {
         files
     };
     let twice = |rows: &[Vec<u8>]| {
-        let spec = WideSpec { bits: 128, parts: vec![(64, 6), (64, 6)] };
+        let spec = WideSpec { bits: 128, parts: vec![(64, 6), (64, 6)], masks: Vec::new() };
         let mut wide = Wide::of_rows(&spec, rows);
         wide.set_sum = sum_of(rows) ^ 1;
         wide.base.put("set_sum", wide.set_sum);

@@ -12,8 +12,14 @@ use Op::{Delete, DeleteAll, Insert};
 
 /// A segment of so many bits.
 pub fn wide(bits: u16, fingerprints: Vec<u64>, parts: Vec<(u16, u8)>) -> SegmentSpec {
-    let wide = Some(WideSpec { bits, parts });
+    let wide = Some(WideSpec { bits, parts, masks: Vec::new() });
     SegmentSpec { wide, ..segment(fingerprints, vec![]) }
+}
+
+/// As [`wide`], with keys that are made of any bits.
+pub fn masked(bits: u16, fingerprints: Vec<u64>, masks: Vec<Vec<usize>>) -> SegmentSpec {
+    let parts = masks.iter().map(|key| (0, key.len() as u8)).collect();
+    SegmentSpec { wide: Some(WideSpec { bits, parts, masks }), ..segment(fingerprints, vec![]) }
 }
 
 /// A segment of so many scattered fingerprints, with ids.
@@ -121,10 +127,54 @@ fn crowded() -> Vec<u64> {
 
 pub fn vectors() -> Vec<WrittenVector> {
     let mut vectors = widths();
+    vectors.extend(masks());
     vectors.extend(shapes());
     vectors.extend(segments());
     vectors.extend(living());
     vectors
+}
+
+/// Keys of any bits, of every width.
+fn masks() -> Vec<WrittenVector> {
+    let every = |bits: usize, step: usize, from: usize, count: usize| -> Vec<usize> {
+        (0..count).map(|number| from + step * number).filter(|&bit| bit < bits).collect()
+    };
+    let small = scattered(60).iter().map(|one| one >> 32).collect();
+    vec![
+        good(
+            "good-wide-masks-32",
+            "Keys of every third bit, and of the last ones that are left, of 32.",
+            store(vec![masked(
+                32,
+                small,
+                vec![every(32, 3, 0, 10), vec![22, 23, 25, 26, 28, 29, 31]],
+            )]),
+        ),
+        good(
+            "good-wide-masks-64",
+            "Keys of even and of odd bits of 64.",
+            store(vec![masked(64, scattered(60), vec![every(64, 2, 1, 7), every(64, 2, 0, 9)])]),
+        ),
+        good(
+            "good-wide-masks-128",
+            "One part table, whose key is made of bits of both words.",
+            store(vec![masked(128, scattered(60), vec![every(128, 19, 3, 7)])]),
+        ),
+        good(
+            "good-wide-masks-256",
+            "Keys of bits of all words of 256 bits; bit 0 and bit 255 are among them.",
+            store(vec![masked(
+                256,
+                scattered(200),
+                vec![every(256, 36, 0, 8), every(256, 36, 3, 8), every(256, 28, 2, 9)],
+            )]),
+        ),
+        good(
+            "good-wide-masks-of-none",
+            "Part tables with masks of a base without rows.",
+            store(vec![masked(128, vec![], vec![every(128, 2, 0, 6), every(128, 2, 1, 6)])]),
+        ),
+    ]
 }
 
 fn widths() -> Vec<WrittenVector> {

@@ -13,6 +13,8 @@ pub struct WideSpec {
     pub bits: u16,
     /// Bits of each part, and of its key.
     pub parts: Vec<(u16, u8)>,
+    /// The bits of the key of each part in place of the first of a range; none for ranges.
+    pub masks: Vec<Vec<usize>>,
 }
 
 /// A fingerprint of any width of a number, in whose order they are: the least significant byte first. Of 32 bits it is
@@ -96,14 +98,12 @@ pub struct Wide {
 }
 
 /// The key of a row, of which the least significant byte comes first.
-fn key_of(row: &[u8], start: u16, key_bits: u8) -> u64 {
-    let bits = 8 * row.len();
+fn key_of(row: &[u8], bits: &[usize]) -> u64 {
     let bit = |number: usize| {
-        let weight = bits - 1 - number;
+        let weight = 8 * row.len() - 1 - number;
         u64::from(row[weight / 8] >> (weight % 8) & 1)
     };
-    let start = usize::from(start);
-    (start..start + usize::from(key_bits)).fold(0, |key, number| key << 1 | bit(number))
+    bits.iter().fold(0, |key, &number| key << 1 | bit(number))
 }
 
 /// The set sum of rows, of which the least significant byte comes first.
@@ -112,11 +112,12 @@ pub fn sum_of(rows: &[Vec<u8>]) -> u128 {
     rows.iter().fold(0, |sum: u128, row| sum.wrapping_add(term(row)))
 }
 
-/// A part table of rows that stand under their keys.
-fn part(rows: &[Vec<u8>], number: usize, (start, bits, key_bits): (u16, u16, u8)) -> BodyFile {
+/// A part table of rows that stand under their keys, which are made of these bits.
+fn part(rows: &[Vec<u8>], number: usize, bits: &[usize], has_rows: bool) -> BodyFile {
+    let key_bits = bits.len();
     let mut by_key: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (number, row) in rows.iter().enumerate() {
-        by_key.entry(key_of(row, start, key_bits)).or_default().push(number as u64);
+        by_key.entry(key_of(row, bits)).or_default().push(number as u64);
     }
     let (mut starts, mut marks, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
     for key in 0..1u64 << key_bits {
@@ -131,22 +132,32 @@ fn part(rows: &[Vec<u8>], number: usize, (start, bits, key_bits): (u16, u16, u8)
     for run in marks.split(|&mark| mark == 0) {
         pairs += run.len() * run.len().saturating_sub(1);
     }
-    let row_bits = match number {
-        0 => 0,
-        _ => u64::BITS - (rows.len() as u64).saturating_sub(1).leading_zeros(),
+    let row_bits = match has_rows {
+        false => 0,
+        true => u64::BITS - (rows.len() as u64).saturating_sub(1).leading_zeros(),
     };
     let body = [pack(&starts, 32), pack(&marks, 1), pack(&numbers, row_bits)].concat();
     let width = rows.first().map_or(0, |row| 8 * row.len());
     let fields = [
         ("fingerprint_bits", width as u128),
         ("part_number", number as u128),
-        ("start_bit", start.into()),
-        ("part_bits", bits.into()),
         ("count", rows.len() as u128),
         ("coincidences", pairs as u128),
-        ("key_bits", key_bits.into()),
+        ("key_bits", key_bits as u128),
     ];
     BodyFile::new("part-header", b'P', &fields, body)
+}
+
+/// A part table with a mask of so many bits.
+fn masked_part(rows: &[Vec<u8>], number: usize, bits: u16, key: &[usize]) -> BodyFile {
+    let mut part = part(rows, number, key, true);
+    part.lengthen(usize::from(bits / 8).next_multiple_of(8));
+    part.put("key_form", 1);
+    for bit in key {
+        let weight = usize::from(bits) - 1 - bit;
+        part.header[60 + weight / 8] |= 1 << (weight % 8);
+    }
+    part
 }
 
 impl Wide {
@@ -168,7 +179,17 @@ impl Wide {
         let mut start = 0;
         let mut parts = Vec::new();
         for (number, &(bits, key_bits)) in spec.parts.iter().enumerate() {
-            let mut part = part(rows, number, (start, bits, key_bits));
+            let mut part = match spec.masks.get(number) {
+                Some(key) => masked_part(rows, number, spec.bits, key),
+                None => {
+                    let from = usize::from(start);
+                    let key: Vec<usize> = (from..from + usize::from(key_bits)).collect();
+                    let mut part = part(rows, number, &key, number > 0);
+                    part.put("start_bit", start.into());
+                    part.put("part_bits", bits.into());
+                    part
+                }
+            };
             part.put("fingerprint_bits", spec.bits.into());
             parts.push(part);
             start += bits;

@@ -27,10 +27,12 @@ pub struct OpenBase {
 /// A part table whose header and directory are checked.
 pub struct OpenPart {
     body: Body,
-    number: u16,
-    start_bit: u16,
-    part_bits: u16,
-    key_bits: u8,
+    /// The first bit behind the part; 0 where it has a mask.
+    end: u32,
+    /// The bits of the key, the most significant first.
+    key: Vec<usize>,
+    has_mask: bool,
+    has_rows: bool,
     coincidences: u64,
     /// Bytes of starts, marks and rows.
     pieces: [usize; 3],
@@ -41,12 +43,14 @@ pub struct OpenPart {
 fn read_file_header<'a>(
     file: &'a [u8],
     kind: u8,
-    fields_end: usize,
+    fields_end: Option<usize>,
     entry: &TableEntry,
 ) -> Checked<(&'a [u8], u32)> {
     require_equal("BAS-1", "length of the file", file.len() as u64, entry.file_bytes)?;
     let (header, header_crc) = read_header(file, kind, 64)?;
-    check_tail(header, fields_end)?;
+    if let Some(end) = fields_end {
+        check_tail(header, end)?;
+    }
     require_crc("BAS-2", "header_crc", header_crc, entry.header_crc)?;
     Ok((header, header_crc))
 }
@@ -99,7 +103,7 @@ impl Body {
 /// Checks all that applies when a base is opened.
 pub fn open_base(file: Vec<u8>, segment: &SegmentEntry) -> Checked<OpenBase> {
     let entry = &segment.tables[0];
-    let (header, header_crc) = read_file_header(&file, b'B', 60, entry)?;
+    let (header, header_crc) = read_file_header(&file, b'B', Some(60), entry)?;
     let mut fields = Fields(&header[16..]);
     let (bits, part_count) = (fields.u16(), fields.u16());
     let (set_sum, count, reserved) = (fields.u128(), fields.u64(), fields.bytes(16));
@@ -147,21 +151,23 @@ impl OpenBase {
     }
 }
 
-/// Checks all that applies when part table `number` is opened, of a part that begins with bit `start`.
+/// Checks all that applies when part table `number` is opened, behind others.
 pub fn open_part(
     file: Vec<u8>,
     segment: &SegmentEntry,
     number: usize,
-    (base_crc, start): (u32, u32),
+    base_crc: u32,
+    before: &[&OpenPart],
 ) -> Checked<OpenPart> {
     let entry = &segment.tables[number + 1];
-    let (header, header_crc) = read_file_header(&file, b'P', 60, entry)?;
+    let (header, header_crc) = read_file_header(&file, b'P', None, entry)?;
     let mut fields = Fields(&header[16..]);
     let (bits, part_number, start_bit, part_bits) =
         (fields.u16(), fields.u16(), fields.u16(), fields.u16());
     let (count, coincidences, stated_crc) = (fields.u64(), fields.u64(), fields.u32());
-    let (key_bits, reserved) = (fields.u8(), fields.bytes(15));
-    support(reserved == [0; 15], "PRT-1", || format!("reserved is {reserved:x?}"))?;
+    let (key_bits, form, reserved) = (fields.u8(), fields.u8(), fields.bytes(14));
+    let is_known = reserved == [0; 14] && form < 2;
+    support(is_known, "PRT-1", || format!("key_form is {form}, reserved is {reserved:x?}"))?;
     let bits = or(bits, Wrong::PartOfAnyWidth, segment.bits);
     require_equal("PRT-2", "fingerprint_bits", bits, segment.bits)?;
     let part_number = or(usize::from(part_number), Wrong::PartOfAnyNumber, number);
@@ -169,23 +175,52 @@ pub fn open_part(
     require_equal("PRT-2", "count", count, segment.count)?;
     let stated_crc = or(stated_crc, Wrong::PartOfAnyBase, base_crc);
     require_crc("PRT-2", "base_crc", stated_crc, base_crc)?;
-    let (end, all) = (u32::from(start_bit) + u32::from(part_bits), u32::from(segment.bits));
-    let is_last = number + 2 == segment.tables.len();
-    let ends = if is_last { end == all || is(Wrong::BitsBehindParts) } else { end < all };
-    let starts = u32::from(start_bit) == start || is(Wrong::PartsAnywhere);
     let least = or(6, Wrong::KeysFrom7Bits, 7);
-    let most = or(part_bits.min(32), Wrong::KeysTo32Bits, 32);
-    let fits = (least..=most).contains(&key_bits.into());
-    require(starts && ends && fits, "PRT-3", || {
-        format!("{part_bits} bits from {start_bit} on, a key of {key_bits}, behind bit {start}")
-    })?;
+    let has_mask = form == 1;
+    let is_of_form = before.iter().all(|part| part.has_mask == has_mask);
+    let is_of_form = is_of_form || is(Wrong::FormsMixed);
+    let (end, key, fields_end);
+    if has_mask {
+        let bytes = usize::from(segment.bits / 8);
+        let mask = header[..header.len() - 4].get(60..60 + bytes).unwrap_or_default();
+        let bit = |number: &usize| {
+            let number = or(mask.len() * 8 - 1 - number, Wrong::MaskFromTheLeast, *number);
+            mask[number / 8] >> (number % 8) & 1 == 1
+        };
+        let ones: Vec<usize> = (0..8 * mask.len()).filter(bit).collect();
+        let mut others = before.iter().flat_map(|part| &part.key);
+        let are_own = others.all(|bit| !ones.contains(bit)) || is(Wrong::MasksOverlap);
+        let fits = (least..=32).contains(&key_bits.into()) && ones.len() == key_bits.into();
+        let has_no_range = (start_bit, part_bits) == (0, 0) || is(Wrong::RangeBesideMask);
+        require(is_of_form && are_own && fits && has_no_range, "PRT-3", || {
+            format!("a key of {key_bits} bits with the mask {mask:x?}")
+        })?;
+        (end, key, fields_end) = (0, ones, 60 + bytes);
+    } else {
+        let all = u32::from(segment.bits);
+        end = u32::from(start_bit) + u32::from(part_bits);
+        let start = before.last().map_or(0, |part| part.end);
+        let is_last = number + 2 == segment.tables.len();
+        let ends = if is_last { end == all || is(Wrong::BitsBehindParts) } else { end < all };
+        let starts = u32::from(start_bit) == start || is(Wrong::PartsAnywhere);
+        let most = or(part_bits.min(32), Wrong::KeysTo32Bits, 32);
+        let fits = (least..=most).contains(&key_bits.into());
+        require(is_of_form && starts && ends && fits, "PRT-3", || {
+            format!("{part_bits} bits from {start_bit} on, a key of {key_bits}, behind bit {start}")
+        })?;
+        let unused = usize::from(part_bits).saturating_sub(key_bits.into());
+        let from = usize::from(start_bit) + or(0, Wrong::KeysAtTheEnd, unused);
+        (key, fields_end) = ((from..from + usize::from(key_bits)).collect(), 60);
+    }
+    check_tail(header, fields_end)?;
     let unit = or(or(64, Wrong::PiecesOf4, 32), Wrong::PiecesOf1, 8);
     let words = |bits: u128| bits.div_ceil(unit) * (unit / 8);
     let keys = 1u128.checked_shl(key_bits.into()).unwrap_or(u128::MAX >> 64);
     let entries = u128::from(count);
     let row_bits = digits(or(count.saturating_sub(1), Wrong::RowsOfCount, count));
     let row_bits = or(row_bits, Wrong::RowsOf32Bits, 32);
-    let has_rows = number > 0 || is(Wrong::RowsInPart0);
+    let has_rows = has_mask && !is(Wrong::NoRowsInPart0OfMasks);
+    let has_rows = has_rows || number > 0 || is(Wrong::RowsInPart0);
     let row_bits = if has_rows { row_bits } else { 0 };
     let start_bits = or(32, Wrong::StartsOf64Bits, 64);
     let pieces = [
@@ -199,8 +234,7 @@ pub fn open_part(
     require(fits, "PRT-4", || format!("{count} rows and {key_bits} bits, {} bytes", file.len()))?;
     let pieces = pieces.map(|bytes| bytes as usize);
     let body = Body::open(file, (from, bytes as usize), header_crc, entry)?;
-    let number = number as u16;
-    Ok(OpenPart { body, number, start_bit, part_bits, key_bits, coincidences, pieces, row_bits })
+    Ok(OpenPart { body, end, key, has_mask, has_rows, coincidences, pieces, row_bits })
 }
 
 fn group_keys() -> usize {
@@ -221,22 +255,14 @@ fn entry_of(stream: &[u8], bits: u32, number: usize) -> u64 {
 }
 
 impl OpenPart {
-    /// The first bit behind the part.
-    pub fn end(&self) -> u32 {
-        u32::from(self.start_bit) + u32::from(self.part_bits)
-    }
-
     /// The key of a row.
     fn key(&self, row: &Bits) -> usize {
-        let start = usize::from(self.start_bit);
-        let unused = self.part_bits.saturating_sub(self.key_bits.into());
-        let start = start + or(0, Wrong::KeysAtTheEnd, usize::from(unused));
         let bit = |number: usize| {
             let place = or(number % 8, Wrong::BitsFromTheLeast, 7 - number % 8);
             let number = or(number, Wrong::BitsFromTheLeast, 8 * row.len() - 1 - number);
             usize::from(row[number / 8] >> (7 - place) & 1)
         };
-        (start..start + usize::from(self.key_bits)).fold(0, |key, number| key << 1 | bit(number))
+        self.key.iter().fold(0, |key, &number| key << 1 | bit(number))
     }
 
     /// Checks all that applies to the contents, of a base with these rows.
@@ -245,7 +271,7 @@ impl OpenPart {
         let [start_bytes, mark_bytes, _] = self.pieces;
         let (starts, rest) = body.split_at(start_bytes);
         let (marks, numbers) = rest.split_at(mark_bytes);
-        let (count, keys) = (rows.len(), 1usize << self.key_bits);
+        let (count, keys) = (rows.len(), 1usize << self.key.len());
         let groups = keys / group_keys();
         let start_bits = or(32, Wrong::StartsOf64Bits, 64);
         let start = |group: usize| {
@@ -278,8 +304,8 @@ impl OpenPart {
         let all = or(3, Wrong::PaddingOfStartsOnly, 1);
         let is_zero = paddings.by_ref().take(all).all(is_zero);
         require(is_zero, "PRT-9", || "padding is not zero".to_owned())?;
-        let (start_bit, part_bits, key_bits) = (self.start_bit, self.part_bits, self.key_bits);
-        Ok(PlainPart { start_bit, part_bits, key_bits, coincidences: self.coincidences })
+        let key = self.key.iter().map(|&bit| bit as u32).collect();
+        Ok(PlainPart { key, coincidences: self.coincidences })
     }
 
     /// [PRT-6] and [PRT-7] of a group whose first place is given; gives its coincidences.
@@ -299,7 +325,7 @@ impl OpenPart {
             let key = group * group_keys() + key;
             let places = place..place + run.len();
             place = places.end;
-            let is_written = self.number > 0 || is(Wrong::RowsInPart0);
+            let is_written = self.has_rows;
             let row_of = |place: usize| {
                 if is_written { entry_of(numbers, self.row_bits, place) } else { place as u64 }
             };

@@ -6,7 +6,6 @@ mod calibrate;
 mod cold;
 mod compare;
 mod data;
-mod figures;
 mod front;
 mod grid;
 mod machine;

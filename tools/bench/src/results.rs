@@ -6,8 +6,8 @@ use std::path::Path;
 use fpstore_cli::failure::Failure;
 use serde::{Deserialize, Serialize};
 
-use super::figures::number;
 use super::machine::{Build, Machine};
+use super::terminal::number;
 use super::{data, queries};
 
 /// What the design of a store is called that has parts.

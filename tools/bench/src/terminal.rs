@@ -1,6 +1,5 @@
 //! What a sweep prints: a row for each configuration, a chart, and what is recommended.
 
-pub use super::figures::{bytes, number};
 use super::front;
 use super::results::{Measured, QuickCheck, Recommended, Results};
 use super::sweep::point;
@@ -147,4 +146,24 @@ pub fn chart(results: &Results) -> Vec<String> {
         legend.join(", ")
     ));
     lines
+}
+
+/// A number in few digits.
+pub fn number(value: f64) -> String {
+    match value {
+        _ if value >= 999_500.0 => format!("{:.2}M", value / 1e6),
+        _ if value >= 9_999.5 => format!("{:.0}k", value / 1e3),
+        _ if value >= 99.95 => format!("{value:.0}"),
+        _ if value >= 9.995 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// Bytes with a unit.
+pub fn bytes(value: f64) -> String {
+    match value {
+        _ if value >= 1048524.0 => format!("{:.1}M", value / 1048576.0),
+        _ if value >= 9_999.5 => format!("{:.0}K", value / 1024.0),
+        _ => format!("{value:.0}"),
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -9,7 +10,6 @@ use clap::error::ErrorKind;
 
 use crate::closed;
 use crate::failure::Failure;
-pub use crate::quoted::{quoted, quoted_path};
 
 /// Reads a command line, which begins with the name of the program. What is wrong with it is told in
 /// one line, as every error; `None` stands for a request for help or the version, which is done.
@@ -36,6 +36,24 @@ pub fn read<P: Parser>(
         // A command without arguments is a question.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         _ => Err(Failure::Usage(usage::<P>(&error.render().to_string(), &arguments))),
+    }
+}
+
+/// A word of a command as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./,:=@%+".contains(&byte);
+    match !word.is_empty() && word.bytes().all(is_plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// A path that a command reads or writes, as a shell takes it.
+pub fn quoted_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    match text.starts_with('-') && text != "-" {
+        true => quoted(&format!("./{text}")),
+        false => quoted(&text),
     }
 }
 
@@ -69,5 +87,26 @@ pub fn end(result: Result<ExitCode, Failure>) -> ExitCode {
             let _ = writeln!(io::stderr(), "fpstore: {}", failure.line());
             ExitCode::from(failure.code())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_as_shells_take_them() {
+        for (word, expected) in [
+            ("pages.csv", "pages.csv"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("$x;`y`", "'$x;`y`'"),
+            ("", "''"),
+            ("ü", "'ü'"),
+        ] {
+            assert_eq!(quoted(word), expected);
+        }
+        assert_eq!(quoted_path(Path::new("-in")), "./-in");
+        assert_eq!(quoted_path(Path::new("-")), "-");
     }
 }

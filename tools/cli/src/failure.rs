@@ -7,7 +7,7 @@ use fpstore::files::Unfit;
 use fpstore::remedy_of_limit;
 use fpstore_records::InputError;
 
-use crate::quoted::quoted_path;
+use crate::command_line::quoted_path;
 
 /// The reason why a subcommand did not succeed.
 #[derive(Debug, thiserror::Error)]

@@ -47,7 +47,6 @@ mod pairs;
 mod plan;
 mod progress;
 mod query;
-mod quoted;
 mod recipes;
 mod record_ids;
 mod repair;

@@ -12,7 +12,7 @@ use fpstore_text::Fingerprinter;
 use fpstore_text::evaluate::Labelled;
 use serde_json::value::RawValue;
 
-use super::args::Args;
+use super::Args;
 use super::measure::Work;
 use super::texts::Texts;
 use crate::failure::Failure;

@@ -7,7 +7,7 @@ use fpstore_text::evaluate::{BINS, Curve, Labelled, Score, Signatures, labelled}
 use fpstore_text::{Fingerprinter, Rule, TableBuilder};
 use serde::Serialize;
 
-use super::args::Args;
+use super::Args;
 use crate::by_recipe;
 use crate::failure::Failure;
 

@@ -1,27 +1,126 @@
 //! `fpstore evaluate`: how well recipes find near duplicates of given texts, and what they cost.
 
-mod args;
 mod labels;
 mod measure;
 mod report;
 mod texts;
+
+use std::path::PathBuf;
 
 use fpstore_records::is_stdin;
 use fpstore_text::Recipe;
 
 use crate::apart::Used;
 use crate::by_recipe::{self, RecipeArgs};
-use crate::documents::Inputs;
+use crate::documents::{DocumentArgs, Inputs};
 use crate::failure::Failure;
 use crate::interrupt::Stopper;
 use crate::output::{Output, say};
 use crate::progress::{Mode, Progress};
 use crate::target::{self, Target};
 use crate::units::{self, count, plural};
-pub use args::Args;
 use labels::Labels;
 use measure::{Measured, Row, Work};
 use texts::Texts;
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore evaluate articles.jsonl -o report.html
+  fpstore evaluate articles.jsonl --recipe onebit-256 --recipe 'simhash-64 n=2' -k 3 -k 6
+  fpstore evaluate core.jsonl --id core_id --text abstract --pairs core.jsonl
+  fpstore evaluate news.jsonl --id id --pairs pairs.csv --json
+
+Without --pairs, changed copies of the first N texts are made, always the same ones: 1 to
+30% of the words replaced, sentences in another order, head or tail cut, boilerplate
+around it, mistakes as of character recognition, NFC and NFD, capitals, traditional and
+simplified characters, numbers and dates in words. Each copy is paired with its original,
+and all originals with each other. The true similarity of a pair is the Jaccard similarity
+of the sets of features of --truth, computed by comparing whole sets; pairs of J and more
+(--threshold) should be found.
+
+Output, for each recipe the k of its rule, the k with the best F1, and those of -k:
+  k          what may differ: bits; values that are not equal; for sets the Jaccard
+             similarity that they lack, in percent
+  recall, precision, f1
+  under 0.5  the part of the pairs with a similarity of 0.2 to 0.5 that is found
+  bytes      of a document, without its id
+  MB/s       of text, one thread
+
+--pairs FILE has labelled pairs instead: CSV, TSV or JSON lines with the columns id_a and
+id_b (or a and b) of documents in INPUT, or text_a and text_b with the texts themselves,
+and label: 1, true, yes or duplicate, or 0, false, no. Without a label the pairs
+are duplicates, and all others of these documents are none. So are JSON lines of documents with
+a list of the ids of their duplicates, `labelled_duplicates` or `duplicates` beside `id` or
+`core_id` (as CORE Deduplication Dataset 2020), and lists of two ids (as NEWS-COPY). Then
+pairs with the label should be found, whatever their similarity.
+
+-o writes a report: the table, and of each recipe which part of the pairs is found by their
+similarity, and precision and recall by k, drawn and in numbers.";
+
+/// Measures how well recipes find near duplicates
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// Files of documents, or directories of such
+    #[arg(required_unless_present = "pairs")]
+    input: Vec<PathBuf>,
+
+    /// A recipe; may be given several times [default: all presets]
+    #[arg(long, value_name = "RECIPE")]
+    recipe: Vec<String>,
+
+    /// A further k to print; may be given several times
+    #[arg(short = 'k', value_name = "K")]
+    radius: Vec<u32>,
+
+    /// The Jaccard similarity from which pairs should be found
+    #[arg(long, value_name = "J", default_value_t = 0.8, value_parser = share)]
+    threshold: f64,
+
+    /// The recipe whose features tell how similar texts are [default: words, three in a row]
+    #[arg(long, value_name = "RECIPE", default_value = "simhash-64", hide_default_value = true)]
+    #[arg(hide_short_help = true)]
+    truth: String,
+
+    /// How many texts are taken, or with --pairs, documents of these
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    limit: usize,
+
+    /// The seed of the changes
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(hide_short_help = true)]
+    seed: u64,
+
+    /// Take labelled pairs from this file
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
+
+    /// Write a report with the curves to this file, in HTML; with `-` to standard output, in place of the rows
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace FILE if it exists
+    #[arg(short, long, requires = "output")]
+    force: bool,
+
+    /// Print a JSON object for each row
+    #[arg(long)]
+    json: bool,
+
+    /// Nothing on standard error
+    #[arg(short, long)]
+    #[arg(hide_short_help = true)]
+    quiet: bool,
+
+    #[command(flatten)]
+    documents: DocumentArgs,
+}
+
+/// Reads a share.
+fn share(text: &str) -> Result<f64, String> {
+    let share: Option<f64> = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "a similarity is a number from 0 to 1".to_string())
+}
 
 /// Measures all recipes, and prints what came of it.
 pub fn run(args: &Args) -> Result<(), Failure> {

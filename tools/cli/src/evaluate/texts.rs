@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::args::Args;
+use super::Args;
 use crate::documents::{Documents, Inputs};
 use crate::failure::Failure;
 use crate::memory;

@@ -7,6 +7,7 @@ mod table;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use clap::ValueEnum;
 use fpstore_records::is_stdin;
 use fpstore_text::{Fingerprinter, Recipe};
 use serde::Serialize;
@@ -23,7 +24,7 @@ use crate::target::{self, Target};
 use crate::threads::ThreadArgs;
 use crate::units::{self, count, plural};
 use pieces::Pieces;
-use rows::{Counts, Rows, Sheet, TooFew};
+use rows::{Counts, Rows, Sheet};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -119,6 +120,15 @@ pub struct Args {
 
     #[command(flatten)]
     documents: DocumentArgs,
+}
+
+/// What becomes of documents with too few features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TooFew {
+    /// They have a row without a fingerprint.
+    Null,
+    /// They have no row.
+    Skip,
 }
 
 /// The summary in JSON.

@@ -10,21 +10,13 @@ use fpstore_records::{InputError, is_stdin};
 use fpstore_text::{Fingerprinter, Found, Recipe, Signature};
 use serde::Serialize;
 
+use super::TooFew;
 use crate::documents::Piece;
 use crate::failure::Failure;
 use crate::output::not_written;
 #[cfg(feature = "parquet")]
 use crate::table::{self, Kind, ParquetTable};
 use crate::target::Target;
-
-/// What becomes of documents with too few features.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TooFew {
-    /// They have a row without a fingerprint.
-    Null,
-    /// They have no row.
-    Skip,
-}
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,18 +1,16 @@
 //! `fpstore insert`: puts fingerprints into a store, all of them or those without a near one.
 
-mod args;
 mod fresh;
 mod verdicts;
 
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use clap::ValueEnum;
 use fpstore::{Fingerprint, Verdict, Writer, width_of};
 use serde::Serialize;
 
-pub use args::Args;
-use args::Shape;
 use fpstore_records::Records;
 use fresh::Fresh;
 use verdicts::Verdicts;
@@ -21,14 +19,133 @@ use crate::apart::Used;
 use crate::command_line::quoted_path;
 use crate::failure::Failure;
 use crate::feed::{Feed, Read, is_store};
+use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
+use crate::options::any_radius;
 use crate::output::{Output, check_summary, say};
-use crate::progress::Progress;
+use crate::progress::{Progress, ProgressArgs};
 use crate::recipes::{self, Recipes};
-use crate::record_ids::RecordIds;
+use crate::record_ids::{RecordIdArgs, RecordIds};
+use crate::table::TableArgs;
+use crate::times::Moment;
 use crate::units;
 use crate::width::{check_radius, for_width};
-use crate::writing;
+use crate::writing::{self, Durable};
+
+const AFTER_HELP: &str = "\
+Examples:
+  fpstore insert pages.fps new.csv --id-column page_id
+  fpstore insert hashes.fps a.txt b.bin
+  hasher *.jpg | fpstore insert photos.fps - --ids line
+  fpstore insert news.fps old.csv --id-column id --time 2026-11-20
+  crawler | fpstore insert pages.fps - --format jsonl --id-column id \\
+      -k 3 --unless-near > verdicts.tsv
+
+Where the store has ids each record needs one, else none has. A record that is
+stored already, with its id and in its window of time, is looked up, counted as
+such, and not written again. With --ids line records are numbered. The numbers go on
+behind the greatest id that the store ever had, so that none is given twice, also
+when its record was deleted or expired. Skipped records count, and so do those that
+--unless-near does not insert: of these the last ones of a command are free again.
+
+--unless-near asks before it inserts: a record with a stored one within K, also
+with one that the same command has inserted, is not inserted. For each record
+there is a row, in the order of the records:
+  tsv   id (where the store has ids), fingerprint, inserted or near, and of the
+        nearest one fingerprint and distance, both empty where it was inserted;
+        of several at that distance the least
+  json  an object for each, on a line of its own:
+{\"id\":\"7\",\"fingerprint\":\"8f3ac41e09b7d265\",\"verdict\":\"near\",
+\"near\":\"8f3ac41e09b7d264\",\"distance\":1}
+        which does not fit on one here; id, near and distance only where there
+        are such
+Records from a pipe are inserted as they come, and their rows are there at once.
+All are inserted also where the reader of the rows goes away.
+
+What was inserted is durable when the command ends, also where a bad record or
+SIGHUP, SIGINT or SIGTERM ends it: then what came before stays. --durability says what a crash before that keeps:
+  immediate  all of which a row was printed; else all but some 32,768 records
+  group      all but the last 50 ms
+  eventual   what segments hold
+Other processes see a record after that as well. A crash never leaves a part of
+what was inserted at once, nor a gap.
+
+Readers are not disturbed. There is one writer at a time; a second one fails.
+`fpstore --help` explains the formats of inputs.";
+
+/// Inserts fingerprints into a store, all or those without a near one
+#[derive(clap::Args)]
+#[command(after_long_help = AFTER_HELP)]
+pub struct Args {
+    /// The store, which `create` or `pack` wrote
+    store: PathBuf,
+
+    /// Files of fingerprints; `-` reads standard input
+    #[arg(default_value = "-", hide_default_value = true)]
+    input: Vec<PathBuf>,
+
+    /// Insert only what has no stored fingerprint within the distance, and print a row for each record
+    #[arg(long)]
+    unless_near: bool,
+
+    /// That distance, 0 to the bits of a fingerprint [default: that which the store was made for]
+    #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
+    #[arg(requires = "unless_near")]
+    radius: Option<u32>,
+
+    /// By which recipe the fingerprints were made; one of another store is refused [default: what the inputs say]
+    #[arg(long, value_name = "LINE", value_parser = recipes::line)]
+    #[arg(hide_short_help = true)]
+    recipe: Option<String>,
+
+    /// How the rows of --unless-near are printed
+    #[arg(long, value_enum, default_value = "tsv", hide_possible_values = true)]
+    #[arg(value_name = "tsv|json", requires = "unless_near")]
+    output: Shape,
+
+    #[command(flatten)]
+    table: TableArgs,
+
+    /// What a crash keeps while the command runs
+    #[arg(long, value_enum, default_value = "group", hide_possible_values = true)]
+    #[arg(value_name = "immediate|group|eventual")]
+    #[arg(hide_short_help = true)]
+    durability: Durable,
+
+    /// The time of all records, where the store has windows: 2026-11-22, 2026-11-22T08:30:00Z,
+    /// seconds since 1970, or how long ago: 7d; dates are those of UTC [default: now]
+    #[arg(long, value_name = "TIME")]
+    time: Option<Moment>,
+
+    #[command(flatten)]
+    progress: ProgressArgs,
+
+    /// Print the summary as one JSON object
+    #[arg(long, conflicts_with = "unless_near")]
+    json: bool,
+
+    /// No progress but that of --progress, and no summary but that of --json
+    #[arg(short, long)]
+    quiet: bool,
+
+    #[command(flatten)]
+    ids: RecordIdArgs,
+
+    /// The id of the first record with --ids line [default: the one behind the greatest that the
+    /// store ever had]
+    #[arg(long, value_name = "N", help_heading = "Ids")]
+    #[arg(hide_short_help = true)]
+    first_id: Option<u64>,
+
+    #[command(flatten)]
+    reading: InputArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Shape {
+    Tsv,
+    Json,
+}
 
 /// The summary in JSON.
 #[derive(Serialize)]

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use fpstore::{Fingerprint, Verdict};
 
-use super::args::{Args, Shape};
+use super::{Args, Shape};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::{self, Form};

@@ -8,7 +8,7 @@ use fpstore::{Fingerprint, Snapshot, files};
 use fpstore_records::write::hex;
 use serde::{Deserialize, Serialize};
 
-use super::args::Args;
+use super::Args;
 use crate::failure::Failure;
 use crate::target::{Target, beside, failure, part_of, place_of, remove_part};
 

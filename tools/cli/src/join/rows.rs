@@ -7,7 +7,7 @@ use fpstore::{Fingerprint, IdMap, Pair, Snapshot};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::args::Args;
+use super::Args;
 use super::journal::Journal;
 use crate::failure::Failure;
 use crate::ids::{IdOutputArgs, IdPrinter, IdShape, KEPT_IDS};
@@ -100,7 +100,7 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
             let stores = [Some(&args.store), args.other.as_ref()].into_iter().flatten();
             let stores: Vec<String> = stores.map(|path| path.display().to_string()).collect();
             let mut notes = table::notes(stores.join(","), k, recipes.line());
-            let (index, count) = (args.shard.index, args.shard.count);
+            let super::Shard { index, count } = args.shard;
             notes.extend((count > 1).then(|| ("shard", format!("{index}/{count}"))));
             let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;
             return Ok(Rows::Parquet(Box::new(table), printers));

@@ -23,10 +23,9 @@ struct BaseReport {
 
 #[derive(Serialize)]
 struct PartReport {
-    start_bit: u32,
-    bits: u32,
-    key_bits: u32,
-    /// Pairs of fingerprints that agree in the bits that rows are found by.
+    /// The bits that rows are found by; bit 0 is the most significant one.
+    key_bits: Vec<u32>,
+    /// Pairs of fingerprints that agree in these.
     alike_pairs: u64,
     file_bytes: u64,
 }
@@ -34,9 +33,7 @@ struct PartReport {
 impl PartsReport {
     pub(super) fn new(base: &BaseStats) -> Self {
         let report = |part: &PartStats| PartReport {
-            start_bit: part.start_bit,
-            bits: part.bits,
-            key_bits: part.key_bits,
+            key_bits: part.key.clone(),
             alike_pairs: part.coincidences / 2,
             file_bytes: part.file_bytes,
         };
@@ -66,17 +63,23 @@ pub(super) fn print(
     output.line(&format!("  base: {}", each(base.file_bytes)))?;
     for (number, part) in base.parts.iter().enumerate() {
         output.line(&format!("  part {}: {}", number + 1, each(part.file_bytes)))?;
-        let last = part.start_bit + part.bits - 1;
-        let found = format!("found by {} of them", part.key_bits);
         let alike = match part.coincidences / 2 {
             0 => "no two fingerprints agree in these".to_string(),
             pairs => format!("{} of fingerprints agree in these", plural(pairs, "pair")),
         };
-        for (name, value) in
-            [("bits", format!("{} to {last}, {found}", part.start_bit)), ("alike", alike)]
-        {
+        for (name, value) in [("key bits", runs(&part.key)), ("alike", alike)] {
             output.line(&format!("    {name:<13}{value}"))?;
         }
     }
     Ok(())
+}
+
+/// Ascending numbers, those that follow each other as the first and the last: `3, 5-9`.
+fn runs(numbers: &[u32]) -> String {
+    let runs = numbers.chunk_by(|one, next| one + 1 == *next);
+    let runs = runs.map(|run| match run {
+        [one] => one.to_string(),
+        _ => format!("{}-{}", run[0], run[run.len() - 1]),
+    });
+    runs.collect::<Vec<_>>().join(", ")
 }
