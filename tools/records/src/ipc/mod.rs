@@ -58,6 +58,9 @@ impl IpcReader {
         memory: u64,
         wants: &[Want],
     ) -> Result<(Self, Chosen), Problem> {
+        while stream.head().len() < FILE_MAGIC.len() && !stream.has_ended() {
+            stream.grow().map_err(|error| stream.problem(error))?;
+        }
         let is_file = stream.head().starts_with(FILE_MAGIC);
         if is_file {
             read_up_to(&mut stream, FILE_MAGIC.len() as u64, &mut Vec::new())?;
