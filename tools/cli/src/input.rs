@@ -23,7 +23,7 @@ pub struct InputArgs {
     compression: Auto<Option<Codec>>,
 
     /// Column of the fingerprints, in tables and JSON [default: fingerprint, simhash, phash, pdq,
-    /// hash, or the only one]
+    /// hash, the only one, or the only one of hexadecimal digits]
     #[arg(long, value_name = "NAME")]
     #[arg(help_heading = "Input")]
     fingerprint_column: Option<String>,

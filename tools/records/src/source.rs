@@ -10,8 +10,6 @@ use crate::codec::{Codec, MAGIC_BYTES};
 use crate::detect::{Known, Layout, Verdict, judge, layout};
 use crate::error::{InputError, Origin, Problem};
 use crate::format::{Container, Hint};
-#[cfg(feature = "arrow")]
-use crate::ipc;
 use crate::options::Options;
 use crate::reader::{Reader, Sink};
 use crate::records::Records;
@@ -314,16 +312,11 @@ impl<F: Fingerprint> Source<F> {
                 let rows = Rows::of_text(origin, stream, layout, wants, limits, options.header)?;
                 Box::new(TableReader::new(rows, options))
             }
-            #[cfg(feature = "arrow")]
             Layout::Arrow => {
-                let wants = wants(options, F::BITS);
-                let (batches, chosen) = ipc::IpcReader::open(stream, options.memory, &wants)?;
-                let origin = self.origin.clone();
-                let rows = Rows::of_batches(origin, Box::new(batches), layout, chosen);
+                let (origin, wants) = (self.origin.clone(), wants(options, F::BITS));
+                let rows = Rows::of_arrow(origin, stream, options.memory, wants)?;
                 Box::new(TableReader::new(rows, options))
             }
-            #[cfg(not(feature = "arrow"))]
-            Layout::Arrow => return Err(Problem::NotBuilt(Container::Arrow)),
             Layout::Parquet => match (self.file.take(), codec) {
                 (_, Some(codec)) => return Err(Problem::Compressed(Container::Parquet, codec)),
                 (None, None) => return Err(Problem::Pipe(Container::Parquet)),

@@ -243,3 +243,35 @@ fn columns_are_separated_by_any_white_space() {
         .collect();
     packs_as(many, &format!("{columns} 2"), &(0..20_000).collect::<Vec<_>>());
 }
+
+#[test]
+fn the_only_column_of_hexadecimal_digits_is_taken() {
+    let rows =
+        "id,mac,day,phash64\n1,a1,20260101,00000000000000ff\n2,b2,20260102,0000000000000A0b\n";
+    packs_as(rows, "", &[0xff, 0xa0b]);
+    packs_as(rows.replace(',', "\t"), "", &[0xff, 0xa0b]);
+    let json =
+        "{\"n\":1,\"url\":\"ab\",\"h\":\"00000000000000ff\"}\n{\"h\":\"0000000000000a0b\"}\n";
+    packs_as(json, "", &[0xff, 0xa0b]);
+    let ask = "which column holds the fingerprints?";
+    for (input, why) in [
+        (
+            rows.replace("a1,", "00000000000000f1,").replace("b2,", "00000000000000f2,"),
+            "two of them",
+        ),
+        (rows.replace("ff\n", "fg\n"), "a digit is none"),
+        (rows.replace("00000000000000ff", "0000000000000011").replace("A0b", "101"), "numbers"),
+        (rows.replace("00000000000000ff", ""), "one is missing"),
+    ] {
+        let scratch = Scratch::new();
+        scratch.write("in", &input);
+        let ran = scratch.run("pack in -o store").ends_with_code(2);
+        assert!(ran.stderr.contains(ask), "{why}: {}", ran.stderr);
+    }
+    // Their width is told, too.
+    let scratch = Scratch::new();
+    let wide = "ab".repeat(32);
+    scratch.write("in", format!("name,hash256\nx,{wide}\n"));
+    scratch.run("pack in -o store -q").succeeds();
+    assert_eq!(scratch.run("dump store").succeeds().stdout, format!("{wide}\n"));
+}

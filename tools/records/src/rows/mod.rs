@@ -26,6 +26,8 @@ use crate::detect::{Layout, is_telling, is_value};
 use crate::error::{At, ColumnProblem, InputError, Origin, Problem, RecordProblem};
 #[cfg(not(feature = "parquet"))]
 use crate::format::Container;
+#[cfg(feature = "arrow")]
+use crate::ipc::IpcReader;
 #[cfg(feature = "parquet")]
 use crate::parquet::ParquetReader;
 use crate::stream::{Counter, Stream};
@@ -34,8 +36,8 @@ use crate::tsv;
 #[cfg(feature = "arrow")]
 use arrays::{Batches, Chosen};
 use lines::{Fields, Lines, Span};
+use want::{HexColumns, places, places_by_number, places_in_header};
 pub use want::{Kind, Want};
-use want::{places, places_by_number, places_in_header};
 
 /// A piece ends with the record that reaches so many bytes.
 pub const PIECE_BYTES: usize = 1 << 18;
@@ -68,8 +70,8 @@ pub struct Rows {
 }
 
 enum From {
-    /// Records of a text, and the first one where it is no header.
-    Lines(Lines, Option<(Vec<u8>, Span)>),
+    /// Records of a text, and the first ones where they were looked at.
+    Lines(Lines, Option<(Vec<u8>, Vec<Span>)>),
     /// A text that is one record; `None` once it was read.
     Whole(Option<Stream>),
     #[cfg(feature = "arrow")]
@@ -137,19 +139,29 @@ impl Rows {
                     let names = (0..fields.len()).map(name);
                     let names = names.map(|name| String::from_utf8_lossy(name.trim_ascii()).into());
                     let names: Vec<String> = names.collect();
-                    places_in_header(&shared.wants, &names).inspect(|places| {
+                    shared.header = bytes;
+                    let mut chosen = places_in_header(&shared.wants, &names);
+                    if let Err(ColumnProblem::Open { .. }) = chosen {
+                        let (mut bytes, mut spans) = (Vec::new(), Vec::new());
+                        while bytes.len() < limits.piece_bytes
+                            && lines.append(&mut bytes, &mut spans)?
+                        {}
+                        if let Some(only) = shared.hex_column(&bytes, &spans) {
+                            shared.name_unnamed(&names[only]);
+                            chosen = places_in_header(&shared.wants, &names);
+                        }
+                        first = Some((bytes, spans));
+                    }
+                    chosen.inspect(|places| {
                         for (want, place) in shared.wants.iter_mut().zip(places) {
                             want.name = place.map_or(want.name.take(), |at| names.get(at).cloned());
                         }
-                        shared.header = bytes;
                     })
                 }
                 (Some(span), false) => {
                     let places = places_by_number(&shared.wants, fields.len());
-                    for want in shared.wants.iter_mut().filter(|want| want.name.is_none()) {
-                        want.name = Some("1".to_string());
-                    }
-                    first = Some((bytes, span));
+                    shared.name_unnamed("1");
+                    first = Some((bytes, vec![span]));
                     places
                 }
             };
@@ -192,9 +204,27 @@ impl Rows {
         Err(Problem::NotBuilt(Container::Parquet))
     }
 
+    /// The rows of a file or stream of Arrow, of which a message may take so many bytes of memory.
+    #[cfg(feature = "arrow")]
+    pub fn of_arrow(
+        origin: Origin,
+        stream: Stream,
+        memory: u64,
+        wants: Vec<Want>,
+    ) -> Result<Self, Problem> {
+        let (batches, chosen) = IpcReader::open(stream, memory, &wants)?;
+        Ok(Self::of_batches(origin, Box::new(batches), Layout::Arrow, chosen))
+    }
+
+    /// Arrow is read by default features only.
+    #[cfg(not(feature = "arrow"))]
+    pub fn of_arrow(_: Origin, _: Stream, _: u64, _: Vec<Want>) -> Result<Self, Problem> {
+        Err(Problem::NotBuilt(Container::Arrow))
+    }
+
     /// The rows of batches, whose wanted columns are at these places.
     #[cfg(feature = "arrow")]
-    pub(crate) fn of_batches(
+    fn of_batches(
         origin: Origin,
         batches: Box<dyn Batches>,
         layout: Layout,
@@ -212,7 +242,7 @@ impl Rows {
         let records = match &mut self.from {
             From::Lines(lines, first) => {
                 let (mut bytes, mut spans) = match first.take() {
-                    Some((bytes, span)) => (bytes, vec![span]),
+                    Some(looked_at) => looked_at,
                     None => {
                         (Vec::with_capacity(self.piece_bytes + self.piece_bytes / 8), Vec::new())
                     }
@@ -341,21 +371,56 @@ impl Shared {
             // What is wrong with a line is told as of any other.
             let Ok(Object(fields)) = serde_json::from_slice(line) else { continue };
             let names: Vec<String> = fields.iter().map(|(name, _)| name.clone()).collect();
-            for want in self.wants.iter_mut().filter(|want| want.name.is_none()) {
-                let place = places(std::slice::from_ref(want), &names);
-                let place = place.map_err(|problem| match (&problem, want.kind) {
-                    (ColumnProblem::Open { .. }, Kind::Fingerprint(bits))
-                        if are_fingerprints(&fields, bits) =>
-                    {
-                        Problem::JsonMap
+            let unnamed: Vec<Want> =
+                self.wants.iter().filter(|want| want.name.is_none()).cloned().collect();
+            let name = match places(&unnamed, &names) {
+                Ok(places) => places[0].map(|place| &names[place]),
+                Err(ColumnProblem::Open { there }) => {
+                    match hex_field(&names, bytes, spans, self.bits()) {
+                        Some(only) => Some(&names[only]),
+                        None if are_fingerprints(&fields, self.bits()) => {
+                            return Err(Problem::JsonMap);
+                        }
+                        None => return Err(Problem::Column(ColumnProblem::Open { there })),
                     }
-                    _ => Problem::Column(problem),
-                })?;
-                want.name = place[0].and_then(|place| names.get(place).cloned());
-            }
+                }
+                Err(problem) => return Err(Problem::Column(problem)),
+            };
+            self.name_unnamed(name.map_or("", String::as_str));
             break;
         }
         Ok(self)
+    }
+
+    /// Gives a name to the wanted column of fingerprints that has none.
+    fn name_unnamed(&mut self, name: &str) {
+        for want in self.wants.iter_mut().filter(|want| want.name.is_none()) {
+            want.name = Some(name.to_string());
+        }
+    }
+
+    /// Bits of the fingerprints that are wanted.
+    fn bits(&self) -> u32 {
+        let bits = self.wants.iter().find_map(|want| match want.kind {
+            Kind::Fingerprint(bits) => Some(bits),
+            _ => None,
+        });
+        bits.unwrap_or(u64::BITS)
+    }
+
+    /// The only column of hexadecimal digits, as far as these records tell.
+    fn hex_column(&self, bytes: &[u8], spans: &[Span]) -> Option<usize> {
+        let (mut hex, mut fields, mut start) =
+            (HexColumns::new(self.columns), Fields::default(), 0);
+        for span in spans {
+            let record = &bytes[start..span.end];
+            start = span.end;
+            fields.split(record, self.layout, self.quoted);
+            if fields.len() == self.columns {
+                (0..self.columns).for_each(|at| hex.take(at, Some(fields.get(record, at))));
+            }
+        }
+        hex.only(self.bits())
     }
 
     fn unescaped<'a>(&self, field: &'a [u8]) -> Cow<'a, [u8]> {
@@ -364,6 +429,21 @@ impl Shared {
             _ => Cow::Borrowed(field),
         }
     }
+}
+
+/// The only field of hexadecimal digits, as far as these lines tell.
+fn hex_field(names: &[String], bytes: &[u8], spans: &[Span], bits: u32) -> Option<usize> {
+    let (mut hex, mut start) = (HexColumns::new(names.len()), 0);
+    for span in spans {
+        let line = &bytes[start..span.end];
+        start = span.end;
+        let Ok(Object(fields)) = serde_json::from_slice(line) else { continue };
+        for (at, name) in names.iter().enumerate() {
+            let cell = fields.iter().find(|(other, _)| other == name);
+            hex.take(at, cell.and_then(|(_, cell)| cell.text()));
+        }
+    }
+    hex.only(bits)
 }
 
 /// Whether an object is a map from names to fingerprints.

@@ -1,6 +1,6 @@
 //! What is wanted of each row: columns by their names, and what stands in them.
 
-use crate::detect::{NAMES, excerpt, is_value};
+use crate::detect::{NAMES, excerpt, is_telling, is_value};
 use crate::error::ColumnProblem;
 
 /// A column that is wanted.
@@ -121,5 +121,39 @@ pub fn choose_column(
         (None, _, Some(name)) => Err(ColumnProblem::Missing { name: name.to_string(), there }),
         (None, _, None) if there.len() == 1 => Ok(0),
         (None, _, None) => Err(ColumnProblem::Open { there }),
+    }
+}
+
+/// Which of several columns hold all hexadecimal digits of fingerprints, as far as was seen.
+pub struct HexColumns {
+    /// For each how many digits its values have, unless one was none or had others.
+    digits: Vec<Option<usize>>,
+    /// Whether a digit is a letter, without which they are numbers.
+    has_letters: Vec<bool>,
+}
+
+impl HexColumns {
+    /// So many columns, of which nothing was seen.
+    pub fn new(columns: usize) -> Self {
+        Self { digits: vec![Some(0); columns], has_letters: vec![false; columns] }
+    }
+
+    /// Takes the value in a column; `None` is no text.
+    pub fn take(&mut self, column: usize, text: Option<&[u8]>) {
+        let text = text.unwrap_or_default().trim_ascii();
+        let seen = self.digits[column].filter(|&seen| seen == 0 || seen == text.len());
+        let is_one = seen.is_some() && is_telling(text);
+        self.digits[column] = is_one.then_some(text.len());
+        self.has_letters[column] |= text.iter().any(u8::is_ascii_alphabetic);
+    }
+
+    /// The only one of them. Eight digits are those of 32 bits only if these are wanted.
+    pub fn only(&self, bits: u32) -> Option<usize> {
+        let is_one = |&column: &usize| {
+            let digits = self.digits[column].unwrap_or(0);
+            self.has_letters[column] && (digits > 8 || digits == 8 && bits == 32)
+        };
+        let mut found = (0..self.digits.len()).filter(is_one);
+        found.next().filter(|_| found.next().is_none())
     }
 }
