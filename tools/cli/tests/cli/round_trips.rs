@@ -1,5 +1,5 @@
 //! Parquet through DuckDB and back: what `query`, `dedup` and `join` write is read by another program,
-//! and what that writes is packed.
+//! and what that writes is packed. And through `corpus dedup`, whatever types pyarrow can write.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -41,14 +41,14 @@ for name, sql in copies.items():
     con.execute(f"copy ({sql}) to '{name}'")
 "#;
 
-/// An interpreter that has DuckDB: that of an environment which is made once, where Python and its
+/// An interpreter that has a package: that of an environment which is made once, where Python and its
 /// packages can be had.
-fn python() -> Result<PathBuf, String> {
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("duckdb");
+fn python(package: &str) -> Result<PathBuf, String> {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(package);
     let python = place.join("bin/python");
     let works = || {
         let mut command = Command::new(&python);
-        command.args(["-c", "import duckdb"]).stderr(Stdio::null());
+        command.args(["-c", &format!("import {package}")]).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };
     if works() {
@@ -56,7 +56,7 @@ fn python() -> Result<PathBuf, String> {
     }
     for args in [
         vec!["python3", "-m", "venv", place.to_str().unwrap()],
-        vec![python.to_str().unwrap(), "-m", "pip", "install", "--quiet", "duckdb"],
+        vec![python.to_str().unwrap(), "-m", "pip", "install", "--quiet", package],
     ] {
         let output = Command::new(args[0]).args(&args[1..]).output();
         let output = output.map_err(|error| format!("{}: {error}", args[0]))?;
@@ -65,12 +65,12 @@ fn python() -> Result<PathBuf, String> {
             return Err(words.lines().last().unwrap_or("no reason is given").to_string());
         }
     }
-    if works() { Ok(python) } else { Err("DuckDB cannot be imported".to_string()) }
+    if works() { Ok(python) } else { Err(format!("{package} cannot be imported")) }
 }
 
 #[test]
 fn tables_go_through_duckdb_and_back() {
-    let python = match python() {
+    let python = match python("duckdb") {
         Ok(python) => python,
         Err(reason) => {
             println!("SKIPPED: DuckDB for Python cannot be had here: {reason}");
@@ -132,4 +132,29 @@ fn tables_go_through_duckdb_and_back() {
         rows
     };
     assert_eq!(sorted(&scratch.run(line).succeeds().stdout), sorted(&matches));
+}
+
+#[test]
+fn every_type_of_parquet_comes_out_as_it_went_in() {
+    let python = match python("pyarrow") {
+        Ok(python) => python,
+        Err(reason) => {
+            println!("SKIPPED: pyarrow cannot be had here: {reason}");
+            return;
+        }
+    };
+    let scratch = Scratch::new();
+    let ran = |what: &str| {
+        let script = include_str!("round_trips/every_type.py");
+        let mut command = Command::new(&python);
+        command.args(["-c", script, what]).current_dir(scratch.path("."));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    ran("write");
+    scratch.run("corpus dedup in --recipe simhash-64 --id id -o out -q").succeeds();
+    let told = ran("compare");
+    let files: usize = told.trim_end().strip_suffix(" files").unwrap_or(&told).parse().unwrap();
+    assert!(files > 250, "{told}");
 }
