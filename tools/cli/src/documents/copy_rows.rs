@@ -17,6 +17,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::schema::types::{SchemaDescriptor, Type};
 
 use super::inputs::Input;
+use super::int96;
 use crate::failure::Failure;
 use crate::target::failure;
 
@@ -48,8 +49,25 @@ pub fn copy_rows(
     // As the file has them, and not as Arrow had them before, which its note tells: seconds are
     // milliseconds there.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let arrow = ArrowReaderMetadata::try_new(metadata.clone(), options)
+    let arrow = ArrowReaderMetadata::try_new(metadata.clone(), options.clone())
         .map_err(|error| damaged(error.to_string()))?;
+    let times =
+        guarded(|| int96::in_microseconds(open()?).map_err(|error| damaged(error.to_string())));
+    let columns = times.map_err(damaged)??.map_err(|column| {
+        let what = format!(
+            "\"{column}\" has times of 96 bits that neither microseconds nor nanoseconds hold; write \
+             it as TIMESTAMP(MICROS)"
+        );
+        origin.error(Problem::Header(Container::Parquet, what))
+    })?;
+    let arrow = match columns.is_empty() {
+        true => arrow,
+        false => {
+            let schema = int96::with_microseconds(arrow.schema(), &columns);
+            ArrowReaderMetadata::try_new(metadata.clone(), options.with_schema(schema))
+                .map_err(|error| damaged(error.to_string()))?
+        }
+    };
     let schema = written_schema(&arrow).map_err(|error| damaged(error.to_string()))?;
     let options = ArrowWriterOptions::new()
         .with_properties(properties(&metadata))

@@ -13,6 +13,8 @@ mod copy;
 mod copy_rows;
 mod document;
 mod inputs;
+#[cfg(feature = "parquet")]
+mod int96;
 mod reader;
 
 pub use args::{DocumentArgs, Kind};
