@@ -71,12 +71,9 @@ at once when no more are; --format auto then judges from what the first read
 brings. A query sees all that was committed 0.1 seconds or more before it came,
 also by other processes; what `insert --durability group` writes is committed some
 50 ms after it was read. A --since such as 7d counts from the start of the command.
-Those of a file are answered together, by the plan that is predicted to
-take the least time, or by
-  single  one query after the other
-  sweep   the store is read once, past the queries in memory
-The output is the same. Plans are for fingerprints of 32 and 64 bits; others are
-searched one by one, on all threads. What does not fit into SIZE is answered in several
+Those of a file are answered together: one by one, or in one pass over the store, past
+all queries, whichever is predicted to take less time (of 128 and 256 bits always one by
+one). What does not fit into SIZE is answered in several
 pieces, one behind the other, so that nothing needs to be spilled. A query whose own
 matches do not fit is an error; --limit and --output count need no room for them.
 
@@ -115,7 +112,7 @@ pub struct Args {
     pub(super) radius: Option<u32>,
 
     /// The N nearest fingerprints, at any distance, or within that of -k
-    #[arg(long, value_name = "N", conflicts_with_all = ["limit", "any", "plan"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["limit", "any"])]
     pub(super) nearest: Option<usize>,
 
     /// At most N matches of each query, the nearest ones
@@ -123,7 +120,7 @@ pub struct Args {
     pub(super) limit: Option<usize>,
 
     /// Only whether anything matches
-    #[arg(long, conflicts_with_all = ["plan", "no_ids", "limit_ids", "id_map"])]
+    #[arg(long, conflicts_with_all = ["no_ids", "limit_ids", "id_map"])]
     pub(super) any: bool,
 
     /// How each segment is searched: the way, its predicted time, what it took, and what was looked
@@ -145,18 +142,6 @@ pub struct Args {
 
     #[command(flatten)]
     pub(super) threads: ThreadArgs,
-
-    /// How the queries of a file are answered
-    #[arg(
-        long,
-        value_enum,
-        default_value = "auto",
-        hide_possible_values = true,
-        requires = "from"
-    )]
-    #[arg(value_name = "auto|single|sweep")]
-    #[arg(hide_short_help = true)]
-    pub(super) plan: PlanArg,
 
     /// The most memory that the queries of a file take [default: a quarter of what there is]
     #[arg(long, value_name = "SIZE", requires = "from")]
@@ -195,14 +180,6 @@ pub(super) enum Shape {
     Parquet,
 }
 
-/// How the queries of a file are answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum PlanArg {
-    Auto,
-    Single,
-    Sweep,
-}
-
 impl Args {
     /// Finds options that do not go together.
     pub(super) fn check(&self) -> Result<(), Failure> {
@@ -229,11 +206,6 @@ impl Args {
         let bits = F::BITS;
         check_radius("query", self.radius, bits)?;
         self.table.check_width("query", bits)?;
-        if self.plan != PlanArg::Auto && bits > u64::BITS {
-            return Err(Failure::Usage(format!(
-                "query: plans are for fingerprints of 32 and 64 bits, and these have {bits}; leave --plan out"
-            )));
-        }
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fpstore::{Answer, Batch, BatchPlan, Execution, Fingerprint, Match, Searcher, Snapshot};
+use fpstore::{Answer, Batch, Execution, Fingerprint, Match, Searcher, Snapshot};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -33,8 +33,6 @@ pub struct Ask<'a, F: Fingerprint> {
     pub k: u32,
     /// What is wanted of each.
     pub wanted: Wanted,
-    /// By which plan; `None` leaves that open.
-    pub plan: Option<BatchPlan>,
     /// Whether only numbers of matches are wanted.
     pub counts: bool,
     /// Threads and memory of batches.
@@ -58,7 +56,6 @@ impl<F: Fingerprint> Ask<'_, F> {
         };
         let given = if self.counts { Some(0) } else { most };
         let batch = self.store.batch(self.k).execution(self.execution.clone());
-        let batch = self.plan.into_iter().fold(batch, Batch::plan);
         let batch = given.into_iter().fold(batch, Batch::limit);
         let ran = batch.run(queries, |answer| {
             let Answer { query, matches, count, .. } = answer;

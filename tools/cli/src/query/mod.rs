@@ -9,11 +9,11 @@ mod explain;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use fpstore::{BatchPlan, Bytes, Error, Execution, Fingerprint, Snapshot, Store, width_of};
+use fpstore::{Bytes, Error, Execution, Fingerprint, Snapshot, Store, width_of};
 
 use answers::{Answers, Printer, Query};
 pub use args::Args;
-use args::{PlanArg, Shape, Wanted};
+use args::{Shape, Wanted};
 use arrivals::Arrivals;
 use ask::Ask;
 use fpstore_records::{Id, IdKind, IdWish, Records, Source};
@@ -218,16 +218,10 @@ impl<F: Fingerprint> Asker<'_, F> {
     fn answer_together(&mut self, queries: &Records<F>, total: Option<u64>) -> Result<(), Failure> {
         let limit = self.args.limit();
         let memory = limit.saturating_sub(limit / QUERY_SHARE).max(limit.min(memory::LEAST));
-        let plan = match self.args.plan {
-            PlanArg::Auto => None,
-            PlanArg::Single => Some(BatchPlan::Search),
-            PlanArg::Sweep => Some(BatchPlan::Sweep),
-        };
         let ask = Ask {
             store: &self.store,
             k: self.radius,
             wanted: self.wanted,
-            plan,
             counts: self.args.output == Shape::Count,
             execution: self.execution.clone().memory(memory),
             memory,

@@ -44,13 +44,11 @@ fn query_tells_queries_and_matches_of_a_file() {
     let set = sorted(&fingerprints(33, 3000));
     scratch.pack("store", &set, "");
     scratch.write("queries", hex(&set));
-    for plan in ["single", "sweep"] {
-        let line = format!("query store --from queries -k 0 --progress json --plan {plan}");
-        let ran = scratch.run(&line).ends_with_code(0);
-        assert_eq!(ran.stdout.lines().count(), set.len());
-        let lines = lines(&ran);
-        assert_eq!(lines[0]["phase"], "read");
-        let last = end_of(&lines, "query");
-        assert_eq!((&last["done"], &last["matches"]), (&set.len().into(), &set.len().into()));
-    }
+    let line = "query store --from queries -k 0 --progress json";
+    let ran = scratch.run(line).ends_with_code(0);
+    assert_eq!(ran.stdout.lines().count(), set.len());
+    let lines = lines(&ran);
+    assert_eq!(lines[0]["phase"], "read");
+    let last = end_of(&lines, "query");
+    assert_eq!((&last["done"], &last["matches"]), (&set.len().into(), &set.len().into()));
 }

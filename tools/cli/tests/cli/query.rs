@@ -268,7 +268,7 @@ fn every_format_of_a_query_file_gives_the_same_answers() {
 }
 
 #[test]
-fn every_plan_prints_the_same_as_single_queries() {
+fn files_of_queries_print_the_same_as_pipes() {
     let scratch = Scratch::new();
     let set = fingerprints(26, 5000);
     scratch.pack("store", &set, "--ids line");
@@ -283,15 +283,12 @@ fn every_plan_prints_the_same_as_single_queries() {
             // A pipe is answered by what has arrived.
             let line = format!("query store --from - {options}");
             let expected = scratch.run_with(&line, &raw(&queries)).ends_with_code(0).stdout;
-            for plan in ["auto", "single", "sweep"] {
-                for memory in ["", "--memory 16MiB"] {
-                    let line =
-                        format!("query store --from queries.u64 {options} --plan {plan} {memory}");
-                    assert!(scratch.run(&line).succeeds().stdout == expected, "{line}");
-                }
+            for memory in ["", "--memory 16MiB"] {
+                let line = format!("query store --from queries.u64 {options} {memory}");
+                assert!(scratch.run(&line).succeeds().stdout == expected, "{line}");
             }
         }
-        let no_ids = format!("query store --from queries.u64 -k {k} --no-ids --plan sweep");
+        let no_ids = format!("query store --from queries.u64 -k {k} --no-ids");
         assert!(scratch.run(&no_ids).succeeds().stdout == tsv(&set, &queries, k), "k = {k}");
     }
 }
@@ -305,24 +302,21 @@ fn more_matches_than_fit_are_refused_with_what_would_do() {
     let line = "query store --from queries -k 64 --format u64le";
     let distinct = set.iter().collect::<std::collections::HashSet<_>>().len();
     let told = format!("query {:016x} has {distinct} matches, for which --memory is to be", set[0]);
-    for plan in ["auto", "single", "sweep"] {
-        let line = format!("{line} --plan {plan}");
-        let ran = scratch.run(&format!("{line} --memory 16MiB")).ends_with_code(2);
-        assert_eq!(ran.stdout, "");
-        assert!(ran.stderr.contains(&told), "{}", ran.stderr);
-        let words = ["--limit", "--output count"];
-        assert!(words.iter().all(|word| ran.stderr.contains(word)), "{}", ran.stderr);
-        // What is said to do does.
-        let (_, needed) = ran.stderr.split_once("at least ").unwrap();
-        let needed = needed.split(';').next().unwrap().replace(' ', "");
-        let answered = scratch.run(&format!("{line} --memory {needed}")).succeeds();
-        assert_eq!(answered.stdout.lines().count(), distinct);
-        let nearest = scratch.run(&format!("{line} --memory 16MiB --limit 10")).succeeds();
-        let first: Vec<&str> = answered.stdout.lines().take(10).collect();
-        assert_eq!(nearest.stdout.lines().collect::<Vec<_>>(), first);
-        let counted = scratch.run(&format!("{line} --memory 16MiB --output count")).succeeds();
-        assert_eq!(counted.stdout, format!("{:016x}\t{distinct}\n", set[0]));
-    }
+    let ran = scratch.run(&format!("{line} --memory 16MiB")).ends_with_code(2);
+    assert_eq!(ran.stdout, "");
+    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+    let words = ["--limit", "--output count"];
+    assert!(words.iter().all(|word| ran.stderr.contains(word)), "{}", ran.stderr);
+    // What is said to do does.
+    let (_, needed) = ran.stderr.split_once("at least ").unwrap();
+    let needed = needed.split(';').next().unwrap().replace(' ', "");
+    let answered = scratch.run(&format!("{line} --memory {needed}")).succeeds();
+    assert_eq!(answered.stdout.lines().count(), distinct);
+    let nearest = scratch.run(&format!("{line} --memory 16MiB --limit 10")).succeeds();
+    let first: Vec<&str> = answered.stdout.lines().take(10).collect();
+    assert_eq!(nearest.stdout.lines().collect::<Vec<_>>(), first);
+    let counted = scratch.run(&format!("{line} --memory 16MiB --output count")).succeeds();
+    assert_eq!(counted.stdout, format!("{:016x}\t{distinct}\n", set[0]));
 }
 
 #[test]
@@ -338,9 +332,7 @@ fn more_queries_than_fit_are_answered_in_pieces_and_in_order() {
     let stored: std::collections::HashSet<u64> = set.iter().copied().collect();
     let count = |query: &u64| format!("{query:016x}\t{}\n", u8::from(stored.contains(query)));
     let expected: String = queries.iter().map(count).collect();
-    for plan in ["auto", "sweep"] {
-        assert!(scratch.run(&format!("{line} --plan {plan}")).succeeds().stdout == expected);
-    }
+    assert!(scratch.run(line).succeeds().stdout == expected);
     // Of a pipe a thirty-second of it may wait.
     let line = line.replace("--from queries.u64", "--from - --format u64le");
     assert!(scratch.run_with(&line, &raw(&queries)).succeeds().stdout == expected);
@@ -350,16 +342,14 @@ fn more_queries_than_fit_are_answered_in_pieces_and_in_order() {
 }
 
 #[test]
-fn a_pipe_is_answered_by_any_plan() {
+fn a_pipe_is_answered_line_by_line() {
     let scratch = Scratch::new();
     scratch.pack("store", &[10], "");
-    for plan in ["auto", "single", "sweep"] {
-        let line = format!("query store --from - --format hex --plan {plan} --output count -k 1");
-        assert_eq!(
-            scratch.run_with(&line, b"a\nb\nff\n").succeeds().stdout,
-            "000000000000000a\t1\n000000000000000b\t1\n00000000000000ff\t0\n"
-        );
-    }
+    let line = "query store --from - --format hex --output count -k 1";
+    assert_eq!(
+        scratch.run_with(line, b"a\nb\nff\n").succeeds().stdout,
+        "000000000000000a\t1\n000000000000000b\t1\n00000000000000ff\t0\n"
+    );
 }
 
 #[test]
