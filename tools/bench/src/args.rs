@@ -167,8 +167,9 @@ pub struct MeasureArgs {
     #[arg(value_name = "N,...")]
     pub block_bytes: Vec<u32>,
 
-    /// Codecs: auto, xor, gap
-    #[arg(long, default_value = "gap,xor", value_delimiter = ',', value_name = "CODEC,...")]
+    /// Codecs: auto, xor, gap. Packs take the smaller of the two, which is gap; xor is that of the
+    /// paper
+    #[arg(long, default_value = "auto", value_delimiter = ',', value_name = "CODEC,...")]
     pub codecs: Vec<CodecWish>,
 
     /// Widths of the low column: auto, 0, 8, 16, 24, 32, 40, 48

@@ -209,6 +209,11 @@ impl Configuration {
         }
     }
 
+    /// Whether a pack can make it: of the two codecs it takes the smaller, which is never xor.
+    pub fn can_be_packed(&self) -> bool {
+        !matches!(self, Self::Tables(Tables { codec: CodecWish(Some(Codec::Xor)), .. }))
+    }
+
     /// The command that packs `input` so.
     pub fn command(&self, input: &str, radius: u32) -> String {
         match self {
@@ -268,7 +273,7 @@ impl Tables {
     }
 
     fn command(&self, input: &str, radius: u32) -> String {
-        let Self { design: DesignWish { design, is_short }, block_bytes, codec, low_bits } = self;
+        let Self { design: DesignWish { design, is_short }, block_bytes, low_bits, .. } = self;
         let bits = match design.bits() {
             u64::BITS => String::new(),
             bits => format!(" --bits {bits}"),
@@ -278,9 +283,6 @@ impl Tables {
         );
         if *is_short {
             command += " --short-tables";
-        }
-        if codec.0.is_some() {
-            command += &format!(" --codec {codec}");
         }
         if low_bits.0.is_some() {
             command += &format!(" --low-bits {low_bits}");
@@ -342,7 +344,7 @@ mod tests {
             configurations(&[DesignWish::read(32, "halves").unwrap()], &[256], &codecs, &widths);
         assert_eq!(
             narrow[0].command("a", 2),
-            "fpstore pack a -o STORE --bits 32 -k 2 --design halves --block-bytes 256 --codec gap"
+            "fpstore pack a -o STORE --bits 32 -k 2 --design halves --block-bytes 256"
         );
         let short = configurations(
             &[DesignWish::read(64, "32,16:short").unwrap()],

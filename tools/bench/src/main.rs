@@ -267,18 +267,21 @@ fn check_quick<F: Fingerprint>(
 
 /// The configurations of the sweep that are worth having.
 fn recommend(results: &Results, grid: &[Configuration]) -> Vec<Recommended> {
-    let points: Vec<_> = results.configurations.iter().map(sweep::point).collect();
-    let chosen = front::recommend(&points).into_iter();
-    let recommended = chosen.filter_map(|(role, number)| {
-        let measured = &results.configurations[number];
+    let configured = results.configurations.iter().filter_map(|measured| {
         let configuration = grid.iter().find(|one| one.id() == measured.id)?;
-        Some(Recommended {
+        configuration.can_be_packed().then_some((measured, configuration))
+    });
+    let configured: Vec<_> = configured.collect();
+    let points: Vec<_> = configured.iter().map(|(measured, _)| sweep::point(measured)).collect();
+    let recommended = front::recommend(&points).into_iter().map(|(role, number)| {
+        let (measured, configuration) = configured[number];
+        Recommended {
             role: role.to_string(),
             id: measured.id.clone(),
             bytes_per_fingerprint: measured.size.bytes_per_fingerprint,
             p50_ns: measured.warm.p50_ns,
             command: configuration.command(&results.data.input, results.radius),
-        })
+        }
     });
     recommended.collect()
 }

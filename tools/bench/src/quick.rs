@@ -118,7 +118,7 @@ pub fn recommend(
     radius: u32,
 ) -> Result<Vec<Recommended>, Failure> {
     let mut planned: Vec<(&Configuration, Prediction)> = Vec::new();
-    for configuration in configurations {
+    for configuration in configurations.iter().filter(|one| one.can_be_packed()) {
         if let Some(plan) = configuration.plan(forecast)? {
             planned.push((configuration, plan));
         }

@@ -27,7 +27,7 @@ those of --since and --until, and `expire` drops old windows at once. A segment
 holds one window, so that windows should be so long that there are not more than
 some hundred.
 
-`pack --help` tells of designs, blocks and codecs. Small segments have one table
+`pack --help` tells of designs and blocks. Small segments have one table
 whatever the design.";
 
 /// Creates an empty store for insertions
@@ -88,12 +88,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
-    let LayoutArgs { block_bytes, codec, low_bits, .. } = args.layout.clone();
+    let LayoutArgs { block_bytes, low_bits, .. } = args.layout.clone();
     let options = StoreOptions::new()
         .width::<F>()
         .radius(args.radius)
         .objective(args.prefer)
-        .codec(codec.given())
         .low_bits(low_bits.given())
         .short_tables(args.layout.short_tables::<F>(args.parts)?)
         .ids(!args.no_ids)

@@ -4,8 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
-use clap::ValueEnum;
-use fpstore::{Codec, Costs, Design, Fingerprint};
+use fpstore::{Costs, Design, Fingerprint};
 
 use crate::failure::Failure;
 
@@ -97,28 +96,6 @@ impl<T: FromStr> FromStr for Auto<T> {
     }
 }
 
-/// A codec, or that it is left open.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum CodecArg {
-    /// Left open.
-    Auto,
-    /// The codec of this name.
-    Xor,
-    /// The codec of this name.
-    Gap,
-}
-
-impl CodecArg {
-    /// The codec, if one is given.
-    pub fn given(self) -> Option<Codec> {
-        match self {
-            CodecArg::Auto => None,
-            CodecArg::Xor => Some(Codec::Xor),
-            CodecArg::Gap => Some(Codec::Gap),
-        }
-    }
-}
-
 /// A design, which is made for the width of a store.
 #[derive(Clone, Debug)]
 pub struct DesignArg(String);
@@ -162,12 +139,6 @@ pub struct LayoutArgs {
     #[arg(long, default_value = "auto", value_name = "auto|N")]
     #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     pub block_bytes: Auto<u32>,
-
-    /// How neighbours are told apart [auto: whichever is smaller]
-    #[arg(long, default_value = "auto", value_enum, hide_possible_values = true)]
-    #[arg(value_name = "auto|xor|gap")]
-    #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
-    pub codec: CodecArg,
 
     /// Low bits kept apart in a column: 0, 8, 16, 24, 32, 40 or 48 [auto: as many as cost little]
     #[arg(long, default_value = "auto", value_name = "auto|N")]

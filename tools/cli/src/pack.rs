@@ -308,12 +308,11 @@ fn pack<F: Fingerprint>(args: Args) -> Result<(), Failure> {
 }
 
 fn packer<F: Fingerprint>(args: &Args) -> Result<Packer<F>, Failure> {
-    let LayoutArgs { block_bytes, codec, low_bits, .. } = args.layout.clone();
+    let LayoutArgs { block_bytes, low_bits, .. } = args.layout.clone();
     let packer = Packer::new()
         .width::<F>()
         .radius(args.radius)
         .objective(args.prefer)
-        .codec(codec.given())
         .low_bits(low_bits.given())
         .short_tables(args.layout.short_tables::<F>(args.parts)?)
         .replace(args.force)

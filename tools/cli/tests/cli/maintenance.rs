@@ -13,11 +13,7 @@ use crate::{Scratch, assert_is_near, hex, raw};
 fn stat_tells_of_each_table_how_it_is_built_and_compressed() {
     let scratch = Scratch::new();
     let set = fingerprints(50, 3000);
-    scratch.pack(
-        "store",
-        &set,
-        "-k 4 --design halves --block-bytes 1024 --codec gap --low-bits 16",
-    );
+    scratch.pack("store", &set, "-k 4 --design halves --block-bytes 1024 --low-bits 16");
     let text = scratch.run("stat store --details").succeeds().stdout;
     let short = scratch.run("stat store").succeeds().stdout;
     assert!(!short.contains("code lengths") && !short.contains("entropy"), "{short}");
@@ -51,7 +47,7 @@ fn stat_tells_of_each_table_how_it_is_built_and_compressed() {
 fn stat_json_agrees_with_the_set_and_the_files() {
     let scratch = Scratch::new();
     let set = fingerprints(51, 3000);
-    scratch.pack("store", &set, "--design 24,20,20 --low-bits 0 --codec xor --block-bytes 512");
+    scratch.pack("store", &set, "--design 24,20,20 --low-bits 0 --block-bytes 512");
     let stat: Value =
         serde_json::from_str(&scratch.run("stat store --json").succeeds().stdout).unwrap();
     let distinct = sorted(&set).len() as u64;
@@ -76,7 +72,7 @@ fn stat_json_agrees_with_the_set_and_the_files() {
         assert_eq!(table["table"], number);
         assert_eq!(table["top"], top);
         assert_eq!(table["fingerprints"], distinct);
-        assert_eq!(table["codec"], "xor");
+        assert_eq!(table["codec"], "gap");
         assert_eq!(table["low_bits"], 0);
         assert_eq!(table["block_bytes"], 512);
         let blocks = table["blocks"].as_u64().unwrap();

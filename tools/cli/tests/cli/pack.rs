@@ -244,9 +244,7 @@ fn auto_is_what_the_planner_recommends_for_the_set() {
     let scratch = Scratch::new();
     let set = sorted(&fingerprints(5, 3000));
     scratch.write("in", hex(&set));
-    scratch
-        .run("pack in -o auto --design auto --block-bytes auto --codec auto --low-bits auto")
-        .succeeds();
+    scratch.run("pack in -o auto --design auto --block-bytes auto --low-bits auto").succeeds();
     let plan = fpstore::Planner::new(set.len() as u64).sample(&set).best().unwrap().unwrap();
     let (design, block_bytes) = (plan.design.to_string(), plan.block_bytes);
     scratch
@@ -263,20 +261,20 @@ fn auto_is_what_the_planner_recommends_for_the_set() {
 }
 
 #[test]
-fn block_bytes_codec_and_low_bits_are_those_of_the_tables() {
+fn block_bytes_and_low_bits_are_those_of_the_tables() {
     let scratch = Scratch::new();
     let set = fingerprints(6, 2000);
     scratch.write("in", hex(&set));
-    for (block_bytes, codec, low_bits) in [(256, "xor", 0), (4096, "gap", 8), (65536, "gap", 32)] {
+    for (block_bytes, low_bits) in [(256, 0), (4096, 8), (65536, 32)] {
         let line = format!(
-            "pack in -o store --force --quiet --block-bytes {block_bytes} --codec {codec} \
+            "pack in -o store --force --quiet --block-bytes {block_bytes} \
              --low-bits {low_bits}"
         );
         scratch.run(&line).succeeds();
         let stat = json(&scratch, "stat store --json");
         for table in stat["segments"][0]["tables"].as_array().unwrap() {
             assert_eq!(table["block_bytes"], block_bytes);
-            assert_eq!(table["codec"], codec);
+            assert_eq!(table["codec"], "gap");
             assert_eq!(table["low_bits"], low_bits);
         }
         scratch.run("verify store").succeeds();
@@ -294,7 +292,6 @@ fn impossible_options_exit_with_2_before_any_input_is_read() {
         ("--design none-such", "none-such"),
         ("--design 32,33", "32,33"),
         ("--design 0,64", "0,64"),
-        ("--codec zip", "zip"),
         ("--format xlsx", "xlsx"),
         ("--on-error ignore", "ignore"),
         ("-k 65", "65"),

@@ -303,7 +303,7 @@ fn fingerprints_of_32_bits_have_tables_as_those_of_64() {
     for (options, design) in [
         ("--design halves", Some("halves")),
         ("--design 16,16 --block-bytes 256", Some("halves")),
-        ("--design 8,12,12 --low-bits 8 --codec xor", Some("8,12,12")),
+        ("--design 8,12,12 --low-bits 8", Some("8,12,12")),
         ("--design 2of5 --prefer size", Some("2of5")),
         ("--design halves --short-tables", Some("halves")),
         ("--parts 3", None),
