@@ -49,8 +49,9 @@ Methods that give several values (minhash, bands, imatch, spotsigs, ...) have a 
 each, all with the id of the document.
 
 A document with too few features for a fingerprint has null there, and in exact 32
-digits: equal texts have equal ones. With --too-few skip it has no row, and in raw files
-never. How many there are is told in any case. `pack --on-error skip` passes over them.
+digits: equal texts have equal ones. One without a text, null or empty, has null in both:
+it is a duplicate of nothing. With --too-few skip they have no row, and in raw files never.
+How many there are is told in any case. `pack --on-error skip` passes over them.
 
 Parquet says by which recipe the fingerprints were made, and so does what `pack` makes of
 it; other files cannot, so give `pack --recipe`.
@@ -140,6 +141,8 @@ struct Summary<'a> {
     /// Those with a fingerprint.
     fingerprinted: u64,
     too_few_features: u64,
+    /// Documents without a text, null or empty.
+    without_text: u64,
     /// Documents with bytes that are no UTF-8.
     not_utf8: u64,
     /// Bad records that were left out.
@@ -241,11 +244,15 @@ fn tell(
     counts: &Counts,
     seconds: f64,
 ) -> Result<(), Failure> {
-    let &Counts { documents, too_few, not_utf8, skipped, rows, text_bytes } = counts;
+    let &Counts { documents, too_few, without_text, not_utf8, skipped, rows, text_bytes } = counts;
     if !args.quiet {
         for (path, why) in &inputs.passed_over {
             say!("fpstore: warning: {}: {why}; passed over", path.display());
         }
+        let empty = match without_text {
+            0 => String::new(),
+            empty => format!(", {} without a text", count(empty)),
+        };
         let few = match (too_few, args.too_few) {
             (0, _) => String::new(),
             (few, TooFew::Null) => format!(", {} with too few features for one", count(few)),
@@ -260,7 +267,7 @@ fn tell(
             bad => format!(", {} skipped", plural(bad, "bad record")),
         };
         say!(
-            "fpstore: {} in {}{few}{strange}{bad}; {} of text, {seconds:.2} seconds",
+            "fpstore: {} in {}{few}{empty}{strange}{bad}; {} of text, {seconds:.2} seconds",
             plural(documents, "document"),
             plural(rows, "row"),
             units::bytes(text_bytes as f64),
@@ -274,8 +281,9 @@ fn tell(
         recipe: recipe.to_string(),
         recipe_id: recipe.id().to_string(),
         documents,
-        fingerprinted: documents - too_few,
+        fingerprinted: documents - too_few - without_text,
         too_few_features: too_few,
+        without_text,
         not_utf8,
         skipped,
         rows,

@@ -59,6 +59,8 @@ impl Sheet {
 pub(super) struct Counts {
     pub documents: u64,
     pub too_few: u64,
+    /// Documents without a text, null or empty.
+    pub without_text: u64,
     /// Documents with bytes that were replaced.
     pub not_utf8: u64,
     pub skipped: u64,
@@ -83,6 +85,8 @@ pub(super) enum Got {
     Bits(Vec<u64>),
     /// Values of 64 bits.
     Values(Vec<u64>),
+    /// Nothing, since it has no text: null or an empty one. Its exact hash would be that of all such.
+    Nothing,
     /// Its exact hash.
     TooFew(u128),
 }
@@ -107,8 +111,13 @@ pub(super) fn of_piece(fingerprinter: &mut Fingerprinter, piece: &Piece) -> OfPi
                 return Ok(());
             }
         };
-        let outcome = fingerprinter.fingerprint(&document.text);
         of.counts.documents += 1;
+        if document.text.is_empty() {
+            of.counts.without_text += 1;
+            of.rows.push((document.id.into_owned(), Got::Nothing));
+            return Ok(());
+        }
+        let outcome = fingerprinter.fingerprint(&document.text);
         of.counts.text_bytes += document.text.len() as u64;
         of.counts.not_utf8 += u64::from(outcome.invalid > 0);
         let got = match outcome.found {
@@ -195,12 +204,14 @@ impl Rows {
         let all = &mut self.counts;
         all.documents += counts.documents;
         all.too_few += counts.too_few;
+        all.without_text += counts.without_text;
         all.not_utf8 += counts.not_utf8;
         all.skipped += counts.skipped;
         all.text_bytes += counts.text_bytes;
         for (id, got) in rows {
             match got {
-                Got::TooFew(_) if self.too_few == TooFew::Skip => {}
+                Got::Nothing | Got::TooFew(_) if self.too_few == TooFew::Skip => {}
+                Got::Nothing => self.row(id, &[], None)?,
                 Got::TooFew(exact) => self.row(id, &[], Some(*exact))?,
                 Got::Bits(words) => self.row(id, words, None)?,
                 Got::Values(values) => {
@@ -226,7 +237,7 @@ impl Rows {
             To::Lines(lines, _) => {
                 let digits: String = words.iter().map(|word| format!("{word:016x}")).collect();
                 let exact = exact.map(|exact| format!("{exact:032x}"));
-                let line = Line { id, fingerprint: exact.is_none().then_some(digits), exact };
+                let line = Line { id, fingerprint: (!words.is_empty()).then_some(digits), exact };
                 lines.write(|to| {
                     serde_json::to_writer(&mut *to, &line)?;
                     to.write_all(b"\n")

@@ -77,6 +77,23 @@ fn too_few_features_are_counted_and_have_a_class_or_no_row() {
     assert_eq!([&summary["documents"], &summary["too_few_features"]], [20, 1]);
 }
 
+#[test]
+fn documents_without_a_text_are_duplicates_of_nothing() {
+    let scratch = Scratch::new();
+    let texts = "{\"text\":null}\n{\"text\":\"\"}\n{\"text\":\"few\"}\n{\"text\":\"few\"}\n";
+    scratch.write("texts.jsonl", texts);
+    let fingerprint = "fingerprint texts.jsonl --recipe simhash-64";
+    let said = told(&scratch, &format!("{fingerprint} -o rows.jsonl"));
+    let counts = "4 documents in 4 rows, 2 with too few features for one, 2 without a text";
+    assert!(said.contains(counts), "{said}");
+    let rows = lines(&scratch, "rows.jsonl");
+    assert!(rows.iter().all(|row| row["fingerprint"] == Value::Null));
+    assert_eq!([&rows[0]["exact"], &rows[1]["exact"]], [&Value::Null; 2]);
+    assert!(rows[2]["exact"].is_string() && rows[2]["exact"] == rows[3]["exact"]);
+    let said = told(&scratch, &format!("{fingerprint} -o skip.jsonl --too-few skip"));
+    assert!(said.contains("4 documents in 0 rows"), "{said}");
+}
+
 #[cfg(feature = "parquet")]
 #[test]
 fn what_is_written_as_parquet_is_packed_with_its_recipe_and_ids_at_every_width() {
