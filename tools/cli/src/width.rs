@@ -40,7 +40,7 @@ pub fn open<F: Fingerprint>(path: &Path) -> Result<Store<F>, Failure> {
 }
 
 /// As [`open`], for searches that may take so many bytes of memory: what they build takes an eighth
-/// of it at most. Where many come one after the other, what others commit is seen after [`LOOKS`].
+/// of it at most. Where many come one after the other, what others commit is seen after `LOOKS`.
 pub fn open_within<F: Fingerprint>(path: &Path, memory: u64) -> Result<Store<F>, Failure> {
     let options = OpenOptions::new().memory(memory / HOT_SHARE).refresh_every(LOOKS);
     Ok(options.width::<F>().open(path)?)
