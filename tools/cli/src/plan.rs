@@ -44,7 +44,7 @@ A row for each design in its best size of blocks, the recommended one marked:
   prefix      bits that a table is sorted by first
   differ      of these, how many may differ from those of the query; `1 in 2 of
               3` says that two of three tables are searched
-  candidates  fingerprints with the same prefix, at most in a table: 2^(d - p)
+  candidates  fingerprints that share the prefix of the query, in the table with most
   blocks      that a query scans in all tables; decoded are those in which a
               random fingerprint comes near enough
   touched     bytes of blocks that a query reads
