@@ -151,11 +151,16 @@ impl Probing {
             let (part, own) = (&index.parts[number], (keys[number] >> GROUP_BITS) as usize);
             iter::once(own).chain((0..part.group_bits()).map(move |bit| own ^ 1 << bit))
         };
+        // With few steps no part needs a threshold over 0, and only rows of the very keys count.
+        let is_few = 4 * most <= 3 * index.parts.len();
+        let wanted = if is_few { 1 } else { usize::MAX };
         for (number, part) in index.parts.iter().enumerate() {
             if self.is_cold {
-                part.file.will_need(groups(number).map(|group| part.at_start(group)));
+                let groups = groups(number).take(wanted);
+                part.file.will_need(groups.map(|group| part.at_start(group)));
             } else {
-                groups(number).for_each(|group| prefetch_one(part.pieces().starts, group));
+                let groups = groups(number).take(wanted);
+                groups.for_each(|group| prefetch_one(part.pieces().starts, group));
             }
         }
         for (number, part) in index.parts.iter().enumerate() {
@@ -164,34 +169,37 @@ impl Probing {
         }
         let mut around = Vec::with_capacity(index.parts.len());
         for (number, part) in index.parts.iter().enumerate() {
-            let own = self.rows_of_group(index.level, part, keys[number])?;
-            let beside = groups(number).skip(1).map(|group| part.group_rows(group));
-            let beside = beside.sum::<Result<u32>>()?;
-            around.push(Around { own, beside });
+            let key = keys[number];
+            let own = self.rows_of_keys(index.level, part, key, 0)?;
+            if is_few {
+                around.push(Around { own, ..Around::default() });
+                continue;
+            }
+            let beside = self.rows_of_keys(index.level, part, key, 1)?;
+            let of_group = part.group_rows((key >> GROUP_BITS) as usize)?;
+            let other = of_group.saturating_sub(own.saturating_add(beside));
+            // Starts that are not sound may add up to anything.
+            let mut groups = groups(number).skip(1).map(|group| part.group_rows(group));
+            let around_group = groups.try_fold(0u32, |sum, rows| Ok(sum.saturating_add(rows?)))?;
+            around.push(Around { own, beside, other, around_group });
         }
-        Ok(Some(index.costs.steps_of(most, &around)))
+        Ok(Some(index.costs.steps_of(most, is_few, &around)))
     }
 
-    /// The rows in the group of a key, by the number of bits in which theirs differ: 0, 1, 2, and
-    /// more.
-    fn rows_of_group<F: Fingerprint>(
+    /// The rows of the keys in the group of a key that differ from it in so many bits.
+    fn rows_of_keys<F: Fingerprint>(
         &mut self,
         level: Level,
         part: &PartTable<F>,
         key: u64,
-    ) -> Result<[u32; 4]> {
+        bits: usize,
+    ) -> Result<u32> {
         let (group, end) = ((key >> GROUP_BITS) as u32, key as usize & 63);
-        let mut rows = [0; 4];
-        for bits in 0..3usize {
-            let nearer = bits.checked_sub(1).map_or(0, |nearer| BALLS[nearer][end]);
-            let probe = Probe { part: 0, group, keys: BALLS[bits][end] & !nearer };
-            self.runs.clear();
-            part.find(level, (&[probe], None), &mut self.runs)?;
-            rows[bits] = self.runs.iter().map(|run| run.length).sum();
-        }
-        let known: u32 = rows.iter().sum();
-        rows[3] = part.group_rows(group as usize)?.saturating_sub(known);
-        Ok(rows)
+        let nearer = bits.checked_sub(1).map_or(0, |nearer| BALLS[nearer][end]);
+        let probe = Probe { part: 0, group, keys: BALLS[bits][end] & !nearer };
+        self.runs.clear();
+        part.find(level, (&[probe], None), &mut self.runs)?;
+        Ok(self.runs.iter().fold(0, |sum, run| sum.saturating_add(run.length)))
     }
 
     /// Gathers the groups with keys of a part that are wanted. Where they become many, looks at them, and gives their rows

@@ -57,7 +57,17 @@ impl PartCosts {
 
     /// The same for a query, of which it is known how many rows are around its key in each part;
     /// `most` of them at most.
-    pub(super) fn steps_of(&self, most: usize, around: &[Around]) -> Steps {
+    /// With `is_few` no part has another threshold than 0, and only its own rows are known.
+    pub(super) fn steps_of(&self, most: usize, is_few: bool, around: &[Around]) -> Steps {
+        if is_few {
+            let own = |part: usize| costs().group_ns + costs().row_ns * f64::from(around[part].own);
+            let costs: Vec<f64> = (0..self.parts.len()).map(own).collect();
+            let added = |part: usize, threshold: u32| match threshold {
+                0 => costs[part],
+                _ => f64::INFINITY,
+            };
+            return self.allot(most, added);
+        }
         let parts = self.parts.iter().zip(around);
         let costs: Vec<_> = parts.map(|(part, around)| part.added_around_ns(*around)).collect();
         let added = |part: usize, threshold: u32| {
@@ -180,10 +190,12 @@ const EVEN: f64 = 1.25;
 /// The rows around a key.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Around {
-    /// Those in its group, by the number of bits in which their keys differ: 0, 1, 2, and more.
-    pub(super) own: [u32; 4],
-    /// Those in all groups that differ from its own in one bit.
+    /// Its own, those of the keys in its group that differ in one bit, and the others of the group.
+    pub(super) own: u32,
     pub(super) beside: u32,
+    pub(super) other: u32,
+    /// Those of all groups that differ from its group in one bit.
+    pub(super) around_group: u32,
 }
 
 /// What a part asks for.
@@ -234,24 +246,26 @@ impl PartWork {
     /// taken to be alike, and each bit in which a group differs to change the number of rows by the
     /// same factor.
     fn added_around_ns(&self, around: Around) -> [f64; THRESHOLDS] {
-        /// Keys of a group that differ from one of them in 0, 1, 2, and more bits.
-        const KEYS: [f64; 4] = [1.0, 6.0, 15.0, 42.0];
+        /// Keys of a group that differ from one of them in 0, 1, and more bits.
+        const KEYS: [f64; 3] = [1.0, 6.0, 57.0];
         /// The same in each number of bits.
         const OF_GROUP: [f64; THRESHOLDS] = [1.0, 6.0, 15.0, 20.0, 15.0, 6.0, 1.0, 0.0];
         // What few rows show is chance.
         let floor = 0.25 * self.uniform_rows;
         let keys = KEYS.iter().sum::<f64>();
-        let of_group = around.own.iter().map(|&rows| f64::from(rows)).sum::<f64>() / keys;
-        let beside = f64::from(around.beside) / (keys * f64::from(self.group_bits.max(1)));
+        let rows = [around.own, around.beside, around.other].map(f64::from);
+        let of_group = rows.iter().sum::<f64>() / keys;
+        let groups = f64::from(self.group_bits.max(1));
+        let beside = f64::from(around.around_group) / (keys * groups);
         let factor = ((beside + floor) / (of_group + floor)).min(1.0);
         // Rows of a key, by the bits in which it differs within the group.
-        let own: [f64; 4] = array::from_fn(|bits| f64::from(around.own[bits]) / KEYS[bits]);
+        let own: [f64; 3] = array::from_fn(|bits| rows[bits] / KEYS[bits]);
         let elsewhere = own.map(|rows| beside * (rows + floor) / (of_group + floor));
         // Rows of all keys within some bits.
-        let within = |rows: [f64; 4]| {
+        let within = |rows: [f64; 3]| {
             let mut sum = 0.0;
             OF_GROUP.iter().enumerate().map(move |(bits, keys)| {
-                sum += keys * rows[bits.min(3)];
+                sum += keys * rows[bits.min(2)];
                 sum
             })
         };

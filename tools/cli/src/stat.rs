@@ -39,10 +39,10 @@ Of each table, which is a sorted copy of all fingerprints, it tells
   router                what it takes in memory
 Of a base, which holds every fingerprint once, and of the tables of parts of their
 bits beside it, it tells
-  bits          those of the part, and how many of them, the first, rows are found by
-  alike         pairs of fingerprints that agree in the bits that rows are found by; a
-                search that comes to one reads the other for nothing, so many make
-                it slow
+  key bits      the bits that rows are found by; bit 0 is the most significant one. Where
+                a sample of the set shows that adjacent bits go together, these are others
+  alike         pairs of fingerprints that agree in these; a search that comes to one reads
+                the other for nothing, so many make it slow
 --details adds
   code lengths          of the Huffman codes, for each class: the number of
                         leading bits that a key shares with the one before it
