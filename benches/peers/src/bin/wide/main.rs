@@ -11,7 +11,7 @@ mod measure;
 
 use std::path::PathBuf;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use fpstore::Fingerprint;
 
 /// Any failure.
@@ -38,9 +38,12 @@ pub struct Options {
     /// The design of tables, in blocks of 512 bytes, in place of parts; for 64 bits.
     #[arg(long, conflicts_with = "parts")]
     pub design: Option<fpstore::Design>,
-    /// A third of the fingerprints in clusters within an eighth of the bits, in place of uniform ones.
-    #[arg(long)]
-    pub clustered: bool,
+    /// What the bits of the fingerprints are like.
+    #[arg(long, value_enum, default_value = "uniform")]
+    pub set: data::Kind,
+    /// Real fingerprints in their place: a NumPy file of bytes, a fingerprint in a row.
+    #[arg(long, conflicts_with_all = ["set", "records"])]
+    pub hashes: Option<PathBuf>,
     /// Queries: half of them as far from a stored fingerprint as the radius, half anywhere.
     #[arg(long, default_value_t = 1000)]
     pub queries: usize,
@@ -64,6 +67,18 @@ pub struct Options {
     pub directory: PathBuf,
 }
 
+impl Options {
+    /// What the fingerprints are, in a word.
+    pub fn kind(&self) -> String {
+        match &self.hashes {
+            Some(path) => path.display().to_string(),
+            None => {
+                self.set.to_possible_value().map_or(String::new(), |kind| kind.get_name().into())
+            }
+        }
+    }
+}
+
 fn main() -> Result<()> {
     let options = Options::parse();
     match options.bits {
@@ -77,7 +92,10 @@ fn main() -> Result<()> {
 
 fn run<F: Fingerprint>(options: &Options) -> Result<()> {
     let directory = tempfile::tempdir_in(&options.directory)?;
-    let set = data::set::<F>(options.records, options.clustered);
+    let set = match &options.hashes {
+        Some(path) => data::read::<F>(path)?,
+        None => data::set::<F>(options.records, options.set),
+    };
     let store = measure::pack(options, &set, &directory.path().join("store"))?;
     for &k in &options.radius {
         let queries = data::queries(&set, k, options.queries);

@@ -68,7 +68,7 @@ pub fn pack<F: Fingerprint>(options: &Options, set: &[F], path: &Path) -> Result
         "{} fingerprints of {} bits, {}: {layout}, {:.2} bytes each, packed in {:.1} s by {} threads",
         summary.distinct,
         F::BITS,
-        if options.clustered { "a third in clusters" } else { "uniform" },
+        options.kind(),
         summary.bytes as f64 / summary.distinct as f64,
         start.elapsed().as_secs_f64(),
         threads(),
