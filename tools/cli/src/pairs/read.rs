@@ -140,7 +140,11 @@ impl PairSource {
             Rows::of_text(of, stream, Layout::Tsv, wants(&names), limits, header)
                 .map_err(|problem| failed(problem, &name, &origin))?
         };
-        let piece = rows.next_piece().map_err(|problem| failed(problem, &name, &origin))?;
+        // A pipe may bring no more than what has told all that is asked here.
+        let piece = match told {
+            Some(_) if format == PairFormat::Tsv => None,
+            _ => rows.next_piece().map_err(|problem| failed(problem, &name, &origin))?,
+        };
         let bits = told_by_type(&rows).or_else(|| match format {
             PairFormat::Parquet => {
                 let mut lookup = Lookup::default();
