@@ -210,8 +210,12 @@ fn stat_pack_and_verify_tell_the_width_and_the_parts() {
     let segment = &stat["segments"][0];
     let of_parts = segment["parts"].as_array().unwrap();
     assert_eq!(of_parts.len() as u64, parts);
-    let bits: u64 = of_parts.iter().map(|part| part["bits"].as_u64().unwrap()).sum();
-    assert_eq!(bits, 256);
+    // No bit is in two keys.
+    let keys = of_parts.iter().flat_map(|part| part["key_bits"].as_array().unwrap());
+    let mut bits: Vec<u64> = keys.map(|bit| bit.as_u64().unwrap()).collect();
+    bits.sort_unstable();
+    assert!(!bits.is_empty() && bits.is_sorted_by(|one, next| one < next), "{bits:?}");
+    assert!(bits.iter().all(|bit| *bit < 256), "{bits:?}");
     let base = segment["base"]["file_bytes"].as_u64().unwrap();
     assert!(base > 32 * packed["distinct"].as_u64().unwrap());
     let text = scratch.run("stat store").succeeds().stdout;
