@@ -418,7 +418,7 @@ rules! {
     /// Reserved bytes of the header of a base file are in use.
     BaseReserved = "BAS-3", "reserved bytes of the header of the base file are in use";
     /// Reserved bytes of the header of a part file are in use.
-    PartReserved = "PRT-1", "reserved bytes of the header of the part file are in use";
+    PartReserved = "PRT-1", "key_form or reserved bytes of the header of the part file are unknown";
     /// Reserved bytes of the header of an ids file are in use.
     IdsReserved = "IDS-5", "reserved bytes of the header of the ids file are in use";
 }
