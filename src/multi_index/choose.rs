@@ -24,8 +24,8 @@ const WEIGHT: u32 = 1 << 18;
 /// masks, at least, where masks are taken.
 const UNEVEN: f64 = 1.1;
 const GAIN: f64 = 1.02;
-/// What is left of the weight of a pair for each bit of uniform fingerprints: a bit differs in every
-/// second pair, and takes half.
+/// What is left of the weight of a pair for each bit of uniform fingerprints: a bit differs in
+/// every second pair, and takes half.
 const AGREEING: f64 = 0.75;
 /// How often a bit differs at least, as far as plans go.
 const LEAST_DIFFERING: f64 = 0.05;

@@ -4,8 +4,8 @@
 //! The *base* holds every fingerprint once. Each of several *parts* has a *key*, which is made of
 //! some bits; no bit is in two keys. A *part table* holds the numbers of the rows in the order of
 //! their keys. Keys are not written: a bit vector has, for one key after the other, a 1 for each of
-//! its rows and then a 0 (the upper half of the code of Elias and Fano), which takes as many bits as
-//! there are rows and keys, and so little more than the information in them as long as there are
+//! its rows and then a 0 (the upper half of the code of Elias and Fano), which takes as many bits
+//! as there are rows and keys, and so little more than the information in them as long as there are
 //! about as many of one as of the other. For every 64 keys, a *group*, the number of rows before it
 //! is written too: a probe costs one look there, one at the marks, and one at each row.
 //!

@@ -134,8 +134,8 @@ impl Probing {
         self.probes.clear();
     }
 
-    /// The steps of a query where keys differ in how many rows they have: up to `most`. `None` where
-    /// those of the average query do.
+    /// The steps of a query where keys differ in how many rows they have: up to `most`. `None`
+    /// where those of the average query do.
     fn steps_of<F: Fingerprint>(
         &mut self,
         index: &MultiIndex<F>,

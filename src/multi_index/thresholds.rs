@@ -180,8 +180,8 @@ pub(super) fn work(part: &PartHeader, threshold: u32) -> (f64, f64) {
     (flips::ways(work.group_bits, threshold), work.rows * flips::ways(work.key_bits, threshold))
 }
 
-/// Thresholds of a query whose cost is told from what is around its key: more of them cost more than
-/// any scan.
+/// Thresholds of a query whose cost is told from what is around its key: more of them cost more
+/// than any scan.
 const THRESHOLDS: usize = 8;
 /// How many more rows than of uniform fingerprints those have that are like what is stored, if keys
 /// have about as many.
@@ -233,7 +233,8 @@ impl PartWork {
     fn added_ns(&self, threshold: u32) -> f64 {
         let groups = flips::ways_of(self.group_bits, threshold);
         let keys = flips::ways_of(self.key_bits, threshold);
-        // Where bits seldom differ, a key has more rows, and one that differs in a bit fewer of them.
+        // Where bits seldom differ, a key has more rows, and one that differs in a bit fewer of
+        // them.
         let odds = self.differing / (1.0 - self.differing);
         let of_key = (2.0 * (1.0 - self.differing)).powi(self.key_bits as i32);
         let rows = self.rows * of_key * odds.powi(threshold as i32);

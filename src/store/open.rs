@@ -153,7 +153,8 @@ impl<F: Fingerprint> OpenOptions<F> {
     }
 
     /// What other processes commit is seen so long after it at the latest: each query that the
-    /// store itself answers (`search`, `nearest`, `any_within`, `contains`, `ids`, `count`, `stats`,
+    /// store itself answers (`search`, `nearest`, `any_within`, `contains`, `ids`, `count`,
+    /// `stats`,
     /// `verify`) [refreshes](Store::refresh) it first where the last look is this old. A look at a
     /// store that nobody has written to takes 20 to 40 us: every 100 ms, that is less than a
     /// thousandth of the time. Default: only [`Store::refresh`] looks.
@@ -315,8 +316,8 @@ impl<F: Fingerprint> Store<F> {
         &self.shared.path
     }
 
-    /// What the store holds, as of opening it or of the last [`refresh`](Self::refresh) of any of its
-    /// clones, whether that was called or came by itself ([`OpenOptions::refresh_every`]). All
+    /// What the store holds, as of opening it or of the last [`refresh`](Self::refresh) of any of
+    /// its clones, whether that was called or came by itself ([`OpenOptions::refresh_every`]). All
     /// queries are those of a [`Snapshot`]; the ones of the store ask its snapshot of that moment.
     pub fn snapshot(&self) -> Snapshot<F> {
         self.shared.current.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -337,8 +338,8 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// [Refreshes](Self::refresh) the store where the last look is as old as
-    /// [`OpenOptions::refresh_every`] says; else takes 30 ns, and without that option nothing. Tells
-    /// whether something new is seen.
+    /// [`OpenOptions::refresh_every`] says; else takes 30 ns, and without that option nothing.
+    /// Tells whether something new is seen.
     ///
     /// # Errors
     ///

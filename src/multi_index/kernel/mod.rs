@@ -1,5 +1,5 @@
-//! The loops of a search: which rows of a group have a key that is wanted, which of many rows are near,
-//! and the keys of fingerprints.
+//! The loops of a search: which rows of a group have a key that is wanted, which of many rows are
+//! near, and the keys of fingerprints.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

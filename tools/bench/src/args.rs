@@ -20,7 +20,8 @@ const MOST_GROUP_BYTES: u64 = 4 << 30;
 
 /// Designs that are measured where none are named.
 const DESIGNS: &[&str] = &["single", "halves", "thirds", "quarters"];
-/// The same, and the one with a short table that packs of 2^23 and more choose for balance or speed.
+/// The same, and the one with a short table that packs of 2^23 and more choose for balance or
+/// speed.
 const DESIGNS_OF_64: &[&str] = &["single", "halves", "thirds", "quarters", "32,16:short"];
 
 const AFTER_HELP: &str = "\

@@ -18,12 +18,12 @@ pub const VERSION: u32 = 1;
 /// What the machine did beside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Noise {
-    /// Processes that ran or wanted to, in the minute before, on average; null where the system does
-    /// not tell.
+    /// Processes that ran or wanted to, in the minute before, on average; null where the system
+    /// does not tell.
     pub load_before: Option<f64>,
     pub cores: usize,
-    /// By how much the other work took longer in the slowest tenth of the rounds than in the fastest
-    /// tenth, as a share.
+    /// By how much the other work took longer in the slowest tenth of the rounds than in the
+    /// fastest tenth, as a share.
     pub spread: f64,
     /// Rounds that took a quarter longer than the median of their configuration, and all.
     pub long_rounds: usize,

@@ -195,8 +195,8 @@ impl Deleted {
     }
 }
 
-/// How many ids a fingerprint has, each of which makes a record; where there are none, whether it is
-/// stored.
+/// How many ids a fingerprint has, each of which makes a record; where there are none, whether it
+/// is stored.
 fn records_of<F: Fingerprint>(snapshot: &Snapshot<F>, fingerprint: F) -> Result<u64, Failure> {
     if !snapshot.has_ids() {
         return Ok(u64::from(snapshot.contains(fingerprint)?));

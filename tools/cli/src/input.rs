@@ -91,8 +91,8 @@ fn name_of<T: PartialEq>(names: &[(&'static str, T)], value: &T) -> &'static str
 }
 
 impl InputArgs {
-    /// How inputs are read: with these ids, and at most so many bytes of memory for a piece of one, or
-    /// what is usual.
+    /// How inputs are read: with these ids, and at most so many bytes of memory for a piece of one,
+    /// or what is usual.
     pub fn options(&self, ids: Option<IdWish>, memory: Option<u64>) -> Options {
         Options {
             format: self.format.0,

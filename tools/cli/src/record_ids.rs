@@ -14,9 +14,9 @@ pub const NO_ID: &str = "an input gave a record without its id; report this as a
 /// The ids that records get.
 #[derive(clap::Args)]
 pub struct RecordIdArgs {
-    /// What records have as ids: line numbers them over all inputs, from 0 on, or in a store that is
-    /// there from behind its greatest id on; column takes the value of a column [default: none; column
-    /// with --id-column]
+    /// What records have as ids: line numbers them over all inputs, from 0 on, or in a store that
+    /// is there from behind its greatest id on; column takes the value of a column [default: none;
+    /// column with --id-column]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "none|line|column")]
     #[arg(help_heading = "Ids")]
     ids: Option<IdsArg>,

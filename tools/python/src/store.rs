@@ -97,8 +97,8 @@ type ReopenArgs = (PathBuf, bool, Option<u64>, Option<f64>);
 /// A store of fingerprints, from `fpstore.open`.
 ///
 /// It can be shared by threads, used in forked processes, and pickled: what arrives opens the same path. It shows what
-/// was committed when it was opened, or at the last `refresh`; with `refresh_every` each query looks by itself where
-/// the last look is so old.
+/// was committed when it was opened, or at the last `refresh`; with `refresh_every` each query
+/// looks by itself where the last look is so old.
 #[pyclass(frozen, module = "fpstore")]
 pub struct Store {
     pub any: AnyStore,

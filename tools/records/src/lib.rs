@@ -1,10 +1,10 @@
 //! Rows in, rows out: every format in which fpstore's tools take and give fingerprints, texts and
 //! pairs.
 //!
-//! An input is judged by its first bytes (`detect`), decompressed (`stream`), and read by the reader
-//! of its format, all of which put records into the same columns (`records`). Memory is a buffer of
-//! 64 KiB and what a reader needs for one piece: some thousand records, a page of Parquet, a message
-//! of Arrow.
+//! An input is judged by its first bytes (`detect`), decompressed (`stream`), and read by the
+//! reader of its format, all of which put records into the same columns (`records`). Memory is a
+//! buffer of 64 KiB and what a reader needs for one piece: some thousand records, a page of
+//! Parquet, a message of Arrow.
 //!
 //! A library for the tools of this workspace; it promises nothing to others.
 

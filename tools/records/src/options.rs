@@ -51,9 +51,9 @@ impl Options {
         self.byte_order.unwrap_or(ByteOrder::Big)
     }
 
-    /// The same for arguments: they are a list, and all of them must be sound. They are hexadecimal,
-    /// as all output is, unless the user says that they are decimal: what one of them means does not
-    /// depend on how many digits it has, nor on the others.
+    /// The same for arguments: they are a list, and all of them must be sound. They are
+    /// hexadecimal, as all output is, unless the user says that they are decimal: what one of them
+    /// means does not depend on how many digits it has, nor on the others.
     pub(crate) fn for_arguments(&self) -> Self {
         let format = match self.format {
             Some(Container::Dec) => Container::Dec,

@@ -91,7 +91,8 @@ impl Read for Members {
     }
 }
 
-/// The frames of a file of LZ4. Their decoder takes a frame that is cut behind a block for a whole one.
+/// The frames of a file of LZ4. Their decoder takes a frame that is cut behind a block for a whole
+/// one.
 struct Frames(FrameDecoder<Asked>);
 
 /// An input, and whether more was asked for than it has.

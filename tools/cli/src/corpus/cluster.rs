@@ -175,8 +175,8 @@ fn star(walk: &Walk<'_>, fates: &mut [Fate], told: Told<'_>) -> Result<(), Failu
     let is_open = |fates: &[Fate], document: u32| {
         fates.get(document as usize).is_some_and(|fate| fate.instead == NONE)
     };
-    // What came before is kept, or is removed, and cannot be near this one if it is kept. What comes
-    // behind is removed, and may be near one that was kept before, but nearer to this one.
+    // What came before is kept, or is removed, and cannot be near this one if it is kept. What
+    // comes behind is removed, and may be near one that was kept before, but nearer to this one.
     let takes =
         |_: &[Fate], document: u32, near: &Near| order.place(near.document) > order.place(document);
     walk.each(fates, told, is_open, takes, |fates, document, found| {

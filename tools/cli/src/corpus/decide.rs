@@ -221,8 +221,8 @@ impl Deciding<'_> {
         Ok(())
     }
 
-    /// Of exact duplicates, names the document that is kept in the end: a twin of a document that is
-    /// near another one is as near to that one. Of linked documents the twin is the nearest one.
+    /// Of exact duplicates, names the document that is kept in the end: a twin of a document that
+    /// is near another one is as near to that one. Of linked documents the twin is the nearest one.
     fn settle(&self, fates: &mut Fates) {
         for document in 0..fates.fates.len() {
             if fates.why[document] != Why::Exact {

@@ -5,7 +5,8 @@
 //! KiB of whole records as they stand in the file. What is in them is looked up by whoever has the piece, on any thread, so
 //! that reading costs one thread little. A [`Copier`] writes some records of an input again, byte by byte, in its format and compression.
 //!
-//! Memory is that of the pieces. A document may have as many bytes as `LONGEST` of fpstore-records says; one that is longer is an error.
+//! Memory is that of the pieces. A document may have as many bytes as `LONGEST` of fpstore-records
+//! says; one that is longer is an error.
 
 mod args;
 mod copy;

@@ -85,7 +85,8 @@ pub(super) enum Got {
     Bits(Vec<u64>),
     /// Values of 64 bits.
     Values(Vec<u64>),
-    /// Nothing, since it has no text: null or an empty one. Its exact hash would be that of all such.
+    /// Nothing, since it has no text: null or an empty one. Its exact hash would be that of all
+    /// such.
     Nothing,
     /// Its exact hash.
     TooFew(u128),

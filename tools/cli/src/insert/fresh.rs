@@ -18,8 +18,8 @@ const BATCH: usize = 256;
 ///
 /// What the command has inserted itself is remembered, since to look it up in the log takes
 /// longest; and what the store held before is asked in batches. The store is looked at anew when it
-/// has got a segment, which lets go of the files that merges have replaced, and once many records are
-/// remembered.
+/// has got a segment, which lets go of the files that merges have replaced, and once many records
+/// are remembered.
 pub(super) struct Fresh<F: Fingerprint> {
     /// What was stored when it was looked at.
     stored: Option<Stored<F>>,
@@ -40,7 +40,8 @@ impl<F: Fingerprint> Fresh<F> {
     }
 
     /// Leaves of records those that neither the store nor a record before has; in a store with
-    /// windows compares with what is stored in the window of `time`. Without ids all of these are 0.
+    /// windows compares with what is stored in the window of `time`. Without ids all of these are
+    /// 0.
     pub(super) fn retain_new(
         &mut self,
         records: &mut Vec<(F, u64)>,

@@ -91,7 +91,8 @@ impl PairSource {
         if let Some(codec) = stream.codec().map_err(fault)? {
             stream = stream.decompressed(codec).map_err(failure(path, "read"))?;
         }
-        // As many bytes as tell what they are: a pipe may bring less than a row at once, and no more for long.
+        // As many bytes as tell what they are: a pipe may bring less than a row at once, and no
+        // more for long.
         while stream.head().len() < HEAD_BYTES
             && !stream.has_ended()
             && bits_of_row(stream.head()).is_none()
@@ -220,7 +221,8 @@ impl PairSource {
     }
 }
 
-/// The columns of pairs by their names; none of them must be there, so that what is wrong is told here.
+/// The columns of pairs by their names; none of them must be there, so that what is wrong is told
+/// here.
 fn wants(names: &[&str; 5]) -> Vec<Want> {
     let kinds = [Kind::AnyFingerprint, Kind::AnyFingerprint, Kind::Id, Kind::Ids, Kind::Ids];
     names.iter().zip(kinds).map(|(name, kind)| Want::new(*name, kind).or_none()).collect()

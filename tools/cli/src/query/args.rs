@@ -98,7 +98,8 @@ pub struct Args {
     /// The directory that `fpstore pack` wrote
     pub(super) store: PathBuf,
 
-    /// Fingerprints to look for: hexadecimal, all digits or 0x in front; or decimal with --format dec
+    /// Fingerprints to look for: hexadecimal, all digits or 0x in front; or decimal with --format
+    /// dec
     #[arg(value_name = "FP")]
     pub(super) fingerprints: Vec<String>,
 

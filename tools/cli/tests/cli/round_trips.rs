@@ -41,8 +41,8 @@ for name, sql in copies.items():
     con.execute(f"copy ({sql}) to '{name}'")
 "#;
 
-/// An interpreter that has a package: that of an environment which is made once, where Python and its
-/// packages can be had.
+/// An interpreter that has a package: that of an environment which is made once, where Python and
+/// its packages can be had.
 fn python(package: &str) -> Result<PathBuf, String> {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(package);
     let python = place.join("bin/python");

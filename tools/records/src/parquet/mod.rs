@@ -50,8 +50,8 @@ pub struct ParquetReader {
 }
 
 impl ParquetReader {
-    /// Reads the footer, and chooses the columns. A page may take so much memory; how far reading has
-    /// come is told by rows, since pages are read here and there in the file.
+    /// Reads the footer, and chooses the columns. A page may take so much memory; how far reading
+    /// has come is told by rows, since pages are read here and there in the file.
     pub fn open(
         mut file: File,
         memory: u64,

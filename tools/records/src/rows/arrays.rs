@@ -111,8 +111,8 @@ fn integer(array: &dyn Array, row: usize) -> Option<i128> {
     })
 }
 
-/// Bits of the fingerprints of a type; the inner `None` where values tell, the outer one where it has
-/// none.
+/// Bits of the fingerprints of a type; the inner `None` where values tell, the outer one where it
+/// has none.
 pub fn bits_of(data_type: &DataType) -> Option<Option<u32>> {
     match data_type {
         DataType::UInt64 | DataType::Int64 => Some(Some(64)),

@@ -1,8 +1,8 @@
 //! Records of texts as they stand in the file: lines, and rows of CSV that go over several.
 //!
 //! CSV is cut into records and fields here, and not by the crate `csv`: records are copied byte by
-//! byte and split on several threads, for which their bytes must be known, and a quote that is never
-//! closed must end in an error before it has swallowed the file. The tests compare both.
+//! byte and split on several threads, for which their bytes must be known, and a quote that is
+//! never closed must end in an error before it has swallowed the file. The tests compare both.
 
 use std::io::BufRead;
 

@@ -1,9 +1,9 @@
 //! Rows of tables: what JSON lines, CSV, TSV, Parquet and Arrow have in common.
 //!
-//! [`Rows`] gives [`Piece`]s: some hundred KiB of whole records as they stand in the file, or a batch
-//! of rows. What is in them is looked up by whoever has the piece, on any thread, so that reading
-//! costs one thread little, and records can be copied as they are. A command says which columns it
-//! wants of each row ([`Want`]) and gets their values as [`Cell`]s.
+//! [`Rows`] gives [`Piece`]s: some hundred KiB of whole records as they stand in the file, or a
+//! batch of rows. What is in them is looked up by whoever has the piece, on any thread, so that
+//! reading costs one thread little, and records can be copied as they are. A command says which
+//! columns it wants of each row ([`Want`]) and gets their values as [`Cell`]s.
 
 #[cfg(feature = "arrow")]
 pub mod arrays;
@@ -236,8 +236,8 @@ impl Rows {
         Self { from, shared: Arc::new(shared), is_chosen: true, piece_bytes: PIECE_BYTES }
     }
 
-    /// The next piece, which has at least one record; `None` at the end. The pieces of a file are always
-    /// the same.
+    /// The next piece, which has at least one record; `None` at the end. The pieces of a file are
+    /// always the same.
     pub fn next_piece(&mut self) -> Result<Option<Piece>, Problem> {
         let records = match &mut self.from {
             From::Lines(lines, first) => {

@@ -6,8 +6,8 @@ use crate::error::ColumnProblem;
 /// A column that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Want {
-    /// Its name, or its number where a table has no names; `None` is the one that holds fingerprints,
-    /// by the names that such columns have.
+    /// Its name, or its number where a table has no names; `None` is the one that holds
+    /// fingerprints, by the names that such columns have.
     pub name: Option<String>,
     /// What stands in it.
     pub kind: Kind,
