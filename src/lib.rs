@@ -139,6 +139,9 @@ mod mapped;
 mod memory;
 mod merge;
 mod multi_index;
+// Nothing outside of its tests uses all of it yet.
+#[allow(dead_code, unused_imports)]
+mod names;
 mod permute;
 mod plan;
 mod query;

@@ -6,8 +6,9 @@
 //! What a task does stands behind a pointer, so that the machinery of a pool is compiled once, and not for every use and every
 //! width of fingerprints.
 
+use std::cmp::Ordering;
 use std::iter;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -37,10 +38,21 @@ pub(crate) fn sort_unstable<T: Ord + Send>(items: &mut [T]) {
     }
 }
 
+/// Sorts by a comparison, by all threads.
+pub(crate) fn sort_unstable_by<T: Send>(
+    items: &mut [T],
+    compare: impl Fn(&T, &T) -> Ordering + Sync,
+) {
+    match rayon::current_thread_index() {
+        Some(_) => items.par_sort_unstable_by(compare),
+        None => items.sort_unstable_by(compare),
+    }
+}
+
 /// Calls `work` on the threads of the current pool with what gives the numbers below `count`, each to one of them.
 fn share(count: usize, work: &(dyn Fn(&mut dyn Iterator<Item = usize>) + Sync)) {
     let next = AtomicUsize::new(0);
-    let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&number| number < count);
+    let take = || Some(next.fetch_add(1, Relaxed)).filter(|&number| number < count);
     let threads = threads().min(count);
     if threads <= 1 {
         return work(&mut iter::from_fn(take));
@@ -103,10 +115,10 @@ pub(crate) fn try_each<I: Send, E: Send>(
 ) -> Result<(), E> {
     let failed = AtomicBool::new(false);
     let done = try_map(items, |item| {
-        if failed.load(Ordering::Relaxed) {
+        if failed.load(Relaxed) {
             return Ok(());
         }
-        task(item).inspect_err(|_| failed.store(true, Ordering::Relaxed))
+        task(item).inspect_err(|_| failed.store(true, Relaxed))
     });
     done.map(drop)
 }
@@ -125,7 +137,7 @@ mod tests {
     fn what_is_made_stands_in_the_order_of_the_items() {
         for (threads, items) in [(1, 100), (2, 0), (2, 1), (3, 1000), (7, 5)] {
             let states = AtomicUsize::new(0);
-            let state = || states.fetch_add(1, Ordering::Relaxed);
+            let state = || states.fetch_add(1, Relaxed);
             let made = with_threads(threads, || {
                 map_with(0..items, state, |_, item: usize| map(0..item, |inner| inner * inner))
             });
@@ -151,12 +163,12 @@ mod tests {
     fn two_threads_work_side_by_side() {
         let begun = AtomicUsize::new(0);
         let task = |_| {
-            begun.fetch_add(1, Ordering::Relaxed);
+            begun.fetch_add(1, Relaxed);
             let start = Instant::now();
-            while begun.load(Ordering::Relaxed) < 2 && start.elapsed() < Duration::from_secs(60) {
+            while begun.load(Relaxed) < 2 && start.elapsed() < Duration::from_secs(60) {
                 std::thread::yield_now();
             }
-            begun.load(Ordering::Relaxed)
+            begun.load(Relaxed)
         };
         assert_eq!(with_threads(2, || map(0..2, task)), [2, 2]);
     }
@@ -165,7 +177,7 @@ mod tests {
     fn no_task_begins_after_an_error() {
         let begun = AtomicUsize::new(0);
         let task = |item: usize| {
-            begun.fetch_add(1, Ordering::Relaxed);
+            begun.fetch_add(1, Relaxed);
             if item == 3 { Err(item) } else { Ok(()) }
         };
         assert_eq!(with_threads(1, || try_each(0..10, task)), Err(3));

@@ -57,6 +57,8 @@ rules! {
     TableMissing = "DIR-2", "this table file is missing";
     /// An ids file that the manifest names is missing.
     IdsMissing = "DIR-2", "this ids file is missing";
+    /// A names file that the manifest names is missing.
+    NamesMissing = "DIR-2", "this names file is missing";
     /// A deletions file that the manifest names is missing.
     DeletionsMissing = "DIR-2", "this deletions file is missing";
     /// The log that the manifest names is missing.
@@ -297,6 +299,44 @@ rules! {
     SetSum { found: u128, expected: u128 } = "SET-2", "the fingerprints of the table add up to {found:032x}, {expected:032x} is stated";
     /// A short table does not hold the first bits of all fingerprints.
     ShortSum { found: u128, expected: u128 } = "SET-4", "the keys of the short table add up to {found:032x}, those of the fingerprints to {expected:032x}";
+    /// A names file has another length than the manifest says.
+    NamesLength { found: u64, expected: u64 } = "NAM-1", "the names file has {found} bytes, the manifest says {expected}";
+    /// The names file is not the one that the manifest means.
+    NamesNotInManifest { found: u32, expected: u32 } = "NAM-2", "header CRC of the names file is {found:08x}, the manifest means {expected:08x}";
+    /// The code of a byte is too long.
+    NamesCodeLength { byte: u8, found: u8 } = "NAM-4", "byte {byte:02x} has a code of {found} bits";
+    /// The codes of the bytes of names are not complete.
+    NamesCode { codes: u32, names: u64 } = "NAM-4", "{codes} codes are not a complete code for {names} names";
+    /// The directory of a names file does not fit.
+    NamesDirectoryLength { found: u64, names: u64, file_bytes: u64 } = "NAM-5", "a directory of {found} bytes contradicts {names} names in a file of {file_bytes} bytes";
+    /// The CRC of the directory of a names file is wrong.
+    NamesDirectoryChecksum { found: u32, computed: u32 } = "NAM-6", "directory CRC of the names file is {found:08x}, computed {computed:08x}";
+    /// The directory of a names file is not the one that the manifest means.
+    NamesDirectoryNotInManifest { found: u32, expected: u32 } = "NAM-7", "directory CRC of the names file is {found:08x}, the manifest means {expected:08x}";
+    /// A page of names does not fit its place.
+    NamesPage { page: u64, end: u64, front: u32 } = "NAM-8", "page {page} of names cannot end at {end} and have a front of {front} bytes";
+    /// The pages of names and their directory do not meet.
+    NamesPagesEnd { found: u64, expected: u64 } = "NAM-8", "the pages of names end at {found}, the directory starts at {expected}";
+    /// The first name of a page does not fit its place.
+    NamesFirst { page: u64, end: u64 } = "NAM-8", "the first name of page {page} cannot end at {end} in the text of the directory";
+    /// The CRC of the front of a page of names is wrong.
+    NamesFrontChecksum { page: u64, found: u32, computed: u32 } = "NAM-9", "CRC of the front of page {page} is {found:08x}, computed {computed:08x}";
+    /// A group of names does not fit its page.
+    NamesGroup { group: u64, end: u32 } = "NAM-10", "group {group} of names cannot end at {end} of its page";
+    /// The CRC of a group of names is wrong.
+    NamesGroupChecksum { group: u64, found: u32, computed: u32 } = "NAM-11", "CRC of group {group} of names is {found:08x}, computed {computed:08x}";
+    /// A list of names is not coded as it must be.
+    NamesCoding { name: u64, fault: &'static str } = "NAM-12", "name {name} {fault}";
+    /// A name takes over more than there is.
+    NamesShared { name: u64 } = "NAM-13", "name {name} takes over more bytes than the name before it has";
+    /// A name is too long.
+    NamesTooLong { name: u64 } = "NAM-14", "name {name} has more than 65535 bytes";
+    /// The names do not ascend.
+    NamesOrder { name: u64 } = "NAM-15", "name {name} is not above the one before it, or does not take over all that is the same";
+    /// The names have other lengths than stated.
+    NamesBytes { found: u64, stated: u64 } = "NAM-16", "the names have {found} bytes, {stated} are stated";
+    /// A name is no text.
+    NamesUtf8 { name: u64 } = "NAM-17", "name {name} is no UTF-8";
     /// An id map has no room for its footer.
     IdMapLength { found: u64, least: u64 } = "IDM-1", "the id map has {found} bytes, the least is {least}";
     /// The CRC of the footer of an id map is wrong.
@@ -345,6 +385,7 @@ impl Corruption {
             Self::TableMissing
                 | Self::BaseMissing
                 | Self::IdsMissing
+                | Self::NamesMissing
                 | Self::DeletionsMissing
                 | Self::LogMissing
         )
@@ -419,6 +460,8 @@ rules! {
     BaseReserved = "BAS-3", "reserved bytes of the header of the base file are in use";
     /// Reserved bytes of the header of a part file are in use.
     PartReserved = "PRT-1", "key_form or reserved bytes of the header of the part file are unknown";
+    /// Reserved bytes of the header of a names file are in use.
+    NamesReserved = "NAM-3", "reserved bytes of the header of the names file are in use";
     /// Reserved bytes of the header of an ids file are in use.
     IdsReserved = "IDS-5", "reserved bytes of the header of the ids file are in use";
 }

@@ -14,6 +14,7 @@ mod ids;
 mod living;
 mod log;
 mod manifest;
+mod names;
 mod prefix;
 mod section;
 mod segment_entry;
@@ -42,6 +43,10 @@ pub(crate) use log::{
     push_record, push_seal,
 };
 pub(crate) use manifest::Manifest;
+pub(crate) use names::{
+    GROUP_NAMES, GroupEntry, MOST_NAME_BYTES, NamesEntry, NamesHeader, PAGE_NAME_GROUPS,
+    PAGE_NAMES, PageEntry,
+};
 pub(crate) use prefix::{CRC_BYTES, FileKind, MOST_HEADER_BYTES};
 pub use section::SkippedSection;
 pub(crate) use segment_entry::{IdsEntry, IndexKind, SegmentEntry, TableEntry};
@@ -93,6 +98,11 @@ pub(crate) fn ids_name(segment: u64) -> String {
     format!("segment-{segment:016x}-ids.fpi")
 }
 
+/// Name of the file of the names of segment `segment`.
+pub(crate) fn names_name(segment: u64) -> String {
+    format!("segment-{segment:016x}-names.fpn")
+}
+
 /// Name of the base of segment `segment`.
 pub(crate) fn base_name(segment: u64) -> String {
     format!("segment-{segment:016x}-base.fpb")
@@ -129,6 +139,7 @@ pub(crate) fn segment_number(name: &str) -> Option<u64> {
         None => match file.strip_prefix("part-").and_then(|file| file.strip_suffix(".fpp")) {
             Some(part) => part_name(number, part.parse().ok()?),
             None if file == "ids.fpi" => ids_name(number),
+            None if file == "names.fpn" => names_name(number),
             None if file == "base.fpb" => base_name(number),
             None => deletions_name(number),
         },
@@ -347,6 +358,23 @@ layout!(
     OPERATION_COUNT = 24 + 4, KIND = 28 + 1, RESERVED = 29 + 3; 32
 );
 layout!(
+    /// Section 19.1; the pages follow.
+    names_header:
+    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
+    NAME_COUNT = 16 + 8, NAME_BYTES = 24 + 8, DIRECTORY_BYTES = 32 + 8, CODE_LENGTHS = 40 + 128,
+    RESERVED = 168 + 4, HEADER_CRC = 172 + 4; 176
+);
+layout!(
+    /// Section 19.2; the first names of all pages follow the last entry.
+    names_page:
+    PAGE_END = 0 + 8, NAME_END = 8 + 8, FRONT_BYTES = 16 + 4, FRONT_CRC = 20 + 4; 24
+);
+layout!(
+    /// Section 19.3.
+    names_group:
+    GROUP_END = 0 + 4, GROUP_CRC = 4 + 4; 8
+);
+layout!(
     /// Section 1.1 of `ID-MAP.md`.
     id_map_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
@@ -401,6 +429,9 @@ mod tests {
             ("base-header", base_header::FIELDS, base_header::END),
             ("part-header", part_header::FIELDS, part_header::END),
             ("ids-header", ids_header::FIELDS, ids_header::END),
+            ("names-header", names_header::FIELDS, names_header::END),
+            ("names-page", names_page::FIELDS, names_page::END),
+            ("names-group", names_group::FIELDS, names_group::END),
             ("id-map-header", id_map_header::FIELDS, id_map_header::END),
             ("id-map-footer", id_map_footer::FIELDS, id_map_footer::END),
             ("id-map-page", id_map_page::FIELDS, id_map_page::END),
@@ -437,6 +468,7 @@ mod tests {
     fn only_names_that_a_writer_gives_are_recognised_as_such() {
         assert!(is_writers_name(&table_name(0xab, 7)));
         assert!(is_writers_name(&ids_name(0xab)));
+        assert!(is_writers_name(&names_name(0xab)));
         assert!(is_writers_name(&deletions_name(0xab)));
         assert!(is_writers_name(&base_name(0xab)));
         assert!(is_writers_name(&part_name(0xab, 254)));
@@ -460,6 +492,8 @@ mod tests {
             "segment-0000000000000001-ids.fpt",
             "segment-0000000000000001-ids.fpi.bak",
             "segment-1-ids.fpi",
+            "segment-0000000000000001-names.fpi",
+            "segment-0000000000000001-names.fpn.bak",
             "segment-0000000000000001-base.fpp",
             "segment-0000000000000001-base.fpb.bak",
             "segment-0000000000000001-part-0.fpp",

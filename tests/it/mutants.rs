@@ -104,7 +104,8 @@ fn rules() -> Vec<&'static str> {
     let maps = include_str!("../../format-spec/ID-MAP.md");
     let tag = |line: &str| Some(line.strip_prefix("* [")?.split_once("] ")?.0.to_owned());
     let all = spec::rules().into_keys().chain(maps.lines().filter_map(tag));
-    all.map(|rule| &*rule.leak()).collect()
+    // The vectors of stores have no names yet.
+    all.filter(|rule| !rule.starts_with("NAM-")).map(|rule| &*rule.leak()).collect()
 }
 
 #[test]

@@ -1,0 +1,123 @@
+//! All names of a file in order.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::list::List;
+use super::reader::{NameColumn, Page};
+use crate::error::{Corruption, Result};
+use crate::format::{GROUP_NAMES, PAGE_NAME_GROUPS, PAGE_NAMES};
+
+/// Gives the names of a file one after the other, and checks them: all rules but [NAM-16] and
+/// [NAM-17]. Memory: two names, and the lengths of two lists, some KiB.
+pub(crate) struct NameCursor {
+    column: Arc<NameColumn>,
+    walk: Walk,
+}
+
+/// A place in the names of a file.
+pub(super) struct Walk {
+    /// Number of the next name.
+    next: u64,
+    /// Behind the last name that is wanted.
+    end: u64,
+    page: Option<Page>,
+    heads: (usize, Box<List>),
+    group: (usize, Box<List>),
+    head: Vec<u8>,
+    name: Vec<u8>,
+}
+
+impl NameColumn {
+    /// All names in order.
+    pub(crate) fn cursor(self: &Arc<Self>) -> NameCursor {
+        let walk = Walk::over(0..self.header.page_count(), self);
+        NameCursor { column: Arc::clone(self), walk }
+    }
+}
+
+impl NameCursor {
+    /// The next name. After an error the cursor is not to be used any more.
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
+        self.walk.next(&self.column)
+    }
+
+    /// The name that [`Self::next`] gave last.
+    pub(crate) fn name(&self) -> &[u8] {
+        &self.walk.name
+    }
+}
+
+impl Walk {
+    /// Over the names of some pages.
+    pub(super) fn over(pages: Range<u64>, column: &NameColumn) -> Self {
+        Self {
+            next: pages.start * PAGE_NAMES,
+            end: column.len().min(pages.end * PAGE_NAMES),
+            page: None,
+            heads: (0, Box::new(List::empty())),
+            group: (0, Box::new(List::empty())),
+            head: Vec::new(),
+            name: Vec::new(),
+        }
+    }
+
+    /// The last name that was given.
+    pub(super) fn into_name(self) -> Vec<u8> {
+        self.name
+    }
+
+    pub(super) fn next(&mut self, column: &NameColumn) -> Result<Option<&[u8]>> {
+        let number = self.next;
+        if number >= self.end {
+            return Ok(None);
+        }
+        let source = (&column.decoder, &column.bytes[..]);
+        let place = (number % GROUP_NAMES) as usize;
+        if place > 0 {
+            let (at, list) = &self.group;
+            let advanced = list.advance(source, place - 1, &mut self.name);
+            advanced.map_err(|corruption| column.error(*at, corruption))?;
+        } else {
+            self.start_group(number, column)?;
+        }
+        self.next += 1;
+        Ok(Some(&self.name))
+    }
+
+    /// Reads a group up to its first name.
+    fn start_group(&mut self, number: u64, column: &NameColumn) -> Result<()> {
+        let is_first = self.page.is_none();
+        let group = (number / GROUP_NAMES % PAGE_NAME_GROUPS) as usize;
+        let page = match self.page.take() {
+            Some(page) if group > 0 => page,
+            _ => {
+                let page = column.page(number / PAGE_NAMES)?;
+                self.heads.0 = column.read_heads(&page, &mut self.heads.1)?;
+                page
+            }
+        };
+        self.group.0 = column.read_group(&page, group, &mut self.group.1)?;
+        let at = match group.checked_sub(1) {
+            Some(place) => {
+                let (at, list) = &self.heads;
+                let source = (&column.decoder, &column.bytes[..]);
+                let advanced = list.advance(source, place, &mut self.head);
+                advanced.map_err(|corruption| column.error(*at, corruption))?;
+                *at
+            }
+            None => {
+                self.head.clear();
+                self.head.extend_from_slice(column.first_name(&page)?);
+                page.bytes.start
+            }
+        };
+        // It follows the last name of the group before.
+        if !is_first && self.head <= self.name {
+            return Err(column.error(at, Corruption::NamesOrder { name: number }));
+        }
+        self.name.clone_from(&self.head);
+        self.page = Some(page);
+        Ok(())
+    }
+}
