@@ -288,14 +288,15 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         Ok(Operation { change: Change::Insert, fingerprint, id, window })
     }
 
-    /// Searches what is seen now, and writes the operation that `search` gives, if it gives one; nobody writes in
-    /// between.
+    /// Searches what is seen now, or what of it lies in windows from one on, and writes the operation
+    /// that `search` gives, if it gives one; nobody writes in between.
     pub(super) fn search_and_insert(
         &self,
+        first_window: Option<u64>,
         search: impl FnOnce(&mut Searcher<F>) -> Result<Option<Operation<F>>>,
     ) -> Result<()> {
         self.with_room(1, |front| {
-            if let Some(operation) = search(front.searcher())? {
+            if let Some(operation) = search(front.searcher(first_window))? {
                 front.admit(&[operation], &self.path)?;
                 front.push(&[operation]);
             }

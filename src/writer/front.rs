@@ -37,6 +37,8 @@ pub(super) struct Front<F: Fingerprint> {
     windows: BTreeSet<u64>,
     /// For searches of the writer itself.
     searcher: Searcher<F>,
+    /// The segments of the windows from one on, once a search was limited to these.
+    recent: Option<(u64, Arc<Base<F>>)>,
     /// How long who writes is still to wait.
     pub(super) debt: Duration,
     /// Segments that merges could make fewer.
@@ -69,6 +71,7 @@ impl<F: Fingerprint> Front<F> {
             capacity,
             pending: VecDeque::new(),
             searcher,
+            recent: None,
             debt: Duration::ZERO,
         }
     }
@@ -180,11 +183,29 @@ impl<F: Fingerprint> Front<F> {
         Snapshot::new(Arc::clone(&self.base), views)
     }
 
-    /// A searcher of what is seen now.
-    pub(super) fn searcher(&mut self) -> &mut Searcher<F> {
-        let now = self.snapshot();
+    /// A searcher of what is seen now: of all, or of the windows from one on.
+    pub(super) fn searcher(&mut self, first_window: Option<u64>) -> &mut Searcher<F> {
+        let now = match first_window {
+            Some(first) => self.recent_snapshot(first),
+            None => self.snapshot(),
+        };
         self.searcher.turn_to(now);
         &mut self.searcher
+    }
+
+    /// What is seen now of the windows from `first` on.
+    fn recent_snapshot(&mut self, first: u64) -> Snapshot<F> {
+        let recent = self.recent.take().filter(|(since, _)| *since == first);
+        let (_, base) = recent.unwrap_or_else(|| {
+            let windows = self.base.manifest.windows.iter().flat_map(|section| &section.windows);
+            let windows: Vec<u64> = windows.copied().collect();
+            let is_recent = |place: usize| windows.get(place).is_some_and(|&at| at >= first);
+            (first, Arc::new(self.base.restricted(is_recent)))
+        });
+        self.recent = Some((first, Arc::clone(&base)));
+        let sealed = self.sealed.iter().flat_map(Generation::views);
+        let views = sealed.chain(self.active.views()).filter(|view| !view.is_empty());
+        Snapshot::new(base, views.map(|view| view.within(first..u64::MAX)).collect())
     }
 
     /// Bytes of the records that were inserted into so many of the oldest generations.
@@ -207,6 +228,7 @@ impl<F: Fingerprint> Front<F> {
     /// Sees other segments, with what the oldest logs held if so many are in them.
     pub(super) fn adopt(&mut self, base: Arc<Base<F>>, flushed: usize) {
         self.base = base;
+        self.recent = None;
         self.to_merge = to_merge(&self.base.manifest);
         self.sealed.drain(..flushed.min(self.sealed.len()));
         // Lest it hold on to the files of segments that are gone.

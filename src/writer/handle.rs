@@ -228,19 +228,22 @@ impl<F: Fingerprint> Writer<F> {
         id: impl Into<Option<u64>>,
         k: u32,
     ) -> Result<Verdict<F>> {
-        self.check_and_insert_into(self.window_of_now(), fingerprint, id.into(), k)
+        self.check_and_insert_into(self.window_of_now(), fingerprint, id.into(), k, None)
     }
 
+    /// Compares with what lies in windows from `first_window` on, if that is given, and inserts into
+    /// `window`.
     pub(super) fn check_and_insert_into(
         &self,
         window: u64,
         fingerprint: F,
         id: Option<u64>,
         k: u32,
+        first_window: Option<u64>,
     ) -> Result<Verdict<F>> {
         let insertion = self.core().insertion(fingerprint, id, window)?;
         let mut verdict = Verdict::Inserted;
-        self.core().search_and_insert(|searcher| {
+        self.core().search_and_insert(first_window, |searcher| {
             let near = searcher.search(fingerprint, k)?;
             if near.is_empty() {
                 return Ok(Some(insertion));
