@@ -48,6 +48,8 @@ pub use format::{Container, Hint};
 #[cfg(feature = "parquet")]
 pub use guard::guarded;
 pub use options::Options;
+#[cfg(feature = "parquet")]
+pub use parquet::Groups;
 pub use raw::RawParser;
 pub use reader::{ByteOrder, IdKind, IdWish, RECIPE, number_id};
 pub use records::{Id, Record, Records};

@@ -76,7 +76,7 @@ fn copy(
             if copied == input.bytes { Ok(file) } else { Err(changed(&input.path)) }
         }
         #[cfg(feature = "parquet")]
-        Kind::Parquet => crate::documents::copy_rows(input, file, part, keeps),
+        Kind::Parquet => crate::documents::copy_rows(input, reading.memory, file, part, keeps),
         _ => {
             let mut copier = Copier::start(input, file, part, threads)?;
             let mut documents = Documents::open(input, reading.wanted, reading.memory)?;

@@ -4,13 +4,14 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use fpstore_records::{Container, Origin, Problem, guarded};
+use fpstore_records::{Container, Groups, Origin, Problem, guarded};
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder, RowSelection,
-    RowSelector,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowSelection, RowSelector,
 };
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::arrow::{ArrowSchemaConverter, ArrowWriter};
+use parquet::arrow::{
+    ArrowSchemaConverter, ArrowWriter, ProjectionMask, parquet_to_arrow_field_levels,
+};
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::WriterProperties;
@@ -27,10 +28,12 @@ const BATCH_BYTES: u64 = 4 << 20;
 /// Bytes at which a group of rows that is written ends, where those of the input are larger.
 const GROUP_BYTES: usize = 64 << 20;
 
-/// Writes those rows of `input` for which `keeps` holds, each asked once, in order. Groups of rows stay groups, in the compression of
-/// each column; what is noted about the file stays.
+/// Writes those rows of `input` for which `keeps` holds, each asked once, in order. Groups of rows
+/// stay groups, in the compression of each column; what is noted about the file stays. Pages may
+/// take so many bytes of `memory` as where texts are read.
 pub fn copy_rows(
     input: &Input,
+    memory: u64,
     to: File,
     path: &Path,
     mut keeps: impl FnMut() -> bool,
@@ -40,19 +43,16 @@ pub fn copy_rows(
     let unwritten =
         |error: parquet::errors::ParquetError| failure(path, "write")(std::io::Error::other(error));
     let open = || File::open(&input.path).map_err(|error| origin.error(Problem::Open(error)));
-    let builder = guarded(|| {
-        ParquetRecordBatchReaderBuilder::try_new(open()?)
-            .map_err(|error| origin.error(Problem::Damaged(Container::Parquet, error.to_string())))
-    });
-    let builder = builder.map_err(damaged)??;
-    let metadata = builder.metadata().clone();
     // As the file has them, and not as Arrow had them before, which its note tells: seconds are
     // milliseconds there.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    let arrow = ArrowReaderMetadata::try_new(metadata.clone(), options.clone())
-        .map_err(|error| damaged(error.to_string()))?;
+    let file = open()?;
+    let arrow = guarded(|| ArrowReaderMetadata::load(&file, options.clone()));
+    let arrow = arrow.map_err(damaged)?.map_err(|error| damaged(error.to_string()))?;
+    let metadata = arrow.metadata().clone();
+    let groups = Groups::to_copy(file, metadata.clone(), memory);
     let times =
-        guarded(|| int96::in_microseconds(open()?).map_err(|error| damaged(error.to_string())));
+        guarded(|| int96::in_microseconds(&groups).map_err(|error| damaged(error.to_string())));
     let columns = times.map_err(damaged)??.map_err(|column| {
         let what = format!(
             "\"{column}\" has times of 96 bits that neither microseconds nor nanoseconds hold; write \
@@ -68,6 +68,12 @@ pub fn copy_rows(
                 .map_err(|error| damaged(error.to_string()))?
         }
     };
+    let levels = parquet_to_arrow_field_levels(
+        metadata.file_metadata().schema_descr(),
+        ProjectionMask::all(),
+        Some(arrow.schema().fields()),
+    );
+    let levels = levels.map_err(|error| damaged(error.to_string()))?;
     let schema = written_schema(&arrow).map_err(|error| damaged(error.to_string()))?;
     let options = ArrowWriterOptions::new()
         .with_properties(properties(&metadata))
@@ -83,17 +89,16 @@ pub fn copy_rows(
         }
         let bytes = u64::try_from(group.total_byte_size()).unwrap_or(0);
         let batch = (BATCH_BYTES / (bytes / rows.max(1)).max(1)).clamp(1, BATCH_ROWS);
+        let (group, batch) = (groups.only(number), batch as usize);
         let batches = guarded(|| {
-            ParquetRecordBatchReaderBuilder::new_with_metadata(open()?, arrow.clone())
-                .with_row_groups(vec![number])
-                .with_row_selection(selection)
-                .with_batch_size(batch as usize)
-                .build()
-                .map_err(|error| {
-                    origin.error(Problem::Damaged(Container::Parquet, error.to_string()))
-                })
+            ParquetRecordBatchReader::try_new_with_row_groups(
+                &levels,
+                &group,
+                batch,
+                Some(selection),
+            )
         });
-        let mut batches = batches.map_err(damaged)??;
+        let mut batches = batches.map_err(damaged)?.map_err(|error| damaged(error.to_string()))?;
         while let Some(batch) = guarded(|| batches.next()).map_err(damaged)? {
             let batch = batch.map_err(|error| damaged(error.to_string()))?;
             writer.write(&batch).map_err(unwritten)?;

@@ -1,15 +1,15 @@
 //! Times of 96 bits in Parquet, which Spark writes by default and nothing here writes again: they
 //! come out in nanoseconds, or in microseconds where some are too far away for these.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use fpstore_records::Groups;
+use parquet::arrow::arrow_reader::RowGroups;
 use parquet::basic::Type;
-use parquet::column::reader::ColumnReader;
+use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::data_type::Int96;
 use parquet::errors::Result;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 
 /// Values that are looked at together.
 const VALUES: usize = 1024;
@@ -22,19 +22,16 @@ const FIRST_DAY: i128 = 2_440_588;
 /// # Errors
 /// The inner one is a column whose times are neither: some too far away for 64 bits of nanoseconds,
 /// and some of parts of a microsecond, or inside of lists and groups.
-pub fn in_microseconds(file: File) -> Result<std::result::Result<Vec<usize>, String>> {
-    let file = SerializedFileReader::new(file)?;
-    let schema = file.metadata().file_metadata().schema_descr_ptr();
+pub fn in_microseconds(groups: &Groups) -> Result<std::result::Result<Vec<usize>, String>> {
+    let schema = groups.metadata().file_metadata().schema_descr_ptr();
     let mut found = Vec::new();
     for leaf in
         (0..schema.num_columns()).filter(|&leaf| schema.column(leaf).physical_type() == Type::INT96)
     {
         let (mut are_near, mut are_whole) = (true, true);
-        for group in 0..file.num_row_groups() {
-            let group = file.get_row_group(group)?;
-            let ColumnReader::Int96ColumnReader(mut reader) = group.get_column_reader(leaf)? else {
-                continue;
-            };
+        for pages in groups.column_chunks(leaf)? {
+            let reader = get_column_reader(schema.column(leaf), pages?);
+            let ColumnReader::Int96ColumnReader(mut reader) = reader else { continue };
             let (mut times, mut definitions, mut repetitions) =
                 (Vec::new(), Vec::new(), Vec::new());
             loop {

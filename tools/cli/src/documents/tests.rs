@@ -301,7 +301,7 @@ fn rows_of_parquet_are_copied_with_their_schema() {
         number += 1;
         keeps(number - 1)
     };
-    copy_rows(&inputs.files[0], File::create(&to).unwrap(), &to, asked).unwrap();
+    copy_rows(&inputs.files[0], 1 << 30, File::create(&to).unwrap(), &to, asked).unwrap();
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&to).unwrap()).unwrap();
     assert_eq!(reader.schema(), &schema);
     let kept: Vec<i64> = reader
@@ -364,7 +364,7 @@ fn logical_types_of_parquet_stay_as_they_are() {
 
     let inputs = find(std::slice::from_ref(&path), "");
     let to = directory.path().join("copy.parquet");
-    copy_rows(&inputs.files[0], File::create(&to).unwrap(), &to, || true).unwrap();
+    copy_rows(&inputs.files[0], 1 << 30, File::create(&to).unwrap(), &to, || true).unwrap();
     let read = |path: &Path| SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let (before, after) = (read(&path), read(&to));
     let schema = |file: &SerializedFileReader<File>| {
@@ -376,4 +376,47 @@ fn logical_types_of_parquet_stay_as_they_are() {
     };
     assert_eq!(rows(&after), rows(&before));
     assert_eq!(rows(&after).len(), 2);
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn rows_are_not_copied_with_pages_larger_than_the_memory() {
+    use arrow_array::types::Int32Type;
+    use arrow_array::{ArrayRef, Int64Array, ListArray, RecordBatch, StringArray};
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a.parquet");
+    let long = "a long text of another column ".repeat(200_000);
+    let list = |long: bool| {
+        let count = if long { 20_000_000 } else { 3 };
+        Some((0..count).map(|_| Some(7)).collect::<Vec<_>>())
+    };
+    for (name, other) in [
+        ("page", Arc::new(StringArray::from(vec![&*long, "short"])) as ArrayRef),
+        (
+            "lists",
+            Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>([list(true), list(false)])),
+        ),
+    ] {
+        let columns = [
+            ("id", Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef),
+            ("text", Arc::new(StringArray::from(vec!["one", "two"]))),
+            ("other", other),
+        ];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let properties = WriterProperties::builder().set_data_page_size_limit(1 << 26).build();
+        let file = File::create(&path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let inputs = find(std::slice::from_ref(&path), "--id id");
+        let to = directory.path().join("copy.parquet");
+        let copy =
+            |memory| copy_rows(&inputs.files[0], memory, File::create(&to).unwrap(), &to, || true);
+        let told = copy(1 << 20).err().unwrap().line();
+        assert!(told.contains("give more --memory"), "{name}: {told}");
+        copy(1 << 30).unwrap();
+    }
 }

@@ -24,7 +24,7 @@ use crate::rows::Want;
 use crate::rows::arrays::{Batches, Chosen};
 use crate::stream::Counter;
 
-use pages::{Groups, LEAST_NESTED_VALUES, MAX_PAGE_BYTES};
+pub use pages::Groups;
 
 /// What stands behind the footer: its length, and the mark of the format.
 const TAIL_BYTES: u64 = 8;
@@ -68,12 +68,7 @@ impl ParquetReader {
         let fields: Fields = footer.schema().fields().iter().map(with_views).collect();
         let chosen = Chosen::new(&Schema::new(fields.clone()), wants).map_err(Problem::Column)?;
         check_compression(&metadata, &chosen.columns)?;
-        let groups = Groups {
-            file: Arc::new(file),
-            metadata: metadata.clone(),
-            page_bytes: memory.min(MAX_PAGE_BYTES),
-            nested_values: (memory / 16).max(LEAST_NESTED_VALUES),
-        };
+        let groups = Groups::new(file, metadata.clone(), memory);
         let rows = piece_rows(&metadata, &chosen.columns);
         let build = || {
             let mask = ProjectionMask::roots(footer.parquet_schema(), chosen.columns.clone());

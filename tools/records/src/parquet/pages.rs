@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -21,44 +22,76 @@ use super::delta;
 use super::thrift::page_sizes;
 
 /// A page has at most so many bytes, however much memory there is: usual ones have 1 MiB.
-pub const MAX_PAGE_BYTES: u64 = 1 << 28;
+const MAX_PAGE_BYTES: u64 = 1 << 28;
 /// A header has some bytes, and perhaps the least and the greatest value.
 const MAX_HEADER_BYTES: u64 = 1 << 24;
 /// The least that a value of a dictionary takes: an integer, or the length of a text.
 const VALUE_BYTES: u64 = 4;
 /// A column of lists may have so many values in a row group, however little memory there is: all
 /// those of one row are decoded together, and a few bytes can stand for any number of them.
-pub const LEAST_NESTED_VALUES: u64 = 1 << 24;
+const LEAST_NESTED_VALUES: u64 = 1 << 24;
 /// Bytes that ratios do not count.
 const SLACK: u64 = 1 << 10;
 
-/// The columns of all row groups.
+/// The columns of row groups.
+#[derive(Clone)]
 pub struct Groups {
-    /// The file.
-    pub file: Arc<File>,
+    file: Arc<File>,
     /// What its footer says.
-    pub metadata: Arc<ParquetMetaData>,
+    metadata: Arc<ParquetMetaData>,
+    /// Those groups that are read.
+    read: Range<usize>,
     /// Bytes that a page may have.
-    pub page_bytes: u64,
-    /// Values that a column of lists may have in a row group.
-    pub nested_values: u64,
+    page_bytes: u64,
+    /// Values that a column of lists may have in a row group, or for each of its bytes.
+    nested_values: u64,
+    nested_ratio: u64,
+}
+
+impl Groups {
+    /// All groups of a file, of which pages and lists may take so much memory.
+    pub fn new(file: File, metadata: Arc<ParquetMetaData>, memory: u64) -> Self {
+        Self {
+            file: Arc::new(file),
+            read: 0..metadata.num_row_groups(),
+            metadata,
+            page_bytes: memory.min(MAX_PAGE_BYTES),
+            nested_values: (memory / 16).max(LEAST_NESTED_VALUES),
+            nested_ratio: 0,
+        }
+    }
+
+    /// As [`Self::new`], to copy all columns, of which lists may have as many values as their bytes on
+    /// the disk have bits: those of models are longer than the texts that are looked at.
+    pub fn to_copy(file: File, metadata: Arc<ParquetMetaData>, memory: u64) -> Self {
+        Self { nested_ratio: 8, ..Self::new(file, metadata, memory) }
+    }
+
+    /// One of the groups.
+    pub fn only(&self, group: usize) -> Self {
+        Self { read: group..group + 1, ..self.clone() }
+    }
+
+    fn read(&self) -> &[RowGroupMetaData] {
+        self.metadata.row_groups().get(self.read.clone()).unwrap_or_default()
+    }
 }
 
 impl RowGroups for Groups {
     fn num_rows(&self) -> usize {
-        let rows = self.metadata.row_groups().iter().map(RowGroupMetaData::num_rows);
+        let rows = self.read().iter().map(RowGroupMetaData::num_rows);
         let rows = rows.fold(0u64, |sum, rows| sum.saturating_add(rows.try_into().unwrap_or(0)));
         usize::try_from(rows).unwrap_or(usize::MAX)
     }
 
     fn column_chunks(&self, column: usize) -> Result<Box<dyn PageIterator>> {
-        let (file, metadata) = (self.file.clone(), self.metadata.clone());
-        let (page_bytes, nested_values) = (self.page_bytes, self.nested_values);
-        Ok(Box::new(Chunks { file, metadata, page_bytes, nested_values, column, group: 0 }))
+        let groups = self.clone();
+        let group = groups.read.start;
+        Ok(Box::new(Chunks { groups, column, group }))
     }
 
     fn row_groups(&self) -> Box<dyn Iterator<Item = &RowGroupMetaData> + '_> {
-        Box::new(self.metadata.row_groups().iter())
+        Box::new(self.read().iter())
     }
 
     fn metadata(&self) -> &ParquetMetaData {
@@ -68,10 +101,7 @@ impl RowGroups for Groups {
 
 /// The parts of a column in each row group.
 struct Chunks {
-    file: Arc<File>,
-    metadata: Arc<ParquetMetaData>,
-    page_bytes: u64,
-    nested_values: u64,
+    groups: Groups,
     column: usize,
     group: usize,
 }
@@ -82,8 +112,10 @@ impl Iterator for Chunks {
     type Item = Result<Box<dyn PageReader>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let group = self.metadata.row_groups().get(self.group)?;
+        let group = self.group;
         self.group += 1;
+        let is_read = self.groups.read.contains(&group);
+        let group = self.groups.metadata.row_groups().get(group).filter(|_| is_read)?;
         Some(self.pages(group))
     }
 }
@@ -93,7 +125,8 @@ impl Chunks {
         let column = group.columns().get(self.column).ok_or_else(|| eof("a column is missing"))?;
         let rows =
             usize::try_from(group.num_rows()).map_err(|_| eof("a negative number of rows"))?;
-        let length = Length::len(&*self.file);
+        let groups = &self.groups;
+        let length = Length::len(&*groups.file);
         let (start, bytes) = column.byte_range();
         if start.checked_add(bytes).is_none_or(|end| end > length) {
             return Err(eof(format!(
@@ -102,19 +135,21 @@ impl Chunks {
         }
         let is_nested = column.column_descr().max_rep_level() > 0;
         let chunk = Chunk {
-            file: self.file.clone(),
+            file: groups.file.clone(),
             length,
             ratio: ratio(column.compression()),
-            limit: self.page_bytes,
-            lists: is_nested
-                .then(|| Arc::new(Mutex::new(Lists { left: self.nested_values, at: 0 }))),
+            limit: groups.page_bytes,
+            lists: is_nested.then(|| {
+                let left = groups.nested_values.max(bytes.saturating_mul(groups.nested_ratio));
+                Arc::new(Mutex::new(Lists { left, at: 0 }))
+            }),
         };
         let pages = SerializedPageReader::new(Arc::new(chunk), column, rows, None)?;
         let descriptor = column.column_descr();
         let is_text = matches!(column.column_type(), Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY);
         let levels = [descriptor.max_rep_level(), descriptor.max_def_level()];
         Ok(match is_text {
-            true => Box::new(TextPages { pages, levels, limit: self.page_bytes }),
+            true => Box::new(TextPages { pages, levels, limit: groups.page_bytes }),
             false => Box::new(pages),
         })
     }
