@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use fpstore::machine;
+use fpstore::{Bytes, machine};
+
+use crate::failure::Failure;
 
 /// A number of bytes, as `1073741824`, `1GiB`, `1G` or `1.5g`; units are powers of 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,22 @@ impl FromStr for Size {
 pub const LEAST: u64 = 16 << 20;
 /// What is taken to be there where the system does not tell.
 const UNKNOWN: u64 = 4 << 30;
+
+/// Refuses less than a command takes at the least.
+///
+/// # Errors
+///
+/// [`Failure::Usage`].
+pub fn check_least(what: &str, limit: u64) -> Result<(), Failure> {
+    if limit >= LEAST {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "memory cannot be {}: {what} needs at least {}; give more (--memory)",
+        Bytes(limit),
+        Bytes(LEAST)
+    )))
+}
 
 /// A quarter of the memory of the machine, or of the control group that the process is in.
 pub fn default_limit() -> u64 {

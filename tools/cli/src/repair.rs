@@ -103,6 +103,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     check_summary(true)?;
     Used::nothing().stores([&args.store]).check(&args.dest)?;
     let memory = args.memory.map_or_else(memory::default_limit, |size| size.0);
+    memory::check_least("a repair", memory)?;
     let work = Interruptible::<()>::default();
     work.watch(|_, ()| {})?;
     let execution = Execution::new().threads(args.threads.count()).memory(memory);

@@ -169,3 +169,16 @@ fn ids_that_are_lost_are_counted_also_those_of_fingerprints_that_are() {
     assert_eq!(told["segments"][0]["lost_ids"], Value::Null, "{told}");
     assert_eq!((&told["fingerprints"], &told["ids"]), (&0.into(), &0.into()));
 }
+
+#[test]
+fn less_memory_than_a_repair_takes_is_refused() {
+    let scratch = Scratch::new();
+    scratch.pack("store", &[1, 2], "");
+    for (memory, told) in [("100KiB", "100 KiB"), ("16777215", "16 MiB")] {
+        let ran = scratch.run(&format!("repair store dest --memory {memory}"));
+        ran.fails_naming(&[told, "a repair needs at least 16 MiB; give more (--memory)"]);
+        assert!(!scratch.path("dest").exists());
+    }
+    scratch.run("repair store dest --memory 16MiB").succeeds();
+    assert_eq!(scratch.dump("dest"), [1, 2]);
+}
