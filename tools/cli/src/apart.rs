@@ -11,10 +11,9 @@ use std::path::{Path, PathBuf};
 use fpstore::files::Destination;
 use fpstore_records::is_stdin;
 
-use self::id::Id;
 use crate::failure::Failure;
-use crate::feed::is_store;
-pub use id::{Id as FileId, of_file as file_id};
+use crate::paths::id::{self, Id};
+use crate::paths::{is_store, name_of};
 
 /// What a command uses, and nothing that it writes may be.
 #[derive(Clone, Debug, Default)]
@@ -84,10 +83,7 @@ impl<'a> Used<'a> {
         let id = |input: &Path| if is_stdin(input) { id::of_stdin() } else { id::of_file(input) };
         let is_output = |input: &&&Path| id(input).as_ref() == Some(&output);
         let Some(input) = self.files.iter().find(is_output) else { return Ok(()) };
-        let input = match is_stdin(input) {
-            true => "standard input".to_string(),
-            false => input.display().to_string(),
-        };
+        let input = name_of(input);
         let what = match input == name {
             true => "is an input".to_string(),
             false => format!("is the input {input}"),
@@ -107,74 +103,6 @@ impl<'a> Used<'a> {
             ))),
             None => Ok(()),
         }
-    }
-}
-
-/// What is the same for all names of a file.
-#[cfg(unix)]
-mod id {
-    use std::fs::{self, File, Metadata};
-    use std::io;
-    use std::os::fd::{AsFd, BorrowedFd};
-    use std::os::unix::fs::{FileTypeExt, MetadataExt};
-    use std::path::Path;
-
-    /// Device and inode.
-    pub type Id = (u64, u64);
-
-    /// That of whatever stands at `path`.
-    pub fn at(path: &Path) -> Option<Id> {
-        Some(of(&fs::metadata(path).ok()?))
-    }
-
-    /// That of the regular file or the named pipe at `path`. Terminals are read and written alike.
-    pub fn of_file(path: &Path) -> Option<Id> {
-        let data = fs::metadata(path).ok()?;
-        (data.is_file() || data.file_type().is_fifo()).then(|| of(&data))
-    }
-
-    /// That of the regular file that is standard input.
-    pub fn of_stdin() -> Option<Id> {
-        of_open(io::stdin().as_fd())
-    }
-
-    /// That of the regular file that is standard output.
-    pub fn of_stdout() -> Option<Id> {
-        of_open(io::stdout().as_fd())
-    }
-
-    fn of_open(open: BorrowedFd<'_>) -> Option<Id> {
-        let data = File::from(open.try_clone_to_owned().ok()?).metadata().ok()?;
-        data.is_file().then(|| of(&data))
-    }
-
-    fn of(data: &Metadata) -> Id {
-        (data.dev(), data.ino())
-    }
-}
-
-/// Elsewhere it is the path without links, which standard input and output have not.
-#[cfg(not(unix))]
-mod id {
-    use std::fs;
-    use std::path::{Path, PathBuf};
-
-    pub type Id = PathBuf;
-
-    pub fn at(path: &Path) -> Option<Id> {
-        fs::canonicalize(path).ok()
-    }
-
-    pub fn of_file(path: &Path) -> Option<Id> {
-        at(path).filter(|_| path.is_file())
-    }
-
-    pub fn of_stdin() -> Option<Id> {
-        None
-    }
-
-    pub fn of_stdout() -> Option<Id> {
-        None
     }
 }
 

@@ -36,7 +36,8 @@ Examples:
 
 Formats of inputs (--format):
   hex      hexadecimal digits (up to 16 of 64 bits), with or without 0x, separated
-           by white space
+           by white space; where most have all digits, as many as another width has
+           are a fault
   dec      decimal digits, separated by white space; -9223372036854775808 to -1
            stand for the 64 bits of a signed integer (two's complement), as
            databases store them; for 32 and 64 bits
@@ -59,7 +60,9 @@ Formats of inputs (--format):
            list is hex if every fingerprint has all its digits (16 of 64 bits) or
            0x; bin if all have as many 0 and 1 as bits; dec if all are decimal and
            it is none of these; raw integers are told by a name such as *.u64 or
-           *.bin; if it stays open, an error asks for the format
+           *.bin; if it stays open, an error asks for the format. Where there is a
+           store, digits that may be either are hex, as those that it gives, and a
+           warning says so
 
 Fingerprints have 64 bits, or with `pack --bits` 32, 128 or 256. Without it a pack
 takes the width that its inputs tell: stores, types and shapes of arrays and binary

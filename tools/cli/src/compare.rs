@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::by_recipe::{self, RecipeArgs};
 use crate::failure::Failure;
-use crate::feed::name_of;
 use crate::output::Output;
+use crate::paths::name_of;
 use crate::units::{count, plural};
 
 /// The most bytes of a text: its features are all in memory.

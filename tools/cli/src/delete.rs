@@ -112,7 +112,7 @@ fn delete<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let start = Instant::now();
     let arguments = feed::of_arguments(&args.fingerprints, &args.reading.options(None, None))?;
     let wish = args.id_column.as_ref().map(|name| IdWish::new(name, IdKind::Number));
-    let reading = args.reading.options(wish, None);
+    let reading = args.reading.beside_store(wish, None);
     let feed = Feed {
         inputs: &args.from,
         reading: &reading,

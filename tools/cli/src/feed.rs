@@ -7,9 +7,12 @@ use fpstore::{Fingerprint, Snapshot, width_of};
 use fpstore_records::{Container, Id, Options, Records, Source, is_stdin};
 
 use crate::failure::Failure;
+use crate::output::say;
+use crate::paths::{check_once, is_store, name_of};
 use crate::progress::Progress;
 use crate::recipes::Recipes;
 use crate::skipped::Skipped;
+use crate::units;
 use crate::width;
 
 /// Fingerprints that are collected before they are handed on.
@@ -43,22 +46,51 @@ pub struct Known {
     pub recipes: Recipes,
 }
 
+/// Inputs that were taken for the same.
+pub struct TakenFor {
+    /// The first of them.
+    first: String,
+    /// How many there are.
+    inputs: u64,
+    /// Their format, and the column of the fingerprints.
+    what: String,
+}
+
 /// What inputs held.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 pub struct Read {
     /// Fingerprints that were handed on.
     pub fingerprints: u64,
     /// Records that were skipped.
     pub skipped: u64,
+    /// What the inputs were taken for.
+    pub taken: Vec<TakenFor>,
+}
+
+impl Read {
+    /// Tells what the inputs were taken for, in a line for those that are alike.
+    pub fn tell_formats(&self) {
+        for TakenFor { first, inputs, what } in &self.taken {
+            match inputs - 1 {
+                0 => say!("fpstore: {first}: {what}"),
+                others => say!("fpstore: {first} and {} more: {what}", units::count(others)),
+            }
+        }
+    }
+}
+
+fn note_taken<F: Fingerprint>(taken: &mut Vec<TakenFor>, path: &Path, source: &Source<F>) {
+    let Some(what) = source.taken().map(|taken| taken.to_string()) else { return };
+    match taken.iter_mut().find(|one| one.what == what) {
+        Some(one) => one.inputs += 1,
+        None => taken.push(TakenFor { first: name_of(path), inputs: 1, what }),
+    }
 }
 
 impl Feed<'_> {
     /// Finds what is wrong with a later input before an earlier one takes its time.
     pub fn check<F: Fingerprint>(&self) -> Result<Known, Failure> {
-        if self.inputs.iter().filter(|path| is_stdin(path)).count() > 1 {
-            let message = "standard input: can be read only once; give `-` once";
-            return Err(Failure::Usage(message.to_string()));
-        }
+        check_once(self.inputs)?;
         let (mut bytes, mut buffer_bytes) = (Some(0), 0);
         let mut recipes = Recipes::default();
         for path in self.inputs {
@@ -102,6 +134,7 @@ impl Feed<'_> {
         progress.start_reading(bytes);
         let (mut records, mut bytes_before, mut fingerprints) = (Records::default(), 0, 0);
         let mut skipped = Skipped::new(self.quiet);
+        let mut taken = Vec::new();
         for path in self.inputs {
             if is_store(path) {
                 let snapshot = width::open::<F>(path)?.snapshot();
@@ -135,9 +168,10 @@ impl Feed<'_> {
                 }
             }
             bytes_before += source.bytes_read();
+            note_taken(&mut taken, path, &source);
         }
         progress.beside(|| skipped.tell_count(records.next_number()));
-        Ok(Read { fingerprints, skipped: skipped.count() })
+        Ok(Read { fingerprints, skipped: skipped.count(), taken })
     }
 }
 
@@ -182,19 +216,6 @@ pub fn told_width(inputs: &[PathBuf], reading: &Options) -> Result<u32, Failure>
         }
     }
     Ok(u64::BITS)
-}
-
-/// An input, for messages.
-pub fn name_of(path: &Path) -> String {
-    match is_stdin(path) {
-        true => "standard input".to_string(),
-        false => path.display().to_string(),
-    }
-}
-
-/// Whether an input is a store, and no file.
-pub fn is_store(path: &Path) -> bool {
-    path.join("manifest.fps").is_file()
 }
 
 /// Hands on what a store holds, with its ids if they are wanted.

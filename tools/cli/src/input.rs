@@ -101,10 +101,17 @@ impl InputArgs {
             ids,
             header: !self.no_header,
             digits: self.digits.0,
+            prefers_hex: false,
             byte_order: self.byte_order,
             skip: self.on_error == OnError::Skip,
             memory: memory.unwrap_or_else(memory::default_limit),
         }
+    }
+
+    /// The same for the inputs of a store that is there: digits that may be hexadecimal or decimal are
+    /// hexadecimal, as those that it gives.
+    pub fn beside_store(&self, ids: Option<IdWish>, memory: Option<u64>) -> Options {
+        Options { prefers_hex: true, ..self.options(ids, memory) }
     }
 
     /// The options that are not as they are by default, as a shell takes them, each behind a space:

@@ -44,6 +44,7 @@ pub mod options;
 pub mod output;
 mod pack;
 mod pairs;
+pub mod paths;
 mod plan;
 mod progress;
 mod query;

@@ -111,6 +111,9 @@ choice is the same on every machine, unless --calibration is given.
 Inputs without a fingerprint make an empty store, with a warning. They do not
 replace a store that holds some, unless --allow-empty is given.
 
+What the inputs were taken for is told on standard error, a line for those that are
+alike: the format, and in tables the column of the fingerprints.
+
 A bad record ends the pack with its file and line or row, both counted from 1.
 With --on-error skip each is told on standard error (with --quiet only their
 number), and the others are packed. A file that is cut or damaged always ends
@@ -243,7 +246,10 @@ fn pack<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     check_radius("pack", Some(args.radius), F::BITS)?;
     check_summary(args.json || !args.quiet)?;
     let mode = stores::resolve::<F>(&args, args.ids.mode()?)?;
-    let reading = args.reading.options(mode.wish(), Some(memory_limit(&args)));
+    let reading = match args.append {
+        Some(_) => args.reading.beside_store(mode.wish(), Some(memory_limit(&args))),
+        None => args.reading.options(mode.wish(), Some(memory_limit(&args))),
+    };
     target::check_apart(&args)?;
     if args.dry_run {
         return dry_run::run::<F>(&args, &mode, &reading);
@@ -292,10 +298,10 @@ fn pack<F: Fingerprint>(args: Args) -> Result<(), Failure> {
             None => session.finish(),
         });
         let summary = summary.unwrap_or(Err(fpstore::Error::Cancelled))?;
-        Ok((summary, read.skipped))
+        Ok((summary, read))
     });
     progress.finish();
-    let (summary, skipped) = match (result, work.signal()) {
+    let (summary, read) = match (result, work.signal()) {
         (Err(Failure::Store(fpstore::Error::Cancelled)), Some(signal)) => {
             return Err(Failure::Signal(signal));
         }
@@ -304,7 +310,10 @@ fn pack<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     if summary.distinct == 0 {
         target::warn_empty(args.output());
     }
-    summary::print::<F>(&args, &summary, skipped, start.elapsed().as_secs_f64())
+    if !args.quiet {
+        read.tell_formats();
+    }
+    summary::print::<F>(&args, &summary, read.skipped, start.elapsed().as_secs_f64())
 }
 
 fn packer<F: Fingerprint>(args: &Args) -> Result<Packer<F>, Failure> {

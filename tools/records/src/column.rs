@@ -12,17 +12,31 @@ pub struct TextColumn {
     format: Option<Format>,
     /// Whether the first texts were looked at.
     is_judged: bool,
+    /// Whether digits are hexadecimal where they may be either.
+    prefers_hex: bool,
+    /// Whether they were taken for these.
+    is_either: bool,
 }
 
 impl TextColumn {
     /// The column of this name.
-    pub fn new(name: impl Into<String>, given: Option<Format>) -> Self {
-        Self { name: name.into(), format: given, is_judged: false }
+    pub fn new(name: impl Into<String>, given: Option<Format>, prefers_hex: bool) -> Self {
+        Self { name: name.into(), format: given, is_judged: false, prefers_hex, is_either: false }
     }
 
     /// Whether the digits are known.
     pub fn is_judged(&self) -> bool {
         self.is_judged
+    }
+
+    /// How its texts are written, as far as it is known.
+    pub fn format(&self) -> Option<Format> {
+        self.format
+    }
+
+    /// Whether digits that may be decimal were taken for hexadecimal ones.
+    pub fn is_either(&self) -> bool {
+        self.is_either
     }
 
     /// Judges the digits, if that is still to be done.
@@ -42,9 +56,15 @@ impl TextColumn {
             Judged::Width(found) if self.format.is_some() && found > F::BITS => {
                 return Err(Problem::Column(ColumnProblem::Width { name, found, wanted: F::BITS }));
             }
+            Judged::Clear(Format::HexFull) if self.format.is_some() => {
+                self.format = Some(Format::HexMostly);
+            }
             _ if self.format.is_some() => {}
             Judged::Clear(format) => self.format = Some(format),
             Judged::Empty => {}
+            Judged::Either if self.prefers_hex => {
+                (self.format, self.is_either) = (Some(Format::HexFull), true);
+            }
             Judged::Either => {
                 let first = texts.clone().find(|(_, text)| !text.trim_ascii().is_empty());
                 let (at, text) = first.unwrap_or((At::Line(1), b""));

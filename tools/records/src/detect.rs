@@ -3,7 +3,9 @@
 //! A wrong guess would store wrong fingerprints without a word, so a guess is only made where the
 //! formats exclude each other; everything else asks for an option.
 
-use crate::codec::{HEAD_BYTES, skip_bom};
+use std::fmt;
+
+use crate::codec::{Codec, HEAD_BYTES, skip_bom};
 use crate::format::Container;
 use crate::text::Place;
 use crate::token::{Format, is_padded_base64};
@@ -31,6 +33,60 @@ pub enum Layout {
     Arrow,
 }
 
+impl Layout {
+    /// The format that is read so.
+    pub fn container(self) -> Container {
+        match self {
+            Layout::Raw(4) => Container::U32le,
+            Layout::Raw(_) => Container::U64le,
+            Layout::List(Format::Dec) => Container::Dec,
+            Layout::List(Format::Bin) => Container::Bin,
+            Layout::List(_) => Container::Hex,
+            Layout::Npy => Container::Npy,
+            Layout::Delimited => Container::Csv,
+            Layout::Tsv => Container::Tsv,
+            Layout::Columns => Container::Columns,
+            Layout::Jsonl => Container::Jsonl,
+            Layout::Parquet => Container::Parquet,
+            Layout::Arrow => Container::Arrow,
+        }
+    }
+}
+
+/// What an input is taken for.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken<'a> {
+    /// How its bytes are read.
+    pub layout: Layout,
+    /// How they are compressed as a whole.
+    pub codec: Option<Codec>,
+    /// The column of the fingerprints, and how its texts are written.
+    pub column: Option<(&'a str, Option<Format>)>,
+}
+
+impl fmt::Display for Taken<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.layout {
+            Layout::Raw(bytes) => write!(f, "raw integers of {bytes} bytes")?,
+            layout => write!(f, "{}", layout.container())?,
+        }
+        if let Some(codec) = self.codec {
+            write!(f, " in {codec}")?;
+        }
+        let Some((name, format)) = self.column else { return Ok(()) };
+        write!(f, ", fingerprints from column \"{}\"", name.escape_debug())?;
+        match format {
+            Some(Format::Hex | Format::HexMostly | Format::HexFull) => {
+                f.write_str(" in hexadecimal digits")
+            }
+            Some(Format::Dec) => f.write_str(" in decimal digits"),
+            Some(Format::Bin) => f.write_str(" in binary digits"),
+            Some(Format::Base64) => f.write_str(" in base64"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// What the first bytes of an input say about its format.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -43,6 +99,9 @@ pub enum Verdict {
     /// The token at this place makes it neither all hexadecimal nor all decimal, or may be something
     /// else than a fingerprint.
     Open { place: Place, token: String, columns: Option<Columns> },
+    /// The token at this place, and all others, are all hexadecimal digits of a fingerprint as well as
+    /// decimal ones.
+    Either { place: Place, token: String },
     /// Something else, and what to do with it.
     Foreign(&'static str, &'static str),
     /// An array of JSON, whatever is in it.
@@ -344,6 +403,11 @@ pub fn layout(given: Container, head: &[u8], complete: bool, bits: u32) -> Verdi
             {
                 wide
             }
+            // Then no other number of digits is a value without the zeros in front.
+            (Verdict::Clear(Layout::List(Format::HexFull)), _)
+            | (_, Some(Verdict::Clear(Layout::List(Format::HexFull)))) => {
+                Verdict::Clear(Layout::List(Format::HexMostly))
+            }
             _ => Verdict::Clear(Layout::List(Format::Hex)),
         },
         Container::Dec => Verdict::Clear(Layout::List(Format::Dec)),
@@ -446,7 +510,8 @@ fn judge_tokens(text: &[u8], complete: bool, bits: u32) -> (Verdict, Option<Verd
         _ => {
             let token = text.trim_ascii_start().split(u8::is_ascii_whitespace).next();
             let token = excerpt(token.unwrap_or_default());
-            (Verdict::Open { place: first, token, columns: None }, None)
+            let open = Verdict::Open { place: first, token: token.clone(), columns: None };
+            (open, Some(Verdict::Either { place: first, token }))
         }
     }
 }

@@ -58,6 +58,10 @@ pub enum Problem {
     Width { place: String, found: u32, wanted: u32 },
     /// The token at this place leaves the format open. Lines may look like those of a table.
     OpenFormat { place: Place, token: String, columns: Option<Columns>, bits: u32 },
+    /// The token at this place and all others may be hexadecimal or decimal.
+    EitherFormat(Place, String),
+    /// The lines of a table have carriage returns at their ends, and no line feeds.
+    CarriageReturns,
     /// The first bytes hold no whole token.
     NoToken,
     /// UTF-16 text.
@@ -231,6 +235,17 @@ impl InputError {
                     ),
                 }
             }
+            Problem::EitherFormat(at, token) => write!(
+                f,
+                "{}: \"{token}\" and those behind it may be hexadecimal or decimal; give --format hex \
+                 or --format dec",
+                place(at)
+            ),
+            Problem::CarriageReturns => write!(
+                f,
+                "{origin}: line 1: ends with a carriage return alone, which ends no line of a table; \
+                 convert the file, as `tr '\\r' '\\n'` does"
+            ),
             Problem::NoToken => write!(
                 f,
                 "{origin}: no whole fingerprint in the first {HEAD_BYTES} bytes; give --format hex, \

@@ -24,6 +24,8 @@ pub enum Fault {
     WideDec { bits: u32 },
     /// Another number of hexadecimal digits than all of so many bits, in an input that was judged to have all.
     NotFull { digits: u32, bits: u32 },
+    /// All hexadecimal digits of another width, in an input of which most have all of so many bits.
+    OtherWidth { digits: u32, bits: u32 },
     /// Another number of binary digits than so many bits.
     BinLength { digits: u32, bits: u32 },
     /// Base64 of another number of bytes than those of so many bits.
@@ -66,6 +68,12 @@ impl fmt::Display for Fault {
                 write_after(f, *digits, *bits)?;
                 f.write_str("or give --format hex if zeros in front are left out")
             }
+            Fault::OtherWidth { digits, bits } => write!(
+                f,
+                "{digits} digits, where most fingerprints have {}; correct it, or write 0x in front if \
+                 zeros are left out",
+                bits / 4
+            ),
             Fault::BinLength { digits, bits } => {
                 write!(f, "{digits} binary digits, where a fingerprint has {bits}; correct it")
             }

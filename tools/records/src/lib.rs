@@ -41,7 +41,7 @@ pub mod tsv;
 pub mod write;
 
 pub use codec::{Codec, skip_bom};
-pub use detect::{Layout, delimiter, excerpt, foreign, is_text};
+pub use detect::{Layout, Taken, delimiter, excerpt, foreign, is_text};
 pub use encode::Encoder;
 pub use error::{At, ColumnProblem, InputError, Origin, Problem, RecordProblem, WhySkipped};
 pub use format::{Container, Hint};

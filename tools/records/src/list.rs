@@ -5,7 +5,7 @@ use std::io::BufRead;
 use fpstore::Fingerprint;
 
 use crate::error::Problem;
-use crate::reader::{Reader, Sink};
+use crate::reader::{Reader, Sink, TAKEN_FOR_HEX};
 use crate::stream::Stream;
 use crate::text::TextParser;
 use crate::token::Format;
@@ -14,13 +14,15 @@ use crate::token::Format;
 pub struct ListReader<F> {
     stream: Stream,
     parser: TextParser<F>,
+    /// Whether the digits may be decimal as well.
+    is_either: bool,
 }
 
 impl<F: Fingerprint> ListReader<F> {
-    /// A reader of a list that is written in this way.
-    pub fn new(mut stream: Stream, format: Format) -> Self {
+    /// A reader of a list that is written in this way, or perhaps in decimal digits.
+    pub fn new(mut stream: Stream, format: Format, is_either: bool) -> Self {
         stream.skip_mark();
-        Self { stream, parser: TextParser::new(format) }
+        Self { stream, parser: TextParser::new(format), is_either }
     }
 }
 
@@ -40,5 +42,9 @@ impl<F: Fingerprint> Reader<F> for ListReader<F> {
             to.fault(Problem::Token(place, fault))?;
         }
         Ok(bytes > 0)
+    }
+
+    fn warning(&self) -> Option<&'static str> {
+        self.is_either.then_some(TAKEN_FOR_HEX)
     }
 }

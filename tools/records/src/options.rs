@@ -20,6 +20,9 @@ pub struct Options {
     pub header: bool,
     /// How texts in a column are written.
     pub digits: Option<Format>,
+    /// Whether digits that may be hexadecimal as well as decimal are hexadecimal: where there is a
+    /// store, whose width is known, and which gives hexadecimal ones.
+    pub prefers_hex: bool,
     /// The order of the bytes of raw integers, which is little otherwise, and of fingerprints that
     /// are kept as bytes, which is big otherwise.
     pub byte_order: Option<ByteOrder>,
@@ -38,6 +41,7 @@ impl Default for Options {
             ids: None,
             header: true,
             digits: None,
+            prefers_hex: false,
             byte_order: None,
             skip: false,
             memory: 1 << 30,

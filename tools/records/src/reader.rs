@@ -5,6 +5,7 @@ use fpstore::Fingerprint;
 use crate::detect::excerpt;
 use crate::error::{Origin, Problem, RecordProblem};
 use crate::records::{Id, Records};
+use crate::token::Format;
 
 /// The ids that are wanted.
 #[derive(Clone, Debug)]
@@ -59,6 +60,10 @@ impl ByteOrder {
     }
 }
 
+/// What is said of digits that may be hexadecimal or decimal, where they are taken for these.
+pub const TAKEN_FOR_HEX: &str = "its fingerprints may be hexadecimal or decimal, and were taken for \
+    hexadecimal; if they are decimal, give --format dec, or --digits dec for a column";
+
 /// Under this name a file of Parquet notes the recipe by which its fingerprints were made.
 pub const RECIPE: &str = "recipe";
 
@@ -80,7 +85,12 @@ pub trait Reader<F>: Send {
         None
     }
 
-    /// What whoever reads it should know, once it has ended.
+    /// The column of the fingerprints, where there are some, and how its texts are written.
+    fn column(&self) -> Option<(&str, Option<Format>)> {
+        None
+    }
+
+    /// What whoever reads it should know, as soon as it is clear.
     fn warning(&self) -> Option<&'static str> {
         None
     }

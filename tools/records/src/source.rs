@@ -7,13 +7,13 @@ use std::path::Path;
 use fpstore::Fingerprint;
 
 use crate::codec::{Codec, MAGIC_BYTES};
-use crate::detect::{Known, Layout, Verdict, judge, layout};
+use crate::detect::{Known, Layout, Taken, Verdict, judge, layout};
 use crate::error::{InputError, Origin, Problem};
 use crate::format::{Container, Hint};
 use crate::options::Options;
 use crate::reader::{Reader, Sink};
 use crate::records::Records;
-use crate::rows::{Limits, PIECE_BYTES, Rows};
+use crate::rows::{Limits, PIECE_BYTES, Rows, is_ended_by_returns};
 use crate::stream::{Counter, Stream};
 use crate::table::{TableReader, wants};
 use crate::text::Place;
@@ -27,6 +27,8 @@ pub struct Source<F = u64> {
     options: Options,
     hint: Hint,
     state: State<F>,
+    /// How the bytes are read, and decompressed, once that is judged.
+    judged: Option<(Layout, Option<Codec>)>,
     counter: Counter,
     /// Bytes of a regular file from where reading starts.
     length: Option<u64>,
@@ -39,6 +41,9 @@ pub struct Source<F = u64> {
     live: bool,
     /// Whether hexadecimal digits must be all, or have `0x` in front.
     is_full: bool,
+    /// Whether digits were taken for hexadecimal that may be decimal.
+    is_either: bool,
+    has_warned: bool,
 }
 
 enum State<F> {
@@ -104,10 +109,13 @@ impl<F: Fingerprint> Source<F> {
             hint: Hint::default(),
             counter: stream.counter(),
             state: State::Waiting(stream),
+            judged: None,
             length: None,
             file: None,
             live: false,
             is_full: false,
+            is_either: false,
+            has_warned: false,
         }
     }
 
@@ -136,7 +144,8 @@ impl<F: Fingerprint> Source<F> {
         let skip = self.options.skip;
         let mut sink = Sink { records: to, origin: &self.origin, skip };
         let more = reader.read(&mut sink).map_err(|problem| self.origin.error(problem))?;
-        if let Some(warning) = reader.warning().filter(|_| !more) {
+        if let Some(warning) = reader.warning().filter(|_| !self.has_warned) {
+            self.has_warned = true;
             // Nothing can be done if standard error is closed.
             let _ = writeln!(io::stderr(), "fpstore: warning: {}: {warning}", self.origin);
         }
@@ -177,6 +186,14 @@ impl<F: Fingerprint> Source<F> {
         }
     }
 
+    /// What it is taken for, once its first piece was read.
+    pub fn taken(&self) -> Option<Taken<'_>> {
+        let (State::Reading(reader), Some((layout, codec))) = (&self.state, self.judged) else {
+            return None;
+        };
+        Some(Taken { layout, codec, column: reader.column() })
+    }
+
     fn begin(&mut self) -> Result<(), InputError> {
         if let State::Waiting(_) = self.state {
             self.state = match std::mem::replace(&mut self.state, State::Failed) {
@@ -190,10 +207,11 @@ impl<F: Fingerprint> Source<F> {
     /// Reads the first bytes, and makes the reader for them.
     fn start(&mut self, stream: Stream) -> Result<Box<dyn Reader<F>>, InputError> {
         let (layout, stream, codec) = self.judge(stream).map_err(|p| self.origin.error(p))?;
+        self.judged = Some((layout, codec));
         self.reader(layout, stream, codec).map_err(|problem| self.origin.error(problem))
     }
 
-    fn judge(&self, mut stream: Stream) -> Result<(Layout, Stream, Option<Codec>), Problem> {
+    fn judge(&mut self, mut stream: Stream) -> Result<(Layout, Stream, Option<Codec>), Problem> {
         let given = match self.origin {
             Origin::Arguments => Some(None),
             _ => self.options.compression,
@@ -225,11 +243,17 @@ impl<F: Fingerprint> Source<F> {
                     grow(&mut stream)?;
                     continue;
                 }
+                Verdict::TooShort if is_ended_by_returns(stream.head()) => Problem::CarriageReturns,
                 Verdict::TooShort => Problem::NoToken,
                 Verdict::Utf16 => Problem::Utf16,
                 Verdict::Open { place, token, columns } => {
                     Problem::OpenFormat { place, token, columns, bits: F::BITS }
                 }
+                Verdict::Either { .. } if self.options.prefers_hex => {
+                    self.is_either = true;
+                    return Ok((Layout::List(Format::HexFull), stream, codec));
+                }
+                Verdict::Either { place, token } => Problem::EitherFormat(place, token),
                 Verdict::Width(Place { line, column }, found) => {
                     let place = match self.origin {
                         Origin::Arguments => format!("argument {line}, character {column}"),
@@ -280,16 +304,10 @@ impl<F: Fingerprint> Source<F> {
         codec: Option<Codec>,
     ) -> Result<Box<dyn Reader<F>>, Problem> {
         let options = &self.options;
-        let no_columns = match layout {
-            Layout::Raw(_) => Some(Container::U64le),
-            Layout::List(Format::Dec) => Some(Container::Dec),
-            Layout::List(Format::Bin) => Some(Container::Bin),
-            Layout::List(_) => Some(Container::Hex),
-            Layout::Npy => Some(Container::Npy),
-            _ => None,
-        };
-        if let (Some(container), Some(_)) = (no_columns, &options.ids) {
-            return Err(Problem::NoIds(container));
+        if let Layout::Raw(_) | Layout::List(_) | Layout::Npy = layout
+            && options.ids.is_some()
+        {
+            return Err(Problem::NoIds(layout.container()));
         }
         Ok(match layout {
             Layout::Raw(word) if word != raw::word_bytes::<F>() => {
@@ -300,10 +318,12 @@ impl<F: Fingerprint> Source<F> {
                 let length = self.length.filter(|_| codec.is_none());
                 Box::new(raw::RawReader::<F>::new(stream, length, options.byte_order)?)
             }
-            Layout::List(Format::Hex) if self.is_full => {
-                Box::new(list::ListReader::<F>::new(stream, Format::HexFull))
+            Layout::List(Format::Hex | Format::HexMostly) if self.is_full => {
+                Box::new(list::ListReader::<F>::new(stream, Format::HexFull, false))
             }
-            Layout::List(format) => Box::new(list::ListReader::<F>::new(stream, format)),
+            Layout::List(format) => {
+                Box::new(list::ListReader::<F>::new(stream, format, self.is_either))
+            }
             Layout::Npy => Box::new(npy::NpyReader::<F>::new(stream, options.bytes())?),
             Layout::Delimited | Layout::Tsv | Layout::Columns | Layout::Jsonl => {
                 let piece_bytes = if self.live { 1 } else { PIECE_BYTES };

@@ -13,10 +13,10 @@ use crate::cell::Cell;
 use crate::column::TextColumn;
 use crate::error::{At, Problem, RecordProblem};
 use crate::options::Options;
-use crate::reader::{ByteOrder, IdKind, IdWish, RECIPE, Reader, Sink, text_id};
+use crate::reader::{ByteOrder, IdKind, IdWish, RECIPE, Reader, Sink, TAKEN_FOR_HEX, text_id};
 use crate::records::Id;
 use crate::rows::{Kind, Lookup, Piece, Row, Rows, Want};
-use crate::token::{signed, unsigned};
+use crate::token::{Format, signed, unsigned};
 
 /// Rows and bytes of ids that are taken in one piece: a value that many rows share may be long.
 const PIECE_ROWS: usize = 1 << 16;
@@ -49,7 +49,8 @@ pub struct TableReader {
 
 /// How the columns are read.
 struct Columns {
-    digits: Option<crate::token::Format>,
+    digits: Option<Format>,
+    prefers_hex: bool,
     byte_order: ByteOrder,
     ids: Option<IdWish>,
 }
@@ -66,7 +67,8 @@ impl TableReader {
     /// Reads rows that were opened with [`wants`].
     pub fn new(rows: Rows, options: &Options) -> Self {
         let ids = options.ids.clone();
-        let columns = Columns { digits: options.digits, byte_order: options.bytes(), ids };
+        let Options { digits, prefers_hex, .. } = *options;
+        let columns = Columns { digits, prefers_hex, byte_order: options.bytes(), ids };
         Self { rows, texts: None, columns, piece: None, next: 0, has_ended: false }
     }
 
@@ -79,7 +81,10 @@ impl TableReader {
         let named = self.rows.wants()[FINGERPRINT].name.as_ref();
         let texts = match (&mut self.texts, named) {
             (Some(texts), _) => texts,
-            (None, Some(name)) => self.texts.insert(TextColumn::new(name, self.columns.digits)),
+            (None, Some(name)) => {
+                let Columns { digits, prefers_hex, .. } = self.columns;
+                self.texts.insert(TextColumn::new(name, digits, prefers_hex))
+            }
             // No line of the piece is an object, which is told of each.
             (None, None) => return Ok(true),
         };
@@ -246,9 +251,19 @@ impl<F: Fingerprint> Reader<F> for TableReader {
         self.rows.note(RECIPE)
     }
 
-    #[cfg(feature = "arrow")]
+    fn column(&self) -> Option<(&str, Option<Format>)> {
+        let name = self.rows.wants()[FINGERPRINT].name.as_deref()?;
+        Some((name, self.texts.as_ref().and_then(TextColumn::format)))
+    }
+
     fn warning(&self) -> Option<&'static str> {
-        self.rows.batches()?.warning()
+        if self.texts.as_ref().is_some_and(TextColumn::is_either) {
+            return Some(TAKEN_FOR_HEX);
+        }
+        #[cfg(feature = "arrow")]
+        return self.rows.batches()?.warning();
+        #[cfg(not(feature = "arrow"))]
+        None
     }
 
     #[cfg(feature = "arrow")]

@@ -205,6 +205,7 @@ impl RecordProblem {
                         | Fault::DecDigit(_)
                         | Fault::NoDigits
                         | Fault::NotFull { .. }
+                        | Fault::OtherWidth { .. }
                         | Fault::HexOverflow { .. }
                 )
             }

@@ -92,7 +92,7 @@ impl<F: Fingerprint> TextParser<F> {
         loop {
             let line = match self.format {
                 Format::Dec => decimal_line(&bytes[at..]),
-                Format::Hex | Format::HexFull => {
+                Format::Hex | Format::HexMostly | Format::HexFull => {
                     full_hex(&bytes[at..]).zip(line_end(&bytes[at..], full_digits::<F>()))
                 }
                 _ => None,

@@ -9,6 +9,9 @@ use crate::fault::Fault;
 pub enum Format {
     /// Hexadecimal digits, up to as many as a fingerprint has, with or without `0x`.
     Hex,
+    /// The same, where most of the first ones have all digits: then all digits of another width are no
+    /// fingerprint without the zeros in front, unless they have `0x`.
+    HexMostly,
     /// Hexadecimal because each of the first ones has all digits or `0x`: then all must have.
     HexFull,
     /// Decimal, negative ones in two's complement; for up to 64 bits.
@@ -59,7 +62,7 @@ pub fn parse<F: Fingerprint>(text: &[u8], format: Format) -> Result<F, Fault> {
         return base64(text);
     }
     if text.len() == full_digits::<F>()
-        && matches!(format, Format::Hex | Format::HexFull)
+        && matches!(format, Format::Hex | Format::HexMostly | Format::HexFull)
         && let Some(fingerprint) = full_hex(text)
     {
         return Ok(fingerprint);
@@ -74,6 +77,11 @@ pub fn parse<F: Fingerprint>(text: &[u8], format: Format) -> Result<F, Fault> {
 /// Hexadecimal digits of a whole fingerprint.
 pub const fn full_digits<F: Fingerprint>() -> usize {
     F::BITS as usize / 4
+}
+
+/// Whether there are fingerprints of so many bits.
+fn is_width(bits: u32) -> bool {
+    matches!(bits, 32 | 64 | 128 | 256)
 }
 
 /// The values of hexadecimal digits; 255 for other bytes.
@@ -118,7 +126,7 @@ impl Token {
     pub fn push<F: Fingerprint>(&mut self, byte: u8, format: Format) -> Result<(), Fault> {
         match format {
             Format::Dec => self.push_dec(byte),
-            Format::Hex | Format::HexFull => self.push_hex::<F>(byte),
+            Format::Hex | Format::HexMostly | Format::HexFull => self.push_hex::<F>(byte),
             Format::Bin => match byte {
                 b'0' | b'1' => {
                     self.shift::<F>(1, byte - b'0');
@@ -184,8 +192,11 @@ impl Token {
             _ if digits == 0 => Err(Fault::NoDigits),
             Format::Dec => self.decimal(),
             Format::Bin if digits != bits => Err(Fault::BinLength { digits, bits }),
-            Format::Hex | Format::HexFull if digits > bits / 4 => {
+            Format::Hex | Format::HexMostly | Format::HexFull if digits > bits / 4 => {
                 Err(Fault::HexOverflow { digits, bits })
+            }
+            Format::HexMostly if !self.prefixed && digits < bits / 4 && is_width(4 * digits) => {
+                Err(Fault::OtherWidth { digits, bits })
             }
             Format::HexFull if !self.prefixed && digits != bits / 4 => {
                 Err(Fault::NotFull { digits, bits })

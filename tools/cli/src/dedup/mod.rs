@@ -18,6 +18,7 @@ use crate::memory::{self, Size};
 use crate::options::any_radius;
 use crate::output::say;
 use crate::pairs::{PairFormat, PairReader, PairSource};
+use crate::paths::check_once;
 use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::recipes::Recipes;
 use crate::table::{self, TableArgs};
@@ -173,6 +174,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if args.output == Shape::Parquet {
         table::check_parquet("dedup", args.target.file().is_some())?;
     }
+    check_once(&args.pairs)?;
     let bits = width_of(&args.store)?;
     check_radius("dedup", args.radius, bits)?;
     args.table.check_width("dedup", bits)?;

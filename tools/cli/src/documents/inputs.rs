@@ -1,6 +1,6 @@
 //! The files that a command is given, those in directories included.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use fpstore_records::cell::Row;
 use fpstore_records::{Codec, Container, Hint, Origin, Problem, foreign, is_stdin, skip_bom};
 
 use super::args::{DocumentArgs, Kind};
-use crate::apart::{FileId, file_id};
 use crate::failure::Failure;
+use crate::paths::check_once;
 use crate::target::failure;
 
 /// So many bytes tell how a file is compressed, or that it is Parquet or JSON.
@@ -42,7 +42,7 @@ pub struct Input {
 pub struct Inputs {
     /// The files.
     pub files: Vec<Arc<Input>>,
-    /// What was passed over in directories, and files that were named before, with the reason.
+    /// What was passed over in directories, with the reason.
     pub passed_over: Vec<(PathBuf, String)>,
 }
 
@@ -51,8 +51,7 @@ impl Inputs {
     ///
     /// Of a directory those are passed over whose names begin with a dot or show that they are
     /// unfinished, and, where a column is named and so tables are meant, those of which nothing
-    /// tells that they are some. A file is taken once, however often it is named: it would make
-    /// each of its documents a duplicate of itself.
+    /// tells that they are some. A file that comes twice is refused.
     pub fn find(paths: &[PathBuf], args: &DocumentArgs) -> Result<Self, Failure> {
         if paths.iter().any(|path| is_stdin(path)) {
             return Err(Failure::Usage(
@@ -88,21 +87,8 @@ impl Inputs {
                 named.extend(input.ok().map(|input| (argument, input)));
             }
         }
-        let mut seen: HashMap<Option<FileId>, PathBuf> = HashMap::new();
-        named.retain(|(_, input)| {
-            let id = if is_stdin(&input.path) { None } else { file_id(&input.path) };
-            match seen.get(&id).filter(|_| id.is_some()) {
-                Some(first) => {
-                    let why = format!("is the same file as {}", first.display());
-                    inputs.passed_over.push((input.path.clone(), why));
-                    false
-                }
-                None => {
-                    seen.insert(id, input.path.clone());
-                    true
-                }
-            }
-        });
+        let paths_of: Vec<&Path> = named.iter().map(|(_, input)| &*input.path).collect();
+        check_once(&paths_of)?;
         let names: HashSet<&Path> = named.iter().map(|(_, input)| &*input.name).collect();
         // A file cannot have the name of a directory, either.
         let is_free =

@@ -18,11 +18,12 @@ use verdicts::Verdicts;
 use crate::apart::Used;
 use crate::command_line::quoted_path;
 use crate::failure::Failure;
-use crate::feed::{Feed, Read, is_store};
+use crate::feed::{Feed, Read};
 use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::options::any_radius;
 use crate::output::{Output, check_summary, say};
+use crate::paths::is_store;
 use crate::progress::{Progress, ProgressArgs};
 use crate::recipes::{self, Recipes};
 use crate::record_ids::{RecordIdArgs, RecordIds};
@@ -187,7 +188,7 @@ fn insert<F: Fingerprint>(args: Args) -> Result<(), Failure> {
         );
         return Err(Failure::Usage(message));
     }
-    let reading = args.reading.options(ids.wish(), None);
+    let reading = args.reading.beside_store(ids.wish(), None);
     let feed = Feed {
         inputs: &args.input,
         reading: &reading,

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::room::Room;
 use super::{Args, IdMode, execution, feed, memory_beside, packer, recipes_of, summary};
 use crate::failure::Failure;
-use crate::feed::is_store;
 use crate::output::Output;
+use crate::paths::is_store;
 use crate::units;
 use crate::width;
 

@@ -7,7 +7,7 @@ use super::ids::IdMode;
 use fpstore::Fingerprint;
 
 use crate::failure::Failure;
-use crate::feed::is_store;
+use crate::paths::is_store;
 use crate::width;
 
 /// The ids of a pack some of whose inputs may be stores, which bring their own.

@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::feed;
 use crate::interrupt::Stopper;
 use crate::memory;
+use crate::paths::name_of;
 use crate::progress::{Finds, Progress, Step, Unit};
 use crate::recipes::Recipes;
 use crate::skipped::Skipped;
@@ -54,14 +55,14 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
         return Ok(if matched { ExitCode::SUCCESS } else { ExitCode::from(1) });
     }
     let wish = args.query_id_column.as_ref().map(|name| IdWish::new(name, IdKind::Text));
-    let reading = args.reading.options(wish, Some(args.limit()));
+    let reading = args.reading.beside_store(wish, Some(args.limit()));
     let source = match &args.from {
         Some(path) => {
             let mut source = Source::<F>::follow(path, &reading)?;
             if !source.is_live() {
                 let mut recipes = Recipes::default();
                 recipes.take(args.store.display(), store.recipe())?;
-                recipes.take(feed::name_of(path), source.recipe()?.as_deref())?;
+                recipes.take(name_of(path), source.recipe()?.as_deref())?;
             }
             Some(source)
         }

@@ -11,7 +11,7 @@ fn what_is_appended_is_one_more_segment() {
     let set = fingerprints(90, 3000);
     scratch.pack("store", &set[..1000], "-k 5");
     scratch.write("more", raw(&set[1000..]));
-    let told = scratch.run("pack more --append store --format u64le").succeeds().stdout;
+    let told = scratch.run("pack more --append store --format u64le").packs_telling().stdout;
     let distinct = sorted(&set[1000..]).len() - 1000;
     assert!(
         told.starts_with(&format!("store: 1,{distinct:03} fingerprints appended in ")),

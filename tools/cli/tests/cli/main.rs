@@ -51,6 +51,7 @@ mod short;
 mod signals;
 mod stoppable;
 mod tables;
+mod taken;
 mod terminal;
 mod values;
 mod widths;

@@ -87,7 +87,7 @@ fn that_a_recipe_is_not_known_is_said_where_another_is() {
     let told = told(&scratch, "pack plain also -o said --recipe simhash-64");
     assert!(!told.contains("by which recipe"), "{told}");
     assert_eq!(recipe(&scratch, "said"), recipe(&scratch, "also"));
-    scratch.run("pack plain -o quiet").succeeds();
+    scratch.run("pack plain -o quiet -q").succeeds();
 }
 
 #[cfg(feature = "parquet")]

@@ -164,6 +164,19 @@ impl Ran {
         self.ends_with_code(0)
     }
 
+    /// Exit code 0, and on standard error nothing but what the inputs of a pack were taken for.
+    #[track_caller]
+    #[allow(dead_code, reason = "not all programs pack")]
+    pub fn packs_telling(self) -> Self {
+        let is_told = |line: &str| {
+            ["a list in ", "raw integers", "CSV", "TSV", "JSON lines", "Parquet", "Arrow", "a .npy"]
+                .iter()
+                .any(|format| line.contains(&format!(": {format}")))
+        };
+        assert!(!self.stderr.is_empty() && self.stderr.lines().all(is_told), "{self:#?}");
+        self.ends_with_code(0)
+    }
+
     /// As `succeeds`, of a pack of `set`; an empty one is warned of.
     #[track_caller]
     pub fn packs(self, set: &[u64]) -> Self {

@@ -84,7 +84,7 @@ fn stat_and_pack_tell_which_tables_are_short() {
     // A single table is whole, so that where there are to be short ones, there are several.
     let refused = scratch.run("pack in -o other --format u64le --design single --short-tables");
     refused.fails_naming(&["design cannot be single", "short tables stand behind the first"]);
-    scratch.run("pack in -o other --format u64le --short-tables").succeeds();
+    scratch.run("pack in -o other --format u64le --short-tables -q").succeeds();
     assert!(key_bits(&scratch, "other").len() > 1);
 }
 

@@ -30,7 +30,7 @@ pub trait Batches: Send {
         None
     }
 
-    /// What whoever reads it should know, once it has ended.
+    /// What whoever reads it should know, as soon as it is clear.
     fn warning(&self) -> Option<&'static str> {
         None
     }

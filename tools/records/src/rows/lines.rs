@@ -35,7 +35,9 @@ pub struct Lines {
 impl Lines {
     /// A reader at the start of a text. A byte order mark is no part of it.
     pub fn new(mut stream: Stream, layout: Layout, longest: usize) -> Result<Self, Problem> {
-        stream.piece()?;
+        if is_ended_by_returns(stream.piece()?) {
+            return Err(Problem::CarriageReturns);
+        }
         stream.skip_mark();
         let trims = matches!(layout, Layout::Jsonl | Layout::Columns);
         let (judges, quoted) = (layout == Layout::Delimited, None);
@@ -116,6 +118,13 @@ impl Lines {
             }
         }
     }
+}
+
+/// Whether carriage returns alone end the lines of a text, as far as its first bytes tell.
+pub fn is_ended_by_returns(head: &[u8]) -> bool {
+    let first = memchr::memchr(b'\r', head);
+    let follows = first.and_then(|at| head.get(at + 1));
+    follows.is_some() && memchr::memchr(b'\n', head).is_none()
 }
 
 /// Where in a record a byte stands, as far as quotes go: one opens at the start of a field only.

@@ -35,6 +35,7 @@ use crate::table_error::like;
 use crate::tsv;
 #[cfg(feature = "arrow")]
 use arrays::{Batches, Chosen};
+pub(crate) use lines::is_ended_by_returns;
 use lines::{Fields, Lines, Span};
 use want::{HexColumns, places, places_by_number, places_in_header};
 pub use want::{Kind, Want};

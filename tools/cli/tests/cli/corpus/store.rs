@@ -96,7 +96,7 @@ fn stores_that_do_not_fit_are_refused() {
         &["old: has no ids", "leave --add out"],
     );
     scratch.write("mapped.csv", "id,fingerprint\nx,00000000000000ff\n");
-    scratch.run("pack mapped.csv -o mapped --id-column id --id-map map").succeeds();
+    scratch.run("pack mapped.csv -o mapped --id-column id --id-map map -q").succeeds();
     refused(
         "--recipe simhash-64 --against mapped --add --id id -o out",
         &["mapped: its ids are the numbers of strings in an id map"],

@@ -77,7 +77,7 @@ fn as_many_nearest_are_found_at_a_time_as_fit_into_memory() {
     let scratch = Scratch::new();
     let set: Vec<u8> = (0..1_100_000u64).flat_map(|n| (n << 40 | n).to_le_bytes()).collect();
     scratch.write("set", set);
-    scratch.run("pack set --format u64le -o store --design single").succeeds();
+    scratch.run("pack set --format u64le -o store --design single -q").succeeds();
     let queries: String = (0..8u64).map(|n| format!("{:016x}\n", n << 13)).collect();
     scratch.write("queries", &queries);
     let run = |options: &str| scratch.run(&format!("query store --from queries {options}"));
@@ -199,7 +199,8 @@ fn stat_pack_and_verify_tell_the_width_and_the_parts() {
     let scratch = Scratch::new();
     let wide = set(4, 256, 6000);
     scratch.write("in", list(&wide));
-    let packed = lines(scratch.run("pack in -o store -k 31 --json --progress none").succeeds());
+    let packed =
+        lines(scratch.run("pack in -o store -k 31 --json --progress none").packs_telling());
     let [packed] = &packed[..] else { panic!("{packed:?}") };
     assert_eq!((&packed["bits"], &packed["design"]), (&json!(256), &Value::Null));
     assert_eq!(packed["raw_bytes"], 32 * packed["distinct"].as_u64().unwrap());
@@ -222,7 +223,7 @@ fn stat_pack_and_verify_tell_the_width_and_the_parts() {
     assert!(text.contains("fingerprints of 256 bits") && text.contains("part 1: "), "{text}");
     let text = scratch.run("verify store").succeeds().stdout;
     assert!(text.starts_with("store: sound\n"), "{text}");
-    let text = scratch.run("pack in -o other -k 31").succeeds().stdout;
+    let text = scratch.run("pack in -o other -k 31").packs_telling().stdout;
     assert!(text.contains(&format!("one copy and {parts} part table")), "{text}");
     let dry = &lines(scratch.run("pack in -o third -k 31 --dry-run --json").succeeds())[0];
     assert_eq!(dry["parts"], parts);
@@ -292,7 +293,8 @@ fn the_plan_of_parts_is_what_a_pack_takes() {
     let plan = &lines(scratch.run("plan --sample in -k 31 --json").succeeds())[0];
     let plans = plan["plans"].as_array().unwrap();
     let best = plans.iter().find(|plan| plan["recommended"] == true).unwrap();
-    let packed = &lines(scratch.run("pack in -o store -k 31 --json --progress none").succeeds())[0];
+    let packed =
+        &lines(scratch.run("pack in -o store -k 31 --json --progress none").packs_telling())[0];
     assert_eq!(packed["parts"], best["parts"]);
     let near = best["store_bytes"].as_f64().unwrap() / packed["bytes"].as_f64().unwrap();
     assert!((0.99..1.01).contains(&near), "{near}");
