@@ -39,6 +39,7 @@ Examples:
   fpstore insert hashes.fps a.txt b.bin
   hasher *.jpg | fpstore insert photos.fps - --ids line
   fpstore insert news.fps old.csv --id-column id --time 2026-11-20
+  fpstore insert seen.fps pages.csv --ids line --unless-near --since 7d
   crawler | fpstore insert pages.fps - --format jsonl --id-column id \\
       -k 3 --unless-near > verdicts.tsv
 
@@ -60,6 +61,9 @@ there is a row, in the order of the records:
 \"near\":\"8f3ac41e09b7d264\",\"distance\":1}
         which does not fit on one here; id, near and distance only where there
         are such
+In a store with windows of time --since leaves out what is older, as it does for
+`query`: a record may be inserted beside an old one that is near. --since 7d
+counts from the start of the command.
 Records from a pipe are inserted as they come, and their rows are there at once.
 All are inserted also where the reader of the rows goes away.
 
@@ -93,6 +97,11 @@ pub struct Args {
     #[arg(short = 'k', value_name = "K", value_parser = any_radius, allow_negative_numbers = true)]
     #[arg(requires = "unless_near")]
     radius: Option<u32>,
+
+    /// Compare only with records from this time on, as far as windows tell, so that older ones are no
+    /// reason not to insert: written as for --time, such as 7d
+    #[arg(long, value_name = "TIME", requires = "unless_near")]
+    since: Option<Moment>,
 
     /// By which recipe the fingerprints were made; one of another store is refused [default: what the inputs say]
     #[arg(long, value_name = "LINE", value_parser = recipes::line)]
@@ -263,8 +272,11 @@ fn open<F: Fingerprint>(
             "its ids are the numbers of strings in an id map, which does not grow; pack again",
         );
     }
-    if args.time.is_some() && window.is_none() {
-        return refused("has no windows of time; leave --time out, or create it with --window");
+    for (option, given) in [("--time", args.time), ("--since", args.since)] {
+        if given.is_some() && window.is_none() {
+            let what = "has no windows of time; leave";
+            return refused(&format!("{what} {option} out, or create it with --window"));
+        }
     }
     let first_id = match (args.first_id, ids) {
         (Some(first), _) => first,
@@ -348,9 +360,13 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
         for record in records.iter() {
             let id = self.ids.of(&record, self.opened.first_id)?;
             let (fingerprint, k) = (record.fingerprint, self.opened.k);
-            let verdict: Verdict<F> = match self.args.time {
-                Some(time) => writer.check_and_insert_at(fingerprint, id, k, time.0)?,
-                None => writer.check_and_insert(fingerprint, id, k)?,
+            let time = self.args.time.map_or_else(SystemTime::now, |time| time.0);
+            let verdict: Verdict<F> = match (self.args.since, self.opened.window) {
+                (Some(since), _) => {
+                    writer.check_and_insert_since(fingerprint, id, k, time, since.0)?
+                }
+                (None, Some(_)) => writer.check_and_insert_at(fingerprint, id, k, time)?,
+                (None, None) => writer.check_and_insert(fingerprint, id, k)?,
             };
             if let Some(verdicts) = &mut self.verdicts {
                 verdicts.push(fingerprint, id, &verdict)?;

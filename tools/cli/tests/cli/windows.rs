@@ -63,6 +63,39 @@ fn what_is_looked_at_is_of_the_windows_that_are_asked_for() {
 }
 
 #[test]
+fn what_is_older_is_no_reason_not_to_insert() {
+    for flushed in [false, true] {
+        let scratch = days();
+        if flushed {
+            scratch.run("flush store -q").succeeds();
+        }
+        // 2 and 3 are of the first two days, 4 of the third.
+        let insert = |options: &str| {
+            let line = format!("insert store - --ids line -k 0 --unless-near {options} -q");
+            let stdout = scratch.run_with(&line, b"0x2 0x3 0x4 0x2").succeeds().stdout;
+            stdout.lines().map(|row| row.split('\t').nth(2).unwrap().to_string()).collect()
+        };
+        let verdicts: Vec<String> = insert("--since 2026-01-05");
+        assert_eq!(verdicts, ["inserted", "inserted", "inserted", "near"], "now is later");
+        let verdicts: Vec<String> = insert("--since 2026-01-02 --time 2026-01-02");
+        assert_eq!(verdicts, ["near"; 4]);
+        assert_eq!(dump(&scratch, "--since 2026-01-05"), [2, 3, 4]);
+        let all: Vec<String> = insert("");
+        assert_eq!(all, ["near"; 4]);
+    }
+}
+
+#[test]
+fn a_store_without_windows_has_nothing_older() {
+    let scratch = Scratch::new();
+    scratch.run("create living --no-ids -q").succeeds();
+    scratch.run_with("insert living - --unless-near --since 7d", b"0x1").fails_naming(&[
+        "living: has no windows of time; leave --since out, or create it with --window",
+    ]);
+    scratch.run_with("insert living - --since 7d", b"0x1").fails_naming(&["--unless-near"]);
+}
+
+#[test]
 fn expired_windows_are_gone_and_the_others_stay() {
     let scratch = days();
     scratch.run("flush store -q").succeeds();
