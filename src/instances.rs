@@ -21,14 +21,14 @@ pub fn all(path: &Path) -> Result<()> {
 fn of<F: Fingerprint>(path: &Path) -> Result<()> {
     let mut session = Packer::new().width::<F>().start(path)?;
     session.extend(&[])?;
-    session.extend_with_ids(&[])?;
+    session.extend_with_ids::<u64>(&[])?;
     session.finish()?;
     let store = OpenOptions::new().width::<F>().open(path)?;
     store.refresh()?;
     queries(&store.snapshot())?;
     let writer = StoreOptions::new().width::<F>().create(path)?;
-    writer.insert_batch(&[])?;
-    writer.delete_batch(&[])?;
+    writer.insert_batch::<u64>(&[])?;
+    writer.delete_batch::<u64>(&[])?;
     writer.commit(Durability::Group)?;
     writer.merge_all()?;
     writer.close()?;
@@ -42,7 +42,7 @@ fn queries<F: Fingerprint>(snapshot: &Snapshot<F>) -> Result<()> {
     snapshot.any_within(F::default(), 1)?;
     snapshot.search(F::default(), 1)?;
     snapshot.iter().count();
-    snapshot.iter_with_ids().count();
+    snapshot.iter_with_ids::<u64>().count();
     snapshot.batch(1).run(&[], |_| ())?;
     snapshot.self_join(1).run(|_| ())?;
     snapshot.clusters(1).run().map(drop)

@@ -124,6 +124,7 @@ mod fingerprint;
 mod flips;
 mod format;
 mod hot_index;
+mod id;
 mod id_map;
 mod ids;
 #[cfg(all(feature = "internals", not(test)))]
@@ -139,8 +140,6 @@ mod mapped;
 mod memory;
 mod merge;
 mod multi_index;
-// Nothing outside of its tests uses all of it yet.
-#[allow(dead_code, unused_imports)]
 mod names;
 mod permute;
 mod plan;
@@ -170,6 +169,7 @@ pub use error::{Corruption, Displacement, Error, ErrorKind, IdMapProblem, Result
 pub use execution::{Execution, Phase, Progress};
 pub use fingerprint::{Fingerprint, Hex};
 pub use format::{BitRange, Codec, IdMapTag, SkippedSection};
+pub use id::{AsId, FromId, Id, IdKind, IdRef};
 pub use id_map::{IdMap, IdMapReader, IdMapWriter};
 pub use ids::{IdStats, Ids};
 pub use multi_index::{BaseStats, PartStats, PartsPlan, plan_parts, recommended_parts};

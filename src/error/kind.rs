@@ -60,6 +60,8 @@ impl Error {
             | Self::Width { .. }
             | Self::TooManyRows { .. }
             | Self::MixedIds
+            | Self::IdKinds { .. }
+            | Self::Name { .. }
             | Self::Recipes { .. }
             | Self::NotStored { .. }
             | Self::Ended

@@ -23,6 +23,7 @@ pub use rules::{Corruption, Unsupported};
 
 use crate::files::Unfit;
 use crate::fingerprint::Hex;
+use crate::id::{IdKind, MOST_NAME_BYTES};
 
 /// The result of every fallible operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -168,6 +169,22 @@ pub enum Error {
     },
     /// Some fingerprints of a pack came with ids and others without.
     MixedIds,
+    /// Ids of one kind were given to, or asked of, a store with another kind.
+    #[non_exhaustive]
+    IdKinds {
+        /// What the store, or the pack, has.
+        stored: IdKind,
+        /// What was given or asked for.
+        other: IdKind,
+    },
+    /// A name that cannot be stored.
+    #[non_exhaustive]
+    Name {
+        /// Its bytes.
+        bytes: usize,
+        /// What names of the store are.
+        kind: IdKind,
+    },
     /// Fingerprints of different recipes would be mixed.
     #[non_exhaustive]
     Recipes {
@@ -308,6 +325,15 @@ impl fmt::Display for Error {
                 f,
                 "{count} fingerprints are more than the {most} of one segment; pack them into several stores, or append"
             ),
+            Self::IdKinds { stored, other } => {
+                write!(f, "the ids are {stored}, and these are {other}")
+            }
+            Self::Name { bytes, kind } => match kind {
+                IdKind::Bytes(width) => {
+                    write!(f, "a key of {bytes} bytes, where all have {width}")
+                }
+                _ => write!(f, "a name of {bytes} bytes; the most is {MOST_NAME_BYTES}"),
+            },
             Self::MixedIds => f.write_str(
                 "some fingerprints have ids and others none; give an id with each fingerprint, or with none",
             ),

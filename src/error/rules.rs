@@ -113,6 +113,18 @@ rules! {
     IdMapSectionLength { found: u64, expected: u64 } = "MAP-1", "the ID_MAP section has {found} bytes, the least is {expected}";
     /// There is more than one ID_MAP section.
     IdMapTwice = "MAP-2", "a second ID_MAP section";
+    /// A second NAMES section.
+    NamesTwice = "NMS-1", "a second NAMES section";
+    /// Names of a width that their kind does not have.
+    NameBytes { kind: u16, found: u16 } = "NMS-4", "names of kind {kind} cannot have {found} bytes each";
+    /// The entries of the NAMES section are not those of the segments with ids.
+    NamesOfSegments = "NMS-5", "the entries of the NAMES section are not the segments with ids";
+    /// The LOG section and the NAMES section disagree.
+    LogNames { names: bool } = "LGS-6", "the LOG section says of names: {names}, which the other sections deny";
+    /// The number of an id that no name has.
+    NameNumber { id: u64, names: u64 } = "NMS-6", "there is an id with the number {id}, and there are {names} names";
+    /// A name has another length than the store says.
+    NameWidth { name: u64, found: u64 } = "NMS-7", "name {name} has {found} bytes, which the NAMES section rules out";
     /// An id is no number of a string of the id map.
     IdBeyondMap { number: u64, id: u64, strings: u64 } = "MAP-3", "id number {number} is {id}, the id map has {strings} strings";
     /// A LOG payload has the wrong length.
@@ -444,6 +456,10 @@ rules! {
     TableReserved = "TAB-4", "reserved bytes of the table header are in use";
     /// Keys of so many bits are not known.
     CutBits { found: u32, fingerprint_bits: u32 } = "TAB-15", "{found} bits are cut off from keys of {fingerprint_bits}";
+    /// A kind of names that this version does not know.
+    NameKind { found: u16 } = "NMS-2", "names of kind {found}";
+    /// Reserved bytes of the NAMES section are used.
+    NamesSectionReserved = "NMS-3", "reserved bytes of the NAMES section are used";
     /// Flags of the LOG section that this version does not define.
     LogSectionFlags { flags: u32 } = "LGS-4", "the LOG section has flags {flags:08x}, or reserved bytes, that are unknown";
     /// Reserved bytes of the DELETIONS section are in use.

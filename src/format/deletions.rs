@@ -60,6 +60,18 @@ impl<F: Fingerprint> Deletion<F> {
         })
     }
 
+    /// The id, of a deletion of one.
+    pub(crate) fn id(&self) -> Option<u64> {
+        if let Scope::Id(id) = self.scope { Some(id) } else { None }
+    }
+
+    /// Gives the id another number.
+    pub(crate) fn renumber(&mut self, number: impl FnOnce(u64) -> u64) {
+        if let Scope::Id(id) = &mut self.scope {
+            *id = number(*id);
+        }
+    }
+
     /// What a list is ordered by; each comes once.
     pub(crate) fn key(&self) -> (F, Scope) {
         (self.fingerprint, self.scope)

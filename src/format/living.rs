@@ -11,6 +11,7 @@ use super::{
     window_entry, windows_section,
 };
 use crate::error::{Corruption, Unsupported};
+use crate::id::IdKind;
 
 /// Sequences and numbers of logs in the manifest are less [LGS-3]. No log is long enough to lead from there
 /// to 2^63, so nothing overflows, and the bit of [`super::Deletion`] that stands for all ids stays free.
@@ -76,7 +77,7 @@ impl LogSection {
     pub(super) fn decode(
         section: &Section<'_>,
         before: Option<&Self>,
-        segments: &[SegmentEntry],
+        (segments, names): (&[SegmentEntry], Option<IdKind>),
     ) -> Result<Self, Defect> {
         let Section { payload, at, .. } = *section;
         if payload.len() < log_section::END {
@@ -101,6 +102,10 @@ impl LogSection {
             let offset = at + log_section::FLAGS.start;
             let corruption = Corruption::LogIds { segment: other.number, ids: shape.ids };
             return Err(Defect::corrupt(offset, corruption));
+        }
+        if shape.names != (shape.ids && names.is_some()) {
+            let offset = at + log_section::FLAGS.start;
+            return Err(Defect::corrupt(offset, Corruption::LogNames { names: shape.names }));
         }
         section.check_tail(log_section::END, "LOG")?;
         Ok(Self {
@@ -216,8 +221,8 @@ impl WindowsSection {
 }
 
 /// The entries of a section.
-struct Entries<'a> {
-    entries: Vec<&'a [u8]>,
+pub(super) struct Entries<'a> {
+    pub(super) entries: Vec<&'a [u8]>,
     /// Length of the fields of each.
     least: usize,
     /// Where they end in the payload.
@@ -229,7 +234,7 @@ struct Entries<'a> {
 impl<'a> Entries<'a> {
     /// Those of a section whose header has these fields, their number and length; header and entry are
     /// at least as long as `layout` says.
-    fn decode(
+    pub(super) fn decode(
         section: &Section<'a>,
         name: &'static str,
         [count, bytes]: [Range<usize>; 2],
@@ -260,7 +265,7 @@ impl<'a> Entries<'a> {
     }
 
     /// Checks the tails of entries and payload, which come last [MAN-10].
-    fn check_tails(&self, section: &Section<'_>) -> Result<(), Defect> {
+    pub(super) fn check_tails(&self, section: &Section<'_>) -> Result<(), Defect> {
         let is_zero = |entry: &&[u8]| entry[self.least..].iter().all(|&byte| byte == 0);
         if !self.entries.iter().all(is_zero) {
             let feature = Unsupported::PayloadTail { section: self.name };

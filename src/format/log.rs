@@ -22,6 +22,9 @@ const NOTE_BYTES: usize = log_record::END;
 const ALIGNMENT: usize = 8;
 const FLAG_IDS: u32 = 1;
 const FLAG_WINDOWS: u32 = 2;
+const FLAG_NAMES: u32 = 4;
+/// Bytes before a name: its length.
+const NAME_LENGTH_BYTES: usize = 2;
 const KIND_OPERATIONS: u8 = 1;
 const KIND_SEAL: u8 = 2;
 const TAG_INSERT: u8 = 1;
@@ -33,6 +36,8 @@ const TAG_DELETE_FINGERPRINT: u8 = 3;
 pub(crate) struct RecordShape {
     /// Every fingerprint has ids.
     pub(crate) ids: bool,
+    /// These are names.
+    pub(crate) names: bool,
     /// Every insertion has a window of time.
     pub(crate) windows: bool,
 }
@@ -40,24 +45,30 @@ pub(crate) struct RecordShape {
 impl RecordShape {
     /// As flags of the LOG section and of a log.
     pub(crate) fn flags(self) -> u32 {
-        (u32::from(self.ids) * FLAG_IDS) | (u32::from(self.windows) * FLAG_WINDOWS)
+        (u32::from(self.ids) * FLAG_IDS)
+            | (u32::from(self.windows) * FLAG_WINDOWS)
+            | (u32::from(self.names) * FLAG_NAMES)
     }
 
     /// Of flags; `None` if some are unknown.
     pub(crate) fn of_flags(flags: u32) -> Option<Self> {
-        let known = flags & !(FLAG_IDS | FLAG_WINDOWS) == 0;
-        known.then_some(Self { ids: flags & FLAG_IDS != 0, windows: flags & FLAG_WINDOWS != 0 })
+        let has = |flag| flags & flag != 0;
+        let known = flags & !(FLAG_IDS | FLAG_WINDOWS | FLAG_NAMES) == 0;
+        known.then_some(Self {
+            ids: has(FLAG_IDS),
+            names: has(FLAG_NAMES),
+            windows: has(FLAG_WINDOWS),
+        })
     }
+}
 
-    /// Words that an operation in a record has behind its fingerprint.
-    fn words(self, tag: u8) -> Option<usize> {
-        match tag {
-            TAG_INSERT => Some(usize::from(self.ids) + usize::from(self.windows)),
-            TAG_DELETE if self.ids => Some(1),
-            TAG_DELETE_FINGERPRINT => Some(0),
-            _ => None,
-        }
-    }
+/// An id as a log holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoggedId<'a> {
+    /// A number; 0 where there is none.
+    Number(u64),
+    /// A name of at most 65,535 bytes.
+    Name(&'a [u8]),
 }
 
 /// What an operation does.
@@ -71,16 +82,27 @@ pub(crate) enum Change {
     DeleteFingerprint,
 }
 
-/// An operation of a log. What its store does not have is 0.
+/// An operation of a log. What its store does not have is 0. In memory a name is a number, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Operation<F = u64> {
+pub(crate) struct Operation<F = u64, I = u64> {
     pub(crate) change: Change,
     pub(crate) fingerprint: F,
-    pub(crate) id: u64,
+    pub(crate) id: I,
     pub(crate) window: u64,
 }
 
-impl<F: Fingerprint> Operation<F> {
+/// An operation as a log holds it.
+pub(crate) type LoggedOperation<'a, F = u64> = Operation<F, LoggedId<'a>>;
+
+impl<F: Copy, I> Operation<F, I> {
+    /// The same with another id.
+    pub(crate) fn with_id<J>(&self, id: J) -> Operation<F, J> {
+        let Self { change, fingerprint, window, .. } = *self;
+        Operation { change, fingerprint, id, window }
+    }
+}
+
+impl<'a, F: Fingerprint> LoggedOperation<'a, F> {
     /// Appends the bytes of the operation.
     pub(crate) fn encode(&self, shape: RecordShape, out: &mut Vec<u8>) {
         out.push(match self.change {
@@ -89,8 +111,13 @@ impl<F: Fingerprint> Operation<F> {
             Change::DeleteFingerprint => TAG_DELETE_FINGERPRINT,
         });
         out.extend(file_bytes(self.fingerprint).as_ref());
-        if shape.ids && self.change != Change::DeleteFingerprint {
-            out.extend(self.id.to_le_bytes());
+        match self.id {
+            _ if !shape.ids || self.change == Change::DeleteFingerprint => {}
+            LoggedId::Number(number) => out.extend(number.to_le_bytes()),
+            LoggedId::Name(name) => {
+                out.extend((name.len() as u16).to_le_bytes());
+                out.extend(name);
+            }
         }
         if shape.windows && self.change == Change::Insert {
             out.extend(self.window.to_le_bytes());
@@ -98,22 +125,36 @@ impl<F: Fingerprint> Operation<F> {
     }
 
     /// Decodes the first operation of `bytes`, and what follows it.
-    fn decode(bytes: &[u8], shape: RecordShape) -> Option<(Self, &[u8])> {
-        let tag = *bytes.first()?;
-        let (fingerprint, bytes) = bytes[1..].split_at_checked(bytes_of::<F>())?;
-        let (words, rest) = bytes.split_at_checked(8 * shape.words(tag)?)?;
-        let change = match tag {
+    fn decode(bytes: &'a [u8], shape: RecordShape) -> Option<(Self, &'a [u8])> {
+        let change = match *bytes.first()? {
             TAG_INSERT => Change::Insert,
-            TAG_DELETE => Change::Delete,
-            _ => Change::DeleteFingerprint,
+            TAG_DELETE if shape.ids => Change::Delete,
+            TAG_DELETE_FINGERPRINT => Change::DeleteFingerprint,
+            _ => return None,
         };
+        let (fingerprint, mut rest) = bytes[1..].split_at_checked(bytes_of::<F>())?;
         let fingerprint = of_file_bytes(fingerprint)?;
-        let mut words = words.chunks_exact(8).map(LE::read_u64);
-        let has_id = shape.ids && change != Change::DeleteFingerprint;
-        let id = if has_id { words.next()? } else { 0 };
-        let window = words.next().unwrap_or(0);
+        let mut id = LoggedId::Number(0);
+        if shape.ids && change != Change::DeleteFingerprint {
+            if shape.names {
+                let length = LE::read_u16(rest.get(..NAME_LENGTH_BYTES)?);
+                let name = rest[NAME_LENGTH_BYTES..].split_at_checked(length.into())?;
+                (id, rest) = (LoggedId::Name(name.0), name.1);
+            } else {
+                id = LoggedId::Number(take_word(&mut rest)?);
+            }
+        }
+        let has_window = shape.windows && change == Change::Insert;
+        let window = if has_window { take_word(&mut rest)? } else { 0 };
         Some((Self { change, fingerprint, id, window }, rest))
     }
+}
+
+/// Takes a word from the start of `bytes`.
+fn take_word(bytes: &mut &[u8]) -> Option<u64> {
+    let (word, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(u64::from_le_bytes(*word))
 }
 
 fn payload_bytes(record_header: &[u8]) -> usize {
@@ -349,7 +390,10 @@ impl Records {
     }
 
     /// Their operations.
-    pub(crate) fn operations<F: Fingerprint>(&self, shape: RecordShape) -> Vec<Operation<F>> {
+    pub(crate) fn operations<F: Fingerprint>(
+        &self,
+        shape: RecordShape,
+    ) -> Vec<LoggedOperation<'_, F>> {
         let (mut operations, mut at) = (Vec::new(), 0);
         while at < self.0.len() {
             let (payload, end) = self.extent(at);
@@ -391,7 +435,7 @@ impl<'a> LogRecord<'a> {
         &self,
         file: &[u8],
         shape: RecordShape,
-        mut sink: impl FnMut(Operation<F>),
+        mut sink: impl FnMut(LoggedOperation<'a, F>),
     ) -> Result<(), Defect> {
         let kind = file[self.at + log_record::KIND.start];
         let reserved = &file[self.at..][log_record::RESERVED];
@@ -444,21 +488,29 @@ mod tests {
     use super::*;
 
     const TAG: LogTag = LogTag { store_id: 7 << 100, number: 3 };
-    const SHAPE: RecordShape = RecordShape { ids: true, windows: true };
+    const SHAPE: RecordShape = RecordShape { ids: true, names: false, windows: true };
+    const NAMED: RecordShape = RecordShape { names: true, ..SHAPE };
 
-    fn operation(change: Change, fingerprint: u64) -> Operation {
+    fn operation(shape: RecordShape, change: Change, fingerprint: u64) -> LoggedOperation<'static> {
         // What an operation does not have is 0.
-        let (id, window) = match change {
-            Change::Insert => (fingerprint ^ 5, 9),
-            Change::Delete => (6, 0),
-            Change::DeleteFingerprint => (0, 0),
+        let (number, name, window) = match change {
+            Change::Insert => (fingerprint ^ 5, &b"https://a.example/"[..], 9),
+            Change::Delete => (6, &b""[..], 0),
+            Change::DeleteFingerprint => (0, &b""[..], 0),
         };
+        let is_named = shape.names && change != Change::DeleteFingerprint;
+        let id = if is_named { LoggedId::Name(name) } else { LoggedId::Number(number) };
         Operation { change, fingerprint, id, window }
     }
 
-    fn record(first: u64, durable: u64, operations: &[Operation]) -> Vec<u8> {
+    fn record(
+        shape: RecordShape,
+        first: u64,
+        durable: u64,
+        operations: &[LoggedOperation<'_>],
+    ) -> Vec<u8> {
         let (mut payload, mut bytes) = (Vec::new(), Vec::new());
-        operations.iter().for_each(|operation| operation.encode(SHAPE, &mut payload));
+        operations.iter().for_each(|operation| operation.encode(shape, &mut payload));
         push_record(TAG, (first, durable), operations.len() as u32, &payload, &mut bytes);
         bytes
     }
@@ -466,18 +518,20 @@ mod tests {
     #[test]
     fn records_are_read_as_they_were_written_and_broken_by_every_flipped_bit() {
         let changes = [Change::Insert, Change::Delete, Change::DeleteFingerprint];
-        let operations: Vec<_> =
-            (0..7).map(|i| operation(changes[i % 3], u64::MAX - i as u64)).collect();
-        for count in 1..=operations.len() {
-            let mut bytes = record(41, 39, &operations[..count]);
+        for (shape, count) in
+            [SHAPE, NAMED].into_iter().flat_map(|at| (1..=7).map(move |n| (at, n)))
+        {
+            let operation = |i| operation(shape, changes[i % 3], u64::MAX - i as u64);
+            let operations: Vec<_> = (0..count).map(operation).collect();
+            let mut bytes = record(shape, 41, 39, &operations);
             assert_eq!(bytes.len() % ALIGNMENT, 0);
             let whole = LogRecord::at(TAG, &bytes, 0).unwrap();
             assert_eq!((whole.first_sequence, whole.end), (41, bytes.len()));
             assert!(!whole.is_seal && whole.operation_count as usize == count);
             assert!(promises(TAG, &bytes, 0, 39) && !promises(TAG, &bytes, 0, 40));
             let mut read = Vec::new();
-            whole.operations(&bytes, SHAPE, |operation| read.push(operation)).unwrap();
-            assert_eq!(read, operations[..count]);
+            whole.operations(&bytes, shape, |operation| read.push(operation)).unwrap();
+            assert_eq!(read, operations);
             let other = LogTag { number: 4, ..TAG };
             assert!(LogRecord::at(other, &bytes, 0).is_none());
             assert!(LogRecord::at(TAG, &bytes[..bytes.len() - 1], 0).is_none());
@@ -492,16 +546,17 @@ mod tests {
     #[test]
     fn records_of_several_logs_become_those_of_another() {
         let changes = [Change::Insert, Change::Delete, Change::DeleteFingerprint];
-        let all: Vec<_> = (0..9).map(|i| operation(changes[i % 3], 100 + i as u64)).collect();
+        let operation = |i: usize| operation(NAMED, changes[i % 3], 100 + i as u64);
+        let all: Vec<_> = (0..9).map(operation).collect();
         let pieces = [(41, 2), (43, 1), (44, 6)];
         let (mut first, mut second) = (Records::default(), Records::default());
         for (number, (sequence, count)) in pieces.into_iter().enumerate() {
             let start = sequence as usize - 41;
-            let bytes = record(sequence, sequence - 2, &all[start..start + count]);
+            let bytes = record(NAMED, sequence, sequence - 2, &all[start..start + count]);
             if number < 2 { first.push(&bytes) } else { second.push(&bytes) }
         }
         first.append(second);
-        assert_eq!(first.operations::<u64>(SHAPE), all);
+        assert_eq!(first.operations::<u64>(NAMED), all);
         let tag = LogTag { number: 9, ..TAG };
         let bytes = first.of_log(tag);
         let (mut at, mut read) = (0, Vec::new());
@@ -509,7 +564,7 @@ mod tests {
             assert!(LogRecord::at(TAG, &bytes, at).is_none());
             let whole = LogRecord::at(tag, &bytes, at).unwrap();
             assert_eq!((whole.first_sequence, whole.operation_count as usize), (sequence, count));
-            whole.operations(&bytes, SHAPE, |operation| read.push(operation)).unwrap();
+            whole.operations(&bytes, NAMED, |operation| read.push(operation)).unwrap();
             assert!(promises(tag, &bytes, at, sequence - 1));
             at = whole.end;
         }
@@ -522,14 +577,14 @@ mod tests {
         push_seal(TAG, (8, 7), &mut bytes);
         let seal = LogRecord::at(TAG, &bytes, 0).unwrap();
         assert!(seal.is_seal && seal.operation_count == 0 && seal.end == bytes.len());
-        seal.operations(&bytes, SHAPE, |_: Operation| panic!("it has none")).unwrap();
+        seal.operations(&bytes, SHAPE, |_: LoggedOperation<'_>| panic!("it has none")).unwrap();
         assert!(promises(TAG, &bytes, 0, 7) && !promises(TAG, &bytes, 0, 8));
     }
 
     #[test]
     fn a_promise_is_kept_by_the_header_of_a_record_alone() {
         let mut file = vec![0xA5; 40];
-        file.extend(record(9, 6, &[operation(Change::Insert, 1)]));
+        file.extend(record(SHAPE, 9, 6, &[operation(SHAPE, Change::Insert, 1)]));
         file.truncate(40 + log_record::END);
         assert!(promises(TAG, &file, 0, 6) && promises(TAG, &file, 40, 6));
         assert!(!promises(TAG, &file, 0, 7) && !promises(TAG, &file, 41, 0));

@@ -3,14 +3,16 @@
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::living::{DeletionsEntry, LogSection, WindowsSection};
+use super::naming::{decode_names, encode_names};
 use super::section::{
-    KIND_DELETIONS, KIND_ID_MAP, KIND_IDS, KIND_LAYOUT, KIND_LOG, KIND_RECIPE, KIND_SEGMENT,
-    KIND_STORE, KIND_WINDOWS, Section, UnknownSection, decode_section, flags_of, push_section,
-    push_section_with,
+    KIND_DELETIONS, KIND_ID_MAP, KIND_IDS, KIND_LAYOUT, KIND_LOG, KIND_NAMES, KIND_RECIPE,
+    KIND_SEGMENT, KIND_STORE, KIND_WINDOWS, Section, UnknownSection, decode_section, flags_of,
+    push_section, push_section_with,
 };
 use super::segment_entry::{IdsEntry, SegmentEntry};
 use super::{Defect, FileKind, IdMapTag, id_map_section, manifest_header, store_section};
 use crate::error::{Corruption, Unsupported};
+use crate::id::IdKind;
 use crate::recipe::{self, MAX_RECIPE_BYTES};
 
 const FILE: FileKind = FileKind {
@@ -34,6 +36,8 @@ pub(crate) struct Manifest {
     pub(crate) generation: u64,
     /// The segments, by ascending number.
     pub(crate) segments: Vec<SegmentEntry>,
+    /// What ids are, of a store in which they are names.
+    pub(crate) names: Option<IdKind>,
     /// The map of the ids, where they are the numbers of strings.
     pub(crate) id_map: Option<IdMapTag>,
     /// The log, of a store that is written to.
@@ -61,6 +65,7 @@ impl Manifest {
             store_id,
             generation: 1,
             segments: Vec::new(),
+            names: None,
             id_map: None,
             log: None,
             deletions: Vec::new(),
@@ -98,6 +103,10 @@ impl Manifest {
                 push_section(&mut bytes, KIND_IDS, &ids.encode(segment.number));
                 sections += 1;
             }
+        }
+        if let Some(kind) = self.names {
+            push_section(&mut bytes, KIND_NAMES, &encode_names(kind, &self.segments));
+            sections += 1;
         }
         if let Some(id_map) = &self.id_map {
             push_section(&mut bytes, KIND_ID_MAP, &id_map.encode());
@@ -161,6 +170,10 @@ impl Manifest {
         for section in rest.iter().filter(|section| section.kind == KIND_IDS) {
             after = IdsEntry::decode(section, after, &mut entries)?;
         }
+        let mut names = None;
+        for section in rest.iter().filter(|section| section.kind == KIND_NAMES) {
+            names = Some(decode_names(section, names, &mut entries)?);
+        }
         let mut id_map = None;
         for section in rest.iter().filter(|section| section.kind == KIND_ID_MAP) {
             let tag = IdMapTag::decode(section)?;
@@ -169,7 +182,7 @@ impl Manifest {
             }
             section.check_tail(id_map_section::END, "ID_MAP")?;
         }
-        let living = Living::decode(rest, &entries)?;
+        let living = Living::decode(rest, (&entries, names))?;
         let recipe = decode_recipe(rest)?;
         let unknown = rest.iter().filter(|section| flags_of(section.kind).is_none());
         let unknown = unknown.map(|section| UnknownSection {
@@ -184,6 +197,7 @@ impl Manifest {
             store_id: store.store_id,
             generation: store.generation,
             segments: entries,
+            names,
             id_map,
             log: living.log,
             deletions: living.deletions.unwrap_or_default(),
@@ -205,11 +219,14 @@ struct Living {
 }
 
 impl Living {
-    fn decode(sections: &[Section<'_>], segments: &[SegmentEntry]) -> Result<Self, Defect> {
+    fn decode(
+        sections: &[Section<'_>],
+        (segments, names): (&[SegmentEntry], Option<IdKind>),
+    ) -> Result<Self, Defect> {
         let of_kind = |kind| sections.iter().filter(move |section| section.kind == kind);
         let mut living = Self::default();
         for section in of_kind(KIND_LOG) {
-            living.log = Some(LogSection::decode(section, living.log.as_ref(), segments)?);
+            living.log = Some(LogSection::decode(section, living.log.as_ref(), (segments, names))?);
         }
         for section in of_kind(KIND_DELETIONS) {
             let (before, log) = (living.deletions.as_deref(), living.log.as_ref());

@@ -15,6 +15,7 @@ mod living;
 mod log;
 mod manifest;
 mod names;
+mod naming;
 mod prefix;
 mod section;
 mod segment_entry;
@@ -39,17 +40,16 @@ pub(crate) use ids::{
 };
 pub(crate) use living::{DeletionsEntry, LogSection, MOST_NUMBERS, WindowsSection};
 pub(crate) use log::{
-    Change, LogHeader, LogRecord, LogTag, Operation, RecordShape, Records, note, noted, promises,
-    push_record, push_seal,
+    Change, LogHeader, LogRecord, LogTag, LoggedId, LoggedOperation, Operation, RecordShape,
+    Records, note, noted, promises, push_record, push_seal,
 };
 pub(crate) use manifest::Manifest;
 pub(crate) use names::{
-    GROUP_NAMES, GroupEntry, MOST_NAME_BYTES, NamesEntry, NamesHeader, PAGE_NAME_GROUPS,
-    PAGE_NAMES, PageEntry,
+    GROUP_NAMES, GroupEntry, MOST_NAME_BYTES, NamesHeader, PAGE_NAME_GROUPS, PAGE_NAMES, PageEntry,
 };
 pub(crate) use prefix::{CRC_BYTES, FileKind, MOST_HEADER_BYTES};
 pub use section::SkippedSection;
-pub(crate) use segment_entry::{IdsEntry, IndexKind, SegmentEntry, TableEntry};
+pub(crate) use segment_entry::{IdsEntry, IndexKind, NamesEntry, SegmentEntry, TableEntry};
 pub use table::{BitRange, Codec};
 pub(crate) use table::{TableHeader, check_padding, is_block_bytes, is_identity, is_top, top_bits};
 
@@ -259,6 +259,17 @@ layout!(
     STRING_COUNT = 0 + 8, FILE_BYTES = 8 + 8, FOOTER_CRC = 16 + 4; 20
 );
 layout!(
+    /// Section 3.12; the entries follow.
+    names_section:
+    NAME_KIND = 0 + 2, NAME_BYTES = 2 + 2, ENTRY_COUNT = 4 + 4, ENTRY_BYTES = 8 + 2,
+    RESERVED = 10 + 6; 16
+);
+layout!(
+    /// Section 3.12.
+    names_entry:
+    SEGMENT_NUMBER = 0 + 8, FILE_BYTES = 8 + 8, HEADER_CRC = 16 + 4, DIRECTORY_CRC = 20 + 4; 24
+);
+layout!(
     /// Section 3.7.
     log_section:
     FIRST_LOG = 0 + 8, SEQUENCE = 8 + 8, FLAGS = 16 + 4, RESERVED = 20 + 4, WRITTEN_BYTES = 24 + 8,
@@ -429,6 +440,8 @@ mod tests {
             ("base-header", base_header::FIELDS, base_header::END),
             ("part-header", part_header::FIELDS, part_header::END),
             ("ids-header", ids_header::FIELDS, ids_header::END),
+            ("names-section", names_section::FIELDS, names_section::END),
+            ("names-entry", names_entry::FIELDS, names_entry::END),
             ("names-header", names_header::FIELDS, names_header::END),
             ("names-page", names_page::FIELDS, names_page::END),
             ("names-group", names_group::FIELDS, names_group::END),

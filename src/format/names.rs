@@ -6,10 +6,11 @@ use std::ops::Range;
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{
-    CRC_BYTES, Defect, FileKind, MAX_CODE_BITS, directory_crc, names_group, names_header,
-    names_page,
+    CRC_BYTES, Defect, FileKind, MAX_CODE_BITS, NamesEntry, directory_crc, names_group,
+    names_header, names_page,
 };
 use crate::error::{Corruption, Unsupported};
+pub(crate) use crate::id::MOST_NAME_BYTES;
 
 const FILE: FileKind = FileKind {
     name: "names file",
@@ -17,8 +18,6 @@ const FILE: FileKind = FileKind {
     header_bytes: names_header::END,
     fields_end: Some(names_header::RESERVED.end),
 };
-/// The most bytes of a name [NAM-14].
-pub(crate) const MOST_NAME_BYTES: usize = u16::MAX as usize;
 /// Names of a group.
 pub(crate) const GROUP_NAMES: u64 = 64;
 /// Groups of a page.
@@ -27,14 +26,6 @@ pub(crate) const PAGE_NAME_GROUPS: u64 = 64;
 pub(crate) const PAGE_NAMES: u64 = GROUP_NAMES * PAGE_NAME_GROUPS;
 /// Bytes of the CRC behind the directory.
 const DIRECTORY_CRC_BYTES: usize = 4;
-
-/// A names file as the manifest describes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NamesEntry {
-    pub(crate) file_bytes: u64,
-    pub(crate) header_crc: u32,
-    pub(crate) directory_crc: u32,
-}
 
 /// What the header of a names file says.
 #[derive(Clone, Debug)]
@@ -72,7 +63,6 @@ pub(crate) struct GroupEntry {
 
 impl NamesEntry {
     /// What a manifest would say of a names file, by what it says of itself.
-    #[allow(dead_code)] // nothing looks at a file without a manifest yet
     pub(crate) fn describe(file: &[u8]) -> Option<Self> {
         let (_, header_crc) = FILE.header(file).ok()?;
         let directory_crc = LE::read_u32(file.last_chunk::<4>()?);

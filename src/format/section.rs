@@ -20,11 +20,14 @@ pub(super) const KIND_ID_MAP: u32 = 6;
 pub(super) const KIND_WINDOWS: u32 = 7;
 pub(super) const KIND_LAYOUT: u32 = 8;
 pub(super) const KIND_RECIPE: u32 = 9;
+pub(super) const KIND_NAMES: u32 = 10;
 
 /// The flags of a section of known kind, without the unused ones.
 pub(super) fn flags_of(kind: u32) -> Option<u32> {
     match kind {
-        KIND_STORE | KIND_SEGMENT | KIND_DELETIONS | KIND_LOG => Some(CRITICAL | FOR_WRITERS),
+        KIND_STORE | KIND_SEGMENT | KIND_DELETIONS | KIND_LOG | KIND_NAMES => {
+            Some(CRITICAL | FOR_WRITERS)
+        }
         KIND_IDS | KIND_ID_MAP | KIND_WINDOWS | KIND_RECIPE => Some(FOR_WRITERS),
         KIND_LAYOUT => Some(0),
         _ => None,

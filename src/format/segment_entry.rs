@@ -4,7 +4,8 @@ use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::section::Section;
 use super::{
-    Defect, base_name, ids_name, ids_section, part_name, segment_section, table_entry, table_name,
+    Defect, base_name, ids_name, ids_section, names_name, part_name, segment_section, table_entry,
+    table_name,
 };
 use crate::error::{Corruption, Unsupported};
 
@@ -29,11 +30,21 @@ pub(crate) struct SegmentEntry {
     pub(crate) tables: Vec<TableEntry>,
     /// The ids, of a segment that has them.
     pub(crate) ids: Option<IdsEntry>,
+    /// The names that its ids are numbers of, of a store that has names.
+    pub(crate) names: Option<NamesEntry>,
 }
 
 /// An ids file as the manifest describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct IdsEntry {
+    pub(crate) file_bytes: u64,
+    pub(crate) header_crc: u32,
+    pub(crate) directory_crc: u32,
+}
+
+/// A names file as the manifest describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NamesEntry {
     pub(crate) file_bytes: u64,
     pub(crate) header_crc: u32,
     pub(crate) directory_crc: u32,
@@ -56,7 +67,8 @@ impl SegmentEntry {
             (IndexKind::Parts, 0) => base_name(number),
             (IndexKind::Parts, file) => part_name(number, file - 1),
         });
-        of_index.chain(self.ids.map(|_| ids_name(number)))
+        let of_ids = self.ids.map(|_| ids_name(number));
+        of_index.chain(of_ids).chain(self.names.map(|_| names_name(number)))
     }
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -149,6 +161,7 @@ impl SegmentEntry {
             index,
             tables,
             ids: None,
+            names: None,
         })
     }
 }

@@ -7,6 +7,7 @@
 
 mod cursor;
 mod iter;
+mod kind;
 mod reader;
 mod stats;
 mod verify;
@@ -14,6 +15,8 @@ mod writer;
 
 pub(crate) use cursor::IdCursor;
 pub use iter::Ids;
+pub(crate) use iter::{IdRuns, Numbering};
+pub(crate) use kind::check_kind;
 pub(crate) use reader::IdColumn;
 pub use stats::IdStats;
 pub(crate) use writer::{IdSource, IdsOptions, write_ids};

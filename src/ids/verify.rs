@@ -1,12 +1,14 @@
 //! Checks every byte of an ids file.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::reader::IdColumn;
 use crate::error::{Corruption, Result};
 use crate::format::GROUP_MARKS;
+use crate::names::NameColumn;
 use crate::table::Table;
 use crate::tasks;
 
@@ -15,13 +17,26 @@ impl IdColumn {
     /// of `table`, if there is one, that there are as many marks as the directory says, that the ids of each
     /// fingerprint ascend, padding, and that all ids are less than `strings`, where they are numbers
     /// of so many strings.
-    pub(crate) fn verify(&self, table: Option<&Table>, strings: Option<u64>) -> Result<()> {
+    pub(crate) fn verify(
+        &self,
+        table: Option<&Table>,
+        strings: Option<u64>,
+        names: Option<&Arc<NameColumn>>,
+    ) -> Result<()> {
         self.chunks.check_all(&self.bytes).map_err(|bad| self.chunk_error(bad))?;
         table.map_or(Ok(()), |table| self.verify_ranks(table))?;
         self.verify_marks()?;
         self.verify_order()?;
         self.verify_padding()?;
-        strings.map_or(Ok(()), |strings| self.verify_numbers(strings))
+        let beyond_map = |number, id| {
+            let strings = strings.unwrap_or(0);
+            Corruption::IdBeyondMap { number, id, strings }
+        };
+        strings.map_or(Ok(()), |strings| self.verify_numbers(strings, beyond_map))?;
+        let names = names.map(|names| names.len());
+        names.map_or(Ok(()), |names| {
+            self.verify_numbers(names, |_, id| Corruption::NameNumber { id, names })
+        })
     }
 
     fn verify_ranks(&self, table: &Table) -> Result<()> {
@@ -80,12 +95,12 @@ impl IdColumn {
         tasks::try_map(0..self.groups(), verify_group).map(drop)
     }
 
-    fn verify_numbers(&self, strings: u64) -> Result<()> {
+    /// Checks that all ids are less than `end`.
+    fn verify_numbers(&self, end: u64, beyond: impl Fn(u64, u64) -> Corruption) -> Result<()> {
         for number in 0..self.header.id_count {
             let id = self.id(number)?;
-            if id >= strings {
-                let corruption = Corruption::IdBeyondMap { number, id, strings };
-                return Err(self.error(self.geometry.ids.start, corruption));
+            if id >= end {
+                return Err(self.error(self.geometry.ids.start, beyond(number, id)));
             }
         }
         Ok(())

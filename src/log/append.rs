@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::{
-    LOG_TEMPORARY, LogHeader, LogTag, Operation, RecordShape, log_name, note, push_record,
+    LOG_TEMPORARY, LogHeader, LogTag, LoggedOperation, RecordShape, log_name, note, push_record,
     push_seal,
 };
 use crate::storage::Storage;
@@ -30,7 +30,11 @@ impl Pending {
     }
 
     /// Adds operations.
-    pub(crate) fn push<F: Fingerprint>(&mut self, operations: &[Operation<F>], shape: RecordShape) {
+    pub(crate) fn push<F: Fingerprint>(
+        &mut self,
+        operations: &[LoggedOperation<'_, F>],
+        shape: RecordShape,
+    ) {
         for operation in operations {
             operation.encode(shape, &mut self.payload);
         }

@@ -8,8 +8,8 @@ use crate::access::ReadFiles;
 use crate::error::{Corruption, Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::{
-    Defect, LogHeader, LogRecord, LogSection, LogTag, Operation, RecordShape, log_name, noted,
-    promises,
+    Defect, LogHeader, LogRecord, LogSection, LogTag, LoggedOperation, RecordShape, log_name,
+    noted, promises,
 };
 use crate::tail::{Generation, TailView};
 
@@ -18,8 +18,8 @@ const PIECE: usize = 1 << 10;
 
 /// What becomes of the operations of a log as it is read.
 pub(crate) trait Contents<F> {
-    /// Of no operations so far; the first will have this sequence.
-    fn from_sequence(first_sequence: u64) -> Self;
+    /// Of no operations so far; the first will have this sequence, and all this shape.
+    fn from_sequence(first_sequence: u64, shape: RecordShape) -> Self;
 
     /// The sequence of the first operation.
     fn first_sequence(&self) -> u64;
@@ -28,15 +28,15 @@ pub(crate) trait Contents<F> {
     fn next_sequence(&self) -> u64;
 
     /// Takes the next operations, all of one record.
-    fn push(&mut self, operations: &[Operation<F>]);
+    fn push(&mut self, operations: &[LoggedOperation<'_, F>]);
 
     /// Takes the bytes of a record whose operations have come, and with which the log does not end.
     fn end_record(&mut self, _: &[u8]) {}
 }
 
 impl<F: Fingerprint> Contents<F> for Generation<F> {
-    fn from_sequence(first_sequence: u64) -> Self {
-        Self::new(first_sequence, 1)
+    fn from_sequence(first_sequence: u64, shape: RecordShape) -> Self {
+        Self::new(first_sequence, 1, shape.names)
     }
 
     fn first_sequence(&self) -> u64 {
@@ -47,7 +47,7 @@ impl<F: Fingerprint> Contents<F> for Generation<F> {
         self.next_sequence()
     }
 
-    fn push(&mut self, operations: &[Operation<F>]) {
+    fn push(&mut self, operations: &[LoggedOperation<'_, F>]) {
         self.push(operations);
     }
 }
@@ -59,7 +59,7 @@ pub(crate) struct Sequences {
 }
 
 impl<F> Contents<F> for Sequences {
-    fn from_sequence(first: u64) -> Self {
+    fn from_sequence(first: u64, _shape: RecordShape) -> Self {
         Self { first, next: first }
     }
 
@@ -71,7 +71,7 @@ impl<F> Contents<F> for Sequences {
         self.next
     }
 
-    fn push(&mut self, operations: &[Operation<F>]) {
+    fn push(&mut self, operations: &[LoggedOperation<'_, F>]) {
         self.next += operations.len() as u64;
     }
 }
@@ -121,8 +121,9 @@ impl<F: Fingerprint, C: Contents<F>> Follower<F, C> {
         section: &LogSection,
         store_id: u128,
     ) -> (Self, Option<Error>) {
-        let first = FollowedLog::new(store_id, section.first_log, section.sequence + 1);
-        let mut follower = Self { store_id, shape: section.shape, logs: vec![first] };
+        let shape = section.shape;
+        let first = FollowedLog::new(store_id, section.first_log, section.sequence + 1, shape);
+        let mut follower = Self { store_id, shape, logs: vec![first] };
         let problem = follower.advance(files).err();
         (follower, problem)
     }
@@ -144,7 +145,7 @@ impl<F: Fingerprint, C: Contents<F>> Follower<F, C> {
             advanced |= more;
             let (number, sequence) = (last.tag.number, last.contents.next_sequence());
             let Some(next) = number.checked_add(1) else { return Ok(advanced) };
-            let next = FollowedLog::new(self.store_id, next, sequence);
+            let next = FollowedLog::new(self.store_id, next, sequence, self.shape);
             if !last.is_sealed {
                 if next.holds_records(files)? {
                     // It may have been sealed since it was read.
@@ -196,14 +197,14 @@ impl<F: Fingerprint> Follower<F> {
 }
 
 impl<F: Fingerprint, C: Contents<F>> FollowedLog<F, C> {
-    fn new(store_id: u128, number: u64, sequence: u64) -> Self {
+    fn new(store_id: u128, number: u64, sequence: u64, shape: RecordShape) -> Self {
         Self {
             tag: LogTag { store_id, number },
             end: 0,
             start: LogHeader::RECORDS_START,
             noted: 0,
             is_sealed: false,
-            contents: C::from_sequence(sequence),
+            contents: C::from_sequence(sequence, shape),
             width: PhantomData,
         }
     }
@@ -297,8 +298,8 @@ impl<F: Fingerprint, C: Contents<F>> FollowedLog<F, C> {
                 return Ok(());
             };
             // All of it is checked before some of it counts.
-            record.operations(bytes, shape, |_: Operation<F>| {})?;
-            record.operations(bytes, shape, |operation: Operation<F>| {
+            record.operations(bytes, shape, |_: LoggedOperation<'_, F>| {})?;
+            record.operations(bytes, shape, |operation: LoggedOperation<'_, F>| {
                 piece.push(operation);
                 if piece.len() == PIECE {
                     self.contents.push(&piece);

@@ -3,7 +3,7 @@
 use crate::access::ReadFiles;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::format::{LogHeader, LogSection, LogTag, Operation, RecordShape, Records, note};
+use crate::format::{LogHeader, LogSection, LogTag, LoggedOperation, RecordShape, Records, note};
 use crate::log::follow::{Contents, Follower, Sequences};
 
 /// What stands in the logs of a store, whatever their number and the size of their records.
@@ -23,8 +23,8 @@ struct OfLog {
 }
 
 impl<F> Contents<F> for OfLog {
-    fn from_sequence(first_sequence: u64) -> Self {
-        let sequences = <Sequences as Contents<F>>::from_sequence(first_sequence);
+    fn from_sequence(first_sequence: u64, shape: RecordShape) -> Self {
+        let sequences = <Sequences as Contents<F>>::from_sequence(first_sequence, shape);
         Self { sequences, records: Records::default() }
     }
 
@@ -36,7 +36,7 @@ impl<F> Contents<F> for OfLog {
         Contents::<F>::next_sequence(&self.sequences)
     }
 
-    fn push(&mut self, operations: &[Operation<F>]) {
+    fn push(&mut self, operations: &[LoggedOperation<'_, F>]) {
         self.sequences.push(operations);
     }
 

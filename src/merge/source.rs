@@ -3,20 +3,23 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use bitvec::prelude::{BitVec, bitvec};
+
 use super::streams::{Stream, merge};
 use crate::codec::profile::Profile;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
 use crate::fingerprint::{Fingerprint, key_of};
-use crate::format::BitRange;
-use crate::ids::IdSource;
+use crate::format::{BitRange, Deletion, DeletionsEntry};
+use crate::ids::{IdSource, Numbering};
 use crate::multi_index::{EntrySource, PartOptions};
+use crate::names::{MergedNames, Renumbering};
 use crate::permute::Permutation;
 use crate::segment::source::{KeySource, RowSource, cut};
 use crate::segment::{PartEntries, Segment, sum_of};
 use crate::snapshot::Snapshot;
 use crate::snapshot::cursor::{Cursor, Decode};
-use crate::snapshot::parts::Base;
+use crate::snapshot::parts::{Base, DeletionList};
 use crate::snapshot::union;
 use crate::sort::{Create, Spill};
 use crate::table::Table;
@@ -36,16 +39,40 @@ pub(crate) struct Merging<F: Fingerprint = u64> {
     set_sum: u128,
     id_count: u64,
     greatest_id: u64,
+    /// The names of the merged segment, until they are taken.
+    names: Option<MergedNames>,
+    /// For each segment the numbers that its names have there; empty where ids are numbers.
+    numbers: Vec<Arc<Renumbering>>,
 }
 
 impl<F: Fingerprint> Merging<F> {
-    /// The segments of `base` with these numbers. Goes through them once.
-    pub(crate) fn new(base: &Base<F>, numbers: &[u64], meter: &Meter) -> Result<Self> {
+    /// The segments of `base` with these numbers. Goes through them once; where ids are names and
+    /// something is deleted twice, to keep only names that are needed: those of ids, and of `kept`
+    /// deletions, each with the number of the segment that it belongs to.
+    pub(crate) fn new(
+        base: &Base<F>,
+        numbers: &[u64],
+        kept: &[(u64, Deletion<F>)],
+        meter: &Meter,
+    ) -> Result<Self> {
         let is_one = |place: usize| numbers.contains(&base.segments[place].number());
         let snapshot = Snapshot::new(Arc::new(base.restricted(is_one)), Vec::new());
         let dead = dead(&snapshot)?;
-        let mut merging =
-            Self { snapshot, dead, count: 0, set_sum: 0, id_count: 0, greatest_id: 0 };
+        let mut merging = Self {
+            snapshot,
+            dead,
+            count: 0,
+            set_sum: 0,
+            id_count: 0,
+            greatest_id: 0,
+            names: None,
+            numbers: Vec::new(),
+        };
+        let brings_deletions = |(entry, list): (&DeletionsEntry, &DeletionList<F>)| {
+            numbers.contains(&entry.segment) && !list.is_empty()
+        };
+        let is_deleted = merging.snapshot.parts().hides() || base.lists().any(brings_deletions);
+        merging.merge_names(is_deleted.then_some(kept), meter)?;
         if merging.has_ids() {
             merging.count_with_ids(meter)?;
         } else {
@@ -86,6 +113,76 @@ impl<F: Fingerprint> Merging<F> {
         }
     }
 
+    /// Merges the names of the segments: all, or those that ids and some deletions need.
+    fn merge_names(
+        &mut self,
+        needed_by: Option<&[(u64, Deletion<F>)]>,
+        meter: &Meter,
+    ) -> Result<()> {
+        let columns = self.segments().iter().map(|segment| segment.names().cloned());
+        let Some(columns) = columns.collect::<Option<Vec<_>>>() else { return Ok(()) };
+        let mut needed: Vec<Option<BitVec>> = vec![None; columns.len()];
+        if let Some(kept) = needed_by {
+            let mut marks: Vec<BitVec> =
+                columns.iter().map(|names| bitvec![0; names.len() as usize]).collect();
+            self.mark_ids(&mut marks, meter)?;
+            for (segment, deletion) in kept {
+                let place = self.segments().iter().position(|at| at.number() == *segment);
+                if let (Some(place), Some(id)) = (place, deletion.id()) {
+                    mark(&mut marks[place], id);
+                }
+            }
+            needed = marks.into_iter().map(Some).collect();
+        }
+        let names = MergedNames::new(columns.into_iter().zip(needed).collect());
+        self.numbers = names.renumbered()?.1.into_iter().map(Arc::new).collect();
+        self.names = Some(names);
+        Ok(())
+    }
+
+    /// Marks for each segment the names of ids that are not hidden.
+    fn mark_ids(&self, marks: &mut [BitVec], meter: &Meter) -> Result<()> {
+        let mut cursor = Cursor::with_numbered_ids(&self.snapshot, |_| Numbering::Common)?;
+        let mut passed = 0;
+        while let Some((_, mut ids)) = cursor.next_with_ids()? {
+            ids.visit_numbers(|place, number| {
+                mark(&mut marks[place], number);
+                Ok(())
+            })?;
+            passed += 1;
+            if passed % PIECE == 0 {
+                meter.check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers that the ids of a segment have in the merged one.
+    fn numbering(&self, segment: &Segment<F>) -> Numbering {
+        match self.numbers_of(segment.number()) {
+            Some(numbers) => Numbering::Renumbered(Arc::clone(numbers)),
+            None => Numbering::Common,
+        }
+    }
+
+    /// The numbers that the names of a segment have in the merged one.
+    fn numbers_of(&self, segment: u64) -> Option<&Arc<Renumbering>> {
+        let place = self.segments().iter().position(|at| at.number() == segment)?;
+        self.numbers.get(place)
+    }
+
+    /// The number that a deletion of the segment with this number has in the merged one.
+    pub(crate) fn renumber(&self, segment: u64, deletion: &mut Deletion<F>) {
+        if let Some(numbers) = self.numbers_of(segment) {
+            deletion.renumber(|id| numbers.get(id));
+        }
+    }
+
+    /// The names of the merged segment, if its ids are names.
+    pub(crate) fn take_names(&mut self) -> Option<MergedNames> {
+        self.names.take()
+    }
+
     fn count_fingerprints(&mut self, meter: &Meter) -> Result<()> {
         let (mut count, mut set_sum) = (0, 0u128);
         self.visit_rows(&mut |rows| {
@@ -99,7 +196,8 @@ impl<F: Fingerprint> Merging<F> {
 
     fn count_with_ids(&mut self, meter: &Meter) -> Result<()> {
         let mut piece = Vec::with_capacity(PIECE);
-        let mut cursor = Cursor::with_ids(&self.snapshot)?;
+        let mut cursor =
+            Cursor::with_numbered_ids(&self.snapshot, |segment| self.numbering(segment))?;
         loop {
             let next = cursor.next_with_ids()?;
             if piece.len() == PIECE || (next.is_none() && !piece.is_empty()) {
@@ -108,10 +206,10 @@ impl<F: Fingerprint> Merging<F> {
                 meter.advance(Phase::Merge, piece.len() as u64)?;
                 piece.clear();
             }
-            let Some((fingerprint, ids)) = next else { return Ok(()) };
+            let Some((fingerprint, mut ids)) = next else { return Ok(()) };
             piece.push(fingerprint);
-            for id in ids {
-                self.greatest_id = self.greatest_id.max(id?);
+            while let Some(id) = ids.next_number()? {
+                self.greatest_id = self.greatest_id.max(id);
                 self.id_count += 1;
             }
         }
@@ -144,6 +242,13 @@ impl<F: Fingerprint> Merging<F> {
     }
 }
 
+/// Marks a name; what is damaged may have a number behind all.
+fn mark(marks: &mut BitVec, number: u64) {
+    if let Some(mut mark) = marks.get_mut(number as usize) {
+        *mark = true;
+    }
+}
+
 /// The table of a segment with whole keys of this permutation, if it has one.
 fn table_of<F: Fingerprint>(segment: &Segment<F>, permutation: &Permutation) -> Option<usize> {
     let same = |table: &Table| !table.is_short() && table.permutation() == permutation;
@@ -153,7 +258,7 @@ fn table_of<F: Fingerprint>(segment: &Segment<F>, permutation: &Permutation) -> 
 /// For each segment the fingerprints that are hidden in it.
 fn dead<F: Fingerprint>(snapshot: &Snapshot<F>) -> Result<Vec<Arc<HashSet<F>>>> {
     let parts = snapshot.parts();
-    let deletions = parts.base.hiding.lists().iter().flat_map(|list| list.iter());
+    let deletions = parts.base.hiding.deletions();
     let mut touched: Vec<F> = deletions.map(|deletion| deletion.fingerprint).collect();
     touched.sort_unstable();
     touched.dedup();
@@ -311,11 +416,12 @@ impl<F: Fingerprint> IdSource for MergeIds<'_, F> {
 impl<F: Fingerprint> MergeIds<'_, F> {
     /// Calls `take` with each id, and whether it is the first of its fingerprint.
     fn visit(&self, take: &mut dyn FnMut(u64, bool) -> Result<()>) -> Result<()> {
-        let mut cursor = Cursor::with_ids(&self.0.snapshot)?;
-        while let Some((_, ids)) = cursor.next_with_ids()? {
+        let numbering = |segment: &Segment<F>| self.0.numbering(segment);
+        let mut cursor = Cursor::with_numbered_ids(&self.0.snapshot, numbering)?;
+        while let Some((_, mut ids)) = cursor.next_with_ids()? {
             let mut is_first = true;
-            for id in ids {
-                take(id?, is_first)?;
+            while let Some(id) = ids.next_number()? {
+                take(id, is_first)?;
                 is_first = false;
             }
         }

@@ -50,7 +50,15 @@ fn built_of<F: Fingerprint>(set: &[F], parts: Vec<PartBits>) -> (InMemory, Segme
     }
     (
         files,
-        SegmentEntry { number: 1, count, set_sum: sum, index: IndexKind::Parts, tables, ids: None },
+        SegmentEntry {
+            number: 1,
+            count,
+            set_sum: sum,
+            index: IndexKind::Parts,
+            tables,
+            ids: None,
+            names: None,
+        },
     )
 }
 

@@ -41,11 +41,6 @@ impl NameCursor {
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
         self.walk.next(&self.column)
     }
-
-    /// The name that [`Self::next`] gave last.
-    pub(crate) fn name(&self) -> &[u8] {
-        &self.walk.name
-    }
 }
 
 impl Walk {

@@ -9,7 +9,9 @@
 mod code;
 mod cursor;
 mod list;
+mod live;
 mod merge;
+mod naming;
 mod reader;
 mod renumbering;
 mod runs;
@@ -19,8 +21,9 @@ mod tests;
 mod verify;
 mod writer;
 
-pub(crate) use cursor::NameCursor;
+pub(crate) use live::{LiveList, LiveNames};
 pub(crate) use merge::MergedNames;
+pub(crate) use naming::Naming;
 pub(crate) use reader::NameColumn;
 pub(crate) use renumbering::Renumbering;
 pub(crate) use sorter::{NameSorter, SortedNames};

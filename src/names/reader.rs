@@ -3,7 +3,6 @@
 use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::str;
 
 use super::code::Decoder;
 use super::list::{List, Missing, Numbers, shared};
@@ -13,6 +12,7 @@ use crate::format::{
     self, Defect, GROUP_NAMES, GroupEntry, NamesEntry, NamesHeader, PAGE_NAME_GROUPS, PAGE_NAMES,
     PageEntry, chunk_crc,
 };
+use crate::id::IdKind;
 use crate::mapped::Bytes;
 use crate::table::Verified;
 
@@ -81,11 +81,6 @@ impl NameColumn {
         self.header.name_count
     }
 
-    /// Bytes of all names.
-    pub(crate) fn name_bytes(&self) -> u64 {
-        self.header.name_bytes
-    }
-
     /// Bytes of the file.
     pub(crate) fn file_bytes(&self) -> u64 {
         self.bytes.len() as u64
@@ -101,8 +96,12 @@ impl NameColumn {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`]: [NAM-9] to [NAM-14], as far as it reads.
+    /// [`Error::Corrupt`]: [NMS-6], [NAM-9] to [NAM-14], as far as it reads.
     pub(crate) fn name(&self, number: u64, name: &mut Vec<u8>) -> Result<()> {
+        if number >= self.len() {
+            let corruption = Corruption::NameNumber { id: number, names: self.len() };
+            return Err(self.error(0, corruption));
+        }
         let page = self.page(number / PAGE_NAMES)?;
         let place = (number % PAGE_NAMES) as usize;
         let (group, place) = (place / GROUP_NAMES as usize, place % GROUP_NAMES as usize);
@@ -133,18 +132,6 @@ impl NameColumn {
             return Err(self.error(page.bytes.start, corruption));
         };
         name[..bytes].copy_from_slice(first);
-        Ok(())
-    }
-
-    /// Puts name number `number` in the place of `text`, as [`Self::name`] does.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::name`], and [NAM-17].
-    pub(crate) fn text(&self, number: u64, text: &mut String) -> Result<()> {
-        let mut name = std::mem::take(text).into_bytes();
-        self.name(number, &mut name)?;
-        *text = String::from_utf8(name).map_err(|_| self.no_text(number))?;
         Ok(())
     }
 
@@ -187,16 +174,22 @@ impl NameColumn {
         Ok(place.is_there.then_some(group * GROUP_NAMES + place.before as u64))
     }
 
-    /// Checks that a name is text [NAM-17].
-    pub(super) fn check_text(&self, number: u64, name: &[u8]) -> Result<()> {
-        str::from_utf8(name).map(drop).map_err(|_| self.no_text(number))
+    /// Checks that a name is of a kind [NAM-17], [NMS-7].
+    pub(crate) fn check_kind(&self, number: u64, name: &[u8], kind: IdKind) -> Result<()> {
+        if kind.admits(name) { Ok(()) } else { Err(self.no_such_kind(number, name, kind)) }
     }
 
     #[cold]
-    fn no_text(&self, number: u64) -> Error {
+    fn no_such_kind(&self, number: u64, name: &[u8], kind: IdKind) -> Error {
         // [NAM-8]: there are not more names than the file has bits.
         let page = self.page(number / PAGE_NAMES).map_or(0, |page| page.bytes.start);
-        self.error(page, Corruption::NamesUtf8 { name: number })
+        self.error(
+            page,
+            match kind {
+                IdKind::Text => Corruption::NamesUtf8 { name: number },
+                _ => Corruption::NameWidth { name: number, found: name.len() as u64 },
+            },
+        )
     }
 
     /// The entry of a page, which there is.

@@ -30,11 +30,13 @@ struct Head {
 
 impl Renumbering {
     /// Number of names.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
     /// Bytes of heap.
+    #[cfg(test)]
     pub(crate) fn heap_bytes(&self) -> u64 {
         (size_of::<Head>() * self.heads.capacity() + 8 * self.words.capacity()) as u64
     }

@@ -177,11 +177,13 @@ impl<P: Payload, T: Spill> NameSorter<P, T> {
 
 impl<P: Payload, T: Spill> SortedNames<P, T> {
     /// Number of distinct names.
+    #[cfg(test)]
     pub(crate) fn name_count(&self) -> u64 {
         self.name_count
     }
 
     /// Number of distinct pairs.
+    #[cfg(test)]
     pub(crate) fn pair_count(&self) -> u64 {
         self.pair_count
     }

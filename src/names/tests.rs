@@ -10,6 +10,7 @@ use super::*;
 use crate::access::InMemory;
 use crate::error::Result;
 use crate::format::{NamesEntry, names_name};
+use crate::id::IdKind;
 use crate::sort::Spill;
 
 type Name = Vec<u8>;
@@ -110,9 +111,9 @@ fn near(name: &Name) -> Vec<Name> {
 fn check(column: &Arc<NameColumn>, names: &[Name], step: usize) {
     assert_eq!(column.len(), names.len() as u64);
     assert!(all(column) == names);
-    column.verify(false).unwrap();
+    column.verify(None).unwrap();
     let is_text = names.iter().all(|name| std::str::from_utf8(name).is_ok());
-    assert_eq!(column.verify(true).is_ok(), is_text);
+    assert_eq!(column.verify(Some(IdKind::Text)).is_ok(), is_text);
     let mut found = vec![1; 3];
     for number in (0..names.len()).step_by(step) {
         column.name(number as u64, &mut found).unwrap();

@@ -4,6 +4,7 @@ use super::cursor::Walk;
 use super::reader::NameColumn;
 use crate::error::{Corruption, Error, Result};
 use crate::format::PAGE_NAMES;
+use crate::id::IdKind;
 use crate::tasks;
 
 /// Pages that are checked before their results are put together.
@@ -20,14 +21,13 @@ struct Checked {
 
 impl NameColumn {
     /// Checks all that opening the file did not, with the threads of the current pool: each page,
-    /// that all names ascend, how many bytes they have, and where they are `text` that each is
-    /// UTF-8.
-    pub(crate) fn verify(&self, text: bool) -> Result<()> {
+    /// that all names ascend, how many bytes they have, and that each is of a kind.
+    pub(crate) fn verify(&self, kind: Option<IdKind>) -> Result<()> {
         let pages = self.header.page_count();
         let (mut name_bytes, mut before) = (0, None);
         for start in (0..pages).step_by(PAGES_AT_ONCE as usize) {
             let some = start..pages.min(start + PAGES_AT_ONCE);
-            let checked = tasks::map(some.clone(), |page| self.verify_page(page, text));
+            let checked = tasks::map(some.clone(), |page| self.verify_page(page, kind));
             for (page, checked) in some.zip(checked) {
                 let Checked { name_bytes: bytes, last_name, error } = checked;
                 if !matches!(error, Some((_, true))) {
@@ -54,7 +54,7 @@ impl NameColumn {
         Ok(())
     }
 
-    fn verify_page(&self, page: u64, text: bool) -> Checked {
+    fn verify_page(&self, page: u64, kind: Option<IdKind>) -> Checked {
         let mut walk = Walk::over(page..page + 1, self);
         let (mut name_bytes, mut number) = (0, page * PAGE_NAMES);
         let mut is_before_first = true;
@@ -62,8 +62,8 @@ impl NameColumn {
             let Some(name) = walk.next(self)? else { return Ok(false) };
             is_before_first = false;
             name_bytes += name.len() as u64;
-            if text {
-                self.check_text(number, name)?;
+            if let Some(kind) = kind {
+                self.check_kind(number, name, kind)?;
             }
             number += 1;
             Ok(true)

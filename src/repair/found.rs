@@ -11,10 +11,13 @@ use crate::error::{Error, Result};
 use crate::files::{self, DirectoryHandle};
 use crate::fingerprint::Fingerprint;
 use crate::format::{
-    BaseHeader, IdsEntry, IndexKind, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, PartHeader,
-    SegmentEntry, TableHeader, base_name, ids_name, part_name, segment_number, table_name,
+    BaseHeader, IdsEntry, IndexKind, MANIFEST_NAME, MAX_MANIFEST_BYTES, Manifest, NamesEntry,
+    PartHeader, SegmentEntry, TableHeader, base_name, ids_name, names_name, part_name,
+    segment_number, table_name,
 };
+use crate::id::IdKind;
 use crate::log::Follower;
+use crate::names::{NameColumn, Naming};
 use crate::snapshot::parts::{Base, Parts};
 use crate::tail::{Hidden, TailRecord};
 
@@ -73,6 +76,8 @@ pub(super) struct Found<F: Fingerprint> {
     pub(super) base: Arc<Base<F>>,
     parts: Parts<F>,
     pub(super) with_ids: bool,
+    /// What the ids of each segment stand for, as far as its names can be read.
+    namings: Vec<Naming>,
 }
 
 impl<F: Fingerprint> Found<F> {
@@ -91,9 +96,25 @@ impl<F: Fingerprint> Found<F> {
         }
         let of_segments = manifest.segments.iter().any(|segment| segment.ids.is_some());
         let with_ids = manifest.log.map_or(of_segments, |log| log.shape.ids);
-        let base = Arc::new(Base::without_segments(bytes, manifest, lists));
+        let naming = |segment: &SegmentEntry| {
+            let Some(entry) = &segment.names else { return Naming::Numbers };
+            match NameColumn::open(&files, segment.number, entry) {
+                Ok(names) => Naming::Column(Arc::new(names)),
+                Err(error) => {
+                    report.problems.push(error.to_string());
+                    Naming::Numbers
+                }
+            }
+        };
+        let namings: Vec<_> = manifest.segments.iter().map(naming).collect();
+        let base = Arc::new(Base::without_segments(bytes, manifest, lists, &namings));
         let parts = Parts { base: Arc::clone(&base), tails };
-        Self { handle, base, parts, with_ids }
+        Self { handle, base, parts, with_ids, namings }
+    }
+
+    /// What the ids of a segment stand for: numbers where its names are lost.
+    pub(super) fn naming(&self, place: usize) -> &Naming {
+        self.namings.get(place).unwrap_or(&Naming::Numbers)
     }
 
     /// The directory.
@@ -111,13 +132,15 @@ impl<F: Fingerprint> Found<F> {
         self.base.manifest.window(place)
     }
 
-    /// What is hidden of a fingerprint in a segment.
+    /// What is hidden of a fingerprint in a segment. What a deletion names cannot be told where the
+    /// names are damaged: it hides nothing then.
     pub(super) fn hidden(&self, place: usize, fingerprint: F) -> Hidden {
-        self.parts.hidden(place, fingerprint)
+        let hidden = self.parts.hidden_by(place, fingerprint, self.naming(place));
+        hidden.unwrap_or(Hidden::Nothing)
     }
 
-    /// What the logs hold.
-    pub(super) fn tail_records(&self) -> Vec<TailRecord<F>> {
+    /// What the logs hold, and what ids stand for there.
+    pub(super) fn tail_records(&self) -> Vec<(Vec<TailRecord<F>>, Naming)> {
         self.parts.tail_records()
     }
 }
@@ -165,8 +188,28 @@ fn without_manifest(files: &InDirectory<'_>, report: &mut RepairReport) -> Resul
     if segments.iter().any(|segment| segment.ids.is_none()) {
         segments.iter_mut().for_each(|segment| segment.ids = None);
     }
+    let names = segments.iter().any(|segment| segment.names.is_some());
+    let names = names.then(|| guessed_kind(files, &segments));
     let empty = Manifest::empty(bits.unwrap_or(64), RADIUS, 0);
-    Ok(Manifest { next_segment: u64::MAX, segments, ..empty })
+    Ok(Manifest { next_segment: u64::MAX, names, segments, ..empty })
+}
+
+/// What the names of segments are, as they look: text, or keys of as many bytes each as the first.
+fn guessed_kind(files: &InDirectory<'_>, segments: &[SegmentEntry]) -> IdKind {
+    let open = |segment: &SegmentEntry| {
+        NameColumn::open(files, segment.number, segment.names.as_ref()?).ok()
+    };
+    let mut width = None;
+    for names in segments.iter().filter_map(open).map(Arc::new) {
+        let mut names = names.cursor();
+        while let Ok(Some(name)) = names.next() {
+            width = width.or(u16::try_from(name.len()).ok().filter(|&bytes| bytes > 0));
+            if !IdKind::Text.admits(name) {
+                return width.map_or(IdKind::Text, IdKind::Bytes);
+            }
+        }
+    }
+    IdKind::Text
 }
 
 /// What a manifest would say of a segment, as its files tell, and the bits of its fingerprints.
@@ -179,6 +222,8 @@ fn entry_of_files(
     let (bits, mut entry) = of_tables.or_else(|| entry_of_base(files, number))?;
     let ids = files.bytes(&ids_name(number)).ok();
     entry.ids = ids.and_then(|bytes| IdsEntry::describe(&bytes));
+    let names = files.bytes(&names_name(number)).ok();
+    entry.names = names.and_then(|bytes| NamesEntry::describe(&bytes));
     Some((bits, entry))
 }
 
@@ -198,7 +243,7 @@ fn entry_of_tables(
     // A table that does not tell is one that cannot be read.
     let tables = told.iter().map(|told| told.map_or(any, |(_, _, _, entry)| entry)).collect();
     let index = IndexKind::Tables;
-    Some((bits, SegmentEntry { number, count, set_sum, index, tables, ids: None }))
+    Some((bits, SegmentEntry { number, count, set_sum, index, tables, ids: None, names: None }))
 }
 
 fn entry_of_base(files: &InDirectory<'_>, number: u64) -> Option<(u16, SegmentEntry)> {
@@ -211,5 +256,8 @@ fn entry_of_base(files: &InDirectory<'_>, number: u64) -> Option<(u16, SegmentEn
     let tables = std::iter::once(own).chain((0..base.part_count).map(part)).collect();
     let BaseHeader { count, set_sum, fingerprint_bits, .. } = base;
     let index = IndexKind::Parts;
-    Some((fingerprint_bits, SegmentEntry { number, count, set_sum, index, tables, ids: None }))
+    Some((
+        fingerprint_bits,
+        SegmentEntry { number, count, set_sum, index, tables, ids: None, names: None },
+    ))
 }

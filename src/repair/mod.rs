@@ -28,6 +28,8 @@ use crate::error::Result;
 use crate::execution::Execution;
 use crate::fingerprint::{Fingerprint, by_width};
 use crate::format::IndexKind;
+use crate::id::Id;
+use crate::names::Naming;
 use crate::snapshot::Snapshot;
 use crate::storage::{self, Storage};
 use crate::store::apart::{check_apart, check_other};
@@ -62,7 +64,8 @@ pub struct Repair {
 
 /// Where what is saved goes.
 enum Output<F: Fingerprint, S: Storage> {
-    Packed(Box<Packing<F, S>>),
+    /// With ids or without.
+    Packed(Box<Packing<F, S>>, bool),
     /// A store with windows of time.
     Windows(Box<StagedStore<F, S>>),
 }
@@ -122,8 +125,17 @@ impl Repair {
         storage: Arc<S>,
     ) -> Result<()> {
         let mut output = self.output(found, to, storage)?;
-        let with_ids = found.with_ids;
         let files = found.files();
+        let kind = found.base.id_kind();
+        let mut name = Vec::new();
+        // `None` for an id whose name cannot be read.
+        let mut id_of = |naming: &Naming, number: u64| {
+            if !kind.is_named() {
+                return Some(Id::Number(number));
+            }
+            let is_read = !naming.is_numbers() && naming.name(number, &mut name).is_ok();
+            is_read.then(|| kind.id_of(&name).map(|id| id.to_id())).flatten()
+        };
         let mut saved = Vec::new();
         for (number, entry) in found.base.manifest.segments.iter().enumerate() {
             let mut salvaged = Salvaged::<F>::read(&files, entry);
@@ -132,37 +144,48 @@ impl Repair {
             for place in 0..salvaged.fingerprints.len() {
                 let fingerprint = salvaged.fingerprints[place];
                 let hidden = found.hidden(number, fingerprint);
-                let ids = salvaged.ids(place).unwrap_or_default();
-                ids_read += ids.len() as u64;
+                let numbers = salvaged.ids(place).unwrap_or_default();
+                let is_hidden = |id: &u64| match &hidden {
+                    Hidden::Nothing => false,
+                    Hidden::Whole => true,
+                    Hidden::Ids(hidden) => hidden.binary_search(id).is_ok(),
+                };
+                let naming = found.naming(number);
+                let ids: Vec<_> = numbers.iter().map(|&id| id_of(naming, id)).collect();
+                let known = ids.iter().flatten().count();
+                ids_read += known as u64;
                 match hidden {
                     Hidden::Whole => continue,
-                    _ if !with_ids => saved.push((fingerprint, 0)),
-                    _ if ids.is_empty() => salvaged.loss.without_ids += 1,
-                    Hidden::Nothing => saved.extend(ids.iter().map(|&id| (fingerprint, id))),
-                    Hidden::Ids(hidden) => {
-                        let seen = ids.iter().filter(|id| hidden.binary_search(id).is_err());
-                        saved.extend(seen.map(|&id| (fingerprint, id)));
+                    _ if !found.with_ids => saved.push((fingerprint, None)),
+                    _ if known == 0 => salvaged.loss.without_ids += 1,
+                    _ => {
+                        let seen = numbers.iter().zip(ids).filter(|(id, _)| !is_hidden(id));
+                        let seen = seen.filter_map(|(_, id)| id);
+                        saved.extend(seen.map(|id| (fingerprint, Some(id))));
                     }
                 }
                 if saved.len() >= PIECE {
                     self.execution.stop().check()?;
-                    output.take(&mut saved, with_ids, window)?;
+                    output.take(&mut saved, window)?;
                 }
             }
-            if with_ids {
+            if found.with_ids {
                 let lost = salvaged.id_count().map(|count| count.saturating_sub(ids_read));
                 salvaged.loss.ids = lost;
             }
-            output.take(&mut saved, with_ids, window)?;
+            output.take(&mut saved, window)?;
             if salvaged.loss.is_damaged() {
                 report.segments.push(salvaged.loss);
             }
         }
-        for record in found.tail_records() {
-            saved.push((record.fingerprint, record.id));
-            output.take(&mut saved, with_ids, record.window)?;
+        for (records, naming) in found.tail_records() {
+            for record in records {
+                let id = found.with_ids.then(|| id_of(&naming, record.id)).flatten();
+                saved.push((record.fingerprint, id));
+                output.take(&mut saved, record.window)?;
+            }
         }
-        output.take(&mut saved, with_ids, 0)?;
+        output.take(&mut saved, 0)?;
         output.finish()
     }
 
@@ -173,13 +196,14 @@ impl Repair {
         storage: Arc<S>,
     ) -> Result<Output<F, S>> {
         let manifest = &found.base.manifest;
+        let ids = found.with_ids.then(|| found.base.id_kind());
         let (radius, recipe) = (u32::from(manifest.radius), manifest.recipe.as_deref());
         // Fingerprints of 32 and 64 bits have a base only where that was asked for.
         let largest = manifest.segments.iter().max_by_key(|segment| segment.count);
         let of_parts = largest.filter(|at| at.index == IndexKind::Parts && F::BITS <= u64::BITS);
         let parts = of_parts.map(|segment| (segment.tables.len() - 1) as u16);
         if let Some(windows) = &manifest.windows {
-            let options = StoreOptions::new().width().radius(radius).ids(found.with_ids);
+            let options = StoreOptions::new().width().radius(radius).ids(ids);
             let options = parts.into_iter().fold(options, StoreOptions::parts);
             let options = recipe.into_iter().fold(options, StoreOptions::recipe);
             let options = options.window(Some(Duration::from_secs(windows.seconds)));
@@ -190,11 +214,12 @@ impl Repair {
         let packer = Packer::new().width().radius(radius).execution(self.execution.clone());
         let packer = parts.into_iter().fold(packer, Packer::parts);
         let packer = recipe.into_iter().fold(packer, Packer::recipe);
+        let packer = ids.into_iter().fold(packer, Packer::ids);
         let mut packing = Packing::start(packer, to, storage)?;
         if let Some(map) = manifest.id_map {
             packing.id_map(map);
         }
-        Ok(Output::Packed(Box::new(packing)))
+        Ok(Output::Packed(Box::new(packing), found.with_ids))
     }
 }
 
@@ -204,7 +229,7 @@ fn count_saved<F: Fingerprint>(saved: &Snapshot<F>, report: &mut RepairReport) -
         report.fingerprints = saved.count()?;
         return Ok(());
     }
-    for entry in saved.iter_with_ids() {
+    for entry in saved.iter_with_ids::<Id>() {
         report.fingerprints += 1;
         let mut ids = entry?.1;
         report.ids += ids.try_fold(0, |count, id| id.map(|_| count + 1))?;
@@ -214,14 +239,11 @@ fn count_saved<F: Fingerprint>(saved: &Snapshot<F>, report: &mut RepairReport) -
 
 impl<F: Fingerprint, S: Storage> Output<F, S> {
     /// Takes records of one window, which are gone then.
-    fn take(&mut self, saved: &mut Vec<(F, u64)>, with_ids: bool, window: u64) -> Result<()> {
+    fn take(&mut self, saved: &mut Vec<(F, Option<Id>)>, window: u64) -> Result<()> {
         match self {
-            Self::Packed(packing) if with_ids => {
-                let pair = |&(fingerprint, id): &(F, u64)| fingerprint.with_id(id);
-                packing.extend_with_ids(&saved.iter().map(pair).collect::<Vec<_>>())?;
-            }
-            Self::Packed(packing) => {
-                let fingerprint = |&(fingerprint, _): &(F, u64)| fingerprint;
+            Self::Packed(packing, true) => packing.extend_with_ids(saved)?,
+            Self::Packed(packing, false) => {
+                let fingerprint = |(fingerprint, _): &(F, Option<Id>)| *fingerprint;
                 packing.extend(&saved.iter().map(fingerprint).collect::<Vec<_>>())?;
             }
             Self::Windows(store) => store.insert(saved, window)?,
@@ -232,7 +254,7 @@ impl<F: Fingerprint, S: Storage> Output<F, S> {
 
     fn finish(self) -> Result<()> {
         match self {
-            Self::Packed(packing) => packing.finish().map(drop),
+            Self::Packed(packing, _) => packing.finish().map(drop),
             Self::Windows(store) => store.finish(),
         }
     }

@@ -14,6 +14,7 @@ use crate::fingerprint::Fingerprint;
 use crate::format::{IndexKind, SegmentEntry};
 use crate::ids::IdColumn;
 use crate::multi_index::MultiIndex;
+use crate::names::{NameColumn, Naming};
 use crate::table::Table;
 
 /// An open segment. Any number of threads may use it.
@@ -22,6 +23,8 @@ pub(crate) struct Segment<F = u64> {
     entry: SegmentEntry,
     index: Index<F>,
     ids: Option<Arc<IdColumn>>,
+    /// The names that ids are numbers of.
+    names: Option<Arc<NameColumn>>,
 }
 
 /// How the fingerprints of a segment are found.
@@ -43,7 +46,10 @@ impl<F: Fingerprint> Segment<F> {
             Index::Parts(_) => Some(0),
         };
         let ids = entry.ids.as_ref().map(|ids| IdColumn::open(files, entry, ids, blocks));
-        Ok(Self { entry: entry.clone(), index, ids: ids.transpose()?.map(Arc::new) })
+        let ids = ids.transpose()?.map(Arc::new);
+        let names = entry.names.as_ref().map(|at| NameColumn::open(files, entry.number, at));
+        let names = names.transpose()?.map(Arc::new);
+        Ok(Self { entry: entry.clone(), index, ids, names })
     }
 
     /// What the manifest says of it: equal entries stand for equal files.
@@ -98,24 +104,38 @@ impl<F: Fingerprint> Segment<F> {
     /// Bytes of all files.
     pub(crate) fn file_bytes(&self) -> u64 {
         let ids = self.ids.as_ref().map_or(0, |ids| ids.file_bytes());
-        ids + match &self.index {
-            Index::Tables(tables) => tables.all().iter().map(Table::file_bytes).sum::<u64>(),
-            Index::Parts(index) => index.file_bytes(),
-        }
+        let names = self.names.as_ref().map_or(0, |names| names.file_bytes());
+        ids + names
+            + match &self.index {
+                Index::Tables(tables) => tables.all().iter().map(Table::file_bytes).sum::<u64>(),
+                Index::Parts(index) => index.file_bytes(),
+            }
     }
 
     /// Bytes of heap.
     pub(crate) fn heap_bytes(&self) -> u64 {
         let ids = self.ids.as_ref().map_or(0, |ids| ids.heap_bytes());
-        ids + match &self.index {
-            Index::Tables(tables) => tables.heap_bytes(),
-            Index::Parts(index) => index.heap_bytes(),
-        }
+        let names = self.names.as_ref().map_or(0, |names| names.heap_bytes());
+        ids + names
+            + match &self.index {
+                Index::Tables(tables) => tables.heap_bytes(),
+                Index::Parts(index) => index.heap_bytes(),
+            }
     }
 
     /// The ids, if it has some.
     pub(crate) fn id_column(&self) -> Option<&Arc<IdColumn>> {
         self.ids.as_ref()
+    }
+
+    /// The names that ids are numbers of, if they are.
+    pub(crate) fn names(&self) -> Option<&Arc<NameColumn>> {
+        self.names.as_ref()
+    }
+
+    /// What the numbers of its ids stand for.
+    pub(crate) fn naming(&self) -> Naming {
+        self.names.as_ref().map_or(Naming::Numbers, |names| Naming::Column(Arc::clone(names)))
     }
 
     /// The numbers of the ids of a fingerprint in the column; `None` if it has none. Decodes at most

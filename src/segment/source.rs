@@ -6,6 +6,7 @@ use crate::fingerprint::Fingerprint;
 use crate::format::BitRange;
 use crate::ids::IdSource;
 use crate::multi_index::{EntrySource, PartOptions, Sampler};
+use crate::names::NameSource;
 
 /// Keys that are cut together: a sixteenth of those that are in memory, but no fewer than the least, and no more than a table writes at a time.
 const LEAST_CUT: usize = 1 << 16;
@@ -86,4 +87,6 @@ pub(crate) struct SourceOfIds<'a> {
     /// Number of pairs of a fingerprint and an id.
     pub(crate) count: u64,
     pub(crate) greatest: u64,
+    /// The names that ids are numbers of, where they are.
+    pub(crate) names: Option<&'a mut dyn NameSource>,
 }

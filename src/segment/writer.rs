@@ -10,9 +10,10 @@ use crate::error::{Error, Result};
 use crate::execution::{Meter, Metered, Phase};
 use crate::files::Aligned;
 use crate::fingerprint::Fingerprint;
-use crate::format::{self, IdsEntry, IndexKind, MOST_ROWS, SegmentEntry, TableEntry};
+use crate::format::{self, IdsEntry, IndexKind, MOST_ROWS, NamesEntry, SegmentEntry, TableEntry};
 use crate::ids::{IdsOptions, write_ids};
 use crate::multi_index::{BaseWriter, PartLayout, PartOptions, write_part};
+use crate::names::{NameSource, write_names};
 use crate::plan::{IndexLayout, Layout};
 use crate::storage::Storage;
 use crate::table::{TableOptions, TableStats, TableWriter, WriteError, Written};
@@ -39,9 +40,15 @@ impl WrittenSegment {
         self.entry.ids.as_ref().map_or(0, |ids| ids.file_bytes)
     }
 
+    /// Bytes of the names.
+    pub(crate) fn name_bytes(&self) -> u64 {
+        self.entry.names.as_ref().map_or(0, |names| names.file_bytes)
+    }
+
     /// Bytes of all files.
     pub(crate) fn bytes(&self) -> u64 {
-        self.entry.tables.iter().map(|table| table.file_bytes).sum::<u64>() + self.id_bytes()
+        let of_index = self.entry.tables.iter().map(|table| table.file_bytes).sum::<u64>();
+        of_index + self.id_bytes() + self.name_bytes()
     }
 }
 
@@ -77,7 +84,8 @@ impl<S: Storage> SegmentWriter<'_, S> {
         mut ids: Option<SourceOfIds<'_>>,
     ) -> Result<WrittenSegment> {
         let (count, set_sum) = (source.count(), source.set_sum());
-        let (mut entries, mut tables, mut id_entry) = (Vec::new(), Vec::new(), None);
+        let (mut entries, mut tables) = (Vec::new(), Vec::new());
+        let (mut id_entry, mut names) = (None, None);
         let tops = layout.design.tops();
         for (table, top) in tops.iter().enumerate() {
             let next = tops.get(table + 1).map(Vec::as_slice);
@@ -111,12 +119,13 @@ impl<S: Storage> SegmentWriter<'_, S> {
                     id_count: ids.count,
                     greatest: ids.greatest,
                 };
-                id_entry = Some(self.write_ids(number, &options, ids)?);
+                let written = self.write_ids(number, &options, ids)?;
+                (id_entry, names) = (Some(written.0), written.1);
             }
             entries.push(written.entry);
         }
         let (index, ids) = (IndexKind::Tables, id_entry);
-        let entry = SegmentEntry { number, count, set_sum, index, tables: entries, ids };
+        let entry = SegmentEntry { number, count, set_sum, index, tables: entries, ids, names };
         Ok(WrittenSegment { entry, tables })
     }
 
@@ -160,7 +169,7 @@ impl<S: Storage> SegmentWriter<'_, S> {
             base.finish()
         })?;
         let base_crc = base.header_crc;
-        let mut ids_entry = None;
+        let (mut ids_entry, mut names) = (None, None);
         if let Some(ids) = ids {
             let options = IdsOptions {
                 table_crc: base_crc,
@@ -169,7 +178,8 @@ impl<S: Storage> SegmentWriter<'_, S> {
                 id_count: ids.count,
                 greatest: ids.greatest,
             };
-            ids_entry = Some(self.write_ids(number, &options, ids)?);
+            let written = self.write_ids(number, &options, ids)?;
+            (ids_entry, names) = (Some(written.0), written.1);
         }
         let mut tables = vec![base];
         for (part, bits) in (0..).zip(parts) {
@@ -185,7 +195,7 @@ impl<S: Storage> SegmentWriter<'_, S> {
             })?);
         }
         let (index, ids) = (IndexKind::Parts, ids_entry);
-        let entry = SegmentEntry { number, count, set_sum, index, tables, ids };
+        let entry = SegmentEntry { number, count, set_sum, index, tables, ids, names };
         Ok(WrittenSegment { entry, tables: Vec::new() })
     }
 
@@ -236,24 +246,46 @@ impl<S: Storage> SegmentWriter<'_, S> {
         Ok(written)
     }
 
-    /// Writes and syncs the ids of a segment.
+    /// Writes and syncs the ids of a segment, and their names.
     fn write_ids(
         &mut self,
         segment: u64,
         options: &IdsOptions,
         source: SourceOfIds<'_>,
-    ) -> Result<IdsEntry> {
+    ) -> Result<(IdsEntry, Option<NamesEntry>)> {
+        let SourceOfIds { ids, names, .. } = source;
         let name = format::ids_name(segment);
         let mut file = self.files.create(&name)?;
         let mut out = Metered { out: &mut file, meter: self.meter };
         let start = Instant::now();
         let progress = |ids| self.meter.advance(Phase::Ids, ids);
-        let written = write_ids(options, source.ids, &mut out, &progress);
+        let written = write_ids(options, ids, &mut out, &progress);
         let fail = |error| written_or(error, self.files.error(&name, "write the ids"));
         let entry = written.map_err(fail)?;
         self.times.write += start.elapsed();
         let start = Instant::now();
         self.files.sync(&mut file, &name, "sync the ids")?;
+        self.times.sync += start.elapsed();
+        let names = names.map(|names| self.write_names(segment, names)).transpose()?;
+        Ok((entry, names))
+    }
+
+    /// Writes and syncs the names of a segment.
+    fn write_names(&mut self, segment: u64, source: &mut dyn NameSource) -> Result<NamesEntry> {
+        let name = format::names_name(segment);
+        let mut file = self.files.create(&name)?;
+        let start = Instant::now();
+        let mut metered = Metered { out: &mut file, meter: self.meter };
+        let mut out = Aligned::new(&mut metered);
+        let progress = |_| self.meter.check();
+        let written = write_names(source, &mut out, &progress);
+        let written =
+            written.and_then(|entry| out.finish().map(|()| entry).map_err(WriteError::Io));
+        let fail = |error| written_or(error, self.files.error(&name, "write the names"));
+        let entry = written.map_err(fail)?;
+        self.times.write += start.elapsed();
+        let start = Instant::now();
+        self.files.sync(&mut file, &name, "sync the names")?;
         self.times.sync += start.elapsed();
         Ok(entry)
     }

@@ -12,7 +12,8 @@ use super::union;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::{IdMapTag, SkippedSection};
-use crate::ids::Ids;
+use crate::id::{AsId, FromId, IdKind};
+use crate::ids::{IdRuns, Ids, check_kind};
 use crate::segment::Segment;
 use crate::tail::TailView;
 
@@ -173,7 +174,7 @@ impl<F: Fingerprint> Snapshot<F> {
     pub fn next_id(&self) -> Option<u64> {
         let of_tails = self.parts.tails.iter().map(TailView::next_id);
         let next = of_tails.fold(self.parts.base.next_id(), u64::max);
-        (self.has_ids() && next < u64::MAX).then_some(next)
+        (self.id_kind() == Some(IdKind::Number) && next < u64::MAX).then_some(next)
     }
 
     /// Which id map belongs to the store; `None` where ids are just numbers, or there are none.
@@ -248,8 +249,15 @@ impl<F: Fingerprint> Snapshot<F> {
     /// # Errors
     ///
     /// As [`Self::ids`].
-    pub fn contains_id(&self, fingerprint: F, id: u64) -> Result<bool> {
-        Ok(self.has_ids() && union::holds_id(&self.parts, fingerprint, id)?)
+    pub fn contains_id(&self, fingerprint: F, id: impl AsId) -> Result<bool> {
+        let (Some(kind), Some(id)) = (self.id_kind(), id.as_id()) else { return Ok(false) };
+        check_kind(kind, id)?;
+        union::holds_id(&self.parts, fingerprint, id)
+    }
+
+    /// What the ids of the store are; `None` if it has none.
+    pub fn id_kind(&self) -> Option<IdKind> {
+        self.has_ids().then(|| self.parts.base.id_kind())
     }
 
     /// The ids of `fingerprint`, ascending and each once; none if it is not stored, or stored without
@@ -266,7 +274,7 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// let store = fpstore::Store::open(&path)?;
     /// let near = store.search(0b1010, 2)?;
-    /// let ids = store.ids(near[0].fingerprint)?;
+    /// let ids = store.ids::<u64>(near[0].fingerprint)?;
     /// assert_eq!(ids.len(), 2);
     /// assert_eq!(ids.collect::<Result<Vec<u64>, _>>()?, [7, 9]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -276,8 +284,11 @@ impl<F: Fingerprint> Snapshot<F> {
     ///
     /// [`Error::Corrupt`](crate::Error::Corrupt) if the block, or what tells the number of ids, is damaged. The iterator gives
     /// that error where the ids themselves are.
-    pub fn ids(&self, fingerprint: F) -> Result<Ids> {
-        union::ids_of(&self.parts, fingerprint)
+    pub fn ids<I: FromId>(&self, fingerprint: F) -> Result<Ids<I>> {
+        if let Some(kind) = self.id_kind() {
+            return Ids::new(union::ids_of(&self.parts, fingerprint)?, kind);
+        }
+        Ok(Ids::unchecked(IdRuns::default(), IdKind::Number))
     }
 }
 

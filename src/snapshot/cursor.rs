@@ -11,8 +11,9 @@ use super::contents::Snapshot;
 use super::union;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, bytes_of};
-use crate::ids::{IdCursor, Ids};
+use crate::ids::{IdCursor, IdRuns, Numbering};
 use crate::memory;
+use crate::names::MergedNames;
 use crate::segment::{Rows, Segment};
 use crate::tasks;
 
@@ -68,6 +69,8 @@ struct SegmentCursor<F: Fingerprint> {
     spare: Vec<Vec<F>>,
     /// The same place among the ids, if they are read and there are some.
     ids: Option<IdCursor>,
+    /// What their numbers are.
+    numbering: Numbering,
     /// What hides fingerprints of the segment, and the place of this among all, where they are left out.
     hiding: Option<(Snapshot<F>, usize)>,
 }
@@ -93,9 +96,37 @@ impl<F: Fingerprint> Cursor<F> {
 
     /// All fingerprints, for [`Self::next_with_ids`].
     pub(crate) fn with_ids(snapshot: &Snapshot<F>) -> Result<Self> {
+        Self::with_numbered_ids(snapshot, |segment| Numbering::Of(segment.naming()))
+    }
+
+    /// As [`Self::with_ids`], with numbers that all segments have in common and that have the order of
+    /// the ids. Where several segments have names, all of these are read first, and their numbers take
+    /// some bits each.
+    pub(crate) fn with_common_ids(snapshot: &Snapshot<F>) -> Result<Self> {
+        let snapshot = snapshot.settled()?;
+        let columns = snapshot.segments().iter().map(|segment| segment.names().cloned());
+        let numbers: Vec<_> = match columns.collect::<Option<Vec<_>>>() {
+            Some(columns) if columns.len() > 1 => {
+                let all = columns.into_iter().map(|names| (names, None)).collect();
+                MergedNames::new(all).renumbered()?.1.into_iter().map(Arc::new).collect()
+            }
+            _ => Vec::new(),
+        };
+        let mut numbers = numbers.into_iter();
+        Self::with_numbered_ids(&snapshot, |_| {
+            numbers.next().map_or(Numbering::Common, Numbering::Renumbered)
+        })
+    }
+
+    /// As [`Self::with_ids`], with a numbering of the ids of each segment.
+    pub(crate) fn with_numbered_ids(
+        snapshot: &Snapshot<F>,
+        mut numbering: impl FnMut(&Segment<F>) -> Numbering,
+    ) -> Result<Self> {
         let mut cursor = Self::unhidden(snapshot, F::default(), Decode::Alone)?;
         for place in &mut cursor.places {
             place.ids = place.segment.id_column().map(|column| IdCursor::new(Arc::clone(column)));
+            place.numbering = numbering(&place.segment);
         }
         Ok(cursor)
     }
@@ -115,11 +146,11 @@ impl<F: Fingerprint> Cursor<F> {
     }
 
     /// The next fingerprint and its ids; `None` at the end.
-    pub(crate) fn next_with_ids(&mut self) -> Result<Option<(F, Ids)>> {
+    pub(crate) fn next_with_ids(&mut self) -> Result<Option<(F, IdRuns)>> {
         let hides = self.snapshot.parts().hides();
         while let Some(least) = self.least()? {
             let parts = self.snapshot.parts();
-            let mut ids = Ids::default();
+            let mut ids = IdRuns::default();
             let mut is_visible = false;
             for (number, place) in self.places.iter_mut().enumerate() {
                 if place.ready()?.first() != Some(&least) {
@@ -130,7 +161,8 @@ impl<F: Fingerprint> Cursor<F> {
                 if !hides || union::visible_in(parts, number, least)? {
                     is_visible = true;
                     if let Some(numbers) = of_segment {
-                        union::add_ids(&mut ids, parts, number, least, numbers)?;
+                        let numbering = place.numbering.clone();
+                        union::add_ids(&mut ids, parts, (number, numbering), least, numbers)?;
                     }
                 }
             }
@@ -220,6 +252,7 @@ impl<F: Fingerprint> SegmentCursor<F> {
             at: 0,
             spare: Vec::new(),
             ids: None,
+            numbering: Numbering::Common,
             hiding: None,
         })
     }

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use bitvec::prelude::{BitVec, bitvec};
 
+use crate::error::Result;
 use crate::fingerprint::{Fingerprint, words};
 use crate::format::{Deletion, Scope};
+use crate::names::Naming;
 use crate::tail::Hidden;
 
 /// Places of the filter per deletion.
@@ -15,23 +17,23 @@ const FILTER_BITS: usize = 16;
 pub(crate) struct Hiding<F = u64> {
     /// For each segment the sequence up to which deletions were applied to it.
     sequences: Vec<u64>,
-    /// Lists of deletions, each ascending.
-    lists: Vec<Arc<Vec<Deletion<F>>>>,
+    /// Lists of deletions, each ascending, and what the numbers of their ids stand for.
+    lists: Vec<(Arc<Vec<Deletion<F>>>, Naming)>,
     /// For a hash of each fingerprint of the lists a 1.
     filter: BitVec<usize>,
 }
 
 impl<F: Fingerprint> Hiding<F> {
     /// What `lists` hide in segments to which deletions up to these sequences were applied.
-    pub(crate) fn new(sequences: Vec<u64>, lists: Vec<Arc<Vec<Deletion<F>>>>) -> Self {
+    pub(crate) fn new(sequences: Vec<u64>, lists: Vec<(Arc<Vec<Deletion<F>>>, Naming)>) -> Self {
         // What no segment needs to know any more hides nothing.
         let least = sequences.iter().copied().min().unwrap_or(u64::MAX);
-        let needed = |list: &&Arc<Vec<Deletion<F>>>| list.iter().any(|at| at.sequence > least);
-        let lists: Vec<_> = lists.iter().filter(needed).cloned().collect();
-        let count: usize = lists.iter().map(|list| list.len()).sum();
+        let needed = |list: &[Deletion<F>]| list.iter().any(|at| at.sequence > least);
+        let lists: Vec<_> = lists.into_iter().filter(|(list, _)| needed(list)).collect();
+        let count: usize = lists.iter().map(|(list, _)| list.len()).sum();
         let places = if count == 0 { 0 } else { (count * FILTER_BITS).next_power_of_two() };
         let mut filter = bitvec![0; places];
-        for deletion in lists.iter().flat_map(|list| list.iter()) {
+        for deletion in lists.iter().flat_map(|(list, _)| list.iter()) {
             filter.set(place(deletion.fingerprint, places), true);
         }
         Self { sequences, lists, filter }
@@ -45,7 +47,7 @@ impl<F: Fingerprint> Hiding<F> {
 
     /// Number of deletions, some of which may have nothing to hide.
     pub(crate) fn len(&self) -> u64 {
-        self.lists.iter().map(|list| list.len() as u64).sum()
+        self.lists.iter().map(|(list, _)| list.len() as u64).sum()
     }
 
     /// Up to which sequence deletions were applied to a segment.
@@ -54,8 +56,13 @@ impl<F: Fingerprint> Hiding<F> {
     }
 
     /// The lists of deletions.
-    pub(crate) fn lists(&self) -> &[Arc<Vec<Deletion<F>>>] {
+    pub(crate) fn lists(&self) -> &[(Arc<Vec<Deletion<F>>>, Naming)] {
         &self.lists
+    }
+
+    /// All deletions.
+    pub(crate) fn deletions(&self) -> impl Iterator<Item = &Deletion<F>> {
+        self.lists.iter().flat_map(|(list, _)| list.iter())
     }
 
     /// Whether something of `fingerprint` may be hidden somewhere.
@@ -64,30 +71,25 @@ impl<F: Fingerprint> Hiding<F> {
         !self.is_empty() && self.filter[place(fingerprint, self.filter.len())]
     }
 
-    /// What is hidden of `fingerprint` in a segment.
-    pub(crate) fn of(&self, segment: usize, fingerprint: F) -> Hidden {
+    /// What is hidden of `fingerprint` in a segment with this naming.
+    pub(crate) fn of(&self, segment: usize, fingerprint: F, naming: &Naming) -> Result<Hidden> {
         if !self.touches(fingerprint) {
-            return Hidden::Nothing;
+            return Ok(Hidden::Nothing);
         }
         let sequence = self.sequence(segment);
         let mut ids = Vec::new();
-        for list in &self.lists {
+        for (list, of_list) in &self.lists {
             let start = list.partition_point(|deletion| deletion.fingerprint < fingerprint);
             let of_fingerprint = list[start..].iter();
             for deletion in of_fingerprint.take_while(|at| at.fingerprint == fingerprint) {
                 match deletion.scope {
                     _ if deletion.sequence <= sequence => {}
-                    Scope::Whole => return Hidden::Whole,
-                    Scope::Id(id) => ids.push(id),
+                    Scope::Whole => return Ok(Hidden::Whole),
+                    Scope::Id(id) => ids.push((id, of_list.clone())),
                 }
             }
         }
-        if ids.is_empty() {
-            return Hidden::Nothing;
-        }
-        ids.sort_unstable();
-        ids.dedup();
-        Hidden::Ids(ids)
+        Hidden::of_ids(ids.into_iter(), naming)
     }
 
     /// Bytes of memory.

@@ -1,10 +1,14 @@
 //! Iterators over the fingerprints of a snapshot.
 
+use std::collections::HashMap;
+use std::marker::PhantomData;
+
 use super::contents::Snapshot;
 use super::cursor::{Cursor, Decode};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::ids::Ids;
+use crate::id::{AsId, FromId, IdKind};
+use crate::ids::{Ids, Numbering, check_kind};
 
 /// The fingerprints of a [`Snapshot`], ascending and each once; ends after the first error.
 pub struct Iter<F: Fingerprint = u64> {
@@ -76,24 +80,34 @@ impl<F: Fingerprint> std::iter::FusedIterator for Iter<F> {}
 /// the first error.
 ///
 /// Reads the blocks and the ids in the order of the files, and looks nothing up.
-pub struct IterWithIds<F: Fingerprint = u64> {
+pub struct IterWithIds<F: Fingerprint = u64, I = u64> {
     cursor: Result<Cursor<F>, Option<Error>>,
+    kind: IdKind,
+    taken: PhantomData<fn() -> I>,
 }
 
-impl<F: Fingerprint> IterWithIds<F> {
+impl<F: Fingerprint, I: FromId> IterWithIds<F, I> {
     pub(super) fn new(snapshot: &Snapshot<F>) -> Self {
-        Self { cursor: Cursor::with_ids(snapshot).map_err(Some) }
+        let kind = snapshot.parts().base.id_kind();
+        let checked = if snapshot.has_ids() { Ids::<I>::check(kind) } else { Ok(()) };
+        let cursor = checked.and_then(|()| Cursor::with_ids(snapshot)).map_err(Some);
+        Self { cursor, kind, taken: PhantomData }
     }
 }
 
-impl<F: Fingerprint> Iterator for IterWithIds<F> {
-    type Item = Result<(F, Ids)>;
+impl<F: Fingerprint, I: FromId> Iterator for IterWithIds<F, I> {
+    type Item = Result<(F, Ids<I>)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match &mut self.cursor {
             Ok(cursor) => cursor.next_with_ids().transpose(),
             Err(error) => error.take().map(Err),
         };
+        let kind = self.kind;
+        let next = next.map(|next| {
+            let (fingerprint, runs) = next?;
+            Ok((fingerprint, Ids::unchecked(runs, kind)))
+        });
         if !matches!(next, Some(Ok(_))) {
             self.cursor = Err(None);
         }
@@ -101,7 +115,7 @@ impl<F: Fingerprint> Iterator for IterWithIds<F> {
     }
 }
 
-impl<F: Fingerprint> std::iter::FusedIterator for IterWithIds<F> {}
+impl<F: Fingerprint, I: FromId> std::iter::FusedIterator for IterWithIds<F, I> {}
 
 impl<F: Fingerprint> Snapshot<F> {
     /// All fingerprints in ascending order, each once. Decodes some blocks per segment at a time.
@@ -116,9 +130,48 @@ impl<F: Fingerprint> Snapshot<F> {
 
     /// All fingerprints in ascending order, each once, with their ids: those that [`Self::ids`] gives,
     /// and none where there are none. Reads all files in order, so it takes some 50 ns for each
-    /// instead of a look-up.
-    pub fn iter_with_ids(&self) -> IterWithIds<F> {
+    /// instead of a look-up; a name takes a look-up.
+    pub fn iter_with_ids<I: FromId>(&self) -> IterWithIds<F, I> {
         IterWithIds::new(self)
+    }
+
+    /// The fingerprints that have one of some ids, ascending, each with the place of the id in `ids`.
+    /// Nothing is found by its id, so this reads all fingerprints and ids, some 50 ns for each;
+    /// names are looked up once for each segment.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::ids`]; [`Error::IdKinds`] if the store has ids of another kind.
+    pub fn with_ids<I: AsId>(&self, ids: &[I]) -> Result<Vec<(F, usize)>> {
+        let Some(kind) = self.id_kind() else { return Ok(Vec::new()) };
+        let settled = self.settled()?;
+        // For each segment the places of the ids by their numbers there.
+        let mut wanted: Vec<HashMap<u64, usize>> = vec![HashMap::new(); settled.segments().len()];
+        for (place, id) in ids.iter().enumerate() {
+            let Some(id) = id.as_id() else { continue };
+            check_kind(kind, id)?;
+            let name = id.name();
+            for (segment, wanted) in settled.segments().iter().zip(&mut wanted) {
+                if let Some(number) = segment.naming().find((id.number(), &name))? {
+                    wanted.entry(number).or_insert(place);
+                }
+            }
+        }
+        let mut found = Vec::new();
+        if wanted.iter().all(HashMap::is_empty) {
+            return Ok(found);
+        }
+        let mut cursor = Cursor::with_numbered_ids(&settled, |_| Numbering::Common)?;
+        while let Some((fingerprint, mut ids)) = cursor.next_with_ids()? {
+            let start = found.len();
+            ids.visit_numbers(|segment, number| {
+                found.extend(wanted[segment].get(&number).map(|&place| (fingerprint, place)));
+                Ok(())
+            })?;
+            found[start..].sort_unstable();
+        }
+        found.dedup();
+        Ok(found)
     }
 }
 

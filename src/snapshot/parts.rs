@@ -9,6 +9,8 @@ use crate::fingerprint::Fingerprint;
 use crate::format::{
     Defect, Deletion, DeletionsEntry, MANIFEST_NAME, Manifest, decode_deletions, deletions_name,
 };
+use crate::id::IdKind;
+use crate::names::Naming;
 use crate::segment::{self, Segment};
 use crate::tail::{Hidden, TailRecord, TailView};
 
@@ -67,7 +69,7 @@ impl<F: Fingerprint> Base<F> {
             }
         }
         segment::share_memory(&segments, memory);
-        let hiding = Hiding::new(sequences(&manifest), deletions.clone());
+        let hiding = hiding(&manifest, &segments, &deletions);
         Ok(Self { bytes: bytes.to_vec(), manifest, segments, hiding, deletions })
     }
 
@@ -92,14 +94,31 @@ impl<F: Fingerprint> Base<F> {
         bytes: Vec<u8>,
         manifest: Manifest,
         deletions: Vec<DeletionList<F>>,
+        namings: &[Naming],
     ) -> Self {
-        let hiding = Hiding::new(sequences(&manifest), deletions.clone());
+        let naming = |entry: &DeletionsEntry| {
+            let place = manifest.segments.iter().position(|at| at.number == entry.segment);
+            place.and_then(|place| namings.get(place)).cloned().unwrap_or_default()
+        };
+        let entries = manifest.deletions.iter().zip(&deletions);
+        let lists = entries.map(|(entry, list)| (Arc::clone(list), naming(entry))).collect();
+        let hiding = Hiding::new(sequences(&manifest), lists);
         Self { bytes, manifest, segments: Vec::new(), hiding, deletions }
     }
 
     /// The entries of DELETIONS, each with its list.
     pub(crate) fn lists(&self) -> impl Iterator<Item = (&DeletionsEntry, &DeletionList<F>)> {
         self.manifest.deletions.iter().zip(&self.deletions)
+    }
+
+    /// What the ids of a segment stand for.
+    pub(crate) fn naming(&self, segment: usize) -> Naming {
+        self.segments.get(segment).map_or(Naming::Numbers, |segment| segment.naming())
+    }
+
+    /// What the ids of the store are, if it has some.
+    pub(crate) fn id_kind(&self) -> IdKind {
+        self.manifest.names.unwrap_or(IdKind::Number)
     }
 
     /// Greater than all ids that segments have held, as far as is known; 2^64 - 1 if none is left.
@@ -128,7 +147,8 @@ impl<F: Fingerprint> Base<F> {
         let segments = kept.map(|(_, segment)| Arc::clone(segment)).collect();
         let all = sequences(&self.manifest).into_iter().enumerate();
         let sequences = all.filter(|(place, _)| keep(*place)).map(|(_, sequence)| sequence);
-        let hiding = Hiding::new(sequences.collect(), self.deletions.clone());
+        let lists = lists(&self.manifest, &self.segments, &self.deletions);
+        let hiding = Hiding::new(sequences.collect(), lists);
         let (bytes, deletions) = (self.bytes.clone(), self.deletions.clone());
         Self { bytes, manifest, segments, hiding, deletions }
     }
@@ -140,6 +160,29 @@ impl<F: Fingerprint> Base<F> {
         let (bytes, manifest) = (self.bytes.clone(), self.manifest.clone());
         Self { bytes, manifest, segments, hiding, deletions: self.deletions.clone() }
     }
+}
+
+/// What some deletions hide in segments.
+fn hiding<F: Fingerprint>(
+    manifest: &Manifest,
+    segments: &[Arc<Segment<F>>],
+    deletions: &[DeletionList<F>],
+) -> Hiding<F> {
+    Hiding::new(sequences(manifest), lists(manifest, segments, deletions))
+}
+
+/// The lists of deletions of segments, with what their ids stand for.
+fn lists<F: Fingerprint>(
+    manifest: &Manifest,
+    segments: &[Arc<Segment<F>>],
+    deletions: &[DeletionList<F>],
+) -> Vec<(DeletionList<F>, Naming)> {
+    let naming = |entry: &DeletionsEntry| {
+        let segment = segments.iter().find(|segment| segment.number() == entry.segment);
+        segment.map_or(Naming::Numbers, |segment| segment.naming())
+    };
+    let entries = manifest.deletions.iter().zip(deletions);
+    entries.map(|(entry, list)| (Arc::clone(list), naming(entry))).collect()
 }
 
 /// For each segment the sequence up to which deletions were applied.
@@ -191,14 +234,27 @@ impl<F: Fingerprint> Parts<F> {
     }
 
     /// What is hidden of `fingerprint` in a segment.
-    pub(crate) fn hidden(&self, segment: usize, fingerprint: F) -> Hidden {
-        let mut hidden = self.base.hiding.of(segment, fingerprint);
+    pub(crate) fn hidden(&self, segment: usize, fingerprint: F) -> Result<Hidden> {
+        if !self.touches(fingerprint) {
+            return Ok(Hidden::Nothing);
+        }
+        self.hidden_by(segment, fingerprint, &self.base.naming(segment))
+    }
+
+    /// As [`Self::hidden`], in a segment whose ids stand for this.
+    pub(crate) fn hidden_by(
+        &self,
+        segment: usize,
+        fingerprint: F,
+        naming: &Naming,
+    ) -> Result<Hidden> {
+        let mut hidden = self.base.hiding.of(segment, fingerprint, naming)?;
         for tail in &self.tails {
             if tail.touches(fingerprint) {
-                hidden = hidden.and(tail.hides(fingerprint));
+                hidden = hidden.and(tail.hides(fingerprint, naming)?);
             }
         }
-        hidden
+        Ok(hidden)
     }
 
     /// Calls `found` with the records of all tails that hold and are within `k` of `fingerprint`, some
@@ -209,28 +265,43 @@ impl<F: Fingerprint> Parts<F> {
         k: u32,
         mut found: impl FnMut(TailRecord<F>),
     ) {
-        for (place, tail) in self.tails.iter().enumerate() {
-            let later = &self.tails[place + 1..];
-            tail.search(fingerprint, k, &mut |record| {
-                if !is_deleted(later, &record) {
-                    found(record);
-                }
-            });
+        for place in 0..self.tails.len() {
+            self.search_tail(place, fingerprint, k, &mut found);
         }
     }
 
-    /// The records of all tails that hold.
-    pub(crate) fn tail_records(&self) -> Vec<TailRecord<F>> {
-        let mut records = Vec::new();
-        for (place, tail) in self.tails.iter().enumerate() {
+    /// As [`Self::search_tails`], of the tail at one place.
+    pub(crate) fn search_tail(
+        &self,
+        place: usize,
+        fingerprint: F,
+        k: u32,
+        mut found: impl FnMut(TailRecord<F>),
+    ) {
+        let (tail, later) = (&self.tails[place], &self.tails[place + 1..]);
+        tail.search(fingerprint, k, &mut |record| {
+            if !is_deleted(later, tail, &record) {
+                found(record);
+            }
+        });
+    }
+
+    /// The records of each tail that hold, and what their ids stand for.
+    pub(crate) fn tail_records(&self) -> Vec<(Vec<TailRecord<F>>, Naming)> {
+        let of_tail = |(place, tail): (usize, &TailView<F>)| {
             let later = &self.tails[place + 1..];
-            records.extend(tail.records().filter(|record| !is_deleted(later, record)));
-        }
-        records
+            let held = tail.records().filter(|record| !is_deleted(later, tail, record));
+            (held.collect(), tail.naming())
+        };
+        self.tails.iter().enumerate().map(of_tail).collect()
     }
 }
 
 /// Whether one of some later tails deletes a record.
-fn is_deleted<F: Fingerprint>(later: &[TailView<F>], record: &TailRecord<F>) -> bool {
-    later.iter().any(|tail| tail.deletes(record.fingerprint, Some(record.id)))
+fn is_deleted<F: Fingerprint>(
+    later: &[TailView<F>],
+    tail: &TailView<F>,
+    record: &TailRecord<F>,
+) -> bool {
+    later.iter().any(|at| at.deletes(record, tail))
 }

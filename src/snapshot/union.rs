@@ -10,7 +10,8 @@ use std::sync::Arc;
 use super::parts::Parts;
 use crate::error::Result;
 use crate::fingerprint::{Fingerprint, of_key};
-use crate::ids::{IdColumn, Ids};
+use crate::id::IdRef;
+use crate::ids::{IdColumn, IdRuns, Numbering};
 use crate::sort;
 use crate::tail::Hidden;
 use crate::tasks;
@@ -59,7 +60,7 @@ pub(crate) fn visible_in<F: Fingerprint>(
     segment: usize,
     fingerprint: F,
 ) -> Result<bool> {
-    match parts.hidden(segment, fingerprint) {
+    match parts.hidden(segment, fingerprint)? {
         Hidden::Nothing => Ok(true),
         Hidden::Whole => Ok(false),
         Hidden::Ids(hidden) => match parts.base.segments[segment].ids(fingerprint)? {
@@ -76,31 +77,47 @@ fn len(numbers: &Range<u64>) -> usize {
 }
 
 /// The ids that a fingerprint has in all segments and tails.
-pub(crate) fn ids_of<F: Fingerprint>(parts: &Parts<F>, fingerprint: F) -> Result<Ids> {
-    let mut ids = Ids::default();
+pub(crate) fn ids_of<F: Fingerprint>(parts: &Parts<F>, fingerprint: F) -> Result<IdRuns> {
+    let mut ids = IdRuns::default();
     for (place, segment) in parts.base.segments.iter().enumerate() {
-        if let Some((column, numbers)) = segment.ids(fingerprint)? {
-            add_ids(&mut ids, parts, place, fingerprint, (column, numbers))?;
+        if let Some(numbers) = segment.ids(fingerprint)? {
+            let numbering = Numbering::Of(segment.naming());
+            add_ids(&mut ids, parts, (place, numbering), fingerprint, numbers)?;
         }
     }
-    let mut of_tails = Vec::new();
     if parts.base.manifest.log.is_some_and(|log| log.shape.ids) {
-        parts.search_tails(fingerprint, 0, |record| of_tails.push(record.id));
+        for (place, tail) in parts.tails.iter().enumerate() {
+            let mut numbers = Vec::new();
+            parts.search_tail(place, fingerprint, 0, |record| numbers.push(record.id));
+            numbers.sort_unstable();
+            numbers.dedup();
+            let naming = tail.naming();
+            naming.sort(&mut numbers);
+            ids.add_list(numbers, naming);
+        }
     }
-    ids.add_list(of_tails);
     Ok(ids)
 }
 
 /// Whether a fingerprint has an id, in a segment or a tail.
-pub(crate) fn holds_id<F: Fingerprint>(parts: &Parts<F>, fingerprint: F, id: u64) -> Result<bool> {
-    let mut is_in_tail = false;
-    parts.search_tails(fingerprint, 0, |record| is_in_tail |= record.id == id);
-    if is_in_tail {
-        return Ok(true);
+pub(crate) fn holds_id<F: Fingerprint>(
+    parts: &Parts<F>,
+    fingerprint: F,
+    id: IdRef<'_>,
+) -> Result<bool> {
+    let (number, name) = (id.number(), id.name());
+    for (place, tail) in parts.tails.iter().enumerate() {
+        let Some(id) = tail.naming().find((number, &name))? else { continue };
+        let mut is_in_tail = false;
+        parts.search_tail(place, fingerprint, 0, |record| is_in_tail |= record.id == id);
+        if is_in_tail {
+            return Ok(true);
+        }
     }
     for (place, segment) in parts.base.segments.iter().enumerate() {
         let Some((column, numbers)) = segment.ids(fingerprint)? else { continue };
-        let is_hidden = match parts.hidden(place, fingerprint) {
+        let Some(id) = segment.naming().find((number, &name))? else { continue };
+        let is_hidden = match parts.hidden(place, fingerprint)? {
             Hidden::Nothing => false,
             Hidden::Whole => true,
             Hidden::Ids(hidden) => hidden.contains(&id),
@@ -114,18 +131,18 @@ pub(crate) fn holds_id<F: Fingerprint>(parts: &Parts<F>, fingerprint: F, id: u64
 
 /// Adds those ids that `fingerprint` has in a segment and that are not hidden.
 pub(crate) fn add_ids<F: Fingerprint>(
-    ids: &mut Ids,
+    ids: &mut IdRuns,
     parts: &Parts<F>,
-    segment: usize,
+    (segment, numbering): (usize, Numbering),
     fingerprint: F,
     (column, numbers): (&Arc<IdColumn>, Range<u64>),
 ) -> Result<()> {
-    let hidden = match parts.hidden(segment, fingerprint) {
+    let hidden = match parts.hidden(segment, fingerprint)? {
         Hidden::Nothing => Vec::new(),
         Hidden::Whole => return Ok(()),
         Hidden::Ids(hidden) => column.find(numbers.clone(), &hidden)?,
     };
-    ids.add(column, numbers, hidden);
+    ids.add(column, numbers, hidden, (segment, numbering));
     Ok(())
 }
 

@@ -96,9 +96,12 @@ impl<F: Fingerprint> Snapshot<F> {
                 }
                 if let Some(ids) = segment.id_column() {
                     let strings = self.id_map().map(|map| map.string_count);
-                    ids.verify(segment.tables().first(), strings)?;
+                    ids.verify(segment.tables().first(), strings, segment.names())?;
                     done(ids.id_count())?;
                     report.ids = report.ids.saturating_add(ids.id_count());
+                }
+                if let Some(names) = segment.names() {
+                    names.verify(self.id_kind())?;
                 }
                 report.tables += file_count(segment);
                 report.bytes += segment.file_bytes();

@@ -8,6 +8,7 @@ use super::standing::{Standing, check_writer};
 use crate::error::{Error, IdMapProblem, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::{DeletionsEntry, Manifest, SegmentEntry};
+use crate::id::IdKind;
 use crate::log::Follower;
 use crate::recipe;
 use crate::storage::Storage;
@@ -70,6 +71,11 @@ impl Appending {
     /// The radius that the store was planned for.
     pub(super) fn radius(&self) -> u32 {
         self.before.radius.into()
+    }
+
+    /// What the ids of the store are, if it has some; before there is any, nobody knows.
+    pub(super) fn id_kind(&self) -> IdKind {
+        self.before.names.unwrap_or(IdKind::Number)
     }
 
     /// Whether what is added must have ids, or none; `None` where either will do.
@@ -174,7 +180,7 @@ mod tests {
         assert!(matches!(packer().pack(&path, [4]), Err(Error::InvalidOption { .. })));
 
         let path = directory.path().join("windows");
-        let options = StoreOptions::new().ids(false).window(Some(Duration::from_secs(100)));
+        let options = StoreOptions::new().ids(None).window(Some(Duration::from_secs(100)));
         let options = options.writer(WriterOptions::new().background(false));
         options.create(&path).unwrap().close().unwrap();
         packer().pack(&path, [7]).unwrap();

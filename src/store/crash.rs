@@ -28,8 +28,8 @@ fn packing(storage: &Simulated, capacity: usize) -> Result<Packing<u64, Simulate
 
 /// As [`pack_within`], with one to three ids for each fingerprint.
 fn pack_with_ids(storage: &Simulated, set: &[u64], capacity: usize) -> Result<(), Error> {
-    let pairs: Vec<[u64; 2]> =
-        set.iter().flat_map(|&fp| (0..1 + fp % 3).map(move |id| [fp, fp % 1000 + id])).collect();
+    let pairs: Vec<(u64, u64)> =
+        set.iter().flat_map(|&fp| (0..1 + fp % 3).map(move |id| (fp, fp % 1000 + id))).collect();
     let mut packing = packing(storage, capacity)?;
     packing.extend_with_ids(&pairs)?;
     packing.finish().map(drop)

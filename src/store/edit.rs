@@ -134,7 +134,7 @@ mod tests {
 
     fn segment(number: u64) -> SegmentEntry {
         let (index, tables) = (IndexKind::Tables, Vec::new());
-        SegmentEntry { number, count: number, set_sum: 7, index, tables, ids: None }
+        SegmentEntry { number, count: number, set_sum: 7, index, tables, ids: None, names: None }
     }
 
     fn added(number: u64) -> Added {
@@ -152,7 +152,7 @@ mod tests {
         let log = LogSection {
             first_log: 4,
             sequence: 20,
-            shape: RecordShape { ids: true, windows: true },
+            shape: RecordShape { ids: true, names: false, windows: true },
             written_bytes: 1,
             inserted_bytes: 2,
             next_id: 9,

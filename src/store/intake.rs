@@ -11,13 +11,16 @@ use super::commit::Commit;
 use super::edit;
 use super::options::Packer;
 use super::prepared::Prepared;
-use super::records::{Records, SortedRecords};
+use super::records::{self, Records, SortedRecords};
 use super::standing::Standing;
 use super::summary::PackSummary;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
 use crate::fingerprint::Fingerprint;
 use crate::format::{IdMapTag, Manifest};
+use crate::id::{AsId, IdKind};
+use crate::ids::check_kind;
+use crate::names::{NameSource, SortedNames};
 use crate::plan::IndexLayout;
 use crate::record::Record;
 use crate::segment::source::SourceOfIds;
@@ -41,6 +44,8 @@ pub(super) struct Pack<F, S> {
     times: PackTimes,
     read: u64,
     pub(super) id_map: Option<IdMapTag>,
+    /// What ids are, since there are some.
+    ids: Option<IdKind>,
 }
 
 /// Takes fingerprints, or pairs of a fingerprint and an id.
@@ -55,6 +60,9 @@ pub(super) struct SortedIntake<F: Fingerprint, S: Storage> {
     pub(super) pack: Pack<F, S>,
     sorted: SortedRecords<F, S::Spill>,
 }
+
+/// Records whose ids are numbers, and the names that these are numbers of.
+type Numbered<F, T> = (SortedRecords<F, T>, Option<SortedNames<F, T>>);
 
 /// A set, its sum, and its ids.
 type SetOfRecords<F, T> = (Set<F, T>, u128, Option<PackedIds<F, T>>);
@@ -82,13 +90,25 @@ impl<F: Fingerprint, S: Storage> Intake<F, S> {
             times: PackTimes::default(),
             read: 0,
             id_map: None,
+            ids: None,
         };
         Self { pack, records: Records::None, spilled: 0 }
     }
 
-    /// Gets ready for fingerprints with ids or without.
-    pub(super) fn admit(&mut self, with_ids: bool) -> Result<()> {
-        self.records.admit(with_ids, self.pack.capacity)
+    /// Gets ready for fingerprints without ids.
+    pub(super) fn admit(&mut self) -> Result<()> {
+        self.records.admit(None, self.pack.capacity)
+    }
+
+    /// Gets ready for fingerprints with ids like these; where there are none, like those that the
+    /// packer was told of.
+    pub(super) fn admit_ids<I: AsId>(&mut self, pairs: &[(F, I)]) -> Result<()> {
+        let first = pairs.first().map(|(_, id)| id.as_id().ok_or(Error::MixedIds)).transpose()?;
+        let told = self.pack.ids.or(self.pack.packer.ids);
+        let kind = told.or(first.map(|id| id.kind())).unwrap_or(IdKind::Number);
+        self.records.admit(Some(kind), self.pack.capacity)?;
+        self.pack.ids = Some(kind);
+        Ok(())
     }
 
     /// Takes what there is room for, and gives the rest. Fingerprints without ids were admitted.
@@ -101,14 +121,33 @@ impl<F: Fingerprint, S: Storage> Intake<F, S> {
         rest
     }
 
-    /// As [`Self::fill`], with ids.
-    pub(super) fn fill_pairs<'a>(&mut self, pairs: &'a [F::WithId]) -> &'a [F::WithId] {
-        let rest = match &mut self.records {
-            Records::Pairs(sorter) => sorter.fill(pairs),
-            _ => pairs,
+    /// As [`Self::fill`], with ids, such as were [admitted](Self::admit_ids).
+    pub(super) fn fill_ids<'a, I: AsId>(&mut self, pairs: &'a [(F, I)]) -> Result<&'a [(F, I)]> {
+        let kind = self.pack.ids.unwrap_or(IdKind::Number);
+        let id_of = |id: &'a I| {
+            let id = id.as_id().ok_or(Error::MixedIds)?;
+            check_kind(kind, id).map(|()| id)
         };
-        self.pack.read += (pairs.len() - rest.len()) as u64;
-        rest
+        let mut taken = 0;
+        match &mut self.records {
+            Records::Pairs(sorter) => {
+                let pair =
+                    |(fingerprint, id): &'a (F, I)| Ok(fingerprint.with_id(id_of(id)?.number()));
+                let numbered = pairs.iter().map(pair).collect::<Result<Vec<_>>>()?;
+                taken = pairs.len() - sorter.fill(&numbered).len();
+            }
+            Records::Names(sorter) => {
+                for (fingerprint, id) in pairs {
+                    if !sorter.push(&id_of(id)?.name(), *fingerprint)? {
+                        break;
+                    }
+                    taken += 1;
+                }
+            }
+            _ => {}
+        }
+        self.pack.read += taken as u64;
+        Ok(&pairs[taken..])
     }
 
     /// Makes room, in temporary files; the output was [cleared](Pack::clear).
@@ -145,12 +184,13 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
     pub(super) fn write(self, standing: Standing) -> Result<Prepared<S>> {
         let Self { mut pack, sorted } = self;
         let appending = pack.appending(&standing, &sorted)?;
-        let Pack { mut times, id_map, read, .. } = pack;
+        let Pack { mut times, id_map, read, ids: id_kind, .. } = pack;
         let packer = &pack.packer;
         // [SEG-4] leaves the last number unused.
         let number = Some(standing.next_segment).filter(|&number| number < u64::MAX);
         let number = number.ok_or_else(|| Error::NoSegmentNumber { path: pack.path.clone() })?;
         let start = Instant::now();
+        let (sorted, mut names) = pack.numbered(sorted)?;
         let (mut set, sum, mut ids) = pack.set_of(sorted)?;
         times.sort += start.elapsed();
         let count = set.count();
@@ -170,16 +210,19 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
         let mut source = SetSource { set, sum, meter: &pack.meter, create: &create };
         let ids = ids.as_mut().map(|ids| {
             let (count, greatest) = (ids.count, ids.greatest);
-            SourceOfIds { ids, count, greatest }
+            let names = names.as_mut().map(|names| names as &mut dyn NameSource);
+            SourceOfIds { ids, count, greatest, names }
         });
         let mut writer = SegmentWriter { files: &mut files, meter: &pack.meter, times: &mut times };
         let written = writer.write(number, &layout, &mut source, ids)?;
-        let temporary_bytes = source.set.temporary_bytes();
+        let of_names = names.as_ref().map_or(0, |names| names.peak_bytes);
+        let temporary_bytes = source.set.temporary_bytes() + of_names;
         // Temporaries go before the store is there.
-        drop(source);
+        drop((source, names));
         pack.meter.plan(&[(Phase::Sync, count * tables)]);
         pack.meter.advance(Phase::Sync, 0)?;
         let (bytes, id_bytes) = (written.bytes(), written.id_bytes());
+        let name_bytes = written.name_bytes();
         if let IndexLayout::Parts(parts) = &mut layout {
             // As the set asked for.
             parts.count = written.entry.tables.len().saturating_sub(1) as u16;
@@ -193,6 +236,7 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
             }
             None => {
                 let store = Manifest {
+                    names: id_kind.filter(|kind| kind.is_named()),
                     id_map,
                     recipe: packer.recipe.clone(),
                     ..Manifest::empty(F::BITS as u16, radius, 0)
@@ -206,6 +250,7 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
             distinct: count,
             ids: id_count,
             id_bytes,
+            name_bytes,
             bytes: bytes + commit.manifest_bytes,
             tables,
             layout,
@@ -229,9 +274,13 @@ impl<F: Fingerprint, S: Storage> Pack<F, S> {
         }
         let of_pack = (self.packer.append_at, self.packer.recipe.as_deref());
         let appending = Appending::new::<F, S>(&self.path, &*self.storage, standing, of_pack)?;
-        let with_ids = matches!(sorted, SortedRecords::Pairs(_));
+        let with_ids = !matches!(sorted, SortedRecords::Fingerprints(_));
         if appending.with_ids().is_some_and(|wanted| wanted != with_ids) {
             return Err(Error::MixedIds);
+        }
+        let (stored, other) = (appending.id_kind(), self.ids.unwrap_or(IdKind::Number));
+        if with_ids && stored != other {
+            return Err(Error::IdKinds { stored, other });
         }
         self.packer.layout.radius = appending.radius();
         Ok(Some(appending))
@@ -245,6 +294,21 @@ impl<F: Fingerprint, S: Storage> Pack<F, S> {
             let permuted = count * (tables - 1);
             self.meter.plan(&[(Phase::Distribute, permuted), (Phase::Count, permuted)]);
         }
+    }
+
+    /// The same records with numbers in place of names, and these.
+    fn numbered(&self, sorted: SortedRecords<F, S::Spill>) -> Result<Numbered<F, S::Spill>> {
+        let SortedRecords::Names(names) = sorted else { return Ok((sorted, None)) };
+        let create = || self.storage.spill();
+        let mut sorter = records::sorter::<F::WithId, S::Spill>(self.capacity / 2);
+        names.visit_pairs(&mut |number, fingerprint| {
+            let pair = [fingerprint.with_id(number)];
+            while !sorter.fill(&pair).is_empty() {
+                self.meter.wrote(sorter.spill(&create)?);
+            }
+            Ok(())
+        })?;
+        Ok((SortedRecords::Pairs(sorter.finish(&create)?), Some(names)))
     }
 
     /// The set, its sum, and the ids if there are some.
@@ -275,6 +339,8 @@ impl<F: Fingerprint, S: Storage> Pack<F, S> {
                 let (set, sum) = merged.finish(buffers, peak, in_runs);
                 Ok((set, sum, None))
             }
+            // They have numbers by now.
+            SortedRecords::Names(_) => Err(Error::Ended),
             SortedRecords::Pairs(Sorted::Runs(runs)) => {
                 let (in_runs, peak) = (F::WithId::BYTES as u64 * runs.len(), runs.peak_bytes);
                 let mut merged = Merged::new(&self.meter, self.storage.spill()?);

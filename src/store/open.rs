@@ -15,6 +15,7 @@ use crate::files::{DirectoryHandle, DirectoryId};
 use crate::fingerprint::Fingerprint;
 use crate::format::{IdMapTag, SkippedSection};
 use crate::hot_index;
+use crate::id::{FromId, IdKind};
 use crate::ids::Ids;
 use crate::log::Follower;
 use crate::query::batch::Batch;
@@ -479,6 +480,11 @@ impl<F: Fingerprint> Store<F> {
         self.current()?.contains(fingerprint)
     }
 
+    /// As [`Snapshot::id_kind`].
+    pub fn id_kind(&self) -> Option<IdKind> {
+        self.snapshot().id_kind()
+    }
+
     /// As [`Snapshot::has_ids`].
     pub fn has_ids(&self) -> bool {
         self.snapshot().has_ids()
@@ -494,7 +500,7 @@ impl<F: Fingerprint> Store<F> {
     /// # Errors
     ///
     /// As [`Snapshot::ids`].
-    pub fn ids(&self, fingerprint: F) -> Result<Ids> {
+    pub fn ids<I: FromId>(&self, fingerprint: F) -> Result<Ids<I>> {
         self.current()?.ids(fingerprint)
     }
 
@@ -504,7 +510,7 @@ impl<F: Fingerprint> Store<F> {
     }
 
     /// As [`Snapshot::iter_with_ids`].
-    pub fn iter_with_ids(&self) -> IterWithIds<F> {
+    pub fn iter_with_ids<I: FromId>(&self) -> IterWithIds<F, I> {
         self.snapshot().iter_with_ids()
     }
 

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::execution::{Execution, budget};
 use crate::fingerprint::Fingerprint;
 use crate::format::Codec;
+use crate::id::IdKind;
 use crate::plan::{IndexLayout, LayoutOptions, Objective, Planner};
 use crate::recipe;
 
@@ -41,6 +42,7 @@ pub struct Packer<F = u64> {
     pub(super) append: bool,
     pub(super) append_at: Option<SystemTime>,
     pub(super) recipe: Option<String>,
+    pub(super) ids: Option<IdKind>,
     pub(super) execution: Execution,
     pub(super) width: PhantomData<fn() -> F>,
 }
@@ -63,6 +65,7 @@ impl Packer {
             append: false,
             append_at: None,
             recipe: None,
+            ids: None,
             execution: Execution::new(),
             width: PhantomData,
         }
@@ -71,9 +74,10 @@ impl Packer {
     /// The same options, for fingerprints of another width: `Packer::new().width::<[u64; 4]>()`. Only fingerprints of 32 and 64
     /// bits can have [tables](Self::design); others have a base and [parts](Self::parts).
     pub fn width<F: Fingerprint>(self) -> Packer<F> {
-        let Self { layout, objective, replace, append, append_at, recipe, execution, .. } = self;
+        let Self { layout, objective, replace, append, append_at, recipe, ids, execution, .. } =
+            self;
         let width = PhantomData;
-        Packer { layout, objective, replace, append, append_at, recipe, execution, width }
+        Packer { layout, objective, replace, append, append_at, recipe, ids, execution, width }
     }
 }
 
@@ -91,6 +95,12 @@ impl<F: Fingerprint> Packer<F> {
     /// more than 64 bits that is the only way, and the number is chosen for the radius where it is left open.
     pub fn parts(mut self, parts: u16) -> Self {
         self.layout.parts = Some(parts);
+        self
+    }
+
+    /// What ids are, also where the input turns out to be empty. Without this the first one decides.
+    pub fn ids(mut self, kind: IdKind) -> Self {
+        self.ids = Some(kind);
         self
     }
 

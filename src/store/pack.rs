@@ -12,6 +12,7 @@ use super::summary::PackSummary;
 use super::target::{self, Target};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::id::AsId;
 use crate::recipe;
 
 /// Fingerprints that are taken from an iterator together.
@@ -97,10 +98,25 @@ impl<F: Fingerprint> Packer<F> {
     /// assert_eq!((summary.distinct, summary.ids), (2, Some(3)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn pack_with_ids(
+    ///
+    /// Ids may be names as well, which are stored once for each segment, sorted and compressed:
+    ///
+    /// ```
+    /// let directory = tempfile::tempdir()?;
+    /// let path = directory.path().join("store");
+    /// let pages = [(0xF00D, "https://a.example/"), (0xBEEF, "https://b.example/")];
+    /// fpstore::Packer::new().pack_with_ids(&path, pages)?;
+    ///
+    /// let store = fpstore::Store::open(&path)?;
+    /// for page in store.ids::<String>(0xBEEF)? {
+    ///     assert_eq!(page?, "https://b.example/");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pack_with_ids<I: AsId>(
         &self,
         path: impl AsRef<Path>,
-        pairs: impl IntoIterator<Item = (F, u64)>,
+        pairs: impl IntoIterator<Item = (F, I)>,
     ) -> Result<PackSummary> {
         let mut session = self.start(path)?;
         let mut piece = Vec::with_capacity(PIECE);

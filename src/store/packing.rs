@@ -10,6 +10,7 @@ use super::summary::PackSummary;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::IdMapTag;
+use crate::id::AsId;
 use crate::storage::Storage;
 
 /// A pack into a directory that is locked. Dropping it leaves what was there before.
@@ -44,7 +45,7 @@ impl<F: Fingerprint, S: Storage> Packing<F, S> {
     /// As [`PackSession::extend`](crate::PackSession::extend).
     pub(crate) fn extend(&mut self, fingerprints: &[F]) -> Result<()> {
         self.intake.pack.meter.check()?;
-        self.intake.admit(false)?;
+        self.intake.admit()?;
         let mut rest = self.intake.fill(fingerprints);
         while !rest.is_empty() {
             self.intake.spill(&self.standing)?;
@@ -54,13 +55,13 @@ impl<F: Fingerprint, S: Storage> Packing<F, S> {
     }
 
     /// As [`PackSession::extend_with_ids`](crate::PackSession::extend_with_ids).
-    pub(crate) fn extend_with_ids(&mut self, pairs: &[F::WithId]) -> Result<()> {
+    pub(crate) fn extend_with_ids<I: AsId>(&mut self, pairs: &[(F, I)]) -> Result<()> {
         self.intake.pack.meter.check()?;
-        self.intake.admit(true)?;
-        let mut rest = self.intake.fill_pairs(pairs);
+        self.intake.admit_ids(pairs)?;
+        let mut rest = self.intake.fill_ids(pairs)?;
         while !rest.is_empty() {
             self.intake.spill(&self.standing)?;
-            rest = self.intake.fill_pairs(rest);
+            rest = self.intake.fill_ids(rest)?;
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use super::target::Target;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::IdMapTag;
+use crate::id::AsId;
 use crate::storage::Directory;
 
 /// Pairs that are handed on together.
@@ -99,9 +100,10 @@ impl<F: Fingerprint> PackSession<F> {
     /// [`finish`](Self::finish) fails.
     pub fn extend(&mut self, fingerprints: &[F]) -> Result<()> {
         let mut rest = fingerprints;
-        self.take(false, &mut |intake| {
+        self.take(&mut |intake| {
+            intake.admit()?;
             rest = intake.fill(rest);
-            rest.is_empty()
+            Ok(rest.is_empty())
         })
     }
 
@@ -111,17 +113,16 @@ impl<F: Fingerprint> PackSession<F> {
     /// # Errors
     ///
     /// As [`Self::extend`]; [`Error::MixedIds`] where [`Self::extend`] was called before: all
-    /// fingerprints of a pack have ids, or none.
-    pub fn extend_with_ids(&mut self, pairs: &[(F, u64)]) -> Result<()> {
-        let mut piece = Vec::new();
+    /// fingerprints of a pack have ids, or none; [`Error::IdKinds`] where an id is of another kind than
+    /// the first.
+    pub fn extend_with_ids<I: AsId>(&mut self, pairs: &[(F, I)]) -> Result<()> {
         // Once without any: that decides that there are ids.
         for pairs in pairs.chunks(PIECE).chain(pairs.is_empty().then_some(pairs)) {
-            piece.clear();
-            piece.extend(pairs.iter().map(|&(fingerprint, id)| fingerprint.with_id(id)));
-            let mut rest = &piece[..];
-            self.take(true, &mut |intake| {
-                rest = intake.fill_pairs(rest);
-                rest.is_empty()
+            let mut rest = pairs;
+            self.take(&mut |intake| {
+                intake.admit_ids(rest)?;
+                rest = intake.fill_ids(rest)?;
+                Ok(rest.is_empty())
             })?;
         }
         Ok(())
@@ -147,8 +148,7 @@ impl<F: Fingerprint> PackSession<F> {
     /// Calls `fill` until it has given all, and makes room after each time that it has not.
     fn take(
         &mut self,
-        with_ids: bool,
-        fill: &mut dyn FnMut(&mut Intake<F, Directory>) -> bool,
+        fill: &mut dyn FnMut(&mut Intake<F, Directory>) -> Result<bool>,
     ) -> Result<()> {
         // Stays so after an error, or a panic of a callback: what was written goes with `open`.
         let State::Open(mut open) = mem::replace(&mut self.state, State::Ended) else {
@@ -156,8 +156,7 @@ impl<F: Fingerprint> PackSession<F> {
         };
         loop {
             open.intake.pack.meter.check()?;
-            open.intake.admit(with_ids)?;
-            if fill(&mut open.intake) {
+            if fill(&mut open.intake)? {
                 break;
             }
             open.take_output()?;

@@ -17,6 +17,8 @@ pub struct PackSummary {
     pub ids: Option<u64>,
     /// Bytes of the file of the ids; 0 without.
     pub id_bytes: u64,
+    /// Bytes of the file of the names; 0 where ids are numbers.
+    pub name_bytes: u64,
     /// Bytes of all files.
     pub bytes: u64,
     /// The tables; none where there is a base.

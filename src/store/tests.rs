@@ -41,7 +41,8 @@ fn pack_pairs(
 ) -> Result<(PackSummary, BTreeMap<String, Vec<u8>>)> {
     let temporary = tempfile::tempdir().unwrap();
     let mut packing = packing(packer, temporary.path(), capacity)?;
-    packing.extend_with_ids(pairs)?;
+    let pairs: Vec<(u64, u64)> = pairs.iter().map(|&[fingerprint, id]| (fingerprint, id)).collect();
+    packing.extend_with_ids(&pairs)?;
     Ok((packing.finish()?, files(temporary.path())))
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use super::index::{Index, IndexEnd};
 use super::pages::Pages;
 use crate::fingerprint::{Fingerprint, shared};
 use crate::format::Scope;
+use crate::names::LiveNames;
 
 /// To index a record takes as long as to compare so many: it touches a line of the cache or two for
 /// each part, and records are compared in the order of memory.
@@ -30,6 +31,8 @@ pub(crate) struct Tail<F: Fingerprint> {
     end: Mutex<IndexEnd>,
     /// Of each fingerprint that something was deleted of, in their order.
     pub(super) deletions: RwLock<HashMap<F, Vec<TailDeletion>>>,
+    /// The names that ids are numbers of.
+    pub(super) names: Option<Arc<LiveNames>>,
 }
 
 /// An insertion, as threads share it.
@@ -66,7 +69,7 @@ pub(crate) struct TailRecord<F = u64> {
 
 impl<F: Fingerprint> Tail<F> {
     /// An empty tail with room for `capacity` insertions, whose first operation has this sequence.
-    pub(super) fn new(first_sequence: u64, capacity: usize) -> Self {
+    pub(super) fn new(first_sequence: u64, capacity: usize, names: Option<Arc<LiveNames>>) -> Self {
         Self {
             first_sequence,
             capacity,
@@ -75,6 +78,7 @@ impl<F: Fingerprint> Tail<F> {
             indexed: AtomicU32::new(0),
             end: Mutex::default(),
             deletions: RwLock::default(),
+            names,
         }
     }
 

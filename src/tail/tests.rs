@@ -5,7 +5,9 @@ use std::ops::Range;
 use proptest::prelude::*;
 
 use super::writer::TailWriter;
+use super::{Hidden, TailRecord};
 use crate::format::{Change, Operation};
+use crate::names::Naming;
 
 /// What the first `count` operations leave, with windows in a range.
 fn model(operations: &[Operation], windows: &Range<u64>) -> Vec<(u64, u64)> {
@@ -58,7 +60,7 @@ proptest! {
         capacity in 400usize..5000,
         indexed in 0u32..500,
     ) {
-        let mut writer = TailWriter::new(7, capacity);
+        let mut writer = TailWriter::new(7, capacity, None);
         let seen = seen.min(operations.len());
         writer.push(&operations[..seen]);
         let view = writer.view();
@@ -87,9 +89,11 @@ proptest! {
             let whole = |at: &Operation| later(at) && at.change == Change::DeleteFingerprint;
             let pair = |at: &Operation| later(at) && at.id == id && at.change == Change::Delete;
             let is_whole = operations[..seen].iter().any(whole);
-            prop_assert_eq!(view.deletes(fingerprint, None), is_whole);
+            let hidden = view.hides(fingerprint, &Naming::Numbers).unwrap();
+            prop_assert_eq!(hidden == Hidden::Whole, is_whole);
             let is_pair = is_whole || operations[..seen].iter().any(pair);
-            prop_assert_eq!(view.deletes(fingerprint, Some(id)), is_pair);
+            let record = TailRecord { fingerprint, id, window: 0, operation: 0 };
+            prop_assert_eq!(view.deletes(&record, &view), is_pair);
         }
     }
 }
@@ -99,7 +103,7 @@ fn a_full_tail_has_no_room_and_holds_all() {
     // All in one list of each part.
     let same = |id| Operation { change: Change::Insert, fingerprint: 5, id, window: 0 };
     for capacity in [1usize, 2, 3, 5, 64, 1000, 3000] {
-        let mut writer = TailWriter::<u64>::new(1, capacity);
+        let mut writer = TailWriter::<u64>::new(1, capacity, None);
         for id in 0..capacity as u64 {
             assert_eq!(writer.room() as u64, capacity as u64 - id);
             writer.push(&[same(id)]);
@@ -126,7 +130,7 @@ fn readers_see_a_moment_while_a_writer_goes_on() {
         let change = if number % 16 == 5 { Change::DeleteFingerprint } else { Change::Insert };
         Operation { change, fingerprint, id: number, window: 0 }
     };
-    let writer = std::sync::Mutex::new(TailWriter::new(1, COUNT as usize));
+    let writer = std::sync::Mutex::new(TailWriter::new(1, COUNT as usize, None));
     std::thread::scope(|scope| {
         for reader in 0..2 {
             let writer = &writer;
@@ -168,7 +172,7 @@ fn readers_see_a_moment_while_a_writer_goes_on() {
 fn searches_index_what_they_look_at_and_one_search_does_not() {
     const COUNT: u64 = 20_000;
     let fingerprint = |id: u64| id.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let mut writer = TailWriter::<u64>::new(1, COUNT as usize);
+    let mut writer = TailWriter::<u64>::new(1, COUNT as usize, None);
     for id in 0..COUNT {
         let change = Change::Insert;
         writer.push(&[Operation { change, fingerprint: fingerprint(id), id, window: 0 }]);

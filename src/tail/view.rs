@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use super::hidden::Hidden;
 use super::records::{Tail, TailRecord};
+use crate::error::Result;
 use crate::fingerprint::Fingerprint;
 use crate::format::{Deletion, Scope};
+use crate::names::Naming;
 
 /// The first operations of a tail.
 #[derive(Clone)]
@@ -86,18 +88,33 @@ impl<F: Fingerprint> TailView<F> {
             && self.tail.any_deletion(fingerprint, |deletion| deletion.operation < self.operations)
     }
 
-    /// Whether a pair that was written before this tail is deleted; without an id, whether all of its
-    /// fingerprint is.
-    pub(crate) fn deletes(&self, fingerprint: F, id: Option<u64>) -> bool {
-        self.has_deletions()
-            && self.tail.any_deletion(fingerprint, |deletion| {
-                deletion.operation < self.operations
-                    && (deletion.scope == Scope::Whole || id.map(Scope::Id) == Some(deletion.scope))
-            })
+    /// Whether a record that was written before this tail, to `earlier`, is deleted.
+    pub(crate) fn deletes(&self, record: &TailRecord<F>, earlier: &Self) -> bool {
+        if !self.touches(record.fingerprint) {
+            return false;
+        }
+        let id = match (&earlier.tail.names, &self.tail.names) {
+            (Some(of), Some(own)) if !Arc::ptr_eq(of, own) => {
+                of.with(record.id, |name| own.find(name))
+            }
+            _ => Some(record.id),
+        };
+        self.tail.any_deletion(record.fingerprint, |deletion| {
+            deletion.operation < self.operations
+                && (deletion.scope == Scope::Whole || id.map(Scope::Id) == Some(deletion.scope))
+        })
     }
 
-    /// What is hidden of a fingerprint that was written before this tail.
-    pub(crate) fn hides(&self, fingerprint: F) -> Hidden {
+    /// What the numbers of its ids stand for.
+    pub(crate) fn naming(&self) -> Naming {
+        match &self.tail.names {
+            Some(names) => Naming::Live(Arc::clone(names)),
+            None => Naming::Numbers,
+        }
+    }
+
+    /// What is hidden of a fingerprint in a segment with this naming that was written before this tail.
+    pub(crate) fn hides(&self, fingerprint: F, naming: &Naming) -> Result<Hidden> {
         let mut ids = Vec::new();
         let is_whole = self.tail.any_deletion(fingerprint, |deletion| {
             let counts = deletion.operation < self.operations;
@@ -106,13 +123,10 @@ impl<F: Fingerprint> TailView<F> {
             }
             counts && deletion.scope == Scope::Whole
         });
-        ids.sort_unstable();
-        ids.dedup();
-        match (is_whole, ids.is_empty()) {
-            (true, _) => Hidden::Whole,
-            (false, true) => Hidden::Nothing,
-            (false, false) => Hidden::Ids(ids),
+        if is_whole {
+            return Ok(Hidden::Whole);
         }
+        Hidden::of_ids(ids.iter().map(|&id| (id, self.naming())), naming)
     }
 
     /// The deletions, ascending, of each fingerprint and scope the last.

@@ -7,6 +7,7 @@ use super::records::{Tail, TailDeletion};
 use super::view::TailView;
 use crate::fingerprint::{Fingerprint, share};
 use crate::format::{Change, Operation, Scope};
+use crate::names::LiveNames;
 
 /// Writes a tail; there is one for each.
 pub(crate) struct TailWriter<F: Fingerprint> {
@@ -19,10 +20,11 @@ pub(crate) struct TailWriter<F: Fingerprint> {
 
 impl<F: Fingerprint> TailWriter<F> {
     /// An empty tail with room for `capacity` insertions, whose first operation has this sequence.
-    pub(crate) fn new(first_sequence: u64, capacity: usize) -> Self {
+    /// Its ids are numbers of `names`, if there are some.
+    pub(crate) fn new(first_sequence: u64, capacity: usize, names: Option<Arc<LiveNames>>) -> Self {
         let capacity = capacity.clamp(1, u32::MAX as usize - 1);
         Self {
-            tail: Arc::new(Tail::new(first_sequence, capacity)),
+            tail: Arc::new(Tail::new(first_sequence, capacity, names)),
             operations: 0,
             records: 0,
             next_id: 0,
@@ -80,7 +82,9 @@ impl<F: Fingerprint> TailWriter<F> {
         }
         // Whoever gets a view with it gets it by a lock, which makes the words above visible.
         self.records += 1;
-        self.next_id = self.next_id.max(id.saturating_add(1));
+        if self.tail.names.is_none() {
+            self.next_id = self.next_id.max(id.saturating_add(1));
+        }
     }
 
     fn delete(&mut self, fingerprint: F, scope: Scope, operation: u64) {

@@ -1,5 +1,6 @@
 //! A writer without threads: every step is a call, so that tests can stop between any two.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,11 +13,13 @@ use super::signals::{Signals, Task};
 use super::slowing::{self, LEAST_DELAY, MOST_DELAY};
 use crate::error::{Corruption, Error, IdMapProblem, Result};
 use crate::execution::Execution;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, bytes_of};
 use crate::format::{
-    Change, Defect, LogTag, MANIFEST_NAME, Operation, RecordShape, log_name, log_number,
+    Defect, LogTag, LoggedId, LoggedOperation, MANIFEST_NAME, RecordShape, log_name, log_number,
 };
 use crate::hot_index;
+use crate::id::{IdKind, IdRef};
+use crate::ids::check_kind;
 use crate::log::{FollowedLog, Follower, LogWriter, keep_log};
 use crate::query::search::Searcher;
 use crate::segment::NewFiles;
@@ -31,6 +34,8 @@ pub(super) const LONG_LOG: u64 = 1 << 13;
 
 /// Operations that are written together at most: a longer list is cut.
 pub(super) const MOST_TOGETHER: usize = 1 << 15;
+/// Bytes of these at most: they are one record of the log.
+const MOST_BYTES_TOGETHER: usize = 1 << 23;
 
 /// A store that is written.
 ///
@@ -45,6 +50,8 @@ pub(super) struct Core<F: Fingerprint, S: Storage> {
     pub(super) window_seconds: Option<u64>,
     /// Strings of the id map of the store: ids are numbers of them.
     id_map_strings: Option<u64>,
+    /// What ids are, if there are some.
+    id_kind: IdKind,
     /// Operations of a generation.
     pub(super) capacity: usize,
     /// How segments are merged.
@@ -84,6 +91,34 @@ impl Back {
             next.ok_or_else(|| Error::NoSegmentNumber { path: path.to_path_buf() })?;
         Ok(number)
     }
+}
+
+/// An id, and its bytes where it is a name.
+pub(super) struct StoredId<'a> {
+    id: Option<IdRef<'a>>,
+    name: Cow<'a, [u8]>,
+}
+
+impl<'a> StoredId<'a> {
+    pub(super) fn new(id: Option<IdRef<'a>>) -> Self {
+        Self { id, name: id.map_or(Cow::Borrowed(&[]), |id| id.name()) }
+    }
+}
+
+/// As many of the first operations as are written together.
+fn first_together<'a, 'b, F: Fingerprint>(
+    operations: &'a [LoggedOperation<'b, F>],
+) -> &'a [LoggedOperation<'b, F>] {
+    let mut bytes = 0;
+    let fits = |operation: &&LoggedOperation<'_, F>| {
+        bytes += bytes_of::<F>() + 24;
+        if let LoggedId::Name(name) = operation.id {
+            bytes += name.len();
+        }
+        bytes <= MOST_BYTES_TOGETHER
+    };
+    let count = operations.iter().take(MOST_TOGETHER).take_while(fits).count();
+    &operations[..count.max(1)]
 }
 
 /// A mutex whose holder has panicked is taken all the same: what it guards is whole between any two steps.
@@ -154,6 +189,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         )?;
         let windows = base.manifest.windows.as_ref();
         let id_map_strings = base.manifest.id_map.map(|map| map.string_count);
+        let id_kind = base.id_kind();
         let window_seconds = windows.map(|windows| windows.seconds);
         let stopping = Arc::new(AtomicBool::new(false));
         let execution = execution.cancelled_also_by(Arc::clone(&stopping));
@@ -166,6 +202,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             shape,
             window_seconds,
             id_map_strings,
+            id_kind,
             capacity,
             execution,
             flush_execution,
@@ -205,8 +242,11 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     ///
     /// Where what was written before cannot become a segment, and there is no room; nothing of
     /// these operations is written then, or the first ones of a longer list.
-    pub(super) fn write(&self, operations: &[Operation<F>]) -> Result<()> {
-        for operations in operations.chunks(MOST_TOGETHER) {
+    pub(super) fn write(&self, operations: &[LoggedOperation<'_, F>]) -> Result<()> {
+        let mut rest = operations;
+        while !rest.is_empty() {
+            let operations = first_together(rest);
+            rest = &rest[operations.len()..];
             self.with_room(operations.len(), |front| {
                 front.admit(operations, &self.path)?;
                 front.push(operations);
@@ -267,33 +307,36 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// The operation that inserts a fingerprint.
+    /// An id as the log holds it.
     ///
     /// # Errors
     ///
-    /// [`Error::MixedIds`]; [`Error::IdMap`] if the store has an id map without a string for the id.
-    pub(super) fn insertion(
-        &self,
-        fingerprint: F,
-        id: Option<u64>,
-        window: u64,
-    ) -> Result<Operation<F>> {
-        if id.is_some() != self.shape.ids {
+    /// [`Error::MixedIds`], [`Error::IdKinds`], [`Error::Name`]; [`Error::IdMap`] if the store has an
+    /// id map without a string for the id.
+    pub(super) fn logged<'a>(&self, id: &'a StoredId<'_>) -> Result<LoggedId<'a>> {
+        let Some(of) = id.id else {
+            return if self.shape.ids { Err(Error::MixedIds) } else { Ok(LoggedId::Number(0)) };
+        };
+        if !self.shape.ids {
             return Err(Error::MixedIds);
         }
-        let id = id.unwrap_or(0);
-        if let Some(strings) = self.id_map_strings.filter(|&strings| id >= strings) {
-            return Err(IdMapProblem::NoString { number: id, strings }.at(&self.path));
+        check_kind(self.id_kind, of)?;
+        if self.shape.names {
+            return Ok(LoggedId::Name(&id.name));
         }
-        Ok(Operation { change: Change::Insert, fingerprint, id, window })
+        let number = of.number();
+        if let Some(strings) = self.id_map_strings.filter(|&strings| number >= strings) {
+            return Err(IdMapProblem::NoString { number, strings }.at(&self.path));
+        }
+        Ok(LoggedId::Number(number))
     }
 
     /// Searches what is seen now, or what of it lies in windows from one on, and writes the operation
     /// that `search` gives, if it gives one; nobody writes in between.
-    pub(super) fn search_and_insert(
+    pub(super) fn search_and_insert<'a>(
         &self,
         first_window: Option<u64>,
-        search: impl FnOnce(&mut Searcher<F>) -> Result<Option<Operation<F>>>,
+        search: impl FnOnce(&mut Searcher<F>) -> Result<Option<LoggedOperation<'a, F>>>,
     ) -> Result<()> {
         self.with_room(1, |front| {
             if let Some(operation) = search(front.searcher(first_window))? {

@@ -58,7 +58,9 @@ pub(super) fn enliven<F: Fingerprint, S: Storage>(path: &Path, storage: &Arc<S>)
         return Err(Error::MixedIds);
     }
     let next_id = base.next_id();
-    let shape = RecordShape { ids: with_ids > 0, windows: base.manifest.windows.is_some() };
+    let ids = with_ids > 0;
+    let names = ids && base.manifest.names.is_some();
+    let shape = RecordShape { ids, names, windows: base.manifest.windows.is_some() };
     let largest = base.segments.iter().max_by_key(|segment| segment.count());
     let settings = Settings::of_store(&base.manifest, largest.map(|segment| &**segment))?;
     let standing = Standing::read(path, &**storage)?;

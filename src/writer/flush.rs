@@ -10,13 +10,23 @@ use crate::execution::Meter;
 use crate::fingerprint::Fingerprint;
 use crate::format::{Deletion, DeletionsEntry, deletions_name, encode_deletions, log_name};
 use crate::log::LogWriter;
+use crate::names::{LiveList, NameSource, Naming};
 use crate::segment::source::SourceOfIds;
-use crate::segment::writer::{SegmentWriter, WrittenSegment};
+use crate::segment::writer::SegmentWriter;
 use crate::segment::{NewFiles, PackTimes, PackedIds, Set, SetSource, sum_of};
 use crate::snapshot::parts::Parts;
 use crate::storage::Storage;
 use crate::store::edit::{Added, Edit};
 use crate::tail::TailView;
+
+/// What becomes a segment.
+pub(super) struct Records<F> {
+    /// Fingerprints and ids in any order; some may stand there twice.
+    pub(super) records: Vec<(F, u64)>,
+    pub(super) deletions: Vec<Deletion<F>>,
+    /// What the ids stand for, those of the deletions too: themselves, or names of a log.
+    pub(super) naming: Naming,
+}
 
 impl<F: Fingerprint, S: Storage> Core<F, S> {
     /// Makes a segment of all that is written so far.
@@ -55,11 +65,13 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let mut files = self.new_files();
         let mut added = Vec::new();
         let deletions = if base.segments.is_empty() { Vec::new() } else { last_deletions(&views) };
-        let mut by_window: BTreeMap<u64, Vec<F::WithId>> = BTreeMap::new();
+        let mut by_window: BTreeMap<u64, Vec<(F, u64)>> = BTreeMap::new();
+        // All of one log, so their ids stand for the same.
+        let naming = views.first().map_or(Naming::Numbers, TailView::naming);
         let parts = Parts { base, tails: views };
-        for record in parts.tail_records() {
+        for record in parts.tail_records().into_iter().flat_map(|(records, _)| records) {
             let of_window = by_window.entry(record.window).or_default();
-            of_window.push(record.fingerprint.with_id(record.id));
+            of_window.push((record.fingerprint, record.id));
         }
         if by_window.is_empty() && !deletions.is_empty() {
             // The deletions need a segment to belong to.
@@ -71,10 +83,9 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         // The newest segment is the last to expire.
         for (window, records) in by_window.into_iter().rev() {
             let number = self.back().take_number(&self.path)?;
-            let written = self.write_records(&mut files, number, records)?;
             let of_segment = deletions.take().unwrap_or_default();
-            let deletions = self.write_deletions(&mut files, number, sequence, &of_segment)?;
-            added.push(Added { entry: written.entry, deletions, window });
+            let records = Records { records, deletions: of_segment, naming: naming.clone() };
+            added.push(self.write_records(&mut files, (number, sequence, window), records)?);
         }
         // The next log exists before a manifest names it.
         {
@@ -90,13 +101,30 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         Ok(true)
     }
 
-    /// Writes a segment of pairs in any order.
+    /// Writes a segment of records, and the deletions that belong to it.
     pub(super) fn write_records(
         &self,
         files: &mut NewFiles<S>,
-        number: u64,
-        mut records: Vec<F::WithId>,
-    ) -> Result<WrittenSegment> {
+        (number, sequence, window): (u64, u64, u64),
+        records: Records<F>,
+    ) -> Result<Added> {
+        let Records { records, mut deletions, naming } = records;
+        let mut names = match naming {
+            Naming::Live(names) => {
+                let of_records = records.iter().map(|&(_, id)| id);
+                let of_deletions = deletions.iter().filter_map(Deletion::id);
+                Some(LiveList::new(names, of_records.chain(of_deletions).collect()))
+            }
+            _ => None,
+        };
+        let rank = |id| names.as_ref().map_or(id, |names: &LiveList| names.rank(id));
+        for deletion in &mut deletions {
+            deletion.renumber(rank);
+        }
+        // Names have another order than the numbers that they had in the log.
+        let deletions = united(deletions);
+        let mut records: Vec<F::WithId> =
+            records.into_iter().map(|(fingerprint, id)| fingerprint.with_id(rank(id))).collect();
         let written = self.flush_execution.install(|| {
             records.sort_unstable();
             records.dedup();
@@ -111,11 +139,13 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             let layout = &self.settings.layout(count);
             let mut times = PackTimes::default();
             let mut writer = SegmentWriter { files, meter: &meter, times: &mut times };
-            let ids = SourceOfIds { ids: &mut ids, count: id_count, greatest };
+            let names = names.as_mut().map(|names| names as &mut dyn NameSource);
+            let ids = SourceOfIds { ids: &mut ids, count: id_count, greatest, names };
             writer.write(number, layout, &mut source, self.shape.ids.then_some(ids))
         })??;
         self.wrote(written.bytes());
-        Ok(written)
+        let deletions = self.write_deletions(files, number, sequence, &deletions)?;
+        Ok(Added { entry: written.entry, deletions, window })
     }
 
     /// Writes the deletions that belong to a segment, if there are some; gives what the manifest says of

@@ -9,7 +9,7 @@ use super::slowing::to_merge;
 use crate::costs::Costs;
 use crate::error::{Error, Result};
 use crate::fingerprint::{Fingerprint, bytes_of};
-use crate::format::{Change, Operation, RecordShape};
+use crate::format::{Change, LoggedOperation, RecordShape};
 use crate::log::Pending;
 use crate::query::search::Searcher;
 use crate::snapshot::Snapshot;
@@ -18,6 +18,9 @@ use crate::tail::{Generation, TailView};
 
 /// Bytes of a record of the log from which on the next one is begun.
 const RECORD_BYTES: usize = 1 << 20;
+
+/// Bytes of names from which on a generation is full, however few operations it has.
+const MOST_NAME_BYTES: u64 = 1 << 28;
 
 /// Windows of time that a store may have. Each has a segment of its own, so several files.
 const MOST_WINDOWS: usize = 8192;
@@ -79,7 +82,8 @@ impl<F: Fingerprint> Front<F> {
     /// Whether so many more operations need a new generation. Deletions take memory, too.
     pub(super) fn is_full(&self, more: usize) -> bool {
         let operations = self.active.operations();
-        operations > 0 && operations + more as u64 > self.capacity as u64
+        let is_full = operations + more as u64 > self.capacity as u64;
+        operations > 0 && (is_full || self.active.name_bytes() >= MOST_NAME_BYTES)
     }
 
     /// How full the active generation is, from 0 to 1.
@@ -113,7 +117,11 @@ impl<F: Fingerprint> Front<F> {
     /// # Errors
     ///
     /// [`Error::TooMany`].
-    pub(super) fn admit(&mut self, operations: &[Operation<F>], path: &Path) -> Result<()> {
+    pub(super) fn admit(
+        &mut self,
+        operations: &[LoggedOperation<'_, F>],
+        path: &Path,
+    ) -> Result<()> {
         if !self.shape.windows {
             return Ok(());
         }
@@ -138,7 +146,7 @@ impl<F: Fingerprint> Front<F> {
     }
 
     /// Adds operations: they are seen from now on, all together.
-    pub(super) fn push(&mut self, operations: &[Operation<F>]) {
+    pub(super) fn push(&mut self, operations: &[LoggedOperation<'_, F>]) {
         let sequence = self.active.next_sequence();
         let is_full = |pending: &Pending| pending.ends() || pending.bytes() >= RECORD_BYTES;
         if self.pending.back().is_none_or(is_full) {
@@ -159,7 +167,7 @@ impl<F: Fingerprint> Front<F> {
         if let Some(pending) = self.pending.back_mut() {
             pending.end();
         }
-        let next = Generation::new(sequence, self.capacity);
+        let next = Generation::new(sequence, self.capacity, self.shape.names);
         let generation = std::mem::replace(&mut self.active, next);
         self.sealed.push_back(generation);
     }
@@ -215,7 +223,11 @@ impl<F: Fingerprint> Front<F> {
         let insertions: u64 = views.map(|view| view.len()).sum();
         let of_id = if self.shape.ids { 8 } else { 0 };
         let of_window = if self.shape.windows { 8 } else { 0 };
-        insertions * (bytes_of::<F>() as u64 + of_id + of_window)
+        let names = match self.shape.names {
+            true => self.sealed.iter().take(generations).map(Generation::name_bytes).sum(),
+            false => 0,
+        };
+        insertions * (bytes_of::<F>() as u64 + of_id + of_window) + names
     }
 
     /// Greater than all ids that were inserted into so many of the oldest generations.

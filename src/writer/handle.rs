@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::core::Core;
+use super::core::{Core, StoredId};
 use super::create::{create, enliven};
 use super::options::{Durability, StoreOptions, WriterOptions};
 use super::signals::{Signals, Task};
 use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
-use crate::format::{Change, Operation};
+use crate::format::{Change, LoggedId, LoggedOperation, Operation};
+use crate::id::AsId;
 use crate::snapshot::Snapshot;
 use crate::snapshot::union::Match;
 use crate::storage::Directory;
@@ -113,8 +114,22 @@ impl<F: Fingerprint> Writer<F> {
     ///
     /// [`Error::MixedIds`] if there is an id and the store has none, or the other way round; [`Error::Io`] if there is no room in
     /// memory and a segment cannot be written. Nothing is stored then.
-    pub fn insert(&self, fingerprint: F, id: impl Into<Option<u64>>) -> Result<()> {
-        self.insert_into(self.window_of_now(), fingerprint, id.into())
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use fpstore::{IdKind, StoreOptions};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let options = StoreOptions::new().ids(IdKind::Text);
+    /// let writer = options.create(directory.path().join("pages"))?;
+    /// writer.insert(0b1011, "https://a.example/")?;
+    /// let ids = writer.snapshot().ids::<String>(0b1011)?;
+    /// assert_eq!(ids.collect::<Result<Vec<_>, _>>()?, ["https://a.example/"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn insert(&self, fingerprint: F, id: impl AsId) -> Result<()> {
+        self.insert_batch(&[(fingerprint, id)])
     }
 
     /// Inserts many pairs of a fingerprint and an id. Up to 32,768 are seen, and survive a crash, all or none; longer
@@ -123,7 +138,7 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     ///
     /// As [`Self::insert`]; the first parts of a longer list may be stored.
-    pub fn insert_batch(&self, pairs: &[(F, u64)]) -> Result<()> {
+    pub fn insert_batch<I: AsId>(&self, pairs: &[(F, I)]) -> Result<()> {
         self.insert_batch_into(self.window_of_now(), pairs)
     }
 
@@ -142,7 +157,7 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     ///
     /// As [`Self::insert`]; [`Error::MixedIds`] if the store has no ids.
-    pub fn delete(&self, fingerprint: F, id: u64) -> Result<()> {
+    pub fn delete(&self, fingerprint: F, id: impl AsId) -> Result<()> {
         self.delete_batch(&[(fingerprint, id)])
     }
 
@@ -151,13 +166,11 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     ///
     /// As [`Self::insert_batch`].
-    pub fn delete_batch(&self, pairs: &[(F, u64)]) -> Result<()> {
+    pub fn delete_batch<I: AsId>(&self, pairs: &[(F, I)]) -> Result<()> {
         if !self.core().shape.ids {
             return Err(Error::MixedIds);
         }
-        let change = Change::Delete;
-        let delete = |&(fingerprint, id)| Operation { change, fingerprint, id, window: 0 };
-        self.write(&pairs.iter().map(delete).collect::<Vec<_>>())
+        self.write_records(Change::Delete, pairs, 0)
     }
 
     /// Deletes a fingerprint with all its ids.
@@ -175,30 +188,23 @@ impl<F: Fingerprint> Writer<F> {
     ///
     /// As [`Self::insert_batch`].
     pub fn delete_fingerprints(&self, fingerprints: &[F]) -> Result<()> {
-        let change = Change::DeleteFingerprint;
-        let delete = |&fingerprint| Operation { change, fingerprint, id: 0, window: 0 };
+        let (change, id) = (Change::DeleteFingerprint, LoggedId::Number(0));
+        let delete = |&fingerprint| Operation { change, fingerprint, id, window: 0 };
         self.write(&fingerprints.iter().map(delete).collect::<Vec<_>>())
     }
 
-    /// Deletes an id wherever it is stored, and gives the fingerprints that had it. There is no index by id, so this
-    /// reads all fingerprints and ids, some 50 ns for each; what is inserted meanwhile stays.
+    /// Deletes an id wherever it is stored, and gives the fingerprints that had it. No fingerprint is
+    /// found by its id, so this reads all fingerprints and ids, some 50 ns for each; what is inserted
+    /// meanwhile stays.
     ///
     /// # Errors
     ///
     /// As [`Self::insert_batch`]; [`Error::Corrupt`] if a block is damaged: then nothing is deleted.
-    pub fn delete_id(&self, id: u64) -> Result<Vec<F>> {
-        let mut fingerprints = Vec::new();
-        for entry in self.snapshot().iter_with_ids() {
-            let (fingerprint, ids) = entry?;
-            for stored in ids {
-                if stored? == id {
-                    fingerprints.push(fingerprint);
-                }
-            }
-        }
-        let pairs: Vec<_> = fingerprints.iter().map(|&fingerprint| (fingerprint, id)).collect();
+    pub fn delete_id(&self, id: impl AsId) -> Result<Vec<F>> {
+        let pairs = self.snapshot().with_ids(&[&id])?;
+        let pairs: Vec<_> = pairs.into_iter().map(|(fingerprint, _)| (fingerprint, &id)).collect();
         self.delete_batch(&pairs)?;
-        Ok(fingerprints)
+        Ok(pairs.into_iter().map(|(fingerprint, _)| fingerprint).collect())
     }
 
     /// Looks for fingerprints within Hamming distance `k`, and inserts only if there is none; nothing is written by
@@ -222,13 +228,8 @@ impl<F: Fingerprint> Writer<F> {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check_and_insert(
-        &self,
-        fingerprint: F,
-        id: impl Into<Option<u64>>,
-        k: u32,
-    ) -> Result<Verdict<F>> {
-        self.check_and_insert_into(self.window_of_now(), fingerprint, id.into(), k, None)
+    pub fn check_and_insert(&self, fingerprint: F, id: impl AsId, k: u32) -> Result<Verdict<F>> {
+        self.check_and_insert_into(self.window_of_now(), fingerprint, id, k, None)
     }
 
     /// Compares with what lies in windows from `first_window` on, if that is given, and inserts into
@@ -237,11 +238,13 @@ impl<F: Fingerprint> Writer<F> {
         &self,
         window: u64,
         fingerprint: F,
-        id: Option<u64>,
+        id: impl AsId,
         k: u32,
         first_window: Option<u64>,
     ) -> Result<Verdict<F>> {
-        let insertion = self.core().insertion(fingerprint, id, window)?;
+        let id = StoredId::new(id.as_id());
+        let id = self.core().logged(&id)?;
+        let insertion = Operation { change: Change::Insert, fingerprint, id, window };
         let mut verdict = Verdict::Inserted;
         self.core().search_and_insert(first_window, |searcher| {
             let near = searcher.search(fingerprint, k)?;
@@ -260,8 +263,13 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     ///
     /// As [`Self::check_and_insert`]; what came before may be stored.
-    pub fn check_and_insert_batch(&self, pairs: &[(F, u64)], k: u32) -> Result<Vec<Verdict<F>>> {
-        pairs.iter().map(|&(fingerprint, id)| self.check_and_insert(fingerprint, id, k)).collect()
+    pub fn check_and_insert_batch<I: AsId>(
+        &self,
+        pairs: &[(F, I)],
+        k: u32,
+    ) -> Result<Vec<Verdict<F>>> {
+        let check = |(fingerprint, id)| self.check_and_insert(fingerprint, id, k);
+        pairs.iter().map(|(fingerprint, id)| check((*fingerprint, id))).collect()
     }
 
     /// Makes all that was written so far as durable as is said, and visible to other processes at their next
@@ -342,21 +350,26 @@ impl<F: Fingerprint> Writer<F> {
         Ok(())
     }
 
-    pub(super) fn insert_into(&self, window: u64, fingerprint: F, id: Option<u64>) -> Result<()> {
-        self.write(&[self.core().insertion(fingerprint, id, window)?])
-    }
-
-    pub(super) fn insert_batch_into(&self, window: u64, pairs: &[(F, u64)]) -> Result<()> {
-        let insert = |&(fingerprint, id)| self.core().insertion(fingerprint, Some(id), window);
-        self.write(&pairs.iter().map(insert).collect::<Result<Vec<_>>>()?)
+    pub(super) fn insert_batch_into(&self, window: u64, pairs: &[(F, impl AsId)]) -> Result<()> {
+        self.write_records(Change::Insert, pairs, window)
     }
 
     pub(super) fn insert_fingerprints_into(&self, window: u64, fingerprints: &[F]) -> Result<()> {
-        let insert = |&fingerprint| self.core().insertion(fingerprint, None, window);
-        self.write(&fingerprints.iter().map(insert).collect::<Result<Vec<_>>>()?)
+        let pairs: Vec<_> = fingerprints.iter().map(|&fingerprint| (fingerprint, ())).collect();
+        self.write_records(Change::Insert, &pairs, window)
     }
 
-    fn write(&self, operations: &[Operation<F>]) -> Result<()> {
+    fn write_records(&self, change: Change, pairs: &[(F, impl AsId)], window: u64) -> Result<()> {
+        let ids: Vec<_> = pairs.iter().map(|(_, id)| StoredId::new(id.as_id())).collect();
+        let operation = |(&(fingerprint, _), id)| {
+            let id = self.core().logged(id)?;
+            Ok(Operation { change, fingerprint, id, window })
+        };
+        let operations = pairs.iter().zip(&ids).map(operation).collect::<Result<Vec<_>>>()?;
+        self.write(&operations)
+    }
+
+    fn write(&self, operations: &[LoggedOperation<'_, F>]) -> Result<()> {
         self.core().write(operations)?;
         self.written(operations.len())
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::core::{Core, LONG_LOG, locked};
-use super::flush::united;
+use super::flush::{Records, united};
 use crate::error::Result;
 use crate::execution::Meter;
 use crate::fingerprint::Fingerprint;
@@ -11,6 +11,7 @@ use crate::format::{Deletion, Manifest, log_name};
 use crate::log::LogWriter;
 use crate::merge::policy::{self, Candidate};
 use crate::merge::{MergeIds, MergeSource, Merging};
+use crate::names::{LiveNames, NameSource, Naming};
 use crate::segment::source::SourceOfIds;
 use crate::segment::writer::SegmentWriter;
 use crate::segment::{PackTimes, Segment};
@@ -119,13 +120,18 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         // All are in one window.
         let one = candidates(&base).into_iter().find(|at| numbers.contains(&at.number));
         let window = one.map_or(0, |at| at.window);
+        let mut kept = deletions_to_keep(&base, numbers);
         let meter: Meter = self.execution.meter();
         let mut files = self.new_files();
         let written = self.execution.install(|| {
-            let merging = Merging::new(&base, numbers, &meter)?;
+            let mut merging = Merging::new(&base, numbers, &kept, &meter)?;
             if merging.count() == 0 {
                 return Ok(None);
             }
+            for (segment, deletion) in &mut kept {
+                merging.renumber(*segment, deletion);
+            }
+            let mut names = merging.take_names();
             let number = self.back().take_number(&self.path)?;
             let (id_count, greatest) = merging.ids();
             let create = || self.storage.spill();
@@ -135,7 +141,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             let mut times = PackTimes::default();
             let files = &mut files;
             let mut writer = SegmentWriter { files, meter: &meter, times: &mut times };
-            let ids = SourceOfIds { ids: &mut ids, count: id_count, greatest };
+            let names = names.as_mut().map(|names| names as &mut dyn NameSource);
+            let ids = SourceOfIds { ids: &mut ids, count: id_count, greatest, names };
             writer.write(number, layout, &mut source, merging.has_ids().then_some(ids)).map(Some)
         })??;
         let mut back = self.back();
@@ -143,39 +150,29 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         if !has_all(&now.manifest, numbers) {
             return Ok(false);
         }
-        let deletions = self.deletions_to_keep(&now, numbers);
-        let written = match written {
+        // Segments that came meanwhile are later than all of these deletions.
+        let mut added = Vec::new();
+        match written {
             Some(written) => {
                 self.wrote(written.bytes());
-                Some(written)
+                let (entry, kept) = (written.entry, kept.into_iter().map(|(_, at)| at));
+                let deletions = united(kept.collect());
+                let deletions =
+                    self.write_deletions(&mut files, entry.number, sequence, &deletions)?;
+                added.push(Added { entry, deletions, window });
             }
             // The deletions need a segment to belong to.
-            None if !deletions.is_empty() => {
+            None if !kept.is_empty() => {
                 let number = back.take_number(&self.path)?;
-                Some(self.write_records(&mut files, number, Vec::new())?)
+                let records = Records::of_deletions(&base, kept)?;
+                let place = (number, sequence, window);
+                added.push(self.write_records(&mut files, place, records)?);
             }
-            None => None,
-        };
-        let mut added = Vec::new();
-        if let Some(written) = written {
-            let entry = written.entry;
-            let deletions = self.write_deletions(&mut files, entry.number, sequence, &deletions)?;
-            added.push(Added { entry, deletions, window });
+            None => {}
         }
         let edit = Edit { removed: numbers.to_vec(), added, log: None };
         self.commit(files, (edit, 0), &mut back)?;
         Ok(true)
-    }
-
-    /// The deletions of some segments that may hide something in another one.
-    fn deletions_to_keep(&self, base: &Base<F>, numbers: &[u64]) -> Vec<Deletion<F>> {
-        let sequences = crate::snapshot::parts::sequences(&base.manifest);
-        let segments = base.manifest.segments.iter().zip(sequences);
-        let others = segments.filter(|(segment, _)| !numbers.contains(&segment.number));
-        let Some(least) = others.map(|(_, sequence)| sequence).min() else { return Vec::new() };
-        let of_these = base.lists().filter(|(entry, _)| numbers.contains(&entry.segment));
-        let deletions = of_these.flat_map(|(_, list)| list.iter());
-        united(deletions.filter(|deletion| deletion.sequence > least).copied().collect())
     }
 
     /// Drops all windows that end at `before` or earlier, in seconds since 1970, without reading them.
@@ -204,14 +201,13 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         let removed: Vec<u64> = all.iter().filter(|at| is_old(at)).map(|at| at.number).collect();
         let Some(section) = base.manifest.log else { return Ok(0) };
         let sequence = section.sequence;
-        let deletions = self.deletions_to_keep(&base, &removed);
+        let kept = deletions_to_keep(&base, &removed);
         let mut added = Vec::new();
-        if !deletions.is_empty() {
+        if !kept.is_empty() {
             let number = back.take_number(&self.path)?;
-            let entry = self.write_records(&mut files, number, Vec::new())?.entry;
             let window = all.iter().map(|at| at.window).max().unwrap_or(0);
-            let deletions = self.write_deletions(&mut files, entry.number, sequence, &deletions)?;
-            added.push(Added { entry, deletions, window });
+            let records = Records::of_deletions(&base, kept)?;
+            added.push(self.write_records(&mut files, (number, sequence, window), records)?);
         }
         let count = removed.len() as u64;
         // No log tells of this. So the log that the manifest before leads to is left as it is, empty and without its end, and
@@ -241,6 +237,46 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     }
 }
 
+impl<F: Fingerprint> Records<F> {
+    /// No records, and deletions, each with the number of the segment that it belongs to.
+    fn of_deletions(base: &Base<F>, kept: Vec<(u64, Deletion<F>)>) -> Result<Self> {
+        let naming = |number: u64| {
+            let segment = base.segments.iter().find(|segment| segment.number() == number);
+            segment.map_or(Naming::Numbers, |segment| segment.naming())
+        };
+        let (mut names, mut name) = (None, Vec::new());
+        let mut deletions = Vec::with_capacity(kept.len());
+        for (segment, mut deletion) in kept {
+            let naming = naming(segment);
+            if let Some(id) = deletion.id().filter(|_| !naming.is_numbers()) {
+                let names: &Arc<LiveNames> = names.get_or_insert_default();
+                naming.name(id, &mut name)?;
+                let number = names.intern(&name);
+                deletion.renumber(|_| number);
+            }
+            deletions.push(deletion);
+        }
+        // Without names there is still a list of them.
+        let is_named = base.manifest.names.is_some();
+        let names = names.or_else(|| is_named.then(Arc::default));
+        let naming = names.map_or(Naming::Numbers, Naming::Live);
+        Ok(Self { records: Vec::new(), deletions, naming })
+    }
+}
+
+/// The deletions of some segments that may hide something in another one, each with the number of
+/// the segment that it belongs to.
+fn deletions_to_keep<F: Fingerprint>(base: &Base<F>, numbers: &[u64]) -> Vec<(u64, Deletion<F>)> {
+    let sequences = crate::snapshot::parts::sequences(&base.manifest);
+    let segments = base.manifest.segments.iter().zip(sequences);
+    let others = segments.filter(|(segment, _)| !numbers.contains(&segment.number));
+    let Some(least) = others.map(|(_, sequence)| sequence).min() else { return Vec::new() };
+    let of_these = base.lists().filter(|(entry, _)| numbers.contains(&entry.segment));
+    let deletions =
+        of_these.flat_map(|(entry, list)| list.iter().map(|&deletion| (entry.segment, deletion)));
+    deletions.filter(|(_, deletion)| deletion.sequence > least).collect()
+}
+
 fn has_all(manifest: &Manifest, numbers: &[u64]) -> bool {
     let is_there = |number: &u64| manifest.segments.iter().any(|at| at.number == *number);
     numbers.iter().all(is_there)
@@ -261,7 +297,7 @@ fn candidates<F: Fingerprint>(base: &Base<F>) -> Vec<Candidate> {
 fn is_touched<F: Fingerprint>(base: &Base<F>, number: u64) -> bool {
     let place = base.segments.iter().position(|segment| segment.number() == number);
     let sequence = place.map_or(0, |place| base.hiding.sequence(place));
-    let mut deletions = base.hiding.lists().iter().flat_map(|list| list.iter());
+    let mut deletions = base.hiding.deletions();
     deletions.any(|deletion| deletion.sequence > sequence)
         || base.lists().any(|(entry, list)| entry.segment == number && !list.is_empty())
 }

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
 use crate::format::{Codec, Manifest, RecordShape, WindowsSection};
+use crate::id::IdKind;
 use crate::plan::{LayoutOptions, Objective};
 use crate::recipe;
 
@@ -37,7 +38,7 @@ pub enum Durability {
 ///
 /// ```
 /// let directory = tempfile::tempdir()?;
-/// let writer = fpstore::StoreOptions::new().ids(true).create(directory.path().join("store"))?;
+/// let writer = fpstore::StoreOptions::new().create(directory.path().join("store"))?;
 /// writer.insert(0b1011, 7)?;
 /// assert_eq!(writer.snapshot().search(0b1010, 1)?.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -46,7 +47,7 @@ pub enum Durability {
 pub struct StoreOptions<F = u64> {
     pub(super) layout: LayoutOptions,
     pub(super) objective: Objective,
-    pub(super) ids: bool,
+    pub(super) ids: Option<IdKind>,
     pub(super) window: Option<Duration>,
     pub(super) recipe: Option<String>,
     pub(super) writer: WriterOptions,
@@ -66,7 +67,7 @@ impl StoreOptions {
         Self {
             layout: LayoutOptions::new(3),
             objective: Objective::default(),
-            ids: true,
+            ids: Some(IdKind::Number),
             window: None,
             recipe: None,
             writer: WriterOptions::new(),
@@ -133,9 +134,10 @@ impl<F: Fingerprint> StoreOptions<F> {
         self
     }
 
-    /// Whether every fingerprint has ids; else none has.
-    pub fn ids(mut self, ids: bool) -> Self {
-        self.ids = ids;
+    /// What ids are, which every fingerprint has then; `None` if none has some. Numbers of 64 bits,
+    /// unless this is said.
+    pub fn ids(mut self, kind: impl Into<Option<IdKind>>) -> Self {
+        self.ids = kind.into();
         self
     }
 
@@ -163,9 +165,15 @@ impl<F: Fingerprint> StoreOptions<F> {
     /// What is said of an empty store.
     pub(super) fn empty_store(&self) -> Result<(Settings, Manifest, RecordShape)> {
         let settings = Settings::plan(F::BITS, &self.layout, self.objective)?;
-        let shape = RecordShape { ids: self.ids, windows: self.window.is_some() };
+        let names = self.ids.filter(|kind| kind.is_named());
+        let shape = RecordShape {
+            ids: self.ids.is_some(),
+            names: names.is_some(),
+            windows: self.window.is_some(),
+        };
         let seconds = self.window.map(|window| window.as_secs());
         let manifest = Manifest {
+            names,
             windows: seconds.map(|seconds| WindowsSection { seconds, windows: Vec::new() }),
             recipe: self.recipe.clone(),
             ..Manifest::empty(F::BITS as u16, self.layout.radius as u16, random_id())
@@ -176,6 +184,13 @@ impl<F: Fingerprint> StoreOptions<F> {
     pub(super) fn check(&self) -> Result<()> {
         self.layout.check(F::BITS)?;
         recipe::check(self.recipe.as_deref())?;
+        if self.ids == Some(IdKind::Bytes(0)) {
+            return Err(Error::InvalidOption {
+                option: "ids",
+                value: "keys of 0 bytes".to_string(),
+                expected: "keys have 1 to 65535 bytes".to_string(),
+            });
+        }
         if let Some(window) = self.window.filter(|time| time.as_secs() == 0) {
             return Err(Error::InvalidOption {
                 option: "window",

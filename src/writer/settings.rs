@@ -168,7 +168,7 @@ mod tests {
             for living in [true, false] {
                 let path = directory.path().join(format!("{number}-{living}"));
                 if living {
-                    let create = StoreOptions::new().ids(false).writer(options());
+                    let create = StoreOptions::new().ids(None).writer(options());
                     let writer = create.create(&path).unwrap();
                     writer.insert_fingerprints(&[1, 2]).unwrap();
                     writer.flush().unwrap();

@@ -93,18 +93,18 @@ mod tests {
     fn windows_that_have_one_segment_each_slow_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let options = crate::WriterOptions::new().background(false);
-        let options = crate::StoreOptions::new().ids(false).writer(options);
+        let options = crate::StoreOptions::new().ids(None).writer(options);
         let options = options.window(Some(Duration::from_secs(1)));
         let writer = options.create(directory.path().join("store")).unwrap();
         let windows = MOST_SEGMENTS + 10;
         let time = |seconds| std::time::UNIX_EPOCH + Duration::from_secs(seconds);
         for second in 0..windows {
-            writer.insert_at(second, None, time(second)).unwrap();
+            writer.insert_at(second, (), time(second)).unwrap();
         }
         writer.flush().unwrap();
         let slowing = writer.snapshot().slowing();
         assert_eq!((slowing.segments, slowing.delay), (0, Duration::ZERO));
-        writer.insert_at(1000, None, time(0)).unwrap();
+        writer.insert_at(1000, (), time(0)).unwrap();
         writer.flush().unwrap();
         assert_eq!(writer.snapshot().slowing().segments, 1);
         assert_eq!(delay(MOST_SEGMENTS, Some(FREE)), Duration::ZERO);

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::core::Core;
+use super::core::{Core, StoredId};
 use super::create::create;
 use super::options::StoreOptions;
 use crate::error::Result;
 use crate::execution::Execution;
 use crate::fingerprint::Fingerprint;
-use crate::format::Operation;
+use crate::format::{Change, Operation};
+use crate::id::AsId;
 use crate::storage::{Storage, Unfinished};
 
 /// A store that takes records of any window. Dropping it before it is [finished](Self::finish) leaves
@@ -44,12 +45,13 @@ impl<F: Fingerprint, S: Storage> StagedStore<F, S> {
     /// # Errors
     ///
     /// As [`Writer::insert`](crate::Writer::insert).
-    pub(crate) fn insert(&self, records: &[(F, u64)], window: u64) -> Result<()> {
-        let has_ids = self.core.shape.ids;
-        let insertion = |&(fingerprint, id): &(F, u64)| {
-            self.core.insertion(fingerprint, has_ids.then_some(id), window)
+    pub(crate) fn insert(&self, records: &[(F, impl AsId)], window: u64) -> Result<()> {
+        let ids: Vec<_> = records.iter().map(|(_, id)| StoredId::new(id.as_id())).collect();
+        let insertion = |(&(fingerprint, _), id)| {
+            let id = self.core.logged(id)?;
+            Ok(Operation { change: Change::Insert, fingerprint, id, window })
         };
-        let operations: Vec<Operation<F>> = records.iter().map(insertion).collect::<Result<_>>()?;
+        let operations = records.iter().zip(&ids).map(insertion).collect::<Result<Vec<_>>>()?;
         self.core.write(&operations)
     }
 

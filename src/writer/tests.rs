@@ -228,7 +228,7 @@ fn windows_expire_while_others_write_and_nothing_else_goes() {
     let day = Duration::from_secs(24 * 60 * 60);
     // With one thread for flushes, merges and what is expired.
     let options = WriterOptions::new().execution(Execution::new().threads(1));
-    let options = StoreOptions::new().ids(false).window(Some(day)).writer(options);
+    let options = StoreOptions::new().ids(None).window(Some(day)).writer(options);
     let writer = options.create(&path).unwrap();
     let at = |days: u64| UNIX_EPOCH + day * days as u32;
     let (threads, each) = (3, 300);
@@ -283,7 +283,7 @@ fn no_merge_holds_up_what_makes_room_in_memory() {
         }
     });
     let options = options().execution(execution).tail_records(100);
-    let options = StoreOptions::new().ids(false).writer(options);
+    let options = StoreOptions::new().ids(None).writer(options);
     let writer = options.create(directory.path().join("store")).unwrap();
     for first in [0, 50] {
         writer.insert_fingerprints(&(first..first + 50).collect::<Vec<_>>()).unwrap();
@@ -405,7 +405,7 @@ fn a_merge_sorts_what_short_tables_lack_in_temporary_files() {
     let mut random = Random::new(11);
     // Several times as many as are sorted in memory, in tests.
     let set: Vec<u64> = (0..6000).map(|_| random.next()).collect();
-    let create = StoreOptions::new().ids(false).writer(options()).short_tables(true);
+    let create = StoreOptions::new().ids(None).writer(options()).short_tables(true);
     let writer = create.design(Design::named("quarters").unwrap()).create(&path).unwrap();
     for part in set.chunks(2500) {
         writer.insert_fingerprints(part).unwrap();

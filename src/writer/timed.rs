@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::handle::{Verdict, Writer};
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
+use crate::id::AsId;
 
 impl<F: Fingerprint> Writer<F> {
     /// As [`Self::insert`], at a time: in the window of it.
@@ -12,13 +13,8 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     ///
     /// As [`Self::insert`]; [`Error::InvalidOption`] if the store has no windows.
-    pub fn insert_at(
-        &self,
-        fingerprint: F,
-        id: impl Into<Option<u64>>,
-        time: SystemTime,
-    ) -> Result<()> {
-        self.insert_into(self.window_of(time)?, fingerprint, id.into())
+    pub fn insert_at(&self, fingerprint: F, id: impl AsId, time: SystemTime) -> Result<()> {
+        self.insert_batch_at(&[(fingerprint, id)], time)
     }
 
     /// As [`Self::insert_batch`], at a time.
@@ -26,7 +22,7 @@ impl<F: Fingerprint> Writer<F> {
     /// # Errors
     ///
     /// As [`Self::insert_batch`]; [`Error::InvalidOption`] if the store has no windows.
-    pub fn insert_batch_at(&self, pairs: &[(F, u64)], time: SystemTime) -> Result<()> {
+    pub fn insert_batch_at<I: AsId>(&self, pairs: &[(F, I)], time: SystemTime) -> Result<()> {
         self.insert_batch_into(self.window_of(time)?, pairs)
     }
 
@@ -47,11 +43,11 @@ impl<F: Fingerprint> Writer<F> {
     pub fn check_and_insert_at(
         &self,
         fingerprint: F,
-        id: impl Into<Option<u64>>,
+        id: impl AsId,
         k: u32,
         time: SystemTime,
     ) -> Result<Verdict<F>> {
-        self.check_and_insert_into(self.window_of(time)?, fingerprint, id.into(), k, None)
+        self.check_and_insert_into(self.window_of(time)?, fingerprint, id, k, None)
     }
 
     /// As [`Self::check_and_insert_at`], compared with nothing older than `since`: with the windows from
@@ -82,13 +78,13 @@ impl<F: Fingerprint> Writer<F> {
     pub fn check_and_insert_since(
         &self,
         fingerprint: F,
-        id: impl Into<Option<u64>>,
+        id: impl AsId,
         k: u32,
         time: SystemTime,
         since: SystemTime,
     ) -> Result<Verdict<F>> {
         let (window, first) = (self.window_of(time)?, self.window_of(since)?);
-        self.check_and_insert_into(window, fingerprint, id.into(), k, Some(first))
+        self.check_and_insert_into(window, fingerprint, id, k, Some(first))
     }
 
     pub(super) fn window_of(&self, time: SystemTime) -> Result<u64> {

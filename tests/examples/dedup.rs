@@ -29,7 +29,7 @@ fn kept(k: u32) -> Result<BTreeSet<u64>, Error> {
     let mut kept = BTreeSet::new();
     for at in clusters.iter().filter(|at| at.kept()) {
         // The first document of those with this very fingerprint.
-        kept.extend(store.ids(at.fingerprint)?.next().transpose()?);
+        kept.extend(store.ids::<u64>(at.fingerprint)?.next().transpose()?);
     }
     let summary = clusters.summary();
     println!(

@@ -87,7 +87,7 @@ impl Model {
 }
 
 fn contents(snapshot: &Snapshot) -> Vec<(u64, Vec<u64>)> {
-    let entries = snapshot.iter_with_ids().map(|entry| entry.expect("a sound store"));
+    let entries = snapshot.iter_with_ids::<u64>().map(|entry| entry.expect("a sound store"));
     entries
         .map(|(fingerprint, ids)| (fingerprint, ids.map(|id| id.expect("a sound store")).collect()))
         .collect()
@@ -223,7 +223,7 @@ fn a_store_that_is_open_for_long_sees_what_another_process_commits_within_its_ti
     const EVERY: Duration = Duration::from_millis(50);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("store");
-    drop(StoreOptions::<u64>::new().ids(false).create(&path).unwrap());
+    drop(StoreOptions::<u64>::new().ids(None).create(&path).unwrap());
     let mut inserter = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "beside::role", "--nocapture"])
         .env(ROLE, format!("inserter {}", path.display()))

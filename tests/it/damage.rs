@@ -80,7 +80,7 @@ fn probe(sample: &Sample, in_memory: bool, what: &str, seen: &mut Seen) {
         }
     }
     for (&fingerprint, expected) in sample.set.iter().zip(&sample.ids) {
-        match store.ids(fingerprint).and_then(|ids| ids.collect::<Result<Vec<_>, _>>()) {
+        match store.ids::<u64>(fingerprint).and_then(|ids| ids.collect::<Result<Vec<_>, _>>()) {
             Ok(found) => assert_eq!(&found, expected, "{what}: wrong ids"),
             Err(error) => {
                 typed(error);

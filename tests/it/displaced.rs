@@ -178,7 +178,7 @@ fn expired_windows_stay_in_a_store_that_was_moved() {
     let stores = Stores::new();
     let window = Some(std::time::Duration::from_secs(60));
     let writer = WriterOptions::new().background(false);
-    let options = StoreOptions::new().ids(false).window(window).writer(writer);
+    let options = StoreOptions::new().ids(None).window(window).writer(writer);
     let writer = options.create(stores.at("windows")).unwrap();
     let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1000);
     writer.insert_fingerprints_at(&[1], then).unwrap();

@@ -188,7 +188,7 @@ fn living_stores_are_searched_by_filters() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("store");
     let all = set(12_000);
-    let options = StoreOptions::new().design("halves".parse().unwrap()).ids(false);
+    let options = StoreOptions::new().design("halves".parse().unwrap()).ids(None);
     let writer = options.create(&path).unwrap();
     let store = Store::open(&path).unwrap();
     let (mut held, mut random, mut by_filters) = (BTreeSet::new(), Random(4), 0);

@@ -110,7 +110,7 @@ fn probe<F: Fingerprint>(
         check(nearest);
     }
     for (&fingerprint, expected) in ids {
-        match store.ids(fingerprint).and_then(|ids| ids.collect::<Result<Vec<_>, _>>()) {
+        match store.ids::<u64>(fingerprint).and_then(|ids| ids.collect::<Result<Vec<_>, _>>()) {
             Ok(found) => assert!(is_forged || &found == expected, "{what}: wrong ids"),
             Err(error) => {
                 typed(&error, what);

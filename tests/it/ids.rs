@@ -40,13 +40,13 @@ fn maps() -> impl Strategy<Value = Map> {
 
 fn check(store: &Store, map: &Map) {
     for (&fingerprint, expected) in map {
-        let ids = store.ids(fingerprint).unwrap();
+        let ids = store.ids::<u64>(fingerprint).unwrap();
         assert_eq!(ids.len(), expected.len() as u64, "{fingerprint:016x}");
         assert!(ids.map(Result::unwrap).eq(expected.iter().copied()), "{fingerprint:016x}");
         // A neighbour has its own ids or none.
         let other = fingerprint ^ 1;
         let expected = map.get(&other).map_or(0, |ids| ids.len() as u64);
-        assert_eq!(store.ids(other).unwrap().len(), expected, "{other:016x}");
+        assert_eq!(store.ids::<u64>(other).unwrap().len(), expected, "{other:016x}");
     }
 }
 
@@ -119,7 +119,7 @@ fn both_readers_agree_on_resealed_damage() {
             }
             if let Ok(store) = OpenOptions::new().in_memory(true).open(&damaged) {
                 for &fingerprint in &spec.fingerprints {
-                    let _ = store.ids(fingerprint).map(|ids| ids.take(100).count());
+                    let _ = store.ids::<u64>(fingerprint).map(|ids| ids.take(100).count());
                 }
             }
             let plain = oracle::read_store(&damaged).err().map(|rejection| rejection.rule);
@@ -154,12 +154,12 @@ fn a_fingerprint_with_two_million_ids_slows_no_other_one() {
     assert!(summary.temporary_bytes > 0);
     let store = Store::open(&path).unwrap();
     assert_eq!(store.verify().unwrap().ids, summary.ids.unwrap());
-    let ids = store.ids(many).unwrap();
+    let ids = store.ids::<u64>(many).unwrap();
     assert!(ids.len() >= times);
     assert!(ids.map(Result::unwrap).is_sorted_by(|a, b| a < b));
     let start = Instant::now();
     for (&fingerprint, line) in set.iter().zip(0..) {
-        let ids = store.ids(fingerprint).unwrap();
+        let ids = store.ids::<u64>(fingerprint).unwrap();
         if fingerprint == many {
             assert!(ids.len() >= times);
         } else {
@@ -195,13 +195,13 @@ fn a_store_without_ids_has_none_and_no_file_for_them() {
     let path = temporary.path().join("store");
     Packer::new().pack(&path, [1, 2, 3]).unwrap();
     let store = Store::open(&path).unwrap();
-    assert!(!store.has_ids() && store.ids(1).unwrap().is_empty());
+    assert!(!store.has_ids() && store.ids::<u64>(1).unwrap().is_empty());
     assert!(!path.join("segment-0000000000000001-ids.fpi").exists());
     // A set without fingerprints may have ids.
     let empty = temporary.path().join("empty");
-    Packer::new().pack_with_ids(&empty, []).unwrap();
+    Packer::new().pack_with_ids::<u64>(&empty, []).unwrap();
     let store = Store::open(&empty).unwrap();
-    assert!(store.has_ids() && store.ids(1).unwrap().is_empty());
+    assert!(store.has_ids() && store.ids::<u64>(1).unwrap().is_empty());
 }
 
 #[test]
@@ -220,7 +220,8 @@ fn line_numbers_take_little_more_than_their_width() {
         println!("blocks of {block_bytes} bytes: {bits:.2} bits per fingerprint");
         assert!((20.0..most).contains(&bits), "blocks of {block_bytes} bytes: {bits} bits");
         for line in (0..set.len()).step_by(1009) {
-            let ids: Vec<u64> = store.ids(set[line]).unwrap().collect::<Result<_, _>>().unwrap();
+            let ids: Vec<u64> =
+                store.ids::<u64>(set[line]).unwrap().collect::<Result<_, _>>().unwrap();
             assert_eq!(ids, [line as u64]);
         }
     }

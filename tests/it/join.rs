@@ -338,10 +338,10 @@ fn the_smallest_id_of_a_cluster_is_kept_and_documents_are_counted() {
     assert_eq!(seen.len() as u64, summary.clusters);
     // In the order of the fingerprints, ids are those that a look-up finds.
     let mut listed = Vec::new();
-    for next in store.iter_with_ids() {
+    for next in store.iter_with_ids::<u64>() {
         let (fingerprint, ids) = next.unwrap();
         let ids: Vec<u64> = ids.map(Result::unwrap).collect();
-        let looked_up = store.ids(fingerprint).unwrap().map(Result::unwrap);
+        let looked_up = store.ids::<u64>(fingerprint).unwrap().map(Result::unwrap);
         assert!(looked_up.eq(ids.iter().copied()));
         listed.push(fingerprint);
     }

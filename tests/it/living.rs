@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fpstore::{
-    Design, Durability, JoinEvent, Match, Packer, Snapshot, Store, StoreOptions, Verdict, Writer,
-    WriterOptions,
+    Design, Durability, IdKind, JoinEvent, Match, Packer, Snapshot, Store, StoreOptions, Verdict,
+    Writer, WriterOptions,
 };
 
 use crate::sets;
@@ -98,7 +98,7 @@ impl Trial {
             .design(Design::named(design).unwrap())
             .block_bytes(256)
             .short_tables(short)
-            .ids(has_ids)
+            .ids(has_ids.then_some(IdKind::Number))
             .window(has_windows.then_some(Duration::from_secs(WINDOW)))
             .writer(options);
         if !has_windows && trial.random.chance(4) {
@@ -272,7 +272,7 @@ impl Trial {
             assert_eq!(searcher.search(query, k).unwrap(), near, "search {query:016x} within {k}");
             assert_eq!(searcher.any_within(query, k).unwrap(), !near.is_empty());
             assert_eq!(snapshot.contains(query).unwrap(), model.contains_key(&query));
-            let ids: Vec<u64> = snapshot.ids(query).unwrap().map(Result::unwrap).collect();
+            let ids: Vec<u64> = snapshot.ids::<u64>(query).unwrap().map(Result::unwrap).collect();
             assert_eq!(ids, self.ids_of(model, query));
         }
         match self.random.below(6) {
@@ -285,7 +285,7 @@ impl Trial {
             }
             1 => {
                 let found: Vec<(u64, Vec<u64>)> = snapshot
-                    .iter_with_ids()
+                    .iter_with_ids::<u64>()
                     .map(|entry| entry.unwrap())
                     .map(|(fingerprint, ids)| (fingerprint, ids.map(Result::unwrap).collect()))
                     .collect();

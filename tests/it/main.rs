@@ -22,6 +22,7 @@ mod join;
 mod living;
 mod map_vectors;
 mod mutants;
+mod names;
 mod narrow;
 mod nearest;
 mod oracle;

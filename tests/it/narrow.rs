@@ -253,7 +253,7 @@ fn windows_of_tables_of_32_bits_are_searched_joined_and_expire() {
     let options = || WriterOptions::new().background(false).tail_records(64);
     let day = Duration::from_secs(86_400);
     let time = |window: u64| UNIX_EPOCH + day * window as u32;
-    let store = StoreOptions::new().width::<u32>().ids(false).window(Some(day)).writer(options());
+    let store = StoreOptions::new().width::<u32>().ids(None).window(Some(day)).writer(options());
     let mut writer = store.create(&path).unwrap();
     let mut random = Random(14);
     let common: Vec<u32> = (0..200).map(|_| random.next() as u32).collect();
@@ -261,7 +261,7 @@ fn windows_of_tables_of_32_bits_are_searched_joined_and_expire() {
     for round in 0..10 {
         let window = round % 5;
         let set: Vec<u32> = (0..150).map(|_| query(&mut random, &common, 4)).collect();
-        set.iter().for_each(|&one| writer.insert_at(one, None, time(window as u64)).unwrap());
+        set.iter().for_each(|&one| writer.insert_at(one, (), time(window as u64)).unwrap());
         windows[window].extend(set);
         if round % 3 == 0 {
             let gone = *windows[window].iter().nth(11).unwrap();

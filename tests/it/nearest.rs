@@ -14,7 +14,7 @@ const WINDOW: u64 = 3600;
 fn check<F: Fingerprint>(seed: u64, parts: Option<u16>) {
     let directory = tempfile::tempdir().unwrap();
     let options = WriterOptions::new().background(false);
-    let mut options = StoreOptions::new().width::<F>().ids(false).radius(12).writer(options);
+    let mut options = StoreOptions::new().width::<F>().ids(None).radius(12).writer(options);
     if let Some(parts) = parts {
         options = options.parts(parts);
     }
@@ -28,7 +28,7 @@ fn check<F: Fingerprint>(seed: u64, parts: Option<u16>) {
         // Uniform ones, and some at every distance, so that there are ties everywhere.
         let mut set: BTreeSet<F> = (0..3000).map(|_| random.fingerprint()).collect();
         set.extend((0..300).map(|at| random.near(query, at % u64::from(F::BITS / 2))));
-        set.iter().for_each(|&one| writer.insert_at(one, None, time(window)).unwrap());
+        set.iter().for_each(|&one| writer.insert_at(one, (), time(window)).unwrap());
         // The last one stays in the tail.
         if window < 3 {
             writer.flush().unwrap();

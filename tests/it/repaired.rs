@@ -45,7 +45,7 @@ fn pairs<F: Fingerprint>(model: &Model<F>) -> Vec<(F, u64)> {
 fn contents<F: Fingerprint>(path: &Path) -> Model<F> {
     let store = OpenOptions::new().width::<F>().open(path).unwrap();
     store.verify().unwrap();
-    let all = store.iter_with_ids().map(|entry| {
+    let all = store.iter_with_ids::<u64>().map(|entry| {
         let (one, ids) = entry.unwrap();
         (one, ids.collect::<Result<_, _>>().unwrap())
     });

@@ -111,7 +111,8 @@ fn a_store_is_smaller_and_answers_as_one_with_whole_tables() {
         pairs
     };
     assert_eq!(pairs(&short), pairs(&whole));
-    let ids = |store: &Store| store.ids(set[77]).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+    let ids =
+        |store: &Store| store.ids::<u64>(set[77]).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(ids(&short), ids(&whole));
 }
 
@@ -183,7 +184,7 @@ fn merged_segments_have_short_tables_again() {
     let path = temporary.path().join("store");
     let set = set(20_000);
     let options = StoreOptions::new().design("quarters".parse().unwrap()).short_tables(true);
-    let writer = options.ids(false).create(&path).unwrap();
+    let writer = options.ids(None).create(&path).unwrap();
     for part in set.chunks(7000) {
         writer.insert_fingerprints(part).unwrap();
         writer.flush().unwrap();

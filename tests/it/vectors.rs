@@ -244,7 +244,7 @@ fn compare_ids<F: Fingerprint>(vector: &Vector, plain: &oracle::PlainStore, stor
     for (i, fingerprint) in vector.fingerprints.iter().enumerate() {
         let expected = vector.ids.as_ref().map_or(vec![], |ids| ids[i].clone());
         let own = F::from_be_slice(fingerprint).unwrap();
-        let found: Vec<u64> = store.ids(own).unwrap().map(Result::unwrap).collect();
+        let found: Vec<u64> = store.ids::<u64>(own).unwrap().map(Result::unwrap).collect();
         assert_eq!(found, expected, "{}: {fingerprint:x?}", vector.name);
         let by_plain = plain.get(fingerprint).map_or(vec![], |ids| ids.iter().copied().collect());
         assert_eq!(by_plain, expected, "{}: {fingerprint:x?}", vector.name);

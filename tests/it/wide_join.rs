@@ -90,7 +90,7 @@ fn living<F: Fingerprint>(
     parts: Option<u16>,
 ) -> Snapshot<F> {
     let writer = WriterOptions::new().background(false).tail_records(set.len() / 3 + 1);
-    let mut options = StoreOptions::new().width::<F>().ids(false).writer(writer);
+    let mut options = StoreOptions::new().width::<F>().ids(None).writer(writer);
     if let Some(parts) = parts {
         options = options.parts(parts);
     }
@@ -166,7 +166,7 @@ proptest! {
 fn a_window_is_joined_by_itself() {
     let directory = tempfile::tempdir().unwrap();
     let options = WriterOptions::new().background(false);
-    let options = StoreOptions::new().width::<u128>().ids(false).radius(20).writer(options);
+    let options = StoreOptions::new().width::<u128>().ids(None).radius(20).writer(options);
     let writer = options
         .window(Some(Duration::from_secs(WINDOW)))
         .create(directory.path().join("store"))
@@ -177,7 +177,7 @@ fn a_window_is_joined_by_itself() {
     let common: Vec<u128> = random.set(300);
     for window in 0..4 {
         let set = common.iter().map(|&one| random.near(one, 12)).collect::<BTreeSet<_>>();
-        set.iter().for_each(|&one| writer.insert_at(one, None, time(window)).unwrap());
+        set.iter().for_each(|&one| writer.insert_at(one, (), time(window)).unwrap());
         writer.flush().unwrap();
         windows.push(set);
     }

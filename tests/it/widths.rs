@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fpstore::{
-    BatchPlan, Error, ErrorKind, Execution, Fingerprint, Match, OpenOptions, Packer, Store,
+    BatchPlan, Error, ErrorKind, Execution, Fingerprint, IdKind, Match, OpenOptions, Packer, Store,
     StoreOptions, Verdict, WriterOptions,
 };
 use proptest::prelude::*;
@@ -149,14 +149,14 @@ fn check<F: Fingerprint>(seed: u64, count: usize, parts: Option<u16>, with_ids: 
         let expected = matches(&set, query, F::BITS);
         assert_eq!(pairs(&nearest), expected[..expected.len().min(5)]);
         assert_eq!(store.contains(query).unwrap(), set.contains(&query));
-        let stored: Result<Vec<u64>, Error> = store.ids(query).unwrap().collect();
+        let stored: Result<Vec<u64>, Error> = store.ids::<u64>(query).unwrap().collect();
         let expected = ids.get(&query).into_iter().flatten().copied().collect::<Vec<_>>();
         assert_eq!(stored.unwrap(), expected);
         let behind: Result<Vec<F>, Error> = store.snapshot().iter_from(query).take(4).collect();
         assert_eq!(behind.unwrap(), set.range(query..).take(4).copied().collect::<Vec<_>>());
     }
     check_together(&mut random, &store, &set, k);
-    for entry in store.iter_with_ids() {
+    for entry in store.iter_with_ids::<u64>() {
         let (one, stored) = entry.unwrap();
         let stored: Result<BTreeSet<u64>, Error> = stored.collect();
         assert_eq!(stored.unwrap(), ids.get(&one).cloned().unwrap_or_default());
@@ -237,7 +237,11 @@ fn check_living<F: Fingerprint>(seed: u64, with_ids: bool, parts: Option<u16>, k
     let path = directory.path().join("store");
     let tail = 1 + random.below(300) as usize;
     let options = || WriterOptions::new().background(false).tail_records(tail);
-    let mut create = StoreOptions::new().width::<F>().ids(with_ids).radius(k).writer(options());
+    let mut create = StoreOptions::new()
+        .width::<F>()
+        .ids(with_ids.then_some(IdKind::Number))
+        .radius(k)
+        .writer(options());
     if let Some(parts) = parts {
         create = create.parts(parts);
     }
@@ -301,7 +305,7 @@ fn check_living<F: Fingerprint>(seed: u64, with_ids: bool, parts: Option<u16>, k
     let set: BTreeSet<F> = model.keys().copied().collect();
     let reader = open::<F>(&path);
     for snapshot in [writer.snapshot(), reader.snapshot()] {
-        for entry in snapshot.iter_with_ids() {
+        for entry in snapshot.iter_with_ids::<u64>() {
             let (one, ids) = entry.unwrap();
             let ids: Result<BTreeSet<u64>, Error> = ids.collect();
             assert!(!with_ids || model.get(&one) == Some(&ids.unwrap()));
@@ -418,7 +422,7 @@ fn check_alike<F: Fingerprint>(seed: u64) {
     // Writers choose the same, whatever they merged it from.
     let live = directory.path().join("live");
     let options = WriterOptions::new().background(false).tail_records(2_000);
-    let create = StoreOptions::new().width::<F>().ids(false).radius(12).writer(options);
+    let create = StoreOptions::new().width::<F>().ids(None).radius(12).writer(options);
     let writer = create.create(&live).unwrap();
     list.chunks(1_000).for_each(|some| writer.insert_fingerprints(some).unwrap());
     writer.merge_all().unwrap();

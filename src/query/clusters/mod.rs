@@ -15,6 +15,7 @@ use crate::fingerprint::{Fingerprint, Hex};
 use crate::memory;
 use crate::query::join::{JoinEvent, JoinSummary, Pair};
 use crate::snapshot::Snapshot;
+use crate::snapshot::cursor::Cursor;
 
 /// Fingerprints or pairs after which it is looked whether to stop.
 const LOOKED: usize = 1 << 14;
@@ -297,16 +298,20 @@ impl<F: Fingerprint> Graph<F> {
             let ids = FirstIds { ids: vec![0; known], known: bitvec![0; known] };
             let mut choice = Choice { ids, kept: &mut kept, sizes: &mut sizes };
             if options.snapshot.has_ids() {
-                for (rank, next) in options.snapshot.iter_with_ids().enumerate() {
+                let mut cursor = Cursor::with_common_ids(&options.snapshot)?;
+                let mut rank = 0usize;
+                while let Some((_, mut ids)) = cursor.next_with_ids()? {
                     if rank.is_multiple_of(LOOKED) {
                         options.execution.stop().check()?;
                     }
-                    let mut ids = next?.1;
-                    let first = ids.next().transpose()?;
+                    let first = ids.next_number()?;
+                    documents += 1;
                     // What stands in several segments counts once.
-                    let more = ids.try_fold(0u64, |count, id| id.map(|_| count + 1))?;
-                    documents += more + 1;
+                    while ids.next_number()?.is_some() {
+                        documents += 1;
+                    }
                     choice.offer(&numbers, rank, first, degree);
+                    rank += 1;
                 }
             } else {
                 documents = fingerprints.len() as u64;

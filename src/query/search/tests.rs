@@ -86,7 +86,7 @@ fn ids_are_those_of_all_segments_and_each_comes_once() {
     let ids = |fp| store.ids(fp).unwrap().collect::<Result<Vec<u64>>>().unwrap();
     assert_eq!((ids(1), ids(2), ids(3)), (vec![5, 6, 9], vec![7], vec![0]));
     assert_eq!((ids(4), ids(5)), (vec![], vec![]));
-    assert_eq!(store.ids(1).unwrap().len(), 4, "of both segments");
+    assert_eq!(store.ids::<u64>(1).unwrap().len(), 4, "of both segments");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{Durability, Packer, Store, StoreOptions, Writer, WriterOptions};
 
 fn writer(path: &Path) -> Writer {
     let options = WriterOptions::new().background(false);
-    StoreOptions::new().ids(false).writer(options).create(path).unwrap()
+    StoreOptions::new().ids(None).writer(options).create(path).unwrap()
 }
 
 fn all(path: &Path) -> Vec<u64> {

@@ -1,6 +1,6 @@
 //! The tests can fail: of writers that leave something out, each is found out.
 
-use super::stage::{SHAPES, Stage, alone, look, open};
+use super::stage::{SHAPES, Stage, alone, look, open, write};
 use super::stops::{Effort, crash_everywhere};
 use super::story::{Act, Author};
 use crate::format::{Change, MANIFEST_NAME, MANIFEST_TEMPORARY, Manifest, Operation};
@@ -76,7 +76,7 @@ fn comes_back(cuts: bool) -> bool {
     }
     let core = open(&disk, 100).unwrap();
     let Act::Write(operations) = insertion(4) else { unreachable!() };
-    core.write(&operations).unwrap();
+    write(&core, &operations).unwrap();
     core.write_log(true).unwrap();
     let mut allowed = stage.story.ever()[..2].to_vec();
     allowed[1].apply(&insertion(4));

@@ -90,7 +90,7 @@ fn run(seed: u64) -> Found<()> {
     let mut random = Random::new(seed);
     let kind = [Kind::Faults, Kind::Faults, Kind::Faults, Kind::Lies, Kind::Damage]
         [random.below(5) as usize];
-    let shape = SHAPES[random.below(4) as usize];
+    let shape = SHAPES[random.below(SHAPES.len() as u64) as usize];
     let capacity = 3 + random.below(10) as usize;
     let mut author = Author::new(shape, random.next(), 4 + random.below(24), true);
     let mut stage =

@@ -10,8 +10,12 @@ use super::story::{Act, Model, Story, WINDOW_SECONDS};
 use crate::design::Design;
 use crate::error::{Error, Result};
 use crate::execution::Execution;
-use crate::format::{Codec, MANIFEST_NAME, Manifest, RecordShape, WindowsSection};
+use crate::format::{
+    Codec, LoggedId, MANIFEST_NAME, Manifest, Operation, RecordShape, WindowsSection,
+};
 use crate::hot_index;
+use crate::id::{Id, IdKind};
+use crate::ids::Ids;
 use crate::log::Follower;
 use crate::plan::{LayoutOptions, Objective};
 use crate::snapshot::Snapshot;
@@ -25,12 +29,38 @@ use crate::writer::settings::Settings;
 /// Where messages say that it is.
 const PATH: &str = "simulated";
 /// Shapes of records.
-pub(super) const SHAPES: [RecordShape; 4] = [
-    RecordShape { ids: true, windows: true },
-    RecordShape { ids: true, windows: false },
-    RecordShape { ids: false, windows: false },
-    RecordShape { ids: false, windows: true },
+pub(super) const SHAPES: [RecordShape; 6] = [
+    RecordShape { ids: true, names: false, windows: true },
+    RecordShape { ids: true, names: false, windows: false },
+    RecordShape { ids: false, names: false, windows: false },
+    RecordShape { ids: false, names: false, windows: true },
+    RecordShape { ids: true, names: true, windows: true },
+    RecordShape { ids: true, names: true, windows: false },
 ];
+
+/// The name that stands for an id, of a story about numbers: their orders differ, and names begin
+/// alike.
+fn name_of(id: u64) -> String {
+    format!("https://{}.example/{id}", 97 - id % 7 * 13)
+}
+
+/// The number of a name.
+fn id_of(name: &str) -> u64 {
+    name.rsplit('/').next().and_then(|id| id.parse().ok()).unwrap_or(u64::MAX)
+}
+
+/// Writes operations.
+pub(super) fn write(core: &Core<u64, Simulated>, operations: &[Operation]) -> Result<()> {
+    let names: Vec<_> = operations.iter().map(|operation| name_of(operation.id)).collect();
+    let mut logged = Vec::with_capacity(operations.len());
+    for (operation, name) in operations.iter().zip(&names) {
+        logged.push(operation.with_id(match core.shape.names {
+            true => LoggedId::Name(name.as_bytes()),
+            false => LoggedId::Number(operation.id),
+        }));
+    }
+    core.write(&logged)
+}
 
 /// What a test finds wrong, in words.
 pub(super) type Found<T> = std::result::Result<T, String>;
@@ -77,7 +107,8 @@ pub(super) fn create_in(disk: &Simulated, shape: RecordShape) -> Result<()> {
     let settings = Settings::plan(64, &options, Objective::default())?;
     let windows = WindowsSection { seconds: WINDOW_SECONDS, windows: Vec::new() };
     let windows = shape.windows.then_some(windows);
-    let of_store = Manifest { windows, ..Manifest::empty(64, 3, 77) };
+    let names = shape.names.then_some(IdKind::Text);
+    let of_store = Manifest { names, windows, ..Manifest::empty(64, 3, 77) };
     create(Path::new(PATH), &Arc::new(disk.clone()), &settings, of_store, shape)
 }
 
@@ -109,15 +140,15 @@ fn pairs(snapshot: &Snapshot) -> Result<Vec<[u64; 2]>> {
         rows.read(0..rows.block_count(), &mut keys)?;
         stored.extend(keys);
     }
-    stored.extend(parts.tail_records().iter().map(|record| record.fingerprint));
+    let of_tails = parts.tail_records();
+    let of_tails = of_tails.iter().flat_map(|(records, _)| records);
+    stored.extend(of_tails.map(|record| record.fingerprint));
     let mut pairs = Vec::new();
     for fingerprint in stored.into_iter() {
         if snapshot.contains(fingerprint)? {
             pairs.extend((!has_ids).then_some([fingerprint, 0]));
         }
-        for id in snapshot.ids(fingerprint)? {
-            pairs.push([fingerprint, id?]);
-        }
+        push_ids(&mut pairs, fingerprint, snapshot.ids(fingerprint)?)?;
     }
     Ok(pairs)
 }
@@ -130,11 +161,22 @@ fn pairs_in_order(snapshot: &Snapshot) -> Result<Vec<[u64; 2]>> {
         if !has_ids {
             pairs.push([fingerprint, 0]);
         }
-        for id in ids {
-            pairs.push([fingerprint, id?]);
-        }
+        push_ids(&mut pairs, fingerprint, ids)?;
     }
     Ok(pairs)
+}
+
+/// Adds the pairs of a fingerprint and its ids, by number.
+fn push_ids(pairs: &mut Vec<[u64; 2]>, fingerprint: u64, ids: Ids<Id>) -> Result<()> {
+    let start = pairs.len();
+    for id in ids {
+        pairs.push(match id? {
+            Id::Text(name) => [fingerprint, id_of(&name)],
+            id => [fingerprint, id.as_ref().number()],
+        });
+    }
+    pairs[start..].sort_unstable();
+    Ok(())
 }
 
 /// Whether this is the error of somebody who looks for a store where there is none.
@@ -185,7 +227,7 @@ impl Stage {
     pub(super) fn perform(&mut self, act: &Act) -> Result<()> {
         let core = &self.core;
         match act {
-            Act::Write(operations) => core.write(operations)?,
+            Act::Write(operations) => write(core, operations)?,
             Act::Log { durable } => core.write_log(*durable)?,
             Act::Close => {
                 core.write_log(true)?;

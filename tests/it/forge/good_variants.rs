@@ -12,9 +12,9 @@ pub const PRIVATE: u64 = (1 << 31) + 66;
 #[rustfmt::skip]
 pub fn good_variants() -> Vec<Case> {
     vec![
-        case("good-unknown-section", "", One, "Sections of unknown kind, not critical, stand between and after the known ones and are to be skipped: kinds 10 (for later versions), 2^31 + 66 (private) and 2^32 - 1 (never assigned).", |f| {
+        case("good-unknown-section", "", One, "Sections of unknown kind, not critical, stand between and after the known ones and are to be skipped: kinds 11 (for later versions), 2^31 + 66 (private) and 2^32 - 1 (never assigned).", |f| {
             f.insert_section(1, PRIVATE, 0, b"66");
-            f.insert_section(2, 10, WRITERS, b"");
+            f.insert_section(2, 11, WRITERS, b"");
             f.insert_section(4, NEVER, 0, b"12345678");
         }),
         case("good-section-for-writers", "", Ids, "A section of a kind that is never assigned has the flag *writers*: the store is read, and not edited by those who do not know the kind.", |f| {

@@ -487,7 +487,7 @@ fn manifests() -> Vec<WrittenVector> {
     }
     order.sections.insert(0, store);
     order.sections.insert(2, (u32::MAX, WRITERS, b"made up".to_vec()));
-    order.sections.push((10, 0xFFFF_0000, b"".to_vec()));
+    order.sections.push((11, 0xFFFF_0000, b"".to_vec()));
     for (kind, flags, _) in &mut order.sections {
         if [LOG, DELETIONS, LAYOUT].contains(kind) {
             *flags |= 0x8001_0000;

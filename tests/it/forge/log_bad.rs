@@ -46,7 +46,7 @@ fn headers() -> Vec<Row> {
         ("bad-log-01-sequence-below", "LOG-1", "The log begins with operation 0.", |log| put_log(&mut log.bytes, "sequence", 0)),
         ("bad-log-01-ids", "LOG-1", "The log has the flag *ids*, and LOG does not.", |log| put_log(&mut log.bytes, "flags", 1)),
         ("bad-log-01-windows", "LOG-1", "The log has the flag *windows*, and LOG does not.", |log| put_log(&mut log.bytes, "flags", 2)),
-        ("unsupported-log-02-flag-2", "LOG-2", "The reserved flag 2^2 of the log is set.", |log| put_log(&mut log.bytes, "flags", 4)),
+        ("unsupported-log-02-flag-3", "LOG-2", "The reserved flag 2^3 of the log is set.", |log| put_log(&mut log.bytes, "flags", 8)),
         ("unsupported-log-02-before-log-01", "LOG-2", "The log is of another store, and its reserved flag 2^31 is set.", |log| {
             put_log(&mut log.bytes, "store_id", 7);
             put_log(&mut log.bytes, "flags", 1 << 31);

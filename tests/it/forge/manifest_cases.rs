@@ -162,7 +162,7 @@ fn sections() -> Vec<Case> {
             f.insert_section(2, NEVER, 0, b"abc");
             *f.manifest().last_mut().expect("the manifest is not empty") = 1;
         }),
-        case("unsupported-man-07-next-kind", "MAN-7", One, "There is a critical section of kind 10, the first that is unknown.", |f| f.insert_section(2, 10, FLAGS, b"")),
+        case("unsupported-man-07-next-kind", "MAN-7", One, "There is a critical section of kind 11, the first that is unknown.", |f| f.insert_section(2, 11, FLAGS, b"")),
         case("unsupported-man-07-unknown", "MAN-7", One, "There is a critical section of kind 2^32 - 1, which is never assigned.", |f| f.insert_section(1, NEVER, FLAGS, b"abc")),
         case("unsupported-man-07-private", "MAN-7", One, "There is a critical section of kind 2^31 + 66, which is private.", |f| f.insert_section(2, PRIVATE, CRITICAL, b"abc")),
         case("bad-man-08-segment-not-for-writers", "MAN-8", One, "The SEGMENT section lacks the flag *writers*.", |f| set_section(f, 1, "flags", CRITICAL)),

@@ -190,7 +190,7 @@ pub fn open_part(
         let ones: Vec<usize> = (0..8 * mask.len()).filter(bit).collect();
         let mut others = before.iter().flat_map(|part| &part.key);
         let are_own = others.all(|bit| !ones.contains(bit)) || is(Wrong::MasksOverlap);
-        let fits = (least..=32).contains(&key_bits.into()) && ones.len() == key_bits.into();
+        let fits = (least..=32).contains(&key_bits.into()) && ones.len() == usize::from(key_bits);
         let has_no_range = (start_bit, part_bits) == (0, 0) || is(Wrong::RangeBesideMask);
         require(is_of_form && are_own && fits && has_no_range, "PRT-3", || {
             format!("a key of {key_bits} bits with the mask {mask:x?}")

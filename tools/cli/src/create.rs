@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fpstore::{Error, Fingerprint, Objective, StoreOptions, WriterOptions};
+use fpstore::{Error, Fingerprint, IdKind, Objective, StoreOptions, WriterOptions};
 
 use crate::failure::Failure;
 use crate::options::{LayoutArgs, any_radius, bits};
@@ -95,7 +95,7 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         .objective(args.prefer)
         .low_bits(low_bits.given())
         .short_tables(args.layout.short_tables::<F>(args.parts)?)
-        .ids(!args.no_ids)
+        .ids((!args.no_ids).then_some(IdKind::Number))
         .window(args.window.map(|window| window.0))
         .writer(WriterOptions::new().background(false));
     let options = args.recipe.as_deref().into_iter().fold(options, StoreOptions::recipe);

@@ -201,7 +201,7 @@ fn records_of<F: Fingerprint>(snapshot: &Snapshot<F>, fingerprint: F) -> Result<
     if !snapshot.has_ids() {
         return Ok(u64::from(snapshot.contains(fingerprint)?));
     }
-    Ok(snapshot.ids(fingerprint)?.try_fold(0, |count, id| id.map(|_| count + 1))?)
+    Ok(snapshot.ids::<u64>(fingerprint)?.try_fold(0, |count, id| id.map(|_| count + 1))?)
 }
 
 fn print(args: &Args, deleted: &Deleted, skipped: u64, seconds: f64) -> Result<(), Failure> {

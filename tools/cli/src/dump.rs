@@ -152,7 +152,7 @@ fn write<F: Fingerprint>(
         rows.push(fingerprint, ids)
     };
     if ids {
-        for next in store.iter_with_ids() {
+        for next in store.iter_with_ids::<u64>() {
             let (fingerprint, mut ids) = next?;
             push(fingerprint, Some(&mut ids))?;
         }

@@ -234,7 +234,7 @@ fn read_store<F: Fingerprint>(
         }
         return hand_over(records);
     }
-    for entry in snapshot.iter_with_ids() {
+    for entry in snapshot.iter_with_ids::<u64>() {
         let (fingerprint, ids) = entry?;
         for id in ids {
             records.fingerprints.push(fingerprint);

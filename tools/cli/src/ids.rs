@@ -78,7 +78,7 @@ impl<'a, F: Fingerprint> IdPrinter<'a, F> {
 
     /// Number of ids of a fingerprint that are printed.
     pub fn count(&self, fingerprint: F) -> Result<u64, Failure> {
-        Ok(self.store.ids(fingerprint)?.len().min(self.limit))
+        Ok(self.store.ids::<u64>(fingerprint)?.len().min(self.limit))
     }
 
     /// Whether strings are printed.
@@ -99,7 +99,7 @@ impl<'a, F: Fingerprint> IdPrinter<'a, F> {
     /// The ids of a fingerprint, printed or not.
     #[cfg(feature = "parquet")]
     pub fn ids_of(&self, fingerprint: F) -> Result<Ids, Failure> {
-        Ok(self.store.ids(fingerprint)?)
+        Ok(self.store.ids::<u64>(fingerprint)?)
     }
 
     /// Gives each of these ids that is to be printed, and its string.
@@ -125,7 +125,7 @@ impl<'a, F: Fingerprint> IdPrinter<'a, F> {
         to: &mut Vec<u8>,
         pass_on: PassOn<'_>,
     ) -> Result<(), Failure> {
-        let mut ids = self.store.ids(fingerprint)?;
+        let mut ids = self.store.ids::<u64>(fingerprint)?;
         self.print_ids(&mut ids, shape, to, pass_on)
     }
 

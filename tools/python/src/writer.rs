@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fpstore::{Durability, Fingerprint, StoreOptions, Verdict, WriterOptions, width_of};
+use fpstore::{Durability, Fingerprint, IdKind, StoreOptions, Verdict, WriterOptions, width_of};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -57,7 +57,7 @@ pub fn create(
     let window = window.map(Duration::try_from_secs_f64).transpose();
     let window = window.map_err(|error| PyValueError::new_err(format!("window: {error}")))?;
     errors::check_short_tables(short_tables, bits, None)?;
-    let options = StoreOptions::new().radius(k).ids(ids).window(window);
+    let options = StoreOptions::new().radius(k).ids(ids.then_some(IdKind::Number)).window(window);
     let mut options = options.short_tables(short_tables);
     if let Some(recipe) = recipe {
         options = options.recipe(recipe);

@@ -128,7 +128,7 @@ fn id_of<F: Fingerprint>(store: &Store<F>) -> String {
 
 fn create<F: Fingerprint>(path: &Path, k: u32, recipe: &str) -> Result<String, Failure> {
     let mut session = Packer::new().width::<F>().radius(k).recipe(recipe).start(path)?;
-    session.extend_with_ids(&[])?;
+    session.extend_with_ids::<u64>(&[])?;
     session.finish()?;
     Ok(id_of(&open::<F>(path)?))
 }
@@ -167,7 +167,7 @@ fn name<F: Fingerprint>(
     map: Option<&IdMap>,
     fingerprint: F,
 ) -> Result<String, Failure> {
-    Ok(match (store.ids(fingerprint)?.next().transpose()?, map) {
+    Ok(match (store.ids::<u64>(fingerprint)?.next().transpose()?, map) {
         (Some(id), Some(map)) => map.string(id)?,
         (Some(id), None) => id.to_string(),
         (None, _) => hex(fingerprint),
@@ -196,7 +196,7 @@ fn holds_all<F: Fingerprint>(
         let (fingerprint, own) =
             (F::from_be_slice(&bytes).unwrap_or_default(), id(document, notes)?);
         let mut is_there = false;
-        for id in store.ids(fingerprint)? {
+        for id in store.ids::<u64>(fingerprint)? {
             is_there |= id? == own;
         }
         if !is_there {

@@ -120,7 +120,7 @@ impl Deciding<'_> {
         let packer = Packer::new().width::<u128>().radius(0).parts(0).replace(true);
         let mut session = packer.execution(self.execution(2)).start(&path)?;
         let mut piece = Vec::with_capacity(PIECE);
-        session.extend_with_ids(&[])?;
+        session.extend_with_ids::<u64>(&[])?;
         let mut notes = self.notes.in_order()?;
         for document in 0..self.notes.documents {
             match self.notes.kinds[document as usize] {
@@ -136,7 +136,7 @@ impl Deciding<'_> {
         session.extend_with_ids(&piece)?;
         session.finish()?;
         let of_equal = if self.verify.is_some() { 1.0 } else { f32::NAN };
-        for next in open::<u128>(&path)?.iter_with_ids() {
+        for next in open::<u128>(&path)?.iter_with_ids::<u64>() {
             let (_, ids) = next?;
             if ids.len() < 2 {
                 continue;

@@ -33,7 +33,7 @@ pub fn write<F: Fingerprint>(
     let mut writer = Writer { store, printer, to };
     let summary = clusters.summary();
     let total = summary.fingerprints;
-    for (next, done) in store.iter_with_ids().zip(1..) {
+    for (next, done) in store.iter_with_ids::<u64>().zip(1..) {
         let (fingerprint, ids) = next?;
         // The files of an open store do not change.
         let Some(at) = clusters.get(fingerprint) else { continue };

@@ -221,7 +221,7 @@ pub fn store(path: &Path) -> Standing {
 fn records(snapshot: &Snapshot, window: u64) -> Result<BTreeSet<Record>, Error> {
     let mut records = BTreeSet::new();
     let with_ids = snapshot.has_ids();
-    for row in snapshot.iter_with_ids() {
+    for row in snapshot.iter_with_ids::<u64>() {
         let (fingerprint, ids) = row?;
         for id in ids {
             records.insert((window, fingerprint, id?));

@@ -49,7 +49,7 @@ pub fn pack<F: Fingerprint>(
     let mut session = packer.replace(true).start(path)?;
     let (mut piece, mut bytes) = (Vec::with_capacity(PIECE), Vec::new());
     let mut notes = notes.in_order()?;
-    session.extend_with_ids(&[])?;
+    session.extend_with_ids::<u64>(&[])?;
     for document in documents {
         notes.signature(document, &mut bytes)?;
         piece.push((F::from_be_slice(&bytes).unwrap_or_default(), u64::from(document)));
@@ -69,7 +69,7 @@ impl<F: Fingerprint> Index for BitsIndex<'_, F> {
             self.notes.signature(document, bytes)?;
             let fingerprint = F::from_be_slice(bytes).unwrap_or_default();
             for near in searcher.search(fingerprint, self.k)? {
-                for id in self.store.ids(near.fingerprint)? {
+                for id in self.store.ids::<u64>(near.fingerprint)? {
                     let other = u32::try_from(id?).unwrap_or(u32::MAX);
                     if other != document {
                         let difference = near.distance as u16;

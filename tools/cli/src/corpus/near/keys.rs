@@ -40,7 +40,7 @@ impl<'a> KeyIndex<'a> {
         let packer = Packer::new().radius(0).execution(execution).replace(true);
         let mut session = packer.start(path)?;
         let mut piece = Vec::with_capacity(2 * PIECE);
-        session.extend_with_ids(&[])?;
+        session.extend_with_ids::<u64>(&[])?;
         let (mut in_order, mut bytes) = (notes.in_order()?, Vec::new());
         for document in documents {
             in_order.signature(document, &mut bytes)?;
@@ -105,7 +105,7 @@ impl Index for KeyIndex<'_> {
         let own = values(self.notes, document)?;
         let mut lists = Vec::new();
         for key in keys(self.rule, &own).iter() {
-            lists.push(self.store.ids(*key)?);
+            lists.push(self.store.ids::<u64>(*key)?);
         }
         let needed = match self.rule {
             Rule::Common { least } => least as usize,

@@ -43,7 +43,7 @@ impl PairIndex {
         let mut entries = Entries { session, piece, paired: Vec::new(), left };
         entries.pass_on()?;
         // Documents with the same fingerprint are no pair of a join.
-        for next in of.iter_with_ids() {
+        for next in of.iter_with_ids::<u64>() {
             let (_, ids) = next?;
             if ids.len() < 2 {
                 continue;
@@ -158,7 +158,7 @@ impl Index for PairIndex {
         if word >> (document % 64) & 1 == 0 {
             return Ok(());
         }
-        for entry in self.store.ids(document.into())? {
+        for entry in self.store.ids::<u64>(document.into())? {
             let entry = entry?;
             let other = u32::try_from(entry >> DIFFERENCE_BITS).unwrap_or(u32::MAX);
             found.push(Near { document: other, difference: entry as u16, jaccard: f32::NAN });
