@@ -103,7 +103,7 @@ impl Walk {
             }
             None => {
                 self.head.clear();
-                self.head.extend_from_slice(column.first_name(&page)?);
+                self.head.extend_from_slice(column.first_name(page.number)?);
                 page.bytes.start
             }
         };

@@ -23,6 +23,8 @@ pub(crate) struct NameColumn {
     pub(super) header: NamesHeader,
     header_crc: u32,
     directory: Range<usize>,
+    /// The first names of all pages, in the directory.
+    text: Range<usize>,
     pub(super) decoder: Decoder,
     /// Pages whose front was found sound: its CRC, and where its groups end.
     fronts: Verified,
@@ -64,8 +66,11 @@ impl NameColumn {
         let (header, decoder) = opened.map_err(|defect| defect.in_file(&path))?;
         // [NAM-8]: each group has an entry in the index of its page.
         let groups = header.name_count.div_ceil(GROUP_NAMES) as usize;
+        let directory = header.directory(bytes.len());
+        let entries = header.page_count() as usize * PageEntry::BYTES;
         Ok(Self {
-            directory: header.directory(bytes.len()),
+            text: directory.start + entries..directory.end,
+            directory,
             fronts: Verified::none_of(header.page_count() as usize),
             groups: Verified::none_of(groups),
             header_crc: entry.header_crc,
@@ -121,7 +126,7 @@ impl NameColumn {
             };
             missing = Some(decoded.map_err(|corruption| self.error(at, corruption))?);
         }
-        let first = self.first_name(&page)?;
+        let first = self.first_name(page.number)?;
         let Some(Missing { bytes, user }) = missing else {
             name.clear();
             name.extend_from_slice(first);
@@ -146,7 +151,7 @@ impl NameColumn {
         let (mut start, mut end) = (0, self.header.page_count());
         while start < end {
             let middle = start + (end - start) / 2;
-            if self.first_name(&self.page(middle)?)? <= name {
+            if self.first_name(middle)? <= name {
                 start = middle + 1;
             } else {
                 end = middle;
@@ -154,7 +159,7 @@ impl NameColumn {
         }
         let Some(page) = start.checked_sub(1) else { return Ok(None) };
         let page = self.page(page)?;
-        let first = self.first_name(&page)?;
+        let first = self.first_name(page.number)?;
         let mut common = shared(first, name);
         if common == name.len() && common == first.len() {
             return Ok(Some(page.number * PAGE_NAMES));
@@ -221,15 +226,14 @@ impl NameColumn {
         Ok(Page { number, bytes: start..end, front_end, front_crc, groups })
     }
 
-    /// The first name of a page.
-    pub(super) fn first_name(&self, page: &Page) -> Result<&[u8]> {
-        let text = self.directory.start + self.header.page_count() as usize * PageEntry::BYTES
-            ..self.directory.end;
-        let before = page.number.checked_sub(1);
+    /// The first name of a page, which there is.
+    pub(super) fn first_name(&self, page: u64) -> Result<&[u8]> {
+        let before = page.checked_sub(1);
         let start = before.map_or(0, |before| self.page_entry(before).name_end) as usize;
-        let end = self.page_entry(page.number).name_end;
-        self.bytes[text].get(start..end as usize).ok_or_else(|| {
-            let corruption = Corruption::NamesFirst { page: page.number, end };
+        let end = self.page_entry(page).name_end;
+        // [NAM-8] was checked, but mapped bytes may change.
+        self.bytes[self.text.clone()].get(start..end as usize).ok_or_else(|| {
+            let corruption = Corruption::NamesFirst { page, end };
             self.error(self.directory.start, corruption)
         })
     }

@@ -45,11 +45,10 @@ impl NameColumn {
 
     /// Checks that the first name of a page is greater than the last one of the page before.
     fn verify_first(&self, page: u64, before: Option<&[u8]>) -> Result<()> {
-        let place = self.page(page)?;
-        let first = self.first_name(&place)?;
+        let first = self.first_name(page)?;
         if before.is_some_and(|before| first <= before) {
             let corruption = Corruption::NamesOrder { name: page * PAGE_NAMES };
-            return Err(self.error(place.bytes.start, corruption));
+            return Err(self.error(self.page(page)?.bytes.start, corruption));
         }
         Ok(())
     }
