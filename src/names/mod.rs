@@ -18,6 +18,8 @@ mod runs;
 mod sorter;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vectors;
 mod verify;
 mod writer;
 

@@ -13,7 +13,7 @@ use crate::format::{NamesEntry, names_name};
 use crate::id::IdKind;
 use crate::sort::Spill;
 
-type Name = Vec<u8>;
+pub(super) type Name = Vec<u8>;
 
 /// A temporary file in memory.
 #[derive(Default)]
@@ -76,12 +76,16 @@ pub(super) fn open(file: Vec<u8>, entry: &NamesEntry) -> Result<Arc<NameColumn>>
     NameColumn::open(&files, 7, entry).map(Arc::new)
 }
 
+pub(super) fn write_listed(names: &[Name]) -> (Vec<u8>, NamesEntry) {
+    write(&mut Listed(names.to_vec()))
+}
+
 fn column(names: &[Name]) -> Arc<NameColumn> {
     let (file, entry) = write(&mut Listed(names.to_vec()));
     open(file, &entry).unwrap()
 }
 
-fn all(column: &Arc<NameColumn>) -> Vec<Name> {
+pub(super) fn all(column: &Arc<NameColumn>) -> Vec<Name> {
     let mut cursor = column.cursor();
     let mut names = Vec::new();
     while let Some(name) = cursor.next().unwrap() {
@@ -108,7 +112,7 @@ fn near(name: &Name) -> Vec<Name> {
 }
 
 /// Compares a column with the names that it should have; `step` leaves some look-ups out.
-fn check(column: &Arc<NameColumn>, names: &[Name], step: usize) {
+pub(super) fn check(column: &Arc<NameColumn>, names: &[Name], step: usize) {
     assert_eq!(column.len(), names.len() as u64);
     assert!(all(column) == names);
     column.verify(None).unwrap();

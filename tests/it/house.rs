@@ -87,7 +87,7 @@ impl House {
             match module.last().map(String::as_str) {
                 Some("mod" | "lib") => drop(module.pop()),
                 // Only tests have these.
-                Some("tests" | "crash") => continue,
+                Some("tests" | "crash" | "vectors") => continue,
                 _ => {}
             }
             files.insert(module, code(&fs::read_to_string(path).unwrap()));

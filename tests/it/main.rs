@@ -23,6 +23,7 @@ mod living;
 mod map_vectors;
 mod mutants;
 mod names;
+mod names_vectors;
 mod narrow;
 mod nearest;
 mod oracle;

@@ -7,9 +7,10 @@ use std::sync::Once;
 
 use rayon::prelude::*;
 
-use crate::forge::maps;
+use crate::forge::{self, maps};
 use crate::oracle::id_map::read_map;
 use crate::oracle::mutation::{Mutation, Wrong, run};
+use crate::oracle::names::read_names;
 use crate::oracle::{self, Bits, Rejection};
 use crate::spec;
 use crate::vectors::{Vector, vectors};
@@ -35,6 +36,7 @@ enum Outcome {
     /// Fingerprints, ids and windows.
     Store(Vec<Bits>, Listed, Listed),
     Strings(Vec<String>),
+    Names(Vec<Vec<u8>>),
     /// The rule, and whether it means unsupported.
     Rejected(String, bool),
     Panic,
@@ -65,6 +67,11 @@ fn read(vector: &Vector) -> Outcome {
 
 fn read_strings(file: &[u8]) -> Outcome {
     read_map(file).map_or_else(|rejection| Outcome::rejected(&rejection), Outcome::Strings)
+}
+
+fn read_name_list(vector: &forge::NamesVector) -> Outcome {
+    let names = read_names(&vector.file, &vector.entry);
+    names.map_or_else(|rejection| Outcome::rejected(&rejection), Outcome::Names)
 }
 
 /// A vector, and how a reader that follows the document reads it.
@@ -105,7 +112,7 @@ fn rules() -> Vec<&'static str> {
     let tag = |line: &str| Some(line.strip_prefix("* [")?.split_once("] ")?.0.to_owned());
     let all = spec::rules().into_keys().chain(maps.lines().filter_map(tag));
     // The vectors of stores have no names yet.
-    let is_of_names = |rule: &str| ["NAM-", "NMS-", "LGS-6"].iter().any(|at| rule.starts_with(at));
+    let is_of_names = |rule: &str| ["NMS-", "LGS-6"].iter().any(|at| rule.starts_with(at));
     all.filter(|rule| !is_of_names(rule)).map(|rule| &*rule.leak()).collect()
 }
 
@@ -121,7 +128,7 @@ fn every_wrong_reader_fails_a_vector() {
             }
         }));
     });
-    let (vectors, maps) = (vectors(), maps());
+    let (vectors, maps, names) = (vectors(), maps(), forge::names());
     let stores = vectors.iter().map(|vector| Known {
         name: vector.name.clone(),
         bytes: vector.files.values().map(Vec::len).sum(),
@@ -134,7 +141,13 @@ fn every_wrong_reader_fails_a_vector() {
         read: Box::new(|| read_strings(&map.file)),
         right: read_strings(&map.file),
     });
-    let mut known: Vec<Known<'_>> = stores.chain(strings).collect();
+    let names = names.iter().map(|vector| Known {
+        name: format!("names/{}", vector.name),
+        bytes: vector.file.len(),
+        read: Box::new(|| read_name_list(vector)),
+        right: read_name_list(vector),
+    });
+    let mut known: Vec<Known<'_>> = stores.chain(strings).chain(names).collect();
     known.sort_by_key(|vector| vector.bytes);
 
     let mut mutants: Vec<(Mutation, String)> = Vec::new();

@@ -13,6 +13,7 @@ mod log;
 mod manifest;
 pub mod meaning;
 pub mod mutation;
+pub mod names;
 mod prefix;
 mod table;
 mod wide;
