@@ -9,7 +9,7 @@ use arrow_array::{
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use fpstore::Snapshot;
+use fpstore::{Fingerprint, IdKind, Snapshot};
 use numpy::PyArray1;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -17,6 +17,7 @@ use pyo3::types::PyTuple;
 
 use super::arrow::{self, ArrowStream};
 use super::errors;
+use super::ids::{self, IdList};
 use super::input::{self, Raw};
 use super::width::Width;
 
@@ -34,10 +35,21 @@ pub struct Answers<F> {
 }
 
 /// The ids of some fingerprints in CSR form.
-#[derive(Default)]
 struct Ids {
     offsets: Vec<u64>,
-    ids: Vec<u64>,
+    ids: IdList,
+    kind: IdKind,
+}
+
+/// The ids of a fingerprint.
+///
+/// # Errors
+///
+/// Those of reading them.
+pub fn ids_of<F: Fingerprint>(snapshot: &Snapshot<F>, fingerprint: F) -> PyResult<IdList> {
+    let mut ids = Ids::new(snapshot);
+    ids.read(snapshot, fingerprint)?;
+    Ok(ids.ids)
 }
 
 impl<F: Width> Answers<F> {
@@ -94,12 +106,17 @@ impl<F: Width> Answers<F> {
             });
             joined.collect()
         });
-        let mut all = Ids::default();
+        let mut all = Ids::new(snapshot);
         all.offsets.push(0);
         for part in parts {
             let (part, before) = (part?, all.ids.len() as u64);
             all.offsets.extend(part.offsets.iter().map(|end| before + end));
-            all.ids.extend(part.ids);
+            match (&mut all.ids, part.ids) {
+                (IdList::Numbers(all), IdList::Numbers(part)) => all.extend(part),
+                (IdList::Names(all), IdList::Names(part)) => all.extend(part),
+                // All are of one store.
+                _ => {}
+            }
         }
         self.ids = Some(all);
         Ok(())
@@ -111,11 +128,9 @@ impl<F: Width> Answers<F> {
         let fingerprints = F::array(py, self.fingerprints)?;
         let distances = PyArray1::from_vec(py, self.distances).into_any();
         let mut all = vec![offsets, fingerprints, distances];
-        if let Some(Ids { offsets, ids }) = self.ids {
-            all.extend([
-                PyArray1::from_vec(py, offsets).into_any(),
-                PyArray1::from_vec(py, ids).into_any(),
-            ]);
+        if let Some(Ids { offsets, ids, .. }) = self.ids {
+            let offsets = PyArray1::from_vec(py, offsets).into_any();
+            all.extend([offsets, ids::all_to_python(py, ids)?]);
         }
         PyTuple::new(py, all)
     }
@@ -128,8 +143,9 @@ impl<F: Width> Answers<F> {
             Field::new("fingerprint", arrow::data_type::<F>(), false),
             Field::new("distance", DataType::UInt16, false),
         ];
-        if self.ids.is_some() {
-            fields.push(Field::new("ids", DataType::LargeList(Arc::new(id_field())), false));
+        if let Some(ids) = &self.ids {
+            let list = DataType::LargeList(Arc::new(id_field(ids.kind)));
+            fields.push(Field::new("ids", list, false));
         }
         let schema: SchemaRef = Arc::new(Schema::new(fields));
         let own = Arc::clone(&schema);
@@ -161,27 +177,52 @@ impl<F: Width> Answers<F> {
     }
 }
 
-fn id_field() -> Field {
-    Field::new("item", DataType::UInt64, false)
+fn id_field(kind: IdKind) -> Field {
+    Field::new("item", ids::data_type(kind), false)
 }
 
 impl Ids {
+    /// None so far, of a store.
+    fn new<F: Fingerprint>(snapshot: &Snapshot<F>) -> Self {
+        let kind = snapshot.id_kind().unwrap_or(IdKind::Number);
+        let ids = match kind.is_named() {
+            true => IdList::Names(Vec::new()),
+            false => IdList::Numbers(Vec::new()),
+        };
+        Self { offsets: Vec::new(), ids, kind }
+    }
+
+    /// Adds those of a fingerprint.
+    fn read<F: Fingerprint>(&mut self, snapshot: &Snapshot<F>, fingerprint: F) -> PyResult<()> {
+        match &mut self.ids {
+            IdList::Numbers(all) => {
+                for id in snapshot.ids(fingerprint).map_err(errors::of)? {
+                    all.push(id.map_err(errors::of)?);
+                }
+            }
+            IdList::Names(all) => {
+                for id in snapshot.ids(fingerprint).map_err(errors::of)? {
+                    all.push(id.map_err(errors::of)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Those of some fingerprints; `offsets` has no 0 at its start.
     fn of<F: Width>(
         snapshot: &Snapshot<F>,
         fingerprints: &[F],
         cancelled: &AtomicBool,
     ) -> PyResult<Self> {
-        let mut all = Self::default();
+        let mut all = Self::new(snapshot);
         all.offsets.reserve_exact(fingerprints.len());
         for some in fingerprints.chunks(TOGETHER) {
             if cancelled.load(Ordering::Relaxed) {
                 break;
             }
             for &fingerprint in some {
-                for id in snapshot.ids(fingerprint).map_err(errors::of)? {
-                    all.ids.push(id.map_err(errors::of)?);
-                }
+                all.read(snapshot, fingerprint)?;
                 all.offsets.push(all.ids.len() as u64);
             }
         }
@@ -193,10 +234,10 @@ impl Ids {
         let offsets = &self.offsets[from..=to];
         let (start, end) = (self.offsets[from], self.offsets[to]);
         let lengths = offsets.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
-        let values = self.ids[start as usize..end as usize].iter().copied();
-        let values = UInt64Array::from_iter_values(values);
+        let values = ids::column(&self.ids, start as usize, end as usize, self.kind)?;
         let offsets = OffsetBuffer::from_lengths(lengths);
-        let lists = LargeListArray::try_new(Arc::new(id_field()), offsets, Arc::new(values), None)?;
+        let item = Arc::new(id_field(self.kind));
+        let lists = LargeListArray::try_new(item, offsets, values, None)?;
         Ok(Arc::new(lists))
     }
 }

@@ -5,6 +5,7 @@ mod arrow;
 mod errors;
 mod exchange;
 mod graph;
+mod ids;
 mod input;
 mod join;
 mod open;

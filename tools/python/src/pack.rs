@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyTuple};
 
 use super::errors;
+use super::ids::{IdList, IdPart};
 use super::input::{self, Given, Raw};
 use super::run::How;
 use super::width::{Width, by_bits};
@@ -76,7 +77,7 @@ struct Pieces<'py> {
 /// Some fingerprints, with or without ids.
 struct Piece<'py> {
     given: Given<'py>,
-    ids: Option<Vec<u64>>,
+    ids: Option<IdList>,
 }
 
 impl<'py> Pieces<'py> {
@@ -108,7 +109,7 @@ impl<'py> Pieces<'py> {
 impl<'py> Piece<'py> {
     fn of(fingerprints: &Bound<'py, PyAny>, ids: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
         let given = Given::of(fingerprints)?;
-        let ids = ids.map(input::ids).transpose()?;
+        let ids = ids.map(IdList::of).transpose()?;
         let count: usize = given.raw()?.iter().map(|raw| raw.len()).sum();
         match &ids {
             Some(ids) if ids.len() != count => Err(PyValueError::new_err(format!(
@@ -132,19 +133,19 @@ fn run<'py, F: Width>(
     let mut session = packer.clone().execution(execution).start(&path).map_err(errors::of)?;
     while let Some(piece) = next {
         let raw = piece.given.raw()?;
-        let mut ids = piece.ids.as_deref();
+        let mut done = 0;
         for raw in raw {
             let mut from = 0;
             while from < raw.len() {
                 let part = raw.part(from, PIECE.min(raw.len() - from));
-                let own = ids.map(|ids| &ids[..part.len()]);
+                let own = piece.ids.as_ref().map(|ids| (ids, done));
                 py.detach(|| extend(&mut session, part, own))?;
                 py.check_signals()?;
-                ids = ids.map(|ids| &ids[part.len()..]);
+                done += part.len();
                 from += part.len();
             }
             if raw.len() == 0 {
-                py.detach(|| extend(&mut session, raw, ids.map(|_| &[][..])))?;
+                py.detach(|| extend(&mut session, raw, piece.ids.as_ref().map(|ids| (ids, 0))))?;
             }
         }
         next = pieces.next()?;
@@ -155,18 +156,26 @@ fn run<'py, F: Width>(
 fn extend<F: Width>(
     session: &mut PackSession<F>,
     part: Raw<'_>,
-    ids: Option<&[u64]>,
+    ids: Option<(&IdList, usize)>,
 ) -> PyResult<()> {
-    let Some(mut ids) = ids else {
+    let Some((ids, mut done)) = ids else {
         return part.each::<F>(&mut |piece| session.extend(piece).map_err(errors::of));
     };
-    let mut pairs = Vec::new();
     part.each::<F>(&mut |piece| {
-        let (own, rest) = ids.split_at(piece.len());
-        ids = rest;
-        pairs.clear();
-        pairs.extend(piece.iter().copied().zip(own.iter().copied()));
-        session.extend_with_ids(&pairs).map_err(errors::of)
+        let own = ids.part(done, piece.len());
+        done += piece.len();
+        let fingerprints = piece.iter().copied();
+        let taken = match own {
+            IdPart::Numbers(own) => {
+                let pairs: Vec<_> = fingerprints.zip(own.iter().copied()).collect();
+                session.extend_with_ids(&pairs)
+            }
+            IdPart::Names(own) => {
+                let pairs: Vec<_> = fingerprints.zip(own).collect();
+                session.extend_with_ids(&pairs)
+            }
+        };
+        taken.map_err(errors::of)
     })
 }
 

@@ -9,12 +9,12 @@ use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::answers::Answers;
+use super::answers::{self, Answers};
 use super::arrow::{self, ArrowStream};
 use super::input::Given;
 use super::run::How;
 use super::width::{ByWidth, Width, for_width};
-use super::{errors, join, plan, value};
+use super::{errors, ids, join, plan, value};
 
 /// A store of fingerprints of one width.
 pub struct Opened<F: Fingerprint> {
@@ -170,6 +170,12 @@ impl Store {
         for_width!(&self.any, one => one.store.has_ids())
     }
 
+    /// What the ids are: "number", "text", "uuid", "number128" or "bytes:N"; None if there are none.
+    #[getter]
+    fn id_kind(&self) -> Option<String> {
+        for_width!(&self.any, one => one.store.id_kind()).map(ids::name_of)
+    }
+
     /// The recipe by which the fingerprints were made of texts, as a line, or None.
     #[getter]
     fn recipe(&self) -> Option<String> {
@@ -258,17 +264,15 @@ impl Store {
         })
     }
 
-    /// The ids of a fingerprint, a `uint64` array in ascending order; empty if it is not stored, or the store has no ids.
-    fn ids<'py>(&self, fingerprint: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    /// The ids of a fingerprint in ascending order: a `uint64` array of numbers, or a list of names, which are `str`, `uuid.UUID`,
+    /// `int` or `bytes`; empty if it is not stored, or the store has no ids.
+    fn ids<'py>(&self, fingerprint: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = fingerprint.py();
         let ids = for_width!(&self.any, one => {
             let fingerprint = value::fingerprint(fingerprint)?;
-            py.detach(|| {
-                let ids = one.snapshot()?.ids(fingerprint).map_err(errors::of)?;
-                ids.collect::<fpstore::Result<Vec<u64>>>().map_err(errors::of)
-            })?
+            py.detach(|| answers::ids_of(&one.snapshot()?, fingerprint))?
         });
-        Ok(PyArray1::from_vec(py, ids))
+        ids::all_to_python(py, ids)
     }
 
     /// All fingerprints in ascending order, as one array.

@@ -4,11 +4,14 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fpstore::{Durability, Fingerprint, IdKind, StoreOptions, Verdict, WriterOptions, width_of};
+use fpstore::{
+    AsId, Durability, Fingerprint, Id, IdKind, StoreOptions, Verdict, WriterOptions, width_of,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::ids::{self, IdList};
 use super::input::{self, Given};
 use super::store::{self};
 use super::width::{ByWidth, Width, for_width};
@@ -38,16 +41,17 @@ pub struct Writer {
     radius: u32,
 }
 
-/// Creates an empty store, and gives its writer.
+/// Creates an empty store, and gives its writer. `ids` is "number", the default, "text", "uuid", "number128" or "bytes:N", or False
+/// for a store without ids.
 #[pyfunction]
-#[pyo3(signature = (path, *, bits=64, k=3, ids=true, window=None, short_tables=false, recipe=None, durability="group"))]
+#[pyo3(signature = (path, *, bits=64, k=3, ids=None, window=None, short_tables=false, recipe=None, durability="group"))]
 #[allow(clippy::too_many_arguments, reason = "they are options in Python")]
 pub fn create(
     py: Python<'_>,
     path: PathBuf,
     bits: u32,
     k: u32,
-    ids: bool,
+    ids: Option<&Bound<'_, PyAny>>,
     window: Option<f64>,
     short_tables: bool,
     recipe: Option<&str>,
@@ -57,7 +61,14 @@ pub fn create(
     let window = window.map(Duration::try_from_secs_f64).transpose();
     let window = window.map_err(|error| PyValueError::new_err(format!("window: {error}")))?;
     errors::check_short_tables(short_tables, bits, None)?;
-    let options = StoreOptions::new().radius(k).ids(ids.then_some(IdKind::Number)).window(window);
+    let ids = match ids {
+        None => Some(IdKind::Number),
+        Some(ids) => match ids.extract::<bool>() {
+            Ok(ids) => ids.then_some(IdKind::Number),
+            Err(_) => Some(ids::kind_of(ids.extract()?)?),
+        },
+    };
+    let options = StoreOptions::new().radius(k).ids(ids).window(window);
     let mut options = options.short_tables(short_tables);
     if let Some(recipe) = recipe {
         options = options.recipe(recipe);
@@ -124,15 +135,16 @@ impl Writer {
     fn insert(
         &self,
         fingerprint: &Bound<'_, PyAny>,
-        id: Option<u64>,
+        id: Option<&Bound<'_, PyAny>>,
         at: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let (py, at) = (fingerprint.py(), at.map(time).transpose()?);
         for_width!(&self.any, one => {
             let (writer, fingerprint) = (one.get()?, value::fingerprint(fingerprint)?);
+            let id = id_of(&writer, id)?;
             let insert = || match at {
-                Some(at) => writer.insert_at(fingerprint, id, at),
-                None => writer.insert(fingerprint, id),
+                Some(at) => writer.insert_at(fingerprint, &id, at),
+                None => writer.insert(fingerprint, &id),
             };
             py.detach(insert).map_err(errors::of)
         })
@@ -163,11 +175,16 @@ impl Writer {
 
     /// Deletes a fingerprint with all its ids, or with one of them.
     #[pyo3(signature = (fingerprint, id=None))]
-    fn delete(&self, fingerprint: &Bound<'_, PyAny>, id: Option<u64>) -> PyResult<()> {
+    fn delete(
+        &self,
+        fingerprint: &Bound<'_, PyAny>,
+        id: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let py = fingerprint.py();
         for_width!(&self.any, one => {
             let (writer, fingerprint) = (one.get()?, value::fingerprint(fingerprint)?);
-            let delete = || match id {
+            let id = id_of(&writer, id)?;
+            let delete = || match &id {
                 Some(id) => writer.delete(fingerprint, id),
                 None => writer.delete_fingerprint(fingerprint),
             };
@@ -176,10 +193,11 @@ impl Writer {
     }
 
     /// Deletes an id, whatever its fingerprints; gives how many these were. Reads all ids of the store.
-    fn delete_id(&self, py: Python<'_>, id: u64) -> PyResult<usize> {
+    fn delete_id(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<usize> {
         for_width!(&self.any, one => {
             let writer = one.get()?;
-            let deleted = py.detach(|| writer.delete_id(id)).map_err(errors::of)?;
+            let id = id_of(&writer, Some(id))?;
+            let deleted = py.detach(|| writer.delete_id(&id)).map_err(errors::of)?;
             Ok(deleted.len())
         })
     }
@@ -190,7 +208,7 @@ impl Writer {
     fn check_and_insert<'py>(
         &self,
         fingerprint: &Bound<'py, PyAny>,
-        id: Option<u64>,
+        id: Option<&Bound<'py, PyAny>>,
         k: Option<u32>,
         at: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
@@ -198,9 +216,10 @@ impl Writer {
         let at = at.map(time).transpose()?;
         for_width!(&self.any, one => {
             let (writer, fingerprint) = (one.get()?, value::fingerprint(fingerprint)?);
+            let id = id_of(&writer, id)?;
             let check = || match at {
-                Some(at) => writer.check_and_insert_at(fingerprint, id, k, at),
-                None => writer.check_and_insert(fingerprint, id, k),
+                Some(at) => writer.check_and_insert_at(fingerprint, &id, k, at),
+                None => writer.check_and_insert(fingerprint, &id, k),
             };
             match py.detach(check).map_err(errors::of)? {
                 Verdict::Inserted => Ok(None),
@@ -259,6 +278,19 @@ impl Writer {
     }
 }
 
+/// An id as the store of a writer has it.
+fn id_of<F: Fingerprint>(
+    writer: &fpstore::Writer<F>,
+    id: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Id>> {
+    let Some(id) = id else { return Ok(None) };
+    let id = ids::of(id)?;
+    Ok(Some(match writer.snapshot().id_kind() {
+        Some(kind) => ids::fitted(id, kind),
+        None => id,
+    }))
+}
+
 #[derive(Clone, Copy)]
 enum Change {
     /// At a time, or now.
@@ -286,7 +318,7 @@ impl Writer {
         ids: Option<&Bound<'_, PyAny>>,
         change: Change,
     ) -> PyResult<()> {
-        let (given, ids) = (Given::of(fingerprints)?, ids.map(input::ids).transpose()?);
+        let (given, ids) = (Given::of(fingerprints)?, ids.map(IdList::of).transpose()?);
         let raw = given.raw()?;
         let count: usize = raw.iter().map(|raw| raw.len()).sum();
         if let Some(ids) = ids.as_ref().filter(|ids| ids.len() != count) {
@@ -297,7 +329,8 @@ impl Writer {
         }
         for_width!(&self.any, one => {
             let writer = one.get()?;
-            py.detach(|| changed(&writer, &raw, ids.as_deref(), change))
+            let ids = ids.map(|ids| ids.fitted(writer.snapshot().id_kind()));
+            py.detach(|| changed(&writer, &raw, ids.as_ref(), change))
         })
     }
 }
@@ -305,21 +338,31 @@ impl Writer {
 fn changed<F: Width>(
     writer: &fpstore::Writer<F>,
     raw: &[input::Raw<'_>],
-    ids: Option<&[u64]>,
+    ids: Option<&IdList>,
     change: Change,
 ) -> PyResult<()> {
+    fn with<F: Width, I: AsId>(
+        writer: &fpstore::Writer<F>,
+        pairs: &[(F, I)],
+        change: Change,
+    ) -> fpstore::Result<()> {
+        match change {
+            Change::Insert(None) => writer.insert_batch(pairs),
+            Change::Insert(Some(at)) => writer.insert_batch_at(pairs, at),
+            Change::Delete => writer.delete_batch(pairs),
+        }
+    }
     let all = input::together::<F>(raw)?;
+    let fingerprints = all.iter().copied();
     let done = match (ids, change) {
         (None, Change::Insert(None)) => writer.insert_fingerprints(&all),
         (None, Change::Insert(Some(at))) => writer.insert_fingerprints_at(&all, at),
         (None, Change::Delete) => writer.delete_fingerprints(&all),
-        (Some(ids), change) => {
-            let pairs: Vec<(F, u64)> = all.iter().copied().zip(ids.iter().copied()).collect();
-            match change {
-                Change::Insert(None) => writer.insert_batch(&pairs),
-                Change::Insert(Some(at)) => writer.insert_batch_at(&pairs, at),
-                Change::Delete => writer.delete_batch(&pairs),
-            }
+        (Some(IdList::Numbers(ids)), change) => {
+            with(writer, &fingerprints.zip(ids.iter().copied()).collect::<Vec<_>>(), change)
+        }
+        (Some(IdList::Names(ids)), change) => {
+            with(writer, &fingerprints.zip(ids).collect::<Vec<_>>(), change)
         }
     };
     done.map_err(errors::of)
