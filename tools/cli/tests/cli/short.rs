@@ -66,14 +66,14 @@ fn stat_and_pack_tell_which_tables_are_short() {
     let pack = format!("pack in -o short --format u64le {QUARTERS} --short-tables");
     let dry = scratch.run(&format!("{pack} --dry-run")).succeeds().stdout;
     assert!(dry.contains(" quarters in short tables, blocks of 512 bytes\n"), "{dry}");
-    let told = scratch.run(&pack).succeeds().stdout;
+    let told = scratch.run(&pack).packs_telling().stdout;
     assert!(told.contains(" quarters (4 tables, 3 of them short), blocks of 512 "), "{told}");
     let text = scratch.run("stat short").succeeds().stdout;
     let keys =
         "sorted by    bits 16 to 31\n    keys         the first 32 of 64 bits in this order\n";
     assert!(text.contains(keys), "{text}");
     assert_eq!(text.matches("    keys  ").count(), 3, "{text}");
-    let packed = json(&scratch, &format!("{pack} --force --json"));
+    let packed = json(&scratch, &format!("{pack} --force --json -q"));
     let stat = json(&scratch, "stat short --json");
     assert_eq!(packed["tables"], stat["segments"][0]["tables"]);
     let distinct = stat["fingerprints"].as_u64().unwrap();
@@ -189,7 +189,7 @@ fn a_plan_tells_the_size_of_short_tables_and_the_command_for_them() {
     // What is packed takes what is planned.
     scratch.write("in", raw(&fingerprints(117, 50_000)));
     let line = "--design quarters --block-bytes 1024 --short-tables --json";
-    let packed = json(&scratch, &format!("pack in -o store --format u64le --progress none {line}"));
+    let packed = json(&scratch, &format!("pack in -o store --format u64le -q {line}"));
     let planned =
         json(&scratch, "plan --sample in --format u64le --block-bytes 1024 --short-tables --json");
     let near = bytes(&planned, "quarters") / packed["bytes_per_fingerprint"].as_f64().unwrap();
