@@ -1,9 +1,7 @@
 //! Lists of names that are front-coded: what each shares with the name before it, and the rest
 //! (section 19.4 of the specification).
-//! (section 19.4 of the specification).
 //!
 //! First come the lengths of all names of a list, then the codes of all rests. So a reader knows
-//! where each rest stands before it decodes one, and decodes few.
 //! where each rest stands before it decodes one, and decodes few.
 
 use std::cmp::Ordering;
@@ -14,20 +12,16 @@ use crate::error::Corruption;
 use crate::format::{GROUP_NAMES, MOST_NAME_BYTES};
 
 /// Names of a list at most.
-/// Names of a list at most.
 pub(super) const MOST_LISTED: usize = GROUP_NAMES as usize - 1;
-/// Bytes of an integer at most: no name has more bytes than 3 of these say, nor a rest more bits.
 /// Bytes of an integer at most: no name has more bytes than 3 of these say, nor a rest more bits.
 const MOST_LEB_BYTES: u32 = 3;
 
-/// Number of bytes with which both begin.
 /// Number of bytes with which both begin.
 #[inline]
 pub(super) fn shared(before: &[u8], name: &[u8]) -> usize {
     before.iter().zip(name).take_while(|(a, b)| a == b).count()
 }
 
-/// Writes lists, one at a time.
 /// Writes lists, one at a time.
 #[derive(Default)]
 pub(super) struct ListWriter {
@@ -36,7 +30,6 @@ pub(super) struct ListWriter {
 }
 
 impl ListWriter {
-    /// Adds a name that follows `before`.
     /// Adds a name that follows `before`.
     pub(super) fn push(&mut self, encoder: &Encoder, before: &[u8], name: &[u8]) {
         let shared = shared(before, name);
@@ -47,14 +40,12 @@ impl ListWriter {
     }
 
     /// Appends the list to `out`, and starts anew.
-    /// Appends the list to `out`, and starts anew.
     pub(super) fn take(&mut self, out: &mut Vec<u8>) {
         out.append(&mut self.lengths);
         self.codes.take(out);
     }
 }
 
-/// The numbers of the names of a list: the first, and how far they are apart.
 /// The numbers of the names of a list: the first, and how far they are apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbers {
@@ -69,45 +60,35 @@ impl Numbers {
 }
 
 /// The lengths of a list.
-/// The lengths of a list.
 pub(super) struct List {
     numbers: Numbers,
-    /// Bit of the file at which the codes begin.
     /// Bit of the file at which the codes begin.
     codes_at: usize,
     count: usize,
     shared: [u32; MOST_LISTED],
     /// Where the codes of each name end, in bits from the start of the codes.
-    /// Where the codes of each name end, in bits from the start of the codes.
     ends: [u32; MOST_LISTED],
 }
 
 /// Where a name would be in a list.
-/// Where a name would be in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     /// Number of names of the list that are not greater.
-    /// Number of names of the list that are not greater.
     pub(super) before: usize,
-    /// Whether the last of them is the name.
     /// Whether the last of them is the name.
     pub(super) is_there: bool,
 }
 
 /// What a name takes over from names before it that were not decoded yet.
-/// What a name takes over from names before it that were not decoded yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Missing {
     /// How many bytes, the first of the name.
-    /// How many bytes, the first of the name.
     pub(super) bytes: usize,
-    /// The number of the name behind the next one to be decoded: it takes them over from that.
     /// The number of the name behind the next one to be decoded: it takes them over from that.
     pub(super) user: u64,
 }
 
 impl List {
-    /// An empty list.
     /// An empty list.
     pub(super) fn empty() -> Self {
         Self {
@@ -120,7 +101,6 @@ impl List {
     }
 
     /// Reads the lengths of the list of `count` names that takes `bytes` of the file, and checks
-    /// that they fill it [NAM-12].
     /// that they fill it [NAM-12].
     pub(super) fn read(
         &mut self,
@@ -157,7 +137,6 @@ impl List {
     }
 
     /// The bits of the file that the rest of a name takes.
-    /// The bits of the file that the rest of a name takes.
     fn rest(&self, place: usize) -> Range<usize> {
         let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.codes_at + start as usize..self.codes_at + self.ends[place] as usize
@@ -169,7 +148,6 @@ impl List {
         Corruption::NamesCoding { name, fault: "has bits that are not the codes of whole bytes" }
     }
 
-    /// Puts a name in the place of the one before it, and checks it: [NAM-12] to [NAM-15].
     /// Puts a name in the place of the one before it, and checks it: [NAM-12] to [NAM-15].
     pub(super) fn advance(
         &self,
@@ -197,7 +175,6 @@ impl List {
 
     /// Puts a name in the place of `name`, but for what is given: the bytes that it shares with
     /// what comes before the list.
-    /// comes before the list.
     pub(super) fn decode(
         &self,
         source: (&Decoder, &[u8]),
@@ -220,7 +197,6 @@ impl List {
     }
 
     /// Fills in what is missing of a name with bytes of the first `place` names of the list, the
-    /// last of these first. Gives what is still missing.
     /// last of these first. Gives what is still missing.
     pub(super) fn fill(
         &self,
@@ -245,10 +221,8 @@ impl List {
 
     /// Finds the place of `name`, which is greater than what comes before the list and begins with
     /// `common` bytes of it; makes of `common` what it begins with of the last one that is less.
-    /// `common` bytes of it; makes of `common` what it begins with of the last one that is less.
     ///
     /// Only rests that decide are decoded: a name that takes over more than is common compares as
-    /// the one before it does, and one that takes over less is greater.
     /// the one before it does, and one that takes over less is greater.
     pub(super) fn find(
         &self,
@@ -276,7 +250,6 @@ impl List {
 }
 
 /// Appends an integer in LEB128.
-/// Appends an integer in LEB128.
 fn push_integer(to: &mut Vec<u8>, mut n: u64) {
     while n >= 128 {
         to.push(n as u8 | 128);
@@ -285,7 +258,6 @@ fn push_integer(to: &mut Vec<u8>, mut n: u64) {
     to.push(n as u8);
 }
 
-/// Takes an integer in LEB128, of at most 3 bytes and no more than it needs.
 /// Takes an integer in LEB128, of at most 3 bytes and no more than it needs.
 #[inline(always)]
 fn take_integer(bytes: &[u8], at: &mut usize) -> Option<u32> {

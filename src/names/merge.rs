@@ -1,5 +1,4 @@
 //! The names of several files as those of one.
-//! The names of several files as those of one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,12 +17,10 @@ use crate::error::Result;
 /// The names of several files in order, each once; of each file all, or those that are marked.
 /// Going over them takes O(n log f) comparisons for n names of f files, and memory for two names
 /// and two lists of each file.
-/// two lists of each file.
 pub(crate) struct MergedNames {
     inputs: Vec<(Arc<NameColumn>, Option<BitVec<usize>>)>,
 }
 
-/// A name of one of the files.
 /// A name of one of the files.
 struct Merged<'a> {
     name: &'a [u8],
@@ -31,25 +28,20 @@ struct Merged<'a> {
     old: u64,
     new: u64,
     /// Whether no file before has it.
-    /// Whether no file before has it.
     is_first: bool,
 }
 
-/// The names of a file that are wanted.
 /// The names of a file that are wanted.
 struct Wanted<'a> {
     cursor: NameCursor,
     marks: Option<&'a BitSlice<usize>>,
     /// Number of the next name of the cursor.
-    /// Number of the next name of the cursor.
     next: u64,
-    /// Behind the last name that is wanted.
     /// Behind the last name that is wanted.
     end: u64,
 }
 
 impl Wanted<'_> {
-    /// Puts the next name in the place of `name`; whether there is one.
     /// Puts the next name in the place of `name`; whether there is one.
     fn advance(&mut self, name: &mut Vec<u8>) -> Result<bool> {
         while self.next < self.end {
@@ -69,19 +61,15 @@ impl Wanted<'_> {
 impl MergedNames {
     /// The names of some files, and of each, where there are marks, those that have one: bit i is
     /// that of name i.
-    /// that of name i.
     pub(crate) fn new(inputs: Vec<(Arc<NameColumn>, Option<BitVec<usize>>)>) -> Self {
         Self { inputs }
     }
 
     /// How many names there are, and for each file the new number of each of its names. Goes over
     /// all names once.
-    /// all names once.
     ///
     /// # Errors
-    /// # Errors
     ///
-    /// As [`NameCursor::next`].
     /// As [`NameCursor::next`].
     pub(crate) fn renumbered(&self) -> Result<(u64, Vec<Renumbering>)> {
         let mut builders: Vec<RenumberingBuilder> = Vec::new();

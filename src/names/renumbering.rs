@@ -1,34 +1,27 @@
 //! How the numbers of names change when names of several files become those of one.
-//! How the numbers of names change when names of several files become those of one.
 //!
 //! The new numbers ascend as the old ones do. Those of 128 names are kept together: the first as it
 //! is, and of each how much it is greater, as Elias and Fano do it (Elias, *Efficient storage and
 //! retrieval by content and address of static files*, JACM 1974): the low bits packed, the others
 //! as the places of ones among as many zeros as the number says. Where two files of n names become
 //! one of 2n, that takes 4 bits a name; each doubling of the new file takes one bit more.
-//! one of 2n, that takes 4 bits a name; each doubling of the new file takes one bit more.
 
-/// Names that stand together.
 /// Names that stand together.
 const TOGETHER: u64 = 128;
 
 /// The new numbers of the names of one file.
-/// The new numbers of the names of one file.
 #[derive(Default)]
 pub(crate) struct Renumbering {
     len: u64,
-    /// Of each 128 names.
     /// Of each 128 names.
     heads: Vec<Head>,
     words: Vec<u64>,
 }
 
 /// Of 128 names the new number of the first, and where the others stand.
-/// Of 128 names the new number of the first, and where the others stand.
 #[derive(Clone, Copy)]
 struct Head {
     base: u64,
-    /// The first word, of which so many hold the high bits; the low bits follow.
     /// The first word, of which so many hold the high bits; the low bits follow.
     words_at: u64,
     high_words: u8,
@@ -37,13 +30,11 @@ struct Head {
 
 impl Renumbering {
     /// Number of names.
-    /// Number of names.
     #[cfg(test)]
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    /// Bytes of heap.
     /// Bytes of heap.
     #[cfg(test)]
     pub(crate) fn heap_bytes(&self) -> u64 {
@@ -52,7 +43,6 @@ impl Renumbering {
 
     /// The new number of the name with the number `old`, which is less than [`Self::len`]; of a
     /// name that was left out, some number. Takes constant time.
-    /// that was left out, some number. Takes constant time.
     pub(crate) fn get(&self, old: u64) -> u64 {
         let place = (old % TOGETHER) as u32;
         let Head { base, words_at, high_words, low_bits } = self.heads[(old / TOGETHER) as usize];
@@ -75,7 +65,6 @@ impl Renumbering {
 }
 
 /// Entry `place` of entries of `bits` bits, fewer than 64.
-/// Entry `place` of entries of `bits` bits, fewer than 64.
 fn low_of(words: &[u64], bits: u32, place: u64) -> u64 {
     if bits == 0 {
         return 0;
@@ -90,11 +79,9 @@ fn low_of(words: &[u64], bits: u32, place: u64) -> u64 {
 }
 
 /// Takes new numbers in the order of the old ones.
-/// Takes new numbers in the order of the old ones.
 #[derive(Default)]
 pub(super) struct RenumberingBuilder {
     done: Renumbering,
-    /// New numbers that are not part of it yet.
     /// New numbers that are not part of it yet.
     numbers: Vec<u64>,
     next: u64,
@@ -103,14 +90,12 @@ pub(super) struct RenumberingBuilder {
 impl RenumberingBuilder {
     /// Says that the name with the number `old` gets the number `new`. Both ascend; names between
     /// were left out.
-    /// were left out.
     pub(super) fn push(&mut self, old: u64, new: u64) {
         self.pass_over(old);
         self.add(new);
         self.next = new + 1;
     }
 
-    /// Leaves out all names before number `old`.
     /// Leaves out all names before number `old`.
     fn pass_over(&mut self, old: u64) {
         while self.done.len < old {
@@ -126,7 +111,6 @@ impl RenumberingBuilder {
         }
     }
 
-    /// The whole, for a file of so many names.
     /// The whole, for a file of so many names.
     pub(super) fn finish(mut self, names: u64) -> Renumbering {
         self.pass_over(names);

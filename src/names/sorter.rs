@@ -1,8 +1,6 @@
 //! Sorts names with what belongs to them, outside of memory where they are many.
-//! Sorts names with what belongs to them, outside of memory where they are many.
 //!
 //! Names fill a buffer; when it is full they are sorted and become a run in a temporary file. In
-//! the end all runs are merged into one, which is read as often as it is needed.
 //! the end all runs are merged into one, which is read as often as it is needed.
 
 use std::cmp::Ordering;
@@ -16,37 +14,28 @@ use crate::sort::{Create, Spill};
 use crate::tasks;
 
 /// Memory at least: some names of the greatest length.
-/// Memory at least: some names of the greatest length.
 const LEAST_BYTES: usize = 1 << 18;
 /// Bytes of a run that are read at once, at least, so that reads are not too short.
-/// Bytes of a run that are read at once, at least, so that reads are not too short.
 const LEAST_WINDOW: usize = 1 << 14;
-/// Entries at first.
 /// Entries at first.
 const FEW_ENTRIES: usize = 64;
 
 /// Takes pairs of a name and a payload, and gives them back sorted by name, and those of one name
 /// by payload; equal ones once.
-/// payload; equal ones once.
 pub(crate) struct NameSorter<P, T> {
-    /// The most bytes in memory.
     /// The most bytes in memory.
     bytes: usize,
     pairs: Pairs<P>,
     runs: Vec<Extent>,
     /// Holds the runs.
-    /// Holds the runs.
     file: Option<T>,
-    /// Most bytes of temporary files at any time.
     /// Most bytes of temporary files at any time.
     peak_bytes: u64,
 }
 
 /// All pairs, sorted.
-/// All pairs, sorted.
 pub(crate) struct SortedNames<P, T> {
     pairs: Sorted<P, T>,
-    /// Most bytes of temporary files so far.
     /// Most bytes of temporary files so far.
     pub(crate) peak_bytes: u64,
 }
@@ -57,19 +46,15 @@ enum Sorted<P, T> {
 }
 
 /// One of all pairs.
-/// One of all pairs.
 struct Pair<'a, P> {
     name: &'a [u8],
-    /// Whether no pair before has this name.
     /// Whether no pair before has this name.
     is_first: bool,
     payload: P,
 }
 
 /// Pairs in memory.
-/// Pairs in memory.
 struct Pairs<P> {
-    /// All names, one behind the other.
     /// All names, one behind the other.
     text: Vec<u8>,
     entries: Vec<Entry<P>>,
@@ -78,9 +63,7 @@ struct Pairs<P> {
 #[derive(Clone, Copy)]
 struct Entry<P> {
     /// While they are sorted, the bytes behind those with which all names begin.
-    /// While they are sorted, the bytes behind those with which all names begin.
     key: u64,
-    /// Where the name begins in the text, and in the lowest 16 bits its length.
     /// Where the name begins in the text, and in the lowest 16 bits its length.
     place: u64,
     payload: P,
@@ -88,7 +71,6 @@ struct Entry<P> {
 
 impl<P: Payload, T: Spill> NameSorter<P, T> {
     /// A sorter that takes so many bytes of memory, and no fewer than 256 KiB. While a buffer grows
-    /// the old one is there too, which may be half of that.
     /// the old one is there too, which may be half of that.
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
@@ -102,12 +84,9 @@ impl<P: Payload, T: Spill> NameSorter<P, T> {
 
     /// Takes a pair; `false` where there is no room for it, so that a run has to be
     /// [spilled](Self::spill) first.
-    /// [spilled](Self::spill) first.
     ///
     /// # Errors
-    /// # Errors
     ///
-    /// [`Error::InvalidOption`] for a name of more than 65,535 bytes.
     /// [`Error::InvalidOption`] for a name of more than 65,535 bytes.
     pub(crate) fn push(&mut self, name: &[u8], payload: P) -> Result<bool> {
         if name.len() > MOST_NAME_BYTES {
@@ -125,7 +104,6 @@ impl<P: Payload, T: Spill> NameSorter<P, T> {
     }
 
     /// Sorts what is in memory and writes it to a temporary file. Gives the number of bytes
-    /// written.
     /// written.
     pub(crate) fn spill(&mut self, create: Create<'_, T>) -> Result<u64> {
         self.pairs.sort();
@@ -151,7 +129,6 @@ impl<P: Payload, T: Spill> NameSorter<P, T> {
     }
 
     /// Sorts what is there: in memory if nothing was spilled, else by one merge.
-    /// Sorts what is there: in memory if nothing was spilled, else by one merge.
     pub(crate) fn finish(mut self, create: Create<'_, T>) -> Result<SortedNames<P, T>> {
         if self.file.is_some() {
             if !self.pairs.entries.is_empty() {
@@ -173,7 +150,6 @@ impl<P: Payload, T: Spill> NameSorter<P, T> {
     }
 
     /// Makes one run of all. Gives the number of bytes written.
-    /// Makes one run of all. Gives the number of bytes written.
     fn merge(&mut self, create: Create<'_, T>) -> Result<u64> {
         let Some(file) = self.file.take() else { return Ok(0) };
         let merged = create()?;
@@ -191,7 +167,6 @@ impl<P: Payload, T: Spill> NameSorter<P, T> {
 
 impl<P: Payload, T: Spill> SortedNames<P, T> {
     /// Gives all pairs in order, each as the number of its name among all and the payload.
-    /// Gives all pairs in order, each as the number of its name among all and the payload.
     pub(crate) fn visit_pairs(&self, sink: &mut dyn FnMut(u64, P) -> Result<()>) -> Result<()> {
         let mut next = 0;
         self.visit_all(&mut |pair| {
@@ -200,7 +175,6 @@ impl<P: Payload, T: Spill> SortedNames<P, T> {
         })
     }
 
-    /// Gives all pairs in order.
     /// Gives all pairs in order.
     fn visit_all(&self, sink: &mut dyn FnMut(&Pair<'_, P>) -> Result<()>) -> Result<()> {
         let mut before: Option<Vec<u8>> = None;
@@ -239,7 +213,6 @@ impl<P: Payload> Pairs<P> {
     }
 
     /// Makes room for another name of so many bytes, if both buffers stay within `most` bytes.
-    /// Makes room for another name of so many bytes, if both buffers stay within `most` bytes.
     fn make_room(&mut self, name_bytes: usize, most: usize) -> bool {
         let entry_bytes = size_of::<Entry<P>>();
         let (text, entries) = (self.text.capacity(), self.entries.capacity());
@@ -275,7 +248,6 @@ impl<P: Payload> Pairs<P> {
         self.entries.clear();
     }
 
-    /// Sorts, and drops repeats.
     /// Sorts, and drops repeats.
     fn sort(&mut self) {
         let Self { text, entries } = self;

@@ -1,5 +1,4 @@
 //! Writes the file of the names of a segment.
-//! Writes the file of the names of a segment.
 
 use std::io::Write;
 
@@ -14,9 +13,7 @@ use crate::format::{
 use crate::table::WriteError;
 
 /// Distinct names of at most 65,535 bytes that ascend.
-/// Distinct names of at most 65,535 bytes that ascend.
 pub(crate) trait NameSource {
-    /// Gives all names in order, the same each time it is called.
     /// Gives all names in order, the same each time it is called.
     fn visit(&mut self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
 }
@@ -24,7 +21,6 @@ pub(crate) trait NameSource {
 /// Writes a names file to `out`. Goes over the source twice: once for the code, once to write.
 /// Tells `progress` after each page how many names were written, and in the first pass 0, and stops
 /// with the error that it gives. Memory: one page, and 24 bytes and a name for each 4096 names.
-/// the error that it gives. Memory: one page, and 24 bytes and a name for each 4096 names.
 pub(crate) fn write_names(
     source: &mut dyn NameSource,
     out: &mut dyn Write,
@@ -64,12 +60,9 @@ pub(crate) fn write_names(
 }
 
 /// How a name stands in its page.
-/// How a name stands in its page.
 enum Rank {
     /// The first of the page.
-    /// The first of the page.
     First,
-    /// The first of another group.
     /// The first of another group.
     Head,
     Other,
@@ -86,14 +79,11 @@ impl Rank {
 }
 
 /// What the first pass finds out.
-/// What the first pass finds out.
 struct Counted {
-    /// How often each byte stands in a rest.
     /// How often each byte stands in a rest.
     histogram: [u64; 256],
     names: u64,
     name_bytes: u64,
-    /// Bytes of the first names of pages.
     /// Bytes of the first names of pages.
     first_bytes: u64,
     head: Vec<u8>,
@@ -144,19 +134,16 @@ impl Counted {
 }
 
 /// Puts a name in the place of another one.
-/// Puts a name in the place of another one.
 fn replace(old: &mut Vec<u8>, name: &[u8]) {
     old.clear();
     old.extend_from_slice(name);
 }
 
 /// Writes pages.
-/// Writes pages.
 struct PageWriter<'a> {
     encoder: Encoder,
     header_crc: u32,
     out: &'a mut dyn Write,
-    /// Where the page begins in the file.
     /// Where the page begins in the file.
     at: u64,
     names: u64,
@@ -164,12 +151,10 @@ struct PageWriter<'a> {
     before: Vec<u8>,
     /// Of the page: its heads; its groups, and where each of those that are whole ends; the
     /// group that is not whole.
-    /// group that is not whole.
     heads: ListWriter,
     groups: Vec<u8>,
     group_ends: Vec<usize>,
     group: ListWriter,
-    /// The entries of all pages before, and their first names with that of this page.
     /// The entries of all pages before, and their first names with that of this page.
     entries: Vec<u8>,
     first_names: Vec<u8>,
@@ -223,7 +208,6 @@ impl<'a> PageWriter<'a> {
     }
 
     /// Writes the page before the next name, if there is one.
-    /// Writes the page before the next name, if there is one.
     fn end_page(&mut self, progress: &dyn Fn(u64) -> Result<()>) -> Result<(), WriteError> {
         let Some(last) = self.names.checked_sub(1) else { return Ok(()) };
         self.end_group();
@@ -254,7 +238,6 @@ impl<'a> PageWriter<'a> {
         progress(self.names - page * PAGE_NAMES).map_err(WriteError::Other)
     }
 
-    /// Writes the last page; gives the directory.
     /// Writes the last page; gives the directory.
     fn finish(&mut self, progress: &dyn Fn(u64) -> Result<()>) -> Result<Vec<u8>, WriteError> {
         self.end_page(progress)?;

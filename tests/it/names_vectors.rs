@@ -1,8 +1,6 @@
 //! The test vectors of `format-spec/names`, read by the plain decoder. Tests of the library read
 //! them too.
-//! too.
 //!
-//! `FPSTORE_BLESS=1 cargo test --test it names_vectors` writes them anew.
 //! `FPSTORE_BLESS=1 cargo test --test it names_vectors` writes them anew.
 
 use std::fs;
@@ -19,7 +17,6 @@ fn root() -> PathBuf {
 
 /// A line for each name: hexadecimal digits, where a byte that stands 40 times or more is a piece
 /// such as `79*65535`.
-/// such as `79*65535`.
 fn lines(names: &[Vec<u8>]) -> String {
     let line = |name: &Vec<u8>| {
         let pieces = name.chunk_by(|a, b| a == b).map(|run| match run.len() {
@@ -31,7 +28,6 @@ fn lines(names: &[Vec<u8>]) -> String {
     names.iter().map(line).collect()
 }
 
-/// What the manifest says of each.
 /// What the manifest says of each.
 fn entries() -> String {
     let line = |vector: crate::forge::NamesVector| {
@@ -116,7 +112,6 @@ fn committed_names_files_are_as_the_document_says() {
     assert_eq!(found, files, "nothing else lies there");
 }
 
-/// What the library writes is what the document says.
 /// What the library writes is what the document says.
 #[test]
 fn the_plain_decoder_reads_the_names_of_a_packed_store() {
