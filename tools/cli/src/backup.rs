@@ -26,9 +26,7 @@ neither time nor space, and no damage of the disk is survived. --copy makes copi
 
 With --incremental DEST may hold an earlier backup: files that it has stay, new
 ones come, and such as the new state does not name go. What is no earlier state
-of the same store is refused.
-
-An id map is a file of its own, which never changes: copy it once.";
+of the same store is refused.";
 
 /// Copies a store, also while it is written
 #[derive(clap::Args)]

@@ -24,14 +24,14 @@ Examples:
   fpstore pack pdq.txt -o pdq.fps --bits 256 -k 31
   fpstore stat photos.fps                        how well it is compressed
   fpstore dump photos.fps > sorted.txt           all fingerprints again
-  fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
-  fpstore query pages.fps 8f3ac41e09b7d265 --id-map pages.ids     their urls
+  fpstore pack pages.csv -o pages.fps --id-column url
+  fpstore query pages.fps 8f3ac41e09b7d265       their urls
   fpstore bench hashes.txt --output report       bytes against latency, measured
-  fpstore dedup pages.fps --id-map pages.ids     near duplicates, which to keep
+  fpstore dedup pages.fps                        near duplicates, which to keep
   fpstore corpus dedup pages.jsonl --id url --recipe simhash-64 -o clean
   fpstore join pages.fps --to pairs.tsv          all pairs within the distance
   fpstore fingerprint pages.jsonl --id url --recipe simhash-64 -o pages.parquet
-  fpstore create live.fps                        a store that is written to
+  fpstore create live.fps --ids text             a store that is written to
   fpstore insert live.fps new.csv --id-column id
 
 Formats of inputs (--format):

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use fpstore::{Error, Fingerprint, IdKind, Objective, StoreOptions, WriterOptions};
 
 use crate::failure::Failure;
@@ -13,9 +14,9 @@ use crate::width::{check_radius, for_width};
 
 const AFTER_HELP: &str = "\
 Examples:
-  fpstore create pages.fps
+  fpstore create pages.fps --ids text
   fpstore create news.fps --window 1d            forget them day by day
-  fpstore create hashes.fps --no-ids -k 6 --design quarters
+  fpstore create hashes.fps --ids none -k 6 --design quarters
   fpstore create pdq.fps --bits 256 -k 31
 
 The store takes `insert`, `delete`, `merge` and `expire`, and may be queried at
@@ -65,9 +66,10 @@ pub struct Args {
     #[arg(long, value_name = "LINE", value_parser = recipes::line)]
     recipe: Option<String>,
 
-    /// Fingerprints have no ids
-    #[arg(long)]
-    no_ids: bool,
+    /// What fingerprints have as ids: numbers up to 2^64 - 1, names such as URLs, or UUIDs
+    #[arg(long, value_enum, default_value = "number", hide_possible_values = true)]
+    #[arg(value_name = "none|number|text|uuid")]
+    ids: Ids,
 
     /// Keep records by windows of time of this length, such as 1d, 12h, 90m or 3600s
     #[arg(long, value_name = "LENGTH")]
@@ -76,6 +78,25 @@ pub struct Args {
     /// Print nothing
     #[arg(short, long)]
     quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Ids {
+    None,
+    Number,
+    Text,
+    Uuid,
+}
+
+impl Ids {
+    fn kind(self) -> Option<IdKind> {
+        match self {
+            Ids::None => None,
+            Ids::Number => Some(IdKind::Number),
+            Ids::Text => Some(IdKind::Text),
+            Ids::Uuid => Some(IdKind::Uuid),
+        }
+    }
 }
 
 /// Creates the store.
@@ -95,7 +116,7 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         .objective(args.prefer)
         .low_bits(low_bits.given())
         .short_tables(args.layout.short_tables::<F>(args.parts)?)
-        .ids((!args.no_ids).then_some(IdKind::Number))
+        .ids(args.ids.kind())
         .window(args.window.map(|window| window.0))
         .writer(WriterOptions::new().background(false));
     let options = args.recipe.as_deref().into_iter().fold(options, StoreOptions::recipe);
@@ -115,7 +136,12 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     writer.close()?;
     let mut output = Output::stdout();
     if !args.quiet {
-        let ids = if args.no_ids { "without ids" } else { "with ids" };
+        let ids = match args.ids {
+            Ids::None => "without ids",
+            Ids::Number => "with ids",
+            Ids::Text => "with names as ids",
+            Ids::Uuid => "with UUIDs as ids",
+        };
         let windows = match args.window {
             Some(window) => format!(", windows of {}", times::length(window.0)),
             None => String::new(),

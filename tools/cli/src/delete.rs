@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use fpstore::{Durability, Fingerprint, Snapshot, Writer, width_of};
-use fpstore_records::{Id, IdKind, IdWish, Records};
+use fpstore::{Durability, Fingerprint, Id, Snapshot, Writer, width_of};
+use fpstore_records::Records;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -13,17 +13,18 @@ use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::output::{Output, check_summary};
 use crate::progress::{Progress, ProgressArgs};
+use crate::record_ids::{parse_id, wish_of_store};
 use crate::units;
-use crate::width::for_width;
+use crate::width::{self, for_width};
 use crate::writing::{self, Durable};
 
 const AFTER_HELP: &str = "\
 Examples:
   fpstore delete pages.fps 8f3ac41e09b7d265 0x1f
-  fpstore delete pages.fps 8f3ac41e09b7d265 --id 17       one of its ids
+  fpstore delete pages.fps 8f3ac41e09b7d265 --id https://a.example/
   fpstore delete pages.fps --from gone.txt
-  fpstore delete pages.fps --from gone.csv --id-column page_id
-  fpstore delete pages.fps --id-everywhere 17
+  fpstore delete pages.fps --from gone.csv --id-column url
+  fpstore delete pages.fps --id-everywhere https://a.example/
 
 A fingerprint goes with all its ids. By --id, or by a column of ids in the files,
 it loses just these, and goes with the last one. What is not stored changes
@@ -49,7 +50,7 @@ pub struct Args {
 
     /// Take only this id from each of these
     #[arg(long, value_name = "ID", requires = "fingerprints")]
-    id: Option<u64>,
+    id: Option<String>,
 
     /// Files of fingerprints to delete; `-` is standard input; may be given several times
     #[arg(long, value_name = "FILE")]
@@ -61,7 +62,7 @@ pub struct Args {
 
     /// Take this id from all fingerprints that have it; reads the whole store
     #[arg(long, value_name = "ID")]
-    id_everywhere: Option<u64>,
+    id_everywhere: Option<String>,
 
     #[command(flatten)]
     progress: ProgressArgs,
@@ -111,7 +112,17 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn delete<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let start = Instant::now();
     let arguments = feed::of_arguments(&args.fingerprints, &args.reading.options(None, None))?;
-    let wish = args.id_column.as_ref().map(|name| IdWish::new(name, IdKind::Number));
+    let kind = width::open::<F>(&args.store)?.id_kind();
+    let parse = |id: &Option<String>, option| match (id, kind) {
+        (Some(id), Some(kind)) => parse_id(kind, id, option).map(Some),
+        _ => Ok(None),
+    };
+    let (id, everywhere) =
+        (parse(&args.id, "--id")?, parse(&args.id_everywhere, "--id-everywhere")?);
+    let wish = match (&args.id_column, kind) {
+        (Some(column), Some(kind)) => Some(wish_of_store(column, &args.store, kind)?),
+        _ => None,
+    };
     let reading = args.reading.beside_store(wish, None);
     let feed = Feed {
         inputs: &args.from,
@@ -135,11 +146,11 @@ fn delete<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     writing::watch(&work, &progress)?;
     let mut deleted = Deleted::default();
     let mut delete = || {
-        writing::with(&work, |writer| deleted.delete(writer, &arguments, args.id))?;
+        writing::with(&work, |writer| deleted.delete(writer, &arguments, id.as_ref()))?;
         let read = feed.read(known.bytes, &progress, |records| {
             writing::with(&work, |writer| deleted.delete(writer, records, None))
         })?;
-        if let Some(id) = args.id_everywhere {
+        if let Some(id) = &everywhere {
             let found = writing::with(&work, |writer| Ok(writer.delete_id(id)?))?;
             deleted.deleted += found.len() as u64;
         }
@@ -157,15 +168,11 @@ impl Deleted {
         &mut self,
         writer: &Writer<F>,
         records: &Records<F>,
-        id: Option<u64>,
+        id: Option<&Id>,
     ) -> Result<(), Failure> {
         let (mut fingerprints, mut pairs) = (Vec::new(), Vec::new());
         for record in records.iter() {
-            let own = match record.id {
-                Some(Id::Number(id)) => Some(id),
-                _ => None,
-            };
-            match id.or(own) {
+            match id.map(Id::as_ref).or(record.id) {
                 Some(id) => pairs.push((record.fingerprint, id)),
                 None => fingerprints.push(record.fingerprint),
             }
@@ -201,7 +208,7 @@ fn records_of<F: Fingerprint>(snapshot: &Snapshot<F>, fingerprint: F) -> Result<
     if !snapshot.has_ids() {
         return Ok(u64::from(snapshot.contains(fingerprint)?));
     }
-    Ok(snapshot.ids::<u64>(fingerprint)?.try_fold(0, |count, id| id.map(|_| count + 1))?)
+    Ok(snapshot.ids::<Id>(fingerprint)?.try_fold(0, |count, id| id.map(|_| count + 1))?)
 }
 
 fn print(args: &Args, deleted: &Deleted, skipped: u64, seconds: f64) -> Result<(), Failure> {

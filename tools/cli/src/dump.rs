@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use fpstore::{Fingerprint, Ids, Snapshot, width_of};
+use fpstore::{Fingerprint, Id, Ids, Snapshot, width_of};
 use fpstore_records::write::push_words;
 
 use crate::apart::Used;
@@ -27,7 +27,7 @@ Examples:
   fpstore dump photos.fps | head
   fpstore dump photos.fps --output u64le > sorted.bin
   fpstore dump a.fps | fpstore pack - b.txt -o both.fps
-  fpstore dump pages.fps --ids --id-map pages.ids
+  fpstore dump pages.fps --ids
   fpstore dump pages.fps --ids --output parquet --to pages.parquet
 
 Output, ascending by fingerprint:
@@ -41,7 +41,7 @@ Output, ascending by fingerprint:
 {\"fingerprint\":\"8f3ac41e09b7d264\",\"ids\":[\"0\",\"17\"]}
   parquet  a column fingerprint (UInt64; UInt32 of 32 bits, FixedSizeBinary of
            more than 64); with --ids a column ids: lists of UInt64, or of strings
-           with --id-map; needs --to";
+           where ids are names; needs --to";
 
 /// Prints all fingerprints of a store, ascending
 #[derive(clap::Args)]
@@ -97,7 +97,7 @@ impl Shape {
 
 /// Prints the fingerprints.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let ids = args.ids || args.id_output.id_map.is_some();
+    let ids = args.ids;
     check(args, ids)?;
     let bits = width_of(&args.store)?;
     args.table.check_width("dump", bits)?;
@@ -114,12 +114,8 @@ fn dump<F: Fingerprint>(args: &Args, ids: bool) -> Result<(), Failure> {
             args.store.display()
         )));
     }
-    let map = args.id_output.open_map(&opened)?;
-    if ids {
-        args.id_output.hint(&opened);
-    }
-    let printer = ids.then(|| IdPrinter::new(&store, map.as_ref(), &args.id_output));
-    let used = Used::nothing().stores([&args.store]).files(&args.id_output.id_map);
+    let printer = ids.then(|| IdPrinter::new(&store, &args.id_output));
+    let used = Used::nothing().stores([&args.store]);
     let target = args.target.claim(&used)?;
     let progress =
         Progress::new(args.progress.beside_rows(false, target::is_terminal(target.as_ref())));
@@ -142,7 +138,7 @@ fn write<F: Fingerprint>(
     progress: &Progress,
 ) -> Result<(), Failure> {
     let (mut done, total) = (0u64, store.len());
-    let mut push = |fingerprint: F, ids: Option<&mut Ids>| {
+    let mut push = |fingerprint: F, ids: Option<&mut Ids<Id>>| {
         done += 1;
         if done.is_multiple_of(TOLD) || done == total {
             progress.found(0, rows.written());
@@ -152,7 +148,7 @@ fn write<F: Fingerprint>(
         rows.push(fingerprint, ids)
     };
     if ids {
-        for next in store.iter_with_ids::<u64>() {
+        for next in store.iter_with_ids::<Id>() {
             let (fingerprint, mut ids) = next?;
             push(fingerprint, Some(&mut ids))?;
         }
@@ -223,7 +219,7 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
         Ok(Self { args, printer, to })
     }
 
-    fn push(&mut self, fingerprint: F, ids: Option<&mut Ids>) -> Result<(), Failure> {
+    fn push(&mut self, fingerprint: F, ids: Option<&mut Ids<Id>>) -> Result<(), Failure> {
         let ids = self.printer.as_mut().zip(ids);
         match &mut self.to {
             To::Text(output, text) => {

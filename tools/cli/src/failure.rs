@@ -60,28 +60,8 @@ pub enum Failure {
 
 /// The message of the library, with the options of the tool where one of them is the remedy.
 fn in_words_of_the_tool(error: &fpstore::Error) -> String {
-    use fpstore::{Bytes, Error, IdMapProblem};
+    use fpstore::{Bytes, Error};
     match error {
-        Error::IdMap { path, problem, .. } => {
-            let told = match problem {
-                IdMapProblem::Directory => {
-                    "is a directory; give the FILE that `pack --id-map FILE` wrote"
-                }
-                IdMapProblem::Foreign => {
-                    "is no id map, and is not replaced; give another FILE to --id-map"
-                }
-                IdMapProblem::Exists => {
-                    "an id map exists; give --force to replace it, or another FILE"
-                }
-                IdMapProblem::NotMeant => "was packed without --id-map; leave --id-map out",
-                IdMapProblem::NoString { number, strings } => &format!(
-                    "has {strings} strings, and the store the id {number} [MAP-3]; pack again"
-                ),
-                // FILE is what the option calls it.
-                _ => &problem.to_string().replace("another file", "another FILE"),
-            };
-            format!("{}: {told}", path.display())
-        }
         Error::Exists { path, .. } => format!(
             "{}: a store exists here already; choose another output, or replace it (--force)",
             path.display()
@@ -99,7 +79,7 @@ fn in_words_of_the_tool(error: &fpstore::Error) -> String {
             "{}: has fingerprints of {found} bits, where {expected} are wanted; give a store of those",
             path.display()
         ),
-        Error::Corrupt { path, corruption, .. } if !corruption.is_of_id_map() => {
+        Error::Corrupt { path, .. } => {
             let store = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             let store = quoted_path(store.unwrap_or(Path::new(".")));
             format!("{error}, or save what is sound: `fpstore repair {store} DEST`")

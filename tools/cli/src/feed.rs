@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use fpstore::{Fingerprint, Snapshot, width_of};
-use fpstore_records::{Container, Id, Options, Records, Source, is_stdin};
+use fpstore_records::{Container, Options, Records, Source, is_stdin};
 
 use crate::failure::Failure;
 use crate::output::say;
@@ -234,12 +234,12 @@ fn read_store<F: Fingerprint>(
         }
         return hand_over(records);
     }
-    for entry in snapshot.iter_with_ids::<u64>() {
+    for entry in snapshot.iter_with_ids::<fpstore::Id>() {
         let (fingerprint, ids) = entry?;
         for id in ids {
             records.fingerprints.push(fingerprint);
-            records.ids.push(Id::Number(id?));
-            if records.fingerprints.len() >= PIECE {
+            records.ids.push(id?.as_ref());
+            if records.fingerprints.len() >= PIECE || records.ids.bytes() >= PIECE_BYTES {
                 hand_over(records)?;
             }
         }

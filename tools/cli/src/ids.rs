@@ -1,13 +1,12 @@
 //! How ids are printed.
 
-use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::io::Write;
 
-use fpstore::{Fingerprint, IdMap, IdMapReader, Ids, Snapshot, Store};
+use fpstore::{Fingerprint, Id, IdRef, Ids, Snapshot};
 use fpstore_records::tsv::push_escaped;
 
 use crate::failure::Failure;
-use crate::output::{Output, say};
+use crate::output::Output;
 
 /// Bytes of ids after which they are passed on.
 const FLUSH_BYTES: usize = 1 << 16;
@@ -21,32 +20,6 @@ pub struct IdOutputArgs {
     #[arg(long, value_name = "N")]
     #[arg(help_heading = "Ids", hide_short_help = true)]
     pub limit_ids: Option<u64>,
-
-    /// Print the strings that `pack` kept in this file, instead of their numbers
-    #[arg(long, value_name = "FILE")]
-    #[arg(help_heading = "Ids")]
-    pub id_map: Option<PathBuf>,
-}
-
-impl IdOutputArgs {
-    /// Opens the map, if one is given.
-    pub fn open_map<F: Fingerprint>(&self, store: &Store<F>) -> Result<Option<IdMap>, Failure> {
-        Ok(match &self.id_map {
-            Some(path) => Some(IdMap::of_store(path, store)?),
-            None => None,
-        })
-    }
-
-    /// Tells whoever reads ids on a terminal that they are the numbers of strings, where these could
-    /// be printed.
-    pub fn hint<F: Fingerprint>(&self, store: &Store<F>) {
-        if self.id_map.is_none() && store.id_map().is_some() && io::stderr().is_terminal() {
-            say!(
-                "fpstore: note: ids are the numbers of strings, which an id map keeps; give --id-map \
-                 FILE to print these"
-            );
-        }
-    }
 }
 
 /// How a list of ids is written.
@@ -65,56 +38,40 @@ pub type PassOn<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), Failure>;
 /// ten.
 pub struct IdPrinter<'a, F: Fingerprint = u64> {
     store: &'a Snapshot<F>,
-    strings: Option<IdMapReader>,
     limit: u64,
 }
 
 impl<'a, F: Fingerprint> IdPrinter<'a, F> {
-    /// A printer of the ids of `store`, with the strings of `map`.
-    pub fn new(store: &'a Snapshot<F>, map: Option<&'a IdMap>, args: &IdOutputArgs) -> Self {
-        let limit = args.limit_ids.unwrap_or(u64::MAX);
-        Self { store, strings: map.map(IdMap::reader), limit }
+    /// A printer of the ids of `store`.
+    pub fn new(store: &'a Snapshot<F>, args: &IdOutputArgs) -> Self {
+        Self { store, limit: args.limit_ids.unwrap_or(u64::MAX) }
     }
 
     /// Number of ids of a fingerprint that are printed.
     pub fn count(&self, fingerprint: F) -> Result<u64, Failure> {
-        Ok(self.store.ids::<u64>(fingerprint)?.len().min(self.limit))
+        Ok(self.store.ids::<Id>(fingerprint)?.len().min(self.limit))
     }
 
-    /// Whether strings are printed.
+    /// Whether ids are printed as strings.
     #[cfg(feature = "parquet")]
     pub fn has_strings(&self) -> bool {
-        self.strings.is_some()
-    }
-
-    /// The string of an id, if strings are printed.
-    #[cfg(feature = "parquet")]
-    pub fn string(&mut self, id: u64) -> Result<Option<&str>, Failure> {
-        match &mut self.strings {
-            Some(strings) => Ok(Some(strings.string(id)?)),
-            None => Ok(None),
-        }
+        self.store.id_kind().is_some_and(|kind| kind.is_named())
     }
 
     /// The ids of a fingerprint, printed or not.
     #[cfg(feature = "parquet")]
-    pub fn ids_of(&self, fingerprint: F) -> Result<Ids, Failure> {
-        Ok(self.store.ids::<u64>(fingerprint)?)
+    pub fn ids_of(&self, fingerprint: F) -> Result<Ids<Id>, Failure> {
+        Ok(self.store.ids(fingerprint)?)
     }
 
-    /// Gives each of these ids that is to be printed, and its string.
+    /// Gives each of these ids that is to be printed.
     #[cfg(feature = "parquet")]
-    pub fn each(
-        &mut self,
-        ids: &mut Ids,
-        mut take: impl FnMut(u64, Option<&str>),
-    ) -> Result<(), Failure> {
+    pub fn each(&self, ids: &mut Ids<Id>, mut take: impl FnMut(Id)) -> Result<(), Failure> {
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
-        for id in ids.take(limit) {
-            let id = id?;
-            take(id, self.string(id)?);
-        }
-        Ok(())
+        ids.take(limit).try_for_each(|id| {
+            take(id?);
+            Ok(())
+        })
     }
 
     /// Writes the ids of a fingerprint.
@@ -125,14 +82,14 @@ impl<'a, F: Fingerprint> IdPrinter<'a, F> {
         to: &mut Vec<u8>,
         pass_on: PassOn<'_>,
     ) -> Result<(), Failure> {
-        let mut ids = self.store.ids::<u64>(fingerprint)?;
+        let mut ids = self.store.ids(fingerprint)?;
         self.print_ids(&mut ids, shape, to, pass_on)
     }
 
     /// Writes these ids, which are those of one fingerprint.
     pub fn print_ids(
         &mut self,
-        ids: &mut Ids,
+        ids: &mut Ids<Id>,
         shape: IdShape,
         to: &mut Vec<u8>,
         pass_on: PassOn<'_>,
@@ -150,7 +107,7 @@ impl<'a, F: Fingerprint> IdPrinter<'a, F> {
             if number > 0 {
                 to.push(b',');
             }
-            self.print_one(id, shape, to)?;
+            self.print_one(&id, shape, to)?;
             number += 1;
             if to.len() >= FLUSH_BYTES {
                 pass_on(to)?;
@@ -167,19 +124,23 @@ impl<'a, F: Fingerprint> IdPrinter<'a, F> {
     }
 
     /// Writes one id.
-    pub fn print_one(&mut self, id: u64, shape: IdShape, to: &mut Vec<u8>) -> Result<(), Failure> {
-        match (&mut self.strings, shape) {
-            (None, IdShape::Tsv) => write!(to, "{id}").map_err(Failure::Output),
-            (None, IdShape::Json) => write!(to, "\"{id}\"").map_err(Failure::Output),
-            (Some(strings), IdShape::Tsv) => {
-                push_escaped(to, strings.string(id)?);
-                Ok(())
-            }
-            (Some(strings), IdShape::Json) => {
-                let text = strings.string(id)?;
-                serde_json::to_writer(to, text).map_err(|error| Failure::Output(error.into()))
-            }
+    pub fn print_one(&self, id: &Id, shape: IdShape, to: &mut Vec<u8>) -> Result<(), Failure> {
+        push_id(id.as_ref(), shape, to)
+    }
+}
+
+/// Writes one id.
+pub fn push_id(id: IdRef<'_>, shape: IdShape, to: &mut Vec<u8>) -> Result<(), Failure> {
+    match (id, shape) {
+        (IdRef::Text(text), IdShape::Tsv) => {
+            push_escaped(to, text);
+            Ok(())
         }
+        (IdRef::Text(text), IdShape::Json) => {
+            serde_json::to_writer(to, text).map_err(|error| Failure::Output(error.into()))
+        }
+        (id, IdShape::Tsv) => write!(to, "{id}").map_err(Failure::Output),
+        (id, IdShape::Json) => write!(to, "\"{id}\"").map_err(Failure::Output),
     }
 }
 

@@ -273,8 +273,8 @@ impl Merging<'_> {
         }
         if first.strings.zip(strings).is_some_and(|(first, strings)| first != strings) {
             return fail(format!(
-                "the ids of {} and {name} are not of one kind; join all shards with --id-map, or \
-                 none",
+                "the ids of {} and {name} are not of one kind; join all shards of one state of \
+                 the stores",
                 first.name
             ));
         }

@@ -1,10 +1,9 @@
 //! `fpstore pack`: from lists of fingerprints to a store.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use fpstore::{Execution, Fingerprint, Objective, Packer, recipe_of, width_of};
+use fpstore::{Execution, Fingerprint, Objective, PackSession, Packer, recipe_of, width_of};
 use fpstore_records::Options;
 
 use crate::failure::Failure;
@@ -28,7 +27,7 @@ mod stores;
 mod summary;
 mod target;
 
-use ids::{Handing, IdArgs, IdMode};
+use ids::{Handing, IdArgs, IdMode, Resolved};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -39,7 +38,7 @@ Examples:
   fpstore pack pages.csv.gz -o pages.fps --fingerprint-column simhash
   fpstore pack hashes.txt -o photos.fps --ids line
   fpstore pack pages.csv -o pages.fps --id-column page_id
-  fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
+  fpstore pack pages.csv -o pages.fps --id-column url
   fpstore pack hashes.txt -o photos.fps -k 8 --prefer speed
   fpstore pack pdq.parquet -o pdq.fps --bits 256 -k 31
   fpstore pack monday.fps tuesday.fps -o week.fps
@@ -49,14 +48,14 @@ The output is checked before any input is read. The store appears at once, when
 it is complete: if pack is interrupted or killed, the place holds what it held
 before. SIGHUP, SIGINT and SIGTERM end it with the codes 129, 130 and 143.
 
-Ids: any number of 64 bits per fingerprint, each once; `query` and `dump` print
-them. With --ids line the first record of all inputs is 0, and skipped ones are
-counted; with --append it is the number behind the greatest id of the store. --id-map keeps strings: FILE holds that of each record, numbered as by
---ids line, and the store the numbers. A string that comes again is kept again.
-FILE takes what strings do not share with the one before, 2.2 bytes more for
-each, and no memory; it belongs to this store, and must not be lost. It appears
-with the store; with --force it replaces the map that STORE has there, and no
-other.
+Ids: any number per fingerprint, each once; `query` and `dump` print them. All ids of
+a store are numbers of 64 bits, or all are names: texts of up to 65,535 bytes such as
+URLs and paths, or UUIDs. The first id of --id-column decides between numbers and
+text, unless --id-type does: a whole number up to 2^64 - 1 without zeros in front
+makes numbers. Where ids are text, numbers become their digits. A store of --append,
+or among the inputs, says it instead. With --ids line the first record of all inputs
+is 0, and skipped ones are counted; with --append it is the number behind the
+greatest id of the store.
 
 Fingerprints of different recipes are never mixed: where two of the inputs, or an
 input and the store of --append, say that they were made by different ones, both lines
@@ -134,7 +133,7 @@ pub struct Args {
     output: Option<PathBuf>,
 
     /// Add to this store instead, as one more segment
-    #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "force", "allow_empty", "id_map"])]
+    #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "force", "allow_empty"])]
     append: Option<PathBuf>,
 
     /// The time of what is added to a store with windows of time: 2026-11-22, 2026-11-22T08:30:00Z,
@@ -245,22 +244,23 @@ pub fn run(args: Args) -> Result<(), Failure> {
 fn pack<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     check_radius("pack", Some(args.radius), F::BITS)?;
     check_summary(args.json || !args.quiet)?;
-    let mode = stores::resolve::<F>(&args, args.ids.mode()?)?;
+    let resolved = stores::resolve::<F>(&args, args.ids.mode()?)?;
+    let Resolved { mode, kind, .. } = &resolved;
     let reading = match args.append {
-        Some(_) => args.reading.beside_store(mode.wish(), Some(memory_limit(&args))),
-        None => args.reading.options(mode.wish(), Some(memory_limit(&args))),
+        Some(_) => args.reading.beside_store(resolved.wish()?, Some(memory_limit(&args))),
+        None => args.reading.options(resolved.wish()?, Some(memory_limit(&args))),
     };
     target::check_apart(&args)?;
     if args.dry_run {
-        return dry_run::run::<F>(&args, &mode, &reading);
+        return dry_run::run::<F>(&args, mode, &reading);
     }
     let start = Instant::now();
     let progress = Progress::new(args.progress.mode(args.quiet));
     let work = Interruptible::default();
-    let packer = packer::<F>(&args)?;
+    let packer = kind.iter().copied().fold(packer::<F>(&args)?, Packer::ids);
     packer.check_target(args.output())?;
     let first_id = match args.append {
-        Some(_) => append::prepare::<F>(args.output(), &mode)?,
+        Some(_) => append::prepare::<F>(args.output(), mode)?,
         None => 0,
     };
     let inputs = feed(&args, &reading).check::<F>()?;
@@ -274,13 +274,12 @@ fn pack<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     if !args.quiet {
         recipes.tell();
     }
-    let mut handing = Handing::new((mode, first_id), args.output(), args.force)?;
+    let mut handing = Handing::new(mode.clone(), first_id);
     work.set(packer.start(args.output())?);
-    let (bar, temporary) = (progress.clone(), handing.temporary());
+    let bar = progress.clone();
     work.watch(move |signal, session| {
         // Destructors do not run.
         drop(session);
-        temporary.iter().for_each(|path| drop(fs::remove_file(path)));
         bar.finish();
         say!("fpstore: {}", Failure::Signal(signal).line());
     })?;
@@ -292,11 +291,8 @@ fn pack<F: Fingerprint>(args: Args) -> Result<(), Failure> {
             (0, None) if !args.allow_empty => target::check_empty(args.output())?,
             _ => {}
         }
-        let map = handing.finish();
-        let summary = work.end(|session| match map {
-            Some(map) => map.commit(session),
-            None => session.finish(),
-        });
+        handing.finish(&work)?;
+        let summary = work.end(PackSession::finish);
         let summary = summary.unwrap_or(Err(fpstore::Error::Cancelled))?;
         Ok((summary, read))
     });

@@ -1,7 +1,10 @@
 //! The ids that the records of inputs have.
 
+use std::path::Path;
+
 use clap::ValueEnum;
-use fpstore_records::{Id, IdKind, IdWish, Record};
+use fpstore::{Id, IdKind, IdRef};
+use fpstore_records::{IdKind as InputKind, IdWish, Record, excerpt, number_id, uuid};
 
 use crate::failure::Failure;
 
@@ -21,7 +24,7 @@ pub struct RecordIdArgs {
     #[arg(help_heading = "Ids")]
     ids: Option<IdsArg>,
 
-    /// The column of the ids, in tables and JSON: numbers from 0 to 2^64 - 1 [default: `id`]
+    /// The column of the ids, in tables and JSON: numbers, or names such as URLs [default: `id`]
     #[arg(long, value_name = "NAME")]
     #[arg(help_heading = "Ids")]
     id_column: Option<String>,
@@ -70,11 +73,11 @@ impl RecordIdArgs {
 }
 
 impl RecordIds {
-    /// What readers shall give.
-    pub fn wish(&self) -> Option<IdWish> {
-        match self {
-            RecordIds::None | RecordIds::Line => None,
-            RecordIds::Column(column) => Some(IdWish::new(column, IdKind::Number)),
+    /// What readers shall give to a store whose ids are of this `kind`.
+    pub fn wish(&self, store: &Path, kind: Option<IdKind>) -> Result<Option<IdWish>, Failure> {
+        match (self, kind) {
+            (RecordIds::Column(column), Some(kind)) => wish_of_store(column, store, kind).map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -83,16 +86,78 @@ impl RecordIds {
         *self != RecordIds::None
     }
 
+    /// Refuses line numbers where ids are names.
+    pub fn check_kind(&self, store: &Path, kind: Option<IdKind>) -> Result<(), Failure> {
+        match kind {
+            Some(kind) if kind.is_named() && *self == RecordIds::Line => {
+                Err(Failure::Usage(format!(
+                    "{}: its ids are {kind}, and --ids line gives numbers; name a column (--id-column)",
+                    store.display()
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The id of a record; the first one has the number `first`.
-    pub fn of<F>(&self, record: &Record<'_, F>, first: u64) -> Result<Option<u64>, Failure> {
+    pub fn of<'a, F>(
+        &self,
+        record: &Record<'a, F>,
+        first: u64,
+    ) -> Result<Option<IdRef<'a>>, Failure> {
         match (self, record.id) {
             (RecordIds::None, _) => Ok(None),
-            (RecordIds::Column(_), Some(Id::Number(id))) => Ok(Some(id)),
-            (RecordIds::Line, _) => first.checked_add(record.number).map(Some).ok_or_else(|| {
-                Failure::Usage("--first-id: ids end at 2^64 - 1; give a smaller one".to_string())
-            }),
+            (RecordIds::Column(_), Some(id)) => Ok(Some(id)),
+            (RecordIds::Line, _) => first
+                .checked_add(record.number)
+                .map(|id| Some(IdRef::Number(id)))
+                .ok_or_else(|| {
+                    let message = "--first-id: ids end at 2^64 - 1; give a smaller one";
+                    Failure::Usage(message.to_string())
+                }),
             // Readers give the ids that they are asked for, or fail.
             _ => Err(Failure::System(NO_ID.to_string())),
         }
     }
+}
+
+/// Ids in a column, of the kind that those of a store are.
+pub fn wish_of_store(column: &str, store: &Path, kind: IdKind) -> Result<IdWish, Failure> {
+    let in_inputs = match kind {
+        IdKind::Number => InputKind::Number,
+        IdKind::Text => InputKind::Name,
+        IdKind::Uuid => InputKind::Uuid,
+        _ => {
+            return Err(Failure::Usage(format!(
+                "{}: its ids are {kind}, which no column of an input gives; use the library",
+                store.display()
+            )));
+        }
+    };
+    Ok(IdWish::of_store(column, in_inputs))
+}
+
+/// The id of a store whose ids are of this kind that a text on the command line is.
+pub fn parse_id(kind: IdKind, text: &str, option: &str) -> Result<Id, Failure> {
+    let id = match kind {
+        IdKind::Number => number_id(text).map(Id::Number),
+        IdKind::Text => Some(Id::Text(text.to_string())),
+        IdKind::Uuid => uuid(text).map(Id::Uuid),
+        IdKind::Number128 => text.parse().ok().map(Id::Number128),
+        _ => from_hex(text).map(Id::Bytes),
+    };
+    id.ok_or_else(|| {
+        Failure::Usage(format!(
+            "{option}: \"{}\" is no id of the store, whose ids are {kind}; give one of them as \
+             `query` prints it",
+            excerpt(text.as_bytes())
+        ))
+    })
+}
+
+/// The bytes that hexadecimal digits are.
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()
 }

@@ -1,6 +1,6 @@
 //! `fpstore stat`: how a store is built, and how well it is compressed.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use fpstore::{
     BitRange, Design, Fingerprint, IdStats, SegmentStats, Stats, Store, TableStats, width_of,
@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::{TableReport, bits_against_bound, per_fingerprint, short_key_bits};
 use crate::times;
+use crate::units;
 use crate::width::{self, for_width};
 use crate::writing;
 
@@ -102,8 +103,10 @@ struct StoreReport {
     bytes: u64,
     /// Null without fingerprints.
     bytes_per_fingerprint: Option<f64>,
-    /// Strings of the id map; null where ids are just numbers.
-    id_map_strings: Option<u64>,
+    /// What ids are; null where there are none.
+    id_kind: Option<String>,
+    /// Bytes of the files of names; 0 where ids are numbers.
+    name_bytes: u64,
     segments: Vec<SegmentReport>,
     /// Null for a store that was never written in place.
     living: Option<LivingReport>,
@@ -149,24 +152,32 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 fn stat<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let store = width::open::<F>(&args.store)?;
-    let (mut stats, strings) = (store.stats()?, store.id_map().map(|map| map.string_count));
+    let mut stats = store.stats()?;
+    let names = name_bytes(&args.store);
     stats.bytes = stats.bytes.saturating_add(writing::log_bytes(&args.store));
     let count = Count::of(&store.snapshot())?;
     let name = args.store.display().to_string();
     let mut output = Output::stdout();
     if args.json {
-        output.json(&report(&store, name, (&stats, count), strings)?)?;
+        output.json(&report(&store, name, (&stats, count), names)?)?;
     } else {
-        print(&mut output, &store, &name, (&stats, count), strings, args.details)?;
+        print(&mut output, &store, &name, (&stats, count), names, args.details)?;
     }
     output.flush()
+}
+
+/// Bytes of the files that hold the names of a store.
+fn name_bytes(store: &Path) -> u64 {
+    let files = std::fs::read_dir(store).into_iter().flatten().flatten();
+    let of_names = files.filter(|file| file.file_name().to_string_lossy().ends_with("-names.fpn"));
+    of_names.filter_map(|file| file.metadata().ok()).map(|data| data.len()).sum()
 }
 
 fn report<F: Fingerprint>(
     opened: &Store<F>,
     store: String,
     (stats, count): (&Stats, Count),
-    id_map_strings: Option<u64>,
+    name_bytes: u64,
 ) -> Result<StoreReport, Failure> {
     let segment = |segment: &SegmentStats| SegmentReport {
         segment: segment.number,
@@ -189,7 +200,8 @@ fn report<F: Fingerprint>(
         exact: count.exact,
         bytes: stats.bytes,
         bytes_per_fingerprint: per_fingerprint(stats.bytes as f64, count.fingerprints),
-        id_map_strings,
+        id_kind: opened.id_kind().map(|kind| kind.to_string()),
+        name_bytes,
         segments: stats.segments.iter().map(segment).collect(),
         living: stats.living.as_ref().map(|living| LivingReport::new(opened, living)),
         full_merge: FullMergeReport::new(opened, stats)?,
@@ -220,7 +232,7 @@ fn print<F: Fingerprint>(
     store: &Store<F>,
     name: &str,
     (stats, count): (&Stats, Count),
-    strings: Option<u64>,
+    names: u64,
     details: bool,
 ) -> Result<(), Failure> {
     let each = per_fingerprint(stats.bytes as f64, count.fingerprints);
@@ -261,8 +273,8 @@ fn print<F: Fingerprint>(
             print_ids(output, ids)?;
         }
     }
-    if let Some(strings) = strings {
-        output.line(&format!("ids are the numbers of {strings} strings in an id map"))?;
+    if let Some(kind) = store.id_kind().filter(|kind| kind.is_named()) {
+        output.line(&format!("ids are {kind}, in {} of names", units::bytes(names as f64)))?;
     }
     living::print(output, store, stats)
 }

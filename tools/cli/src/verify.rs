@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fpstore::{Execution, Fingerprint, IdMap, width_of};
+use fpstore::{Execution, Fingerprint, width_of};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -27,10 +27,6 @@ pub struct Args {
     /// The directory that `fpstore pack` wrote
     store: PathBuf,
 
-    /// Check every byte of this id map as well, and that it is the one of the store
-    #[arg(long, value_name = "FILE")]
-    id_map: Option<PathBuf>,
-
     #[command(flatten)]
     progress: ProgressArgs,
 
@@ -46,10 +42,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 fn verify<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let store = width::open::<F>(&args.store)?;
-    let map = match &args.id_map {
-        Some(path) => Some(IdMap::of_store(path, &store)?),
-        None => None,
-    };
     let mode = args.progress.mode(args.quiet);
     let progress = Progress::new(mode);
     let told = progress.clone();
@@ -60,9 +52,6 @@ fn verify<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let checked = store.verify_with(&execution);
     progress.finish();
     let checked = checked?;
-    if let Some(map) = &map {
-        map.verify()?;
-    }
     let mut output = Output::stdout();
     if !args.quiet {
         output.line(&format!("{}: sound", args.store.display()))?;
@@ -85,10 +74,6 @@ fn verify<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
                 plural(checked.deletions, "deletion"),
                 plural(checked.log_operations, "operation"),
             ))?;
-        }
-        if let Some(map) = &map {
-            let (strings, bytes) = (map.tag().string_count, map.tag().file_bytes);
-            output.line(&format!("checked {strings} strings of the id map, {bytes} bytes"))?;
         }
     }
     output.flush()

@@ -38,6 +38,7 @@ mod tests;
 mod text;
 mod token;
 pub mod tsv;
+mod wish;
 pub mod write;
 
 pub use codec::{Codec, skip_bom};
@@ -51,8 +52,9 @@ pub use options::Options;
 #[cfg(feature = "parquet")]
 pub use parquet::Groups;
 pub use raw::RawParser;
-pub use reader::{ByteOrder, IdKind, IdWish, RECIPE, number_id};
+pub use reader::{ByteOrder, RECIPE};
 pub use records::{Id, Record, Records};
 pub use source::{Source, is_stdin, stdin};
 pub use stream::{Counter, Stream};
 pub use token::{Format, full_hex, signed, unsigned};
+pub use wish::{IdKind, IdWish, number_id, uuid};

@@ -2,8 +2,9 @@
 
 use crate::codec::Codec;
 use crate::format::Container;
-use crate::reader::{ByteOrder, IdWish};
+use crate::reader::ByteOrder;
 use crate::token::Format;
+use crate::wish::IdWish;
 
 /// How an input is read. What is `None` is judged from its first bytes.
 #[derive(Clone, Debug)]

@@ -2,35 +2,9 @@
 
 use fpstore::Fingerprint;
 
-use crate::detect::excerpt;
-use crate::error::{Origin, Problem, RecordProblem};
+use crate::error::{Origin, Problem};
 use crate::records::{Id, Records};
 use crate::token::Format;
-
-/// The ids that are wanted.
-#[derive(Clone, Debug)]
-pub struct IdWish {
-    /// Their column.
-    pub column: String,
-    /// What they are.
-    pub kind: IdKind,
-}
-
-impl IdWish {
-    /// Ids of this kind in a column of this name.
-    pub fn new(column: &str, kind: IdKind) -> Self {
-        Self { column: column.to_string(), kind }
-    }
-}
-
-/// What ids are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IdKind {
-    /// Numbers from 0 to 2^64 - 1.
-    Number,
-    /// Texts; numbers are written in decimal digits.
-    Text,
-}
 
 /// The order of the bytes of a fingerprint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,27 +104,4 @@ impl<F: Fingerprint> Sink<'_, F> {
             false => Err(problem),
         }
     }
-}
-
-/// The id that a text is.
-pub fn text_id<'a>(text: &'a str, wish: &IdWish) -> Result<Id<'a>, RecordProblem> {
-    match wish.kind {
-        IdKind::Text => Ok(Id::Text(text)),
-        IdKind::Number => match number_id(text.trim()) {
-            Some(number) => Ok(Id::Number(number)),
-            None => Err(RecordProblem::Value {
-                column: wish.column.clone(),
-                found: format!("\"{}\"", excerpt(text.as_bytes())),
-                wanted: "number from 0 to 18446744073709551615 without zeros in front (strings need \
-                         --id-map)",
-            }),
-        },
-    }
-}
-
-/// The number that a text is, written in the one way in which it is printed: `007` is another id
-/// than `7`.
-pub fn number_id(text: &str) -> Option<u64> {
-    let is_plain = text == "0" || !text.starts_with(['0', '+']);
-    text.parse().ok().filter(|_| is_plain)
 }

@@ -3,13 +3,7 @@
 use crate::error::InputError;
 
 /// What a record is called in its input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Id<'a> {
-    /// A number.
-    Number(u64),
-    /// A text.
-    Text(&'a str),
-}
+pub use fpstore::IdRef as Id;
 
 /// A fingerprint with its number and, if asked for, its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +33,7 @@ pub struct Records<F = u64> {
 }
 
 /// The ids of records.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub enum Ids {
     /// None were asked for, or none are there yet.
     #[default]
@@ -48,6 +42,12 @@ pub enum Ids {
     Numbers(Vec<u64>),
     /// Texts, one after the other, and where each ends.
     Texts(String, Vec<usize>),
+    /// UUIDs.
+    Uuids(Vec<[u8; 16]>),
+    /// Numbers of 128 bits.
+    Numbers128(Vec<u128>),
+    /// Keys, one after the other, and where each ends.
+    Keys(Vec<u8>, Vec<usize>),
 }
 
 impl<F> Default for Records<F> {
@@ -129,6 +129,9 @@ impl Ids {
             *self = match id {
                 Id::Number(_) => Ids::Numbers(Vec::new()),
                 Id::Text(_) => Ids::Texts(String::new(), Vec::new()),
+                Id::Uuid(_) => Ids::Uuids(Vec::new()),
+                Id::Number128(_) => Ids::Numbers128(Vec::new()),
+                Id::Bytes(_) => Ids::Keys(Vec::new(), Vec::new()),
             };
         }
         match (self, id) {
@@ -136,6 +139,12 @@ impl Ids {
             (Ids::Texts(text, ends), Id::Text(id)) => {
                 text.push_str(id);
                 ends.push(text.len());
+            }
+            (Ids::Uuids(uuids), Id::Uuid(id)) => uuids.push(id),
+            (Ids::Numbers128(numbers), Id::Number128(id)) => numbers.push(id),
+            (Ids::Keys(keys, ends), Id::Bytes(id)) => {
+                keys.extend_from_slice(id);
+                ends.push(keys.len());
             }
             // A reader gives the one kind that it was asked for.
             _ => {}
@@ -150,8 +159,13 @@ impl Ids {
                 ends.extend(places.iter().map(|end| text.len() + end));
                 text.push_str(more);
             }
-            (_, Ids::Numbers(more)) => *self = Ids::Numbers(more.clone()),
-            (_, Ids::Texts(more, ends)) => *self = Ids::Texts(more.clone(), ends.clone()),
+            (Ids::Uuids(all), Ids::Uuids(more)) => all.extend_from_slice(more),
+            (Ids::Numbers128(all), Ids::Numbers128(more)) => all.extend_from_slice(more),
+            (Ids::Keys(keys, ends), Ids::Keys(more, places)) => {
+                ends.extend(places.iter().map(|end| keys.len() + end));
+                keys.extend_from_slice(more);
+            }
+            (_, more) => *self = more.clone(),
         }
     }
 
@@ -164,6 +178,12 @@ impl Ids {
                 let start = if index == 0 { 0 } else { *ends.get(index - 1)? };
                 text.get(start..*ends.get(index)?).map(Id::Text)
             }
+            Ids::Uuids(uuids) => uuids.get(index).copied().map(Id::Uuid),
+            Ids::Numbers128(numbers) => numbers.get(index).copied().map(Id::Number128),
+            Ids::Keys(keys, ends) => {
+                let start = if index == 0 { 0 } else { *ends.get(index - 1)? };
+                keys.get(start..*ends.get(index)?).map(Id::Bytes)
+            }
         }
     }
 
@@ -173,6 +193,9 @@ impl Ids {
             Ids::None => 0,
             Ids::Numbers(numbers) => 8 * numbers.len(),
             Ids::Texts(text, ends) => text.len() + 8 * ends.len(),
+            Ids::Uuids(uuids) => 16 * uuids.len(),
+            Ids::Numbers128(numbers) => 16 * numbers.len(),
+            Ids::Keys(keys, ends) => keys.len() + 8 * ends.len(),
         }
     }
 
@@ -182,6 +205,12 @@ impl Ids {
             Ids::Numbers(numbers) => numbers.clear(),
             Ids::Texts(text, ends) => {
                 text.clear();
+                ends.clear();
+            }
+            Ids::Uuids(uuids) => uuids.clear(),
+            Ids::Numbers128(numbers) => numbers.clear(),
+            Ids::Keys(keys, ends) => {
+                keys.clear();
                 ends.clear();
             }
         }

@@ -13,10 +13,10 @@ use crate::cell::Cell;
 use crate::column::TextColumn;
 use crate::error::{At, Problem, RecordProblem};
 use crate::options::Options;
-use crate::reader::{ByteOrder, IdKind, IdWish, RECIPE, Reader, Sink, TAKEN_FOR_HEX, text_id};
-use crate::records::Id;
+use crate::reader::{ByteOrder, RECIPE, Reader, Sink, TAKEN_FOR_HEX};
 use crate::rows::{Kind, Lookup, Piece, Row, Rows, Want};
 use crate::token::{Format, signed, unsigned};
+use crate::wish::{IdFault, IdWish, OwnedId};
 
 /// Rows and bytes of ids that are taken in one piece: a value that many rows share may be long.
 const PIECE_ROWS: usize = 1 << 16;
@@ -30,7 +30,6 @@ const WANTED: &str =
 const WANTED_NARROW: &str =
     "fingerprint, which is a whole number of 32 bits without point or exponent, or a string";
 const WANTED_WIDE: &str = "fingerprint, which is a string where it has more than 64 bits";
-const WANTED_ID: &str = "id, which is a whole number from 0 to 18446744073709551615 or a string";
 
 /// The places of the columns among those that are wanted.
 const FINGERPRINT: usize = 0;
@@ -157,21 +156,6 @@ fn append_words<F: Fingerprint>(
     true
 }
 
-/// An id, of which a number that must be a text is kept in digits.
-enum OwnedId<'a> {
-    Number(u64),
-    Text(std::borrow::Cow<'a, str>),
-}
-
-impl OwnedId<'_> {
-    fn borrow(&self) -> Id<'_> {
-        match self {
-            OwnedId::Number(number) => Id::Number(*number),
-            OwnedId::Text(text) => Id::Text(text),
-        }
-    }
-}
-
 impl Columns {
     fn fingerprint<F: Fingerprint>(
         &self,
@@ -209,22 +193,10 @@ impl Columns {
 
     fn id<'a>(&self, row: &Row<'a>) -> Result<Option<OwnedId<'a>>, RecordProblem> {
         let Some(wish) = &self.ids else { return Ok(None) };
-        let cell = row.cell(ID);
-        let is_number = match &cell {
-            Cell::Number(number) if wish.kind == IdKind::Number => {
-                return Ok(Some(OwnedId::Number(*number)));
-            }
-            Cell::Plain(text) => text.starts_with(|c: char| c == '-' || c.is_ascii_digit()),
-            cell => matches!(cell, Cell::Number(_) | Cell::Negative(_)),
-        };
-        let is_text = cell.text().is_some();
-        match (wish.kind, cell.into_text()) {
-            (IdKind::Text, Ok(Some(text))) if is_number || is_text => Ok(Some(OwnedId::Text(text))),
-            (IdKind::Number, Ok(Some(text))) if is_text => match text_id(&text, wish)? {
-                Id::Number(number) => Ok(Some(OwnedId::Number(number))),
-                Id::Text(_) => Err(row.refused(ID, WANTED_ID)),
-            },
-            _ => Err(row.refused(ID, WANTED_ID)),
+        match wish.id(row.cell(ID)) {
+            Ok(id) => Ok(Some(id)),
+            Err(IdFault::Text(problem)) => Err(problem),
+            Err(IdFault::Refused(wanted)) => Err(row.refused(ID, wanted)),
         }
     }
 }

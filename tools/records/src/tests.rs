@@ -6,8 +6,8 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::*;
-use crate::reader::{IdKind, IdWish};
 use crate::records::Id;
+use crate::wish::{IdKind, IdWish};
 
 fn options(format: &str) -> Options {
     let named = Container::NAMES.iter().find(|(name, _)| *name == format);
@@ -118,7 +118,7 @@ proptest! {
 }
 
 fn wishing(kind: IdKind) -> Option<IdWish> {
-    Some(IdWish { column: "id".to_string(), kind })
+    Some(IdWish::new("id", kind))
 }
 
 /// The ids of an input, or its error.
@@ -129,7 +129,7 @@ fn ids(bytes: &[u8], kind: IdKind) -> Result<Vec<(u64, String)>, String> {
     result?;
     let id = |id: Option<Id<'_>>| match id {
         Some(Id::Number(number)) => format!("#{number}"),
-        Some(Id::Text(text)) => text.to_string(),
+        Some(id) => id.to_string(),
         None => panic!("no id"),
     };
     Ok(records.iter().map(|record| (record.fingerprint, id(record.id))).collect())
@@ -153,7 +153,7 @@ fn ids_come_from_their_column() {
     assert_eq!(
         ids(csv, IdKind::Number),
         Err("standard input: line 2, column \"id\": \"http://x\" is no number from 0 to \
-             18446744073709551615 without zeros in front (strings need --id-map); correct it, or give --on-error skip"
+             18446744073709551615 without zeros in front; correct it, or give --on-error skip"
             .to_string())
     );
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fpstore::{Execution, Fingerprint, IdMap, Packer, Store, width_of};
+use fpstore::{Execution, Fingerprint, Id, IdKind, Packer, Store, width_of};
 use fpstore_records::write::hex;
 use fpstore_text::Recipe;
 use rayon::ThreadPool;
@@ -26,7 +26,8 @@ pub struct Earlier {
     bits: u32,
     recipe: String,
     k: u32,
-    map: Option<PathBuf>,
+    /// What ids of the store are.
+    kind: IdKind,
     /// Its id; `None` while it is to be created.
     id: Option<String>,
 }
@@ -38,12 +39,10 @@ impl Earlier {
         bits: u32,
         recipe: &Recipe,
         k: u32,
-        map: Option<&Path>,
         add: bool,
     ) -> Result<Self, Failure> {
-        let (path, map, recipe) =
-            (path.to_path_buf(), map.map(Path::to_path_buf), recipe.to_string());
-        let mut earlier = Self { path, bits, recipe, k, map, id: None };
+        let (path, recipe) = (path.to_path_buf(), recipe.to_string());
+        let mut earlier = Self { path, bits, recipe, k, kind: IdKind::Text, id: None };
         // Nothing is there, or what a call left that was killed while it created the store.
         if add && (!earlier.path.exists() || Packer::new().check_target(&earlier.path).is_ok()) {
             return Ok(earlier);
@@ -58,7 +57,8 @@ impl Earlier {
         }
         let mut recipes = Recipes::default();
         recipes.take("--recipe", Some(&earlier.recipe))?;
-        earlier.id = Some(for_width!(bits, look(path, &mut recipes, add))?);
+        let (id, kind) = for_width!(bits, look(path, &mut recipes, add))?;
+        (earlier.id, earlier.kind) = (Some(id), kind);
         recipes.tell();
         Ok(earlier)
     }
@@ -66,6 +66,11 @@ impl Earlier {
     /// The id of the store, if it is there.
     pub fn id(&self) -> Option<&String> {
         self.id.as_ref()
+    }
+
+    /// What ids of the store are, so that those of documents must be.
+    pub fn kind(&self) -> IdKind {
+        self.kind
     }
 
     /// Creates the store, if it is not there.
@@ -105,21 +110,26 @@ impl Earlier {
 }
 
 /// Takes what the store says of its recipe, refuses one to which documents cannot be added if they are to be, and gives its id.
-fn look<F: Fingerprint>(path: &Path, recipes: &mut Recipes, add: bool) -> Result<String, Failure> {
+fn look<F: Fingerprint>(
+    path: &Path,
+    recipes: &mut Recipes,
+    add: bool,
+) -> Result<(String, IdKind), Failure> {
     let store = open::<F>(path)?;
     recipes.take(path.display(), store.recipe().as_deref())?;
     let refused = |what: &str| Err(Failure::Usage(format!("{}: {what}", path.display())));
-    if add && store.id_map().is_some() {
-        return refused(
-            "its ids are the numbers of strings in an id map, which does not grow; leave --add out, and pack again",
-        );
-    }
     let living = store.stats()?.living;
     let has_ids = living.map_or(store.has_ids() || store.is_empty(), |living| living.ids);
     if add && !has_ids {
         return refused("has no ids, and --add inserts documents with theirs; leave --add out");
     }
-    Ok(id_of(&store))
+    let kind = store.id_kind().unwrap_or(IdKind::Number);
+    if add && !matches!(kind, IdKind::Number | IdKind::Text) {
+        return refused(&format!(
+            "its ids are {kind}, and --add inserts documents with numbers or texts; leave --add out"
+        ));
+    }
+    Ok((id_of(&store), kind))
 }
 
 fn id_of<F: Fingerprint>(store: &Store<F>) -> String {
@@ -127,8 +137,9 @@ fn id_of<F: Fingerprint>(store: &Store<F>) -> String {
 }
 
 fn create<F: Fingerprint>(path: &Path, k: u32, recipe: &str) -> Result<String, Failure> {
-    let mut session = Packer::new().width::<F>().radius(k).recipe(recipe).start(path)?;
-    session.extend_with_ids::<u64>(&[])?;
+    let packer = Packer::new().width::<F>().ids(IdKind::Text).radius(k).recipe(recipe);
+    let mut session = packer.start(path)?;
+    session.extend_with_ids::<Id>(&[])?;
     session.finish()?;
     Ok(id_of(&open::<F>(path)?))
 }
@@ -141,7 +152,6 @@ fn near<F: Fingerprint>(
     pool: &ThreadPool,
 ) -> Result<Vec<(u32, OldMatch)>, Failure> {
     let store = open::<F>(&earlier.path)?;
-    let map = earlier.map.as_ref().map(|map| IdMap::of_store(map, &store)).transpose()?;
     let searchers = PerThread::new(pool.current_num_threads(), || store.searcher());
     let found: Vec<Option<(u32, OldMatch)>> = pool.install(|| {
         let found = documents.par_iter().map(|&document| {
@@ -153,7 +163,7 @@ fn near<F: Fingerprint>(
                 Ok::<_, Failure>(found.first().map(|found| (found.fingerprint, found.distance)))
             })?;
             let Some((fingerprint, distance)) = nearest else { return Ok(None) };
-            let id = name(&store, map.as_ref(), fingerprint)?;
+            let id = name(&store, fingerprint)?;
             Ok(Some((document, OldMatch { id, distance })))
         });
         found.collect::<Result<_, Failure>>()
@@ -162,16 +172,9 @@ fn near<F: Fingerprint>(
 }
 
 /// What the first document with a fingerprint is called.
-fn name<F: Fingerprint>(
-    store: &Store<F>,
-    map: Option<&IdMap>,
-    fingerprint: F,
-) -> Result<String, Failure> {
-    Ok(match (store.ids::<u64>(fingerprint)?.next().transpose()?, map) {
-        (Some(id), Some(map)) => map.string(id)?,
-        (Some(id), None) => id.to_string(),
-        (None, _) => hex(fingerprint),
-    })
+fn name<F: Fingerprint>(store: &Store<F>, fingerprint: F) -> Result<String, Failure> {
+    let id = store.ids::<Id>(fingerprint)?.next().transpose()?;
+    Ok(id.map_or_else(|| hex(fingerprint), |id| id.to_string()))
 }
 
 /// What of the documents is added.
@@ -179,9 +182,14 @@ fn is_added(document: u32, notes: &Notes, fates: &Fates) -> bool {
     fates.keeps(document as usize) && notes.kinds[document as usize] == SIGNED
 }
 
-fn id(document: u32, notes: &Notes) -> Result<u64, Failure> {
-    // Ids were checked when they were read.
-    Ok(notes.id(document)?.parse().unwrap_or(u64::from(NONE)))
+/// The id of a document in a store with ids of this kind.
+fn id(document: u32, notes: &Notes, kind: IdKind) -> Result<Id, Failure> {
+    let id = notes.id(document)?;
+    Ok(match kind {
+        // Ids were checked when they were read.
+        IdKind::Number => Id::Number(id.parse().unwrap_or(u64::from(NONE))),
+        _ => Id::Text(id.to_string()),
+    })
 }
 
 /// Whether the store holds all that is kept. Since that is added in one commit, the first document mostly tells.
@@ -193,10 +201,12 @@ fn holds_all<F: Fingerprint>(
     let (mut in_order, mut bytes) = (notes.in_order()?, Vec::new());
     for document in (0..notes.documents).filter(|&document| is_added(document, notes, fates)) {
         in_order.signature(document, &mut bytes)?;
-        let (fingerprint, own) =
-            (F::from_be_slice(&bytes).unwrap_or_default(), id(document, notes)?);
+        let (fingerprint, own) = (
+            F::from_be_slice(&bytes).unwrap_or_default(),
+            id(document, notes, store.id_kind().unwrap_or(IdKind::Number))?,
+        );
         let mut is_there = false;
-        for id in store.ids::<u64>(fingerprint)? {
+        for id in store.ids::<Id>(fingerprint)? {
             is_there |= id? == own;
         }
         if !is_there {
@@ -224,7 +234,10 @@ fn add<F: Fingerprint>(
     let (mut count, mut in_order) = (0u64, notes.in_order()?);
     for document in (0..notes.documents).filter(|&document| is_added(document, notes, fates)) {
         in_order.signature(document, &mut bytes)?;
-        piece.push((F::from_be_slice(&bytes).unwrap_or_default(), id(document, notes)?));
+        piece.push((
+            F::from_be_slice(&bytes).unwrap_or_default(),
+            id(document, notes, store.id_kind().unwrap_or(IdKind::Number))?,
+        ));
         count += 1;
         if piece.len() == PIECE {
             session.extend_with_ids(&piece)?;

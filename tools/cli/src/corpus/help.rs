@@ -54,7 +54,8 @@ recipe, such as its word 3-grams) have the similarity.
 
 --against compares with what an earlier corpus holds, by fingerprints alone, whatever
 --verify says, since its texts are not there. --add inserts what is kept, with its ids,
-which must be whole numbers; the store is created where it is not there. What has too few
+as names in a store that is created where none is there; in a store whose ids are
+numbers they must be whole numbers. What has too few
 features is not in the store.
 
 A command that was killed goes on when it is given again; only deciding, which takes a

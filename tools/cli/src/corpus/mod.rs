@@ -109,11 +109,6 @@ pub struct DedupArgs {
     #[arg(long, value_name = "STORE")]
     against: Option<PathBuf>,
 
-    /// The strings of the ids of that store, as `pack` kept them
-    #[arg(long, value_name = "FILE", requires = "against")]
-    #[arg(hide_short_help = true)]
-    id_map: Option<PathBuf>,
-
     /// Add what is kept to that store, which is created if it is not there
     #[arg(long, requires_all = ["against", "id"])]
     add: bool,
@@ -236,8 +231,7 @@ impl Plan {
         let earlier = match (&args.against, bits, k) {
             (None, ..) => None,
             (Some(path), Some(bits), Some(k)) => {
-                let map = args.id_map.as_deref();
-                let earlier = Earlier::open(path, bits, &recipe, k, map, args.add)?;
+                let earlier = Earlier::open(path, bits, &recipe, k, args.add)?;
                 against = Some(path.display().to_string());
                 Some(earlier)
             }
@@ -320,7 +314,7 @@ impl Plan {
             inputs: &self.inputs,
             wanted: &self.wanted,
             keep: &args.keep,
-            numeric: args.add,
+            added: self.earlier.as_ref().filter(|_| args.add).map(Earlier::kind),
             skips: args.documents.skips(),
             memory: self.memory / 16,
             period: Duration::try_from_secs_f64(args.checkpoint).unwrap_or(Duration::MAX),

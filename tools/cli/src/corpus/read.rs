@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use fpstore_records::{InputError, RecordProblem, WhySkipped, number_id};
+use fpstore::IdKind;
+use fpstore_records::{InputError, RecordProblem, WhySkipped, excerpt, number_id};
 use fpstore_text::Fingerprinter;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -28,8 +29,8 @@ pub struct Reading<'a> {
     pub inputs: &'a Inputs,
     pub wanted: &'a Wanted,
     pub keep: &'a Keep,
-    /// Whether ids must be whole numbers.
-    pub numeric: bool,
+    /// What the ids of the store are to which documents are added.
+    pub added: Option<IdKind>,
     pub skips: bool,
     /// What a page of Parquet may take, and the pieces that are read together.
     pub memory: u64,
@@ -119,11 +120,11 @@ impl Reading<'_> {
             };
             let number = batch.len();
             let key = self.keep.key(&document).and_then(|key| match &self.wanted.id {
-                Some(column) if self.numeric && number_id(&document.id).is_none() => {
+                Some(column) if wanted_of(self.added, &document.id).is_some() => {
                     Err(RecordProblem::Value {
                         column: column.clone(),
-                        found: format!("\"{}\"", document.id),
-                        wanted: "whole number of 64 bits without zeros in front, as --add needs for ids",
+                        found: format!("\"{}\"", excerpt(document.id.as_bytes())),
+                        wanted: wanted_of(self.added, &document.id).unwrap_or_default(),
                     })
                 }
                 _ => Ok(key),
@@ -152,5 +153,18 @@ impl Reading<'_> {
         }
         batch.skip(&format!("fpstore: skipped: {}\n", one_line(&WhySkipped(&error).to_string())));
         Ok(())
+    }
+}
+
+/// What a document needs as id, where this one cannot be added.
+fn wanted_of(added: Option<IdKind>, id: &str) -> Option<&'static str> {
+    match added? {
+        IdKind::Number if number_id(id).is_none() => Some(
+            "whole number of 64 bits without zeros in front, as --add needs for ids of this store",
+        ),
+        IdKind::Text if id.len() > 65_535 => {
+            Some("id of at most 65535 bytes, as --add needs in a store of names")
+        }
+        _ => None,
     }
 }

@@ -29,9 +29,9 @@ use crate::width::{self, check_radius, for_width};
 
 const AFTER_HELP: &str = "\
 Examples:
-  fpstore pack pages.csv -o pages.fps --id-column url --id-map pages.ids
-  fpstore dedup pages.fps --id-map pages.ids > clusters.tsv
-  fpstore dedup pages.fps --id-map pages.ids --per id |
+  fpstore pack pages.csv -o pages.fps --id-column url
+  fpstore dedup pages.fps > clusters.tsv
+  fpstore dedup pages.fps --per id |
       awk -F '\\t' '$5 == \"keep\" {print $2}' > urls-to-keep
   fpstore dedup pages.fps -k 6 --keep central --output json --to clusters.jsonl
   fpstore dedup pages.fps --pairs pairs.tsv      pairs that were joined before
@@ -39,8 +39,8 @@ Examples:
 A cluster holds all fingerprints that are linked by pairs within K, directly or
 over others. One fingerprint of each is kept, the representative:
   smallest-id  the one with the smallest id; without ids, the smallest one
-  first        the one that was packed first: of ids by `pack --ids line` or
-               --id-map, which count the records, the smallest
+  first        the one that was packed first: of ids by `pack --ids line`, which
+               count the records, the smallest
   central      the one with most neighbours within K; of several, by smallest-id
 
 Output, ascending by fingerprint, those without near ones included:
@@ -50,8 +50,8 @@ Output, ascending by fingerprint, those without near ones included:
   json  an object on each line, which does not fit on one here:
 {\"fingerprint\":\"8f3ac41e09b7d264\",\"ids\":[\"0\",\"17\"],\"cluster\":0,
 \"representative\":\"8f3ac41e09b7d264\",\"keep\":true}
-  parquet  columns fingerprint (UInt64), ids (lists of UInt64, or of strings with
-           --id-map; none if the store has none), cluster (UInt64),
+  parquet  columns fingerprint (UInt64), ids (lists of UInt64, or of strings where
+           ids are names; none if the store has none), cluster (UInt64),
            representative, keep (boolean); with --per id a column id instead of
            ids; needs --to
 
@@ -185,16 +185,14 @@ fn dedup<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     let opened = width::open::<F>(&args.store)?;
     let store = args.times.of(opened.snapshot(), &args.store)?;
     check(args, &store)?;
-    let map = args.id_output.open_map(&opened)?;
-    let used =
-        Used::nothing().stores([&args.store]).files(&args.pairs).files(&args.id_output.id_map);
+    let used = Used::nothing().stores([&args.store]).files(&args.pairs);
     let target = args.target.claim(&used)?;
     let mode = args.progress.beside_rows(args.quiet, target::is_terminal(target.as_ref()));
     let (progress, stopper) = (Progress::new(mode), Stopper::default());
     target::watch(&stopper, &progress, target.as_ref())?;
     let clusters = clusters(args, &store, &progress);
     let written = clusters.and_then(|clusters| {
-        rows::write(args, &store, map.as_ref(), &clusters, target.as_ref(), &progress)?;
+        rows::write(args, &store, &clusters, target.as_ref(), &progress)?;
         Ok(clusters)
     });
     progress.finish();
@@ -210,6 +208,10 @@ fn check<F: Fingerprint>(args: &Args, store: &Snapshot<F>) -> Result<(), Failure
         (false, Per::Id, _) => "has no ids; leave --per id out",
         (false, _, KeepArg::First) => {
             "has no ids, so that nobody knows what came first; pack it with --ids line"
+        }
+        (true, _, KeepArg::First) if store.id_kind().is_some_and(|kind| kind.is_named()) => {
+            "has names as ids, which do not tell what came first; pack it with --ids line, or give \
+             --keep smallest-id"
         }
         (true, Per::Id, _) if args.id_output.limit_ids.is_some() => {
             "--limit-ids is for rows of several ids; leave it out with --per id"

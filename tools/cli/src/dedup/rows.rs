@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fpstore::{Clustered, Clusters, Fingerprint, IdMap, Ids, Snapshot};
+use fpstore::{Clustered, Clusters, Fingerprint, Id, Ids, Snapshot};
 
 use super::{Args, Per, Shape};
 use crate::failure::Failure;
@@ -23,17 +23,16 @@ const PASS_ON: usize = 1 << 15;
 pub fn write<F: Fingerprint>(
     args: &Args,
     store: &Snapshot<F>,
-    map: Option<&IdMap>,
     clusters: &Clusters<F>,
     target: Option<&Target>,
     progress: &Progress,
 ) -> Result<(), Failure> {
-    let printer = IdPrinter::new(store, map, &args.id_output);
+    let printer = IdPrinter::new(store, &args.id_output);
     let to = To::new(args, store, &printer, target)?;
     let mut writer = Writer { store, printer, to };
     let summary = clusters.summary();
     let total = summary.fingerprints;
-    for (next, done) in store.iter_with_ids::<u64>().zip(1..) {
+    for (next, done) in store.iter_with_ids::<Id>().zip(1..) {
         let (fingerprint, ids) = next?;
         // The files of an open store do not change.
         let Some(at) = clusters.get(fingerprint) else { continue };
@@ -129,7 +128,7 @@ struct Writer<'a, F: Fingerprint> {
 }
 
 impl<F: Fingerprint> Writer<'_, F> {
-    fn fingerprint(&mut self, at: Clustered<F>, mut ids: Ids) -> Result<(), Failure> {
+    fn fingerprint(&mut self, at: Clustered<F>, mut ids: Ids<Id>) -> Result<(), Failure> {
         let printer = &mut self.printer;
         match &mut self.to {
             To::Text(rows) => {
@@ -160,17 +159,17 @@ impl<F: Fingerprint> Writer<'_, F> {
     }
 
     /// A row for each id; the first of the representative is kept.
-    fn ids(&mut self, at: Clustered<F>, ids: Ids) -> Result<(), Failure> {
-        let mut first = None;
-        let representative = match at.kept() {
+    fn ids(&mut self, at: Clustered<F>, ids: Ids<Id>) -> Result<(), Failure> {
+        // The document that is kept instead: of the representative the first.
+        let mut kept: Option<Id> = match at.kept() {
             true => None,
             false => self.store.ids(at.representative)?.next().transpose()?,
         };
+        let mut is_first = true;
         let mut name = Vec::new();
         for id in ids {
             let id = id?;
-            let is_first = first.is_none();
-            let kept = representative.unwrap_or(*first.get_or_insert(id));
+            let kept = &*kept.get_or_insert_with(|| id.clone());
             let printer = &mut self.printer;
             match &mut self.to {
                 To::Text(rows) => {
@@ -181,20 +180,21 @@ impl<F: Fingerprint> Writer<'_, F> {
                     let list: [&[u8]; 2] =
                         if rows.shape == IdShape::Json { [b"\"ids\":[", b"]"] } else { [b"", b""] };
                     rows.text.extend_from_slice(list[0]);
-                    printer.print_one(id, rows.shape, &mut rows.text)?;
+                    printer.print_one(&id, rows.shape, &mut rows.text)?;
                     rows.text.extend_from_slice(list[1]);
                     rows.end(at.cluster, &name, at.kept() && is_first)?;
                 }
                 #[cfg(feature = "parquet")]
                 To::Parquet(table, _) => {
                     table.fingerprint(at.fingerprint)?;
-                    table.id(printer, id)?;
+                    table.id(&id)?;
                     table.number(at.cluster)?;
-                    table.id(printer, kept)?;
+                    table.id(kept)?;
                     table.flag(at.kept() && is_first)?;
                     table.end_row()?;
                 }
             }
+            is_first = false;
         }
         Ok(())
     }

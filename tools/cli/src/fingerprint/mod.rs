@@ -30,7 +30,7 @@ const AFTER_HELP: &str = "\
 Examples:
   fpstore fingerprint --list
   fpstore fingerprint pages.jsonl.zst --id url --recipe simhash-64 -o pages.parquet
-  fpstore pack pages.parquet -o pages.fps --id-column id --id-map pages.ids
+  fpstore pack pages.parquet -o pages.fps --id-column id
   fpstore fingerprint articles/ --recipe 'onebit-256 markup=html' -o articles.parquet
   fpstore fingerprint a.csv b.csv --text body --id number --recipe minhash-128 -o out.jsonl
   fpstore fingerprint corpus.parquet --recipe imatch --make-table corpus.table

@@ -1,15 +1,17 @@
 //! Which records a store does not hold yet.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fpstore::{Execution, Fingerprint, Snapshot, Writer};
+use fpstore::{AsId, Execution, Fingerprint, Snapshot, Writer};
 
 use crate::failure::Failure;
 
-/// Records that are remembered; they fill a table of a million places.
+/// Records that are remembered; those with numbers fill a table of a million places, and names take
+/// more.
 const REMEMBERED: usize = 900_000;
+const REMEMBERED_NAMES: usize = 200_000;
 /// Records from which on a batch is asked, which begins a thread.
 const BATCH: usize = 256;
 
@@ -20,11 +22,11 @@ const BATCH: usize = 256;
 /// longest; and what the store held before is asked in batches. The store is looked at anew when it
 /// has got a segment, which lets go of the files that merges have replaced, and once many records
 /// are remembered.
-pub(super) struct Fresh<F: Fingerprint> {
+pub(super) struct Fresh<F: Fingerprint, I = u64> {
     /// What was stored when it was looked at.
     stored: Option<Stored<F>>,
     /// Records since then.
-    seen: HashSet<(F, u64), BuildHasherDefault<Mixer>>,
+    seen: HashSet<(F, I), BuildHasherDefault<Mixer>>,
 }
 
 /// What a store holds in the window of the records, or at all.
@@ -34,7 +36,7 @@ struct Stored<F: Fingerprint> {
     since: u64,
 }
 
-impl<F: Fingerprint> Fresh<F> {
+impl<F: Fingerprint, I: AsId + Hash + Eq + Clone> Fresh<F, I> {
     pub(super) fn new() -> Self {
         Self { stored: None, seen: HashSet::default() }
     }
@@ -44,17 +46,19 @@ impl<F: Fingerprint> Fresh<F> {
     /// 0.
     pub(super) fn retain_new(
         &mut self,
-        records: &mut Vec<(F, u64)>,
+        records: &mut Vec<(F, I)>,
         writer: &Writer<F>,
         (window, time): (Option<Duration>, SystemTime),
     ) -> Result<(), Failure> {
+        let is_named = writer.snapshot().id_kind().is_some_and(fpstore::IdKind::is_named);
+        let most = if is_named { REMEMBERED_NAMES } else { REMEMBERED };
         let now = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let since = window.map_or(0, |window| now - now % window.as_secs().max(1));
         let snapshot = writer.snapshot();
         let is_known = |stored: &Stored<F>| {
             (stored.since, stored.snapshot.generation()) == (since, snapshot.generation())
         };
-        if self.seen.len() >= REMEMBERED || !self.stored.as_ref().is_some_and(is_known) {
+        if self.seen.len() >= most || !self.stored.as_ref().is_some_and(is_known) {
             self.seen.clear();
             let start = UNIX_EPOCH + Duration::from_secs(since);
             let snapshot = match window {
@@ -63,7 +67,7 @@ impl<F: Fingerprint> Fresh<F> {
             };
             self.stored = Some(Stored { snapshot, since });
         }
-        records.retain(|&record| self.seen.insert(record));
+        records.retain(|record| self.seen.insert(record.clone()));
         let Some(Stored { snapshot, .. }) = &self.stored else { return Ok(()) };
         if snapshot.is_empty() {
             return Ok(());
@@ -71,8 +75,8 @@ impl<F: Fingerprint> Fresh<F> {
         let has_ids = snapshot.has_ids();
         let mut is_stored = vec![false; records.len()];
         if records.len() < BATCH {
-            for (is_stored, &(fingerprint, _)) in is_stored.iter_mut().zip(&*records) {
-                *is_stored = snapshot.contains(fingerprint)?;
+            for (is_stored, (fingerprint, _)) in is_stored.iter_mut().zip(&*records) {
+                *is_stored = snapshot.contains(*fingerprint)?;
             }
         } else {
             let fingerprints: Vec<F> = records.iter().map(|record| record.0).collect();
@@ -80,8 +84,8 @@ impl<F: Fingerprint> Fresh<F> {
             let batch = snapshot.batch(0).execution(execution).ordered(false).limit(0);
             batch.run(&fingerprints, |answer| is_stored[answer.query] = answer.count > 0)?;
         }
-        for (is_stored, &(fingerprint, id)) in is_stored.iter_mut().zip(&*records) {
-            *is_stored = *is_stored && (!has_ids || snapshot.contains_id(fingerprint, id)?);
+        for (is_stored, (fingerprint, id)) in is_stored.iter_mut().zip(&*records) {
+            *is_stored = *is_stored && (!has_ids || snapshot.contains_id(*fingerprint, id)?);
         }
         let mut is_stored = is_stored.into_iter();
         records.retain(|_| is_stored.next() == Some(false));

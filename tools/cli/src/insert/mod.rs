@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use clap::ValueEnum;
-use fpstore::{Fingerprint, Verdict, Writer, width_of};
+use fpstore::{AsId, Fingerprint, Id, IdRef, Verdict, Writer, width_of};
 use serde::Serialize;
 
 use fpstore_records::Records;
@@ -30,12 +30,12 @@ use crate::record_ids::{RecordIdArgs, RecordIds};
 use crate::table::TableArgs;
 use crate::times::Moment;
 use crate::units;
-use crate::width::{check_radius, for_width};
+use crate::width::{self, check_radius, for_width};
 use crate::writing::{self, Durable};
 
 const AFTER_HELP: &str = "\
 Examples:
-  fpstore insert pages.fps new.csv --id-column page_id
+  fpstore insert pages.fps new.csv --id-column url
   fpstore insert hashes.fps a.txt b.bin
   hasher *.jpg | fpstore insert photos.fps - --ids line
   fpstore insert news.fps old.csv --id-column id --time 2026-11-20
@@ -43,7 +43,8 @@ Examples:
   crawler | fpstore insert pages.fps - --format jsonl --id-column id \\
       -k 3 --unless-near > verdicts.tsv
 
-Where the store has ids each record needs one, else none has. A record that is
+Where the store has ids each record needs one, else none has: a number or a name, as
+the store has them (`create --ids`). A record that is
 stored already, with its id and in its window of time, is looked up, counted as
 such, and not written again. With --ids line records are numbered. The numbers go on
 behind the greatest id that the store ever had, so that none is given twice, also
@@ -197,7 +198,9 @@ fn insert<F: Fingerprint>(args: Args) -> Result<(), Failure> {
         );
         return Err(Failure::Usage(message));
     }
-    let reading = args.reading.beside_store(ids.wish(), None);
+    let kind = width::open::<F>(&args.store)?.id_kind();
+    ids.check_kind(&args.store, kind)?;
+    let reading = args.reading.beside_store(ids.wish(&args.store, kind)?, None);
     let feed = Feed {
         inputs: &args.input,
         reading: &reading,
@@ -267,11 +270,6 @@ fn open<F: Fingerprint>(
         (false, true) => return refused("has no ids; leave --ids and --id-column out"),
         _ => {}
     }
-    if snapshot.id_map().is_some() {
-        return refused(
-            "its ids are the numbers of strings in an id map, which does not grow; pack again",
-        );
-    }
     for (option, given) in [("--time", args.time), ("--since", args.since)] {
         if given.is_some() && window.is_none() {
             let what = "has no windows of time; leave";
@@ -291,6 +289,19 @@ fn open<F: Fingerprint>(
     Ok(Opened { k, first_id, window })
 }
 
+/// Inserts pairs, of this time in a store with windows.
+fn insert_pairs<F: Fingerprint, I: AsId>(
+    writer: &Writer<F>,
+    pairs: &[(F, I)],
+    (window, time): (Option<Duration>, SystemTime),
+) -> Result<(), Failure> {
+    match window {
+        Some(_) => writer.insert_batch_at(pairs, time)?,
+        None => writer.insert_batch(pairs)?,
+    }
+    Ok(())
+}
+
 /// Hands records to a writer, and tells what came of it.
 struct Inserting<'a, F: Fingerprint> {
     args: &'a Args,
@@ -299,6 +310,8 @@ struct Inserting<'a, F: Fingerprint> {
     verdicts: Option<Verdicts<'a>>,
     /// `None` where each record gets a number that none had before.
     fresh: Option<Fresh<F>>,
+    /// The same of records with names.
+    fresh_names: Fresh<F, Id>,
     pairs: Vec<(F, u64)>,
     /// Records that were inserted without `--unless-near`.
     inserted: u64,
@@ -312,7 +325,16 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
         };
         let is_numbered = ids == RecordIds::Line && args.first_id.is_none();
         let fresh = (!is_numbered).then(Fresh::new);
-        Ok(Self { args, ids, opened, verdicts, fresh, pairs: Vec::new(), inserted: 0 })
+        Ok(Self {
+            args,
+            ids,
+            opened,
+            verdicts,
+            fresh,
+            fresh_names: Fresh::new(),
+            pairs: Vec::new(),
+            inserted: 0,
+        })
     }
 
     /// Inserts records, and commits them.
@@ -329,8 +351,22 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
         let time = self.args.time.map_or_else(SystemTime::now, |time| time.0);
         let window = self.opened.window;
         self.pairs.clear();
+        let is_numbered = matches!(records.ids.get(0), None | Some(IdRef::Number(_)));
+        if self.ids != RecordIds::Line && !is_numbered {
+            let mut pairs = Vec::with_capacity(records.fingerprints.len());
+            for record in records.iter() {
+                let id = self.ids.of(&record, 0)?.map(|id| id.to_id());
+                pairs.extend(id.map(|id| (record.fingerprint, id)));
+            }
+            self.fresh_names.retain_new(&mut pairs, writer, (window, time))?;
+            self.inserted += pairs.len() as u64;
+            return insert_pairs(writer, &pairs, (window, time));
+        }
         for record in records.iter() {
-            let id = self.ids.of(&record, self.opened.first_id)?.unwrap_or_default();
+            let id = match self.ids.of(&record, self.opened.first_id)? {
+                Some(IdRef::Number(id)) => id,
+                _ => 0,
+            };
             self.pairs.push((record.fingerprint, id));
         }
         if let Some(fresh) = &mut self.fresh {
@@ -338,11 +374,7 @@ impl<'a, F: Fingerprint> Inserting<'a, F> {
         }
         self.inserted += self.pairs.len() as u64;
         if self.ids.is_some() {
-            match window {
-                Some(_) => writer.insert_batch_at(&self.pairs, time)?,
-                None => writer.insert_batch(&self.pairs)?,
-            }
-            return Ok(());
+            return insert_pairs(writer, &self.pairs, (window, time));
         }
         let fingerprints: Vec<F> = self.pairs.iter().map(|pair| pair.0).collect();
         match window {

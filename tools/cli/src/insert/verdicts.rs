@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use fpstore::{Fingerprint, Verdict};
+use fpstore::{Fingerprint, IdRef, Verdict};
 
 use super::{Args, Shape};
 use crate::failure::Failure;
+use crate::ids::{IdShape, push_id};
 use crate::output::Output;
 use crate::table::{self, Form};
 
@@ -34,7 +35,7 @@ impl<'a> Verdicts<'a> {
     pub(super) fn push<F: Fingerprint>(
         &mut self,
         fingerprint: F,
-        id: Option<u64>,
+        id: Option<IdRef<'_>>,
         verdict: &Verdict<F>,
     ) -> Result<(), Failure> {
         let form = self.args.table.text();
@@ -44,11 +45,10 @@ impl<'a> Verdicts<'a> {
         };
         self.inserted += u64::from(*verdict == Verdict::Inserted);
         let to = &mut self.text;
-        let written = match self.args.output {
+        match self.args.output {
             Shape::Tsv => push_tsv(to, form, (fingerprint, id), nearest),
             Shape::Json => push_json(to, form, (fingerprint, id), nearest),
-        };
-        written.map_err(Failure::Output)
+        }
     }
 
     /// Prints the rows that were kept.
@@ -76,35 +76,42 @@ impl<'a> Verdicts<'a> {
 fn push_tsv<F: Fingerprint>(
     to: &mut Vec<u8>,
     form: Form,
-    (fingerprint, id): (F, Option<u64>),
+    (fingerprint, id): (F, Option<IdRef<'_>>),
     nearest: Option<(F, u32)>,
-) -> std::io::Result<()> {
+) -> Result<(), Failure> {
     if let Some(id) = id {
-        write!(to, "{id}\t")?;
+        push_id(id, IdShape::Tsv, to)?;
+        to.push(b'\t');
     }
     form.push(to, fingerprint);
-    let Some((near, distance)) = nearest else { return to.write_all(b"\tinserted\t\t\n") };
-    to.write_all(b"\tnear\t")?;
+    let Some((near, distance)) = nearest else {
+        to.extend_from_slice(b"\tinserted\t\t\n");
+        return Ok(());
+    };
+    to.extend_from_slice(b"\tnear\t");
     form.push(to, near);
-    writeln!(to, "\t{distance}")
+    writeln!(to, "\t{distance}").map_err(Failure::Output)
 }
 
 fn push_json<F: Fingerprint>(
     to: &mut Vec<u8>,
     form: Form,
-    (fingerprint, id): (F, Option<u64>),
+    (fingerprint, id): (F, Option<IdRef<'_>>),
     nearest: Option<(F, u32)>,
-) -> std::io::Result<()> {
+) -> Result<(), Failure> {
     to.push(b'{');
     if let Some(id) = id {
-        write!(to, "\"id\":\"{id}\",")?;
+        to.extend_from_slice(b"\"id\":");
+        push_id(id, IdShape::Json, to)?;
+        to.push(b',');
     }
-    to.write_all(b"\"fingerprint\":\"")?;
+    to.extend_from_slice(b"\"fingerprint\":\"");
     form.push(to, fingerprint);
     let Some((near, distance)) = nearest else {
-        return to.write_all(b"\",\"verdict\":\"inserted\"}\n");
+        to.extend_from_slice(b"\",\"verdict\":\"inserted\"}\n");
+        return Ok(());
     };
-    to.write_all(b"\",\"verdict\":\"near\",\"near\":\"")?;
+    to.extend_from_slice(b"\",\"verdict\":\"near\",\"near\":\"");
     form.push(to, near);
-    writeln!(to, "\",\"distance\":{distance}}}")
+    writeln!(to, "\",\"distance\":{distance}}}").map_err(Failure::Output)
 }

@@ -40,8 +40,8 @@ struct Of {
     k: u32,
     shard: (u64, u64),
     output: String,
-    /// Whether ids are written, how many at most, and with which maps.
-    ids: (bool, Option<u64>, Vec<Option<PathBuf>>),
+    /// Whether ids are written, and how many at most.
+    ids: (bool, Option<u64>),
 }
 
 /// The state of a store.
@@ -92,11 +92,7 @@ impl Of {
             k,
             shard: (args.shard.index, args.shard.count),
             output: format!("{:?} {:?}", args.output, args.table),
-            ids: (
-                args.ids,
-                args.id_output.limit_ids,
-                vec![args.id_output.id_map.clone(), args.id_map_b.clone()],
-            ),
+            ids: (args.ids, args.id_output.limit_ids),
         })
     }
 }

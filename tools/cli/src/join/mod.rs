@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
-use fpstore::{Execution, Fingerprint, IdMap, Join, JoinEvent, Store, width_of};
+use fpstore::{Execution, Fingerprint, Join, JoinEvent, Store, width_of};
 
 use journal::Journal;
 use rows::{Rows, Sides};
@@ -36,7 +36,7 @@ Examples:
   fpstore join pages.fps > pairs.tsv             pairs within one store
   fpstore join pages.fps -k 6 --to pairs.tsv     another distance, into a file
   fpstore join new.fps pages.fps                 which new ones are known?
-  fpstore join pages.fps --ids --id-map pages.ids
+  fpstore join pages.fps --ids
   fpstore join pages.fps --to pairs.tsv --resume --memory 1GiB
   for i in 0 1 2 3; do                           four machines, or processes
     fpstore join pages.fps --shard $i/4 --to pairs-$i.tsv &
@@ -53,7 +53,7 @@ the second, and equal ones are pairs as well. The order of rows is left open;
   u32le    the same of 4 bytes, for fingerprints of 32 bits
   parquet  columns a, b (UInt64, of 32 bits UInt32, of 128 and 256 bytes), distance
            (UInt8, of 256 bits UInt16); with --ids lists a_ids and b_ids of
-           UInt64, or of strings with --id-map; needs --to
+           UInt64, or of strings where ids are names; needs --to
 `dedup --pairs` and `merge-pairs` read all of them; tsv as it is without
 --fingerprints, with --header or without.
 
@@ -133,10 +133,6 @@ pub struct Args {
 
     #[command(flatten)]
     id_output: IdOutputArgs,
-
-    /// The same for store B
-    #[arg(long, value_name = "FILE", help_heading = "Ids", requires = "other")]
-    id_map_b: Option<PathBuf>,
 }
 
 /// One of several shards.
@@ -166,7 +162,7 @@ impl FromStr for Shard {
 
 /// Joins, and writes the pairs.
 pub fn run(args: Args) -> Result<(), Failure> {
-    let ids = args.ids || args.id_output.id_map.is_some() || args.id_map_b.is_some();
+    let ids = args.ids;
     check(&args, ids)?;
     let bits = width_of(&args.store)?;
     check_radius("join", args.radius, bits)?;
@@ -179,11 +175,6 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
     let start = Instant::now();
     let a = width::open::<F>(&args.store)?;
     let b = args.other.as_ref().map(|path| width::open::<F>(path)).transpose()?;
-    let map_a = args.id_output.open_map(&a)?;
-    let map_b = match (&args.id_map_b, &b) {
-        (Some(path), Some(b)) => Some(IdMap::of_store(path, b)?),
-        _ => None,
-    };
     let look = |store: &Store<F>| {
         if ids && !store.has_ids() {
             let path = store.path().display();
@@ -230,11 +221,8 @@ fn join<F: Fingerprint>(args: Args, ids: bool) -> Result<(), Failure> {
     target::watch(&stopper, &progress, target.as_ref())?;
     let journal = Journal::open(&args, radius, stores, target.as_ref())?;
 
-    let sides = ids.then(|| Sides {
-        stores: [&a, b.as_ref().unwrap_or(&a)],
-        maps: [map_a.as_ref(), if b.is_some() { map_b.as_ref() } else { map_a.as_ref() }],
-        args: &args.id_output,
-    });
+    let sides =
+        ids.then(|| Sides { stores: [&a, b.as_ref().unwrap_or(&a)], args: &args.id_output });
     let rows = Rows::new(&args, (radius, &recipes), target.as_ref(), &journal, sides)?;
     let before = journal.done.pairs;
     let written = write(&args, join, execution, rows, journal, target.as_ref(), &progress);
@@ -295,7 +283,7 @@ fn check(args: &Args, ids: bool) -> Result<(), Failure> {
 /// accident.
 fn claim(args: &Args) -> Result<Option<Target>, Failure> {
     let stores = std::iter::once(&args.store).chain(&args.other);
-    let used = Used::nothing().stores(stores).files(&args.id_output.id_map).files(&args.id_map_b);
+    let used = Used::nothing().stores(stores);
     let Some(path) = args.target.file() else {
         return match args.resume {
             true => Err(Failure::Usage(

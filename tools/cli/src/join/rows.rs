@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use fpstore::{Fingerprint, IdMap, Pair, Snapshot};
+use fpstore::{Fingerprint, Pair, Snapshot};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -32,8 +32,6 @@ const ENTRY_BYTES: usize = 64;
 pub struct Sides<'a, F: Fingerprint> {
     /// The stores.
     pub stores: [&'a Snapshot<F>; 2],
-    /// The maps of their ids.
-    pub maps: [Option<&'a IdMap>; 2],
     /// Which ids are printed.
     pub args: &'a IdOutputArgs,
 }
@@ -49,7 +47,7 @@ impl<F: Fingerprint> Copy for Sides<'_, F> {}
 impl<'a, F: Fingerprint> Sides<'a, F> {
     /// A printer of the ids of one side.
     fn printer(&self, side: usize) -> IdPrinter<'a, F> {
-        IdPrinter::new(self.stores[side], self.maps[side], self.args)
+        IdPrinter::new(self.stores[side], self.args)
     }
 
     /// A printer for each side.

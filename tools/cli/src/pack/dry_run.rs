@@ -1,6 +1,6 @@
 //! `fpstore pack --dry-run`: what a pack would need.
 
-use fpstore::{Design, Fingerprint, IdMapWriter, PackEstimate, Store};
+use fpstore::{Design, Fingerprint, PackEstimate, Store};
 use fpstore_records::{Id, Options, Records, Source};
 use serde::Serialize;
 
@@ -26,7 +26,8 @@ struct Report {
     temporary_bytes: u64,
     store_bytes: u64,
     id_bytes: u64,
-    id_map_bytes: u64,
+    /// What names take at the most, which is their text.
+    name_bytes: u64,
     seconds: f64,
     /// Whether memory and disks have room for it; their free bytes are null where nobody knows.
     fits: bool,
@@ -43,8 +44,8 @@ struct Sample {
     is_estimated: bool,
     /// The greatest id that was seen.
     greatest: u64,
-    /// Bytes that the strings of all inputs take in an id map.
-    map_bytes: f64,
+    /// Bytes of the names of all inputs.
+    name_bytes: f64,
 }
 
 /// Prints what the pack would need.
@@ -73,7 +74,8 @@ pub(super) fn run<F: Fingerprint>(
     let last = sample.count.saturating_sub(1);
     let estimate = match mode {
         IdMode::None => packer.estimate(sample.count)?,
-        IdMode::Line | IdMode::Map(..) => packer.estimate_with_ids(sample.count, last)?,
+        _ if sample.name_bytes > 0.0 => packer.estimate_with_ids(sample.count, last)?,
+        IdMode::Line => packer.estimate_with_ids(sample.count, last)?,
         IdMode::Column(_) | IdMode::Stored => {
             packer.estimate_with_ids(sample.count, sample.greatest)?
         }
@@ -117,12 +119,19 @@ impl Sample {
                 self.greatest = id.max(self.greatest);
             }
         }
-        let texts = records.iter().filter_map(|record| match record.id {
-            Some(Id::Text(text)) => Some(text),
-            _ => None,
-        });
-        self.map_bytes += IdMapWriter::bytes_of(texts) as f64 * length as f64 / read as f64;
+        let bytes: usize = records.iter().map(|record| record.id.map_or(0, bytes_of)).sum();
+        self.name_bytes += bytes as f64 * length as f64 / read as f64;
         Ok(Some(()))
+    }
+}
+
+/// Bytes of a name; none of a number.
+fn bytes_of(id: Id<'_>) -> usize {
+    match id {
+        Id::Number(_) => 0,
+        Id::Text(text) => text.len(),
+        Id::Bytes(bytes) => bytes.len(),
+        Id::Uuid(_) | Id::Number128(_) => 16,
     }
 }
 
@@ -138,14 +147,10 @@ fn layout(estimate: &PackEstimate) -> String {
 }
 
 /// What is there of what it needs.
-fn room(args: &Args, mode: &IdMode, estimate: &PackEstimate, map_bytes: u64) -> Room {
-    let room = Room::new(estimate.memory_bytes)
-        .on_disk(args.output(), estimate.store_bytes)
-        .on_disk(args.tmp_dir.as_deref().unwrap_or(args.output()), estimate.temporary_bytes);
-    match mode {
-        IdMode::Map(_, path) => room.on_disk(path, map_bytes),
-        _ => room,
-    }
+fn room(args: &Args, estimate: &PackEstimate, name_bytes: u64) -> Room {
+    Room::new(estimate.memory_bytes)
+        .on_disk(args.output(), estimate.store_bytes.saturating_add(name_bytes))
+        .on_disk(args.tmp_dir.as_deref().unwrap_or(args.output()), estimate.temporary_bytes)
 }
 
 fn print(
@@ -156,11 +161,8 @@ fn print(
 ) -> Result<(), Failure> {
     let mut output = Output::stdout();
     let count = sample.count;
-    let map_bytes = match mode {
-        IdMode::Map(..) => sample.map_bytes as u64,
-        _ => 0,
-    };
-    let room = room(args, mode, estimate, map_bytes);
+    let name_bytes = sample.name_bytes as u64;
+    let room = room(args, estimate, name_bytes);
     if args.json {
         output.json(&Report {
             fingerprints: count,
@@ -170,7 +172,7 @@ fn print(
             temporary_bytes: estimate.temporary_bytes,
             store_bytes: estimate.store_bytes,
             id_bytes: estimate.id_bytes,
-            id_map_bytes: map_bytes,
+            name_bytes,
             seconds: estimate.seconds,
             fits: room.fits(),
             memory_free_bytes: room.memory_free(),
@@ -198,7 +200,10 @@ fn print(
         ];
         match mode {
             IdMode::None => {}
-            IdMode::Line | IdMode::Map(..) => {
+            IdMode::Line => {
+                lines.push(("ids", format!("{} of it", size(estimate.id_bytes))));
+            }
+            _ if name_bytes > 0 => {
                 lines.push(("ids", format!("{} of it", size(estimate.id_bytes))));
             }
             IdMode::Column(_) | IdMode::Stored => {
@@ -206,8 +211,11 @@ fn print(
                 lines.push(("ids", format!("{} of it, {greatest}", size(estimate.id_bytes))));
             }
         }
-        if let IdMode::Map(..) = mode {
-            lines.push(("id map", size(map_bytes)));
+        if name_bytes > 0 {
+            lines.push((
+                "names",
+                format!("at most {} on top, which is their text", size(name_bytes)),
+            ));
         }
         let time = units::time(1e9 * estimate.seconds);
         lines.push(("time", format!("about {time}, and that of reading")));

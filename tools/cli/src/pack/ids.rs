@@ -1,13 +1,14 @@
 //! The ids of a pack: which there are, and how they come to the store.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use fpstore::{Fingerprint, IdMapWriter, PackSession};
-use fpstore_records::{Id, IdKind, IdWish, Records};
+use clap::ValueEnum;
+use fpstore::{Fingerprint, IdKind, IdRef, PackSession};
+use fpstore_records::{IdKind as InputKind, IdWish, Records};
 
 use crate::failure::Failure;
 use crate::interrupt::Interruptible;
-use crate::record_ids::{NO_ID, RecordIdArgs, RecordIds};
+use crate::record_ids::{NO_ID, RecordIdArgs, RecordIds, wish_of_store};
 
 /// The ids that records get.
 #[derive(clap::Args)]
@@ -16,9 +17,28 @@ pub(super) struct IdArgs {
     #[command(flatten)]
     record: RecordIdArgs,
 
-    /// The ids of the column are strings: keep them in this file, of which `query` takes them
-    #[arg(long, value_name = "FILE")]
-    id_map: Option<PathBuf>,
+    /// What the ids of the column are [default: numbers if the first of them is one from 0 to
+    /// 2^64 - 1 without zeros in front, else text]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "number|text|uuid")]
+    #[arg(hide_short_help = true, conflicts_with = "append")]
+    id_type: Option<IdType>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum IdType {
+    Number,
+    Text,
+    Uuid,
+}
+
+impl IdType {
+    fn kind(self) -> IdKind {
+        match self {
+            IdType::Number => IdKind::Number,
+            IdType::Text => IdKind::Text,
+            IdType::Uuid => IdKind::Uuid,
+        }
+    }
 }
 
 /// The ids of a pack.
@@ -32,8 +52,6 @@ pub(super) enum IdMode {
     Column(String),
     /// Those that stores have.
     Stored,
-    /// The numbers of the records, of whose strings a column there is a map.
-    Map(String, PathBuf),
 }
 
 impl IdArgs {
@@ -42,39 +60,70 @@ impl IdArgs {
         self.record.are_unwanted()
     }
 
-    /// The file of strings, if there is to be one.
-    pub(super) fn file(&self) -> Option<&Path> {
-        self.id_map.as_deref()
+    /// What the user says that ids are.
+    pub(super) fn kind(&self) -> Option<IdKind> {
+        self.id_type.map(IdType::kind)
     }
 
     /// What they say together.
     pub(super) fn mode(&self) -> Result<IdMode, Failure> {
-        match (self.record.ids()?, &self.id_map) {
-            (RecordIds::Column(column), Some(path)) => Ok(IdMode::Map(column, path.clone())),
-            (_, Some(_)) => {
-                let message = "--id-map keeps the strings of a column; name it with --id-column";
-                Err(Failure::Usage(message.to_string()))
-            }
-            (RecordIds::None, None) => Ok(IdMode::None),
-            (RecordIds::Line, None) => Ok(IdMode::Line),
-            (RecordIds::Column(column), None) => Ok(IdMode::Column(column)),
+        let mode = match self.record.ids()? {
+            RecordIds::None => IdMode::None,
+            RecordIds::Line => IdMode::Line,
+            RecordIds::Column(column) => IdMode::Column(column),
+        };
+        match (&mode, self.id_type) {
+            (IdMode::Column(_), _) | (_, None) => Ok(mode),
+            _ => Err(Failure::Usage(
+                "--id-type says what the ids of a column are; name it with --id-column".to_string(),
+            )),
         }
     }
 }
 
-impl IdMode {
-    /// What readers shall give.
-    pub(super) fn wish(&self) -> Option<IdWish> {
-        match self {
-            IdMode::None | IdMode::Line | IdMode::Stored => None,
-            IdMode::Column(column) => Some(IdWish::new(column, IdKind::Number)),
-            IdMode::Map(column, _) => Some(IdWish::new(column, IdKind::Text)),
-        }
-    }
+/// The ids of a pack, and of which kind they are as far as that is known before the first one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Resolved {
+    pub(super) mode: IdMode,
+    pub(super) kind: Option<IdKind>,
+    /// Whether a store says it, of which the path is this.
+    pub(super) store: Option<std::path::PathBuf>,
+}
 
+impl Resolved {
+    /// What readers shall give.
+    pub(super) fn wish(&self) -> Result<Option<IdWish>, Failure> {
+        let IdMode::Column(column) = &self.mode else { return Ok(None) };
+        Ok(Some(match (self.kind, &self.store) {
+            (Some(kind), Some(store)) => wish_of_store(column, store, kind)?,
+            (Some(IdKind::Number), None) => IdWish::new(column, InputKind::Number),
+            (Some(IdKind::Uuid), None) => IdWish::new(column, InputKind::Uuid),
+            (Some(_), None) => IdWish::new(column, InputKind::Name),
+            (None, _) => IdWish::new(column, InputKind::Any),
+        }))
+    }
+}
+
+impl IdMode {
     /// Whether records have ids.
     pub(super) fn is_some(&self) -> bool {
         *self != IdMode::None
+    }
+}
+
+/// Refuses a store whose ids are of another kind than those of the one before.
+pub(super) fn check_kinds(
+    (one, kind): (&Path, Option<IdKind>),
+    (other, found): (&Path, Option<IdKind>),
+) -> Result<(), Failure> {
+    match (kind, found) {
+        (Some(kind), Some(found)) if kind != found => Err(Failure::Usage(format!(
+            "{}: its ids are {found}, and those of {} are {kind}; one store has ids of one kind: pack \
+             them apart, or give --ids none",
+            other.display(),
+            one.display()
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -83,27 +132,15 @@ pub(super) struct Handing<F> {
     mode: IdMode,
     /// The number of the first record.
     first_id: u64,
-    map: Option<IdMapWriter>,
     pairs: Vec<(F, u64)>,
+    /// Whether the session knows that there are ids.
+    is_told: bool,
 }
 
 impl<F: Fingerprint> Handing<F> {
-    /// Gets ready, for the store at `store`.
-    pub(super) fn new(
-        (mode, first_id): (IdMode, u64),
-        store: &Path,
-        force: bool,
-    ) -> Result<Self, Failure> {
-        let map = match &mode {
-            IdMode::Map(_, path) => Some(IdMapWriter::create(path, store, force)?),
-            _ => None,
-        };
-        Ok(Self { mode, first_id, map, pairs: Vec::new() })
-    }
-
-    /// A file to remove if the process ends before the session does.
-    pub(super) fn temporary(&self) -> Option<PathBuf> {
-        self.map.as_ref().map(|map| map.temporary().to_path_buf())
+    /// Gets ready.
+    pub(super) fn new(mode: IdMode, first_id: u64) -> Self {
+        Self { mode, first_id, pairs: Vec::new(), is_told: false }
     }
 
     /// Gives what was read to the session.
@@ -115,31 +152,44 @@ impl<F: Fingerprint> Handing<F> {
         if !self.mode.is_some() {
             return taken(work.with(|session| session.extend(&records.fingerprints)));
         }
+        if records.fingerprints.is_empty() {
+            // The first id says of which kind all are.
+            return Ok(());
+        }
+        self.is_told = true;
+        // Readers give the ids that they are asked for, or fail.
+        let no_id = || Failure::System(NO_ID.to_string());
+        if !matches!(self.mode, IdMode::Line)
+            && !matches!(records.ids.get(0), Some(IdRef::Number(_)))
+        {
+            let mut pairs = Vec::with_capacity(records.fingerprints.len());
+            for record in records.iter() {
+                pairs.push((record.fingerprint, record.id.ok_or_else(no_id)?));
+            }
+            return taken(work.with(|session| session.extend_with_ids(&pairs)));
+        }
         self.pairs.clear();
         for record in records.iter() {
-            let id = match (&self.mode, record.id, &mut self.map) {
-                (IdMode::Column(_) | IdMode::Stored, Some(Id::Number(id)), _) => id,
-                (IdMode::Map(..), Some(Id::Text(text)), Some(map)) => {
-                    while map.len() < record.number {
-                        map.push("")?;
-                    }
-                    map.push(text)?
-                }
-                (IdMode::Line, ..) => self.first_id.checked_add(record.number).ok_or_else(|| {
-                    let message = "no ids are left behind the greatest of the store; give them in a column";
+            let id = match (&self.mode, record.id) {
+                (IdMode::Line, _) => self.first_id.checked_add(record.number).ok_or_else(|| {
+                    let message =
+                        "no ids are left behind the greatest of the store; give them in a column";
                     Failure::Usage(message.to_string())
                 })?,
-                // Readers give the ids that they are asked for, or fail.
-                _ => return Err(Failure::System(NO_ID.to_string())),
+                (_, Some(IdRef::Number(id))) => id,
+                _ => return Err(no_id()),
             };
             self.pairs.push((record.fingerprint, id));
         }
         taken(work.with(|session| session.extend_with_ids(&self.pairs)))
     }
 
-    /// The map, if there is one.
-    pub(super) fn finish(self) -> Option<IdMapWriter> {
-        self.map
+    /// Says that there are ids, where no record has told it.
+    pub(super) fn finish(self, work: &Interruptible<PackSession<F>>) -> Result<(), Failure> {
+        match self.mode.is_some() && !self.is_told {
+            true => taken(work.with(|session| session.extend_with_ids::<u64>(&[]))),
+            false => Ok(()),
+        }
     }
 }
 

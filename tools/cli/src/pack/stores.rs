@@ -3,31 +3,64 @@
 use std::path::Path;
 
 use super::Args;
-use super::ids::IdMode;
-use fpstore::Fingerprint;
+use super::ids::{IdMode, Resolved, check_kinds};
+use fpstore::{Fingerprint, IdKind};
 
 use crate::failure::Failure;
 use crate::paths::is_store;
 use crate::width;
 
 /// The ids of a pack some of whose inputs may be stores, which bring their own.
-pub(super) fn resolve<F: Fingerprint>(args: &Args, mode: IdMode) -> Result<IdMode, Failure> {
+pub(super) fn resolve<F: Fingerprint>(args: &Args, mode: IdMode) -> Result<Resolved, Failure> {
+    let mut kinds: Option<(&Path, IdKind)> = None;
+    if let Some(store) = &args.append {
+        kinds = width::open::<F>(store)?.id_kind().map(|kind| (&**store, kind));
+    }
+    let mode = mode_of::<F>(args, mode, &mut kinds)?;
+    if let (IdMode::Line, Some((store, kind))) = (&mode, kinds)
+        && kind.is_named()
+    {
+        return Err(Failure::Usage(format!(
+            "{}: its ids are {kind}, and --ids line gives numbers; name a column (--id-column)",
+            store.display()
+        )));
+    }
+    let told = args.ids.kind();
+    if let (Some(told), Some((store, kind))) = (told, kinds)
+        && told != kind
+    {
+        return Err(Failure::Usage(format!(
+            "{}: its ids are {kind}, and --id-type says {told}; leave --id-type out",
+            store.display()
+        )));
+    }
+    let kind = match mode {
+        IdMode::None => None,
+        IdMode::Line => Some(IdKind::Number),
+        _ => kinds.map(|(_, kind)| kind).or(told),
+    };
+    Ok(Resolved { mode, kind, store: kinds.map(|(store, _)| store.to_path_buf()) })
+}
+
+/// Where ids come from; notes of which kind those of stores are.
+fn mode_of<'a, F: Fingerprint>(
+    args: &'a Args,
+    mode: IdMode,
+    kinds: &mut Option<(&'a Path, IdKind)>,
+) -> Result<IdMode, Failure> {
     let mut first: Option<(&Path, bool)> = None;
     let refused =
         |path: &Path, what: &str| Err(Failure::Usage(format!("{}: {what}", path.display())));
     for path in args.input.iter().filter(|path| is_store(path)) {
         let store = width::open::<F>(path)?;
         let keeps_ids = store.has_ids() && !args.ids.are_unwanted();
-        if keeps_ids && store.id_map().is_some() {
-            return refused(
-                path,
-                "its ids are the numbers of strings in an id map, which another store cannot have; \
-                 pack what `dump --ids --id-map` gives, or leave ids out (--ids none)",
-            );
+        if let Some(found) = store.id_kind().filter(|_| keeps_ids) {
+            let (one, kind) = *kinds.get_or_insert((path, found));
+            check_kinds((one, Some(kind)), (path, Some(found)))?;
         }
         match (&mode, keeps_ids) {
-            (IdMode::Line | IdMode::Map(..), _) => {
-                return refused(path, "a store brings its own ids; leave --ids and --id-map out");
+            (IdMode::Line, _) => {
+                return refused(path, "a store brings its own ids; leave --ids out");
             }
             (IdMode::Column(_), false) => {
                 return refused(path, "has no ids, and --id-column wants some; pack it apart");

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use fpstore::{Fingerprint, IdMap, Match, Snapshot};
+use fpstore::{Fingerprint, Match, Snapshot};
 use fpstore_records::tsv::push_escaped;
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -25,7 +25,6 @@ const TASK: usize = 32;
 pub struct Printer<'a, F: Fingerprint> {
     args: &'a Args,
     store: Snapshot<F>,
-    map: Option<&'a IdMap>,
     /// Where answers are put together.
     pub pool: Arc<ThreadPool>,
     to: To,
@@ -124,17 +123,16 @@ impl<F: Fingerprint> Answers<F> {
 }
 
 impl<'a, F: Fingerprint> Printer<'a, F> {
-    /// Prints to the target or to standard output, with the strings of `map`. `k` is noted in Parquet.
+    /// Prints to the target or to standard output, `k` is noted in Parquet.
     pub fn new(
         args: &'a Args,
         k: u32,
         store: &Snapshot<F>,
-        map: Option<&'a IdMap>,
         target: Option<&Target>,
     ) -> Result<Self, Failure> {
         let pool = args.threads.start_pool()?;
         let to = To::new(args, k, store, target)?;
-        Ok(Self { args, store: store.clone(), map, pool, to, matched: false })
+        Ok(Self { args, store: store.clone(), pool, to, matched: false })
     }
 
     /// From now on prints ids of another moment of the same store.
@@ -145,8 +143,8 @@ impl<'a, F: Fingerprint> Printer<'a, F> {
     /// Prints answers, sooner or later, and empties them.
     pub fn print(&mut self, answers: &mut Answers<F>) -> Result<(), Failure> {
         self.matched |= answers.queries.iter().any(|asked| asked.count > 0);
-        let (args, store, map) = (self.args, &self.store.clone(), self.map);
-        let printer = || has_ids(args, store).then(|| IdPrinter::new(store, map, &args.id_output));
+        let (args, store) = (self.args, &self.store.clone());
+        let printer = || has_ids(args, store).then(|| IdPrinter::new(store, &args.id_output));
         match &mut self.to {
             To::Text(output) => {
                 let texts: Vec<Result<Parts<F>, Failure>> = self.pool.install(|| {
@@ -256,7 +254,7 @@ impl To {
                 true => columns.push(("any", Kind::Flag)),
                 false => columns.extend([("match", form), ("distance", distance)]),
             }
-            let strings = args.id_output.id_map.is_some();
+            let strings = store.id_kind().is_some_and(|kind| kind.is_named());
             columns.extend(has_ids(args, store).then_some(("ids", Kind::Ids { strings })));
             let notes = table::notes(args.store.display(), k, store.recipe());
             let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;

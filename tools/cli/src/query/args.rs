@@ -25,7 +25,7 @@ Examples:
   hasher photo.jpg | fpstore query photos.fps --from - --output json
   fpstore query photos.fps --from new.parquet --fingerprint-column phash
   fpstore query photos.fps 8f3ac41e09b7d265 -k 0 > /dev/null && echo known
-  fpstore query pages.fps 8f3ac41e09b7d265 --limit-ids 10 --id-map pages.ids
+  fpstore query pages.fps 8f3ac41e09b7d265 --limit-ids 10
   fpstore query photos.fps --from millions.u64 --memory 1GiB --output count
   fpstore query photos.fps --from new.csv --query-id-column url --header
   fpstore query photos.fps --from new.parquet --output parquet --to matches.parquet
@@ -45,8 +45,8 @@ Output, in the order of the queries:
          and \"more_ids\":true if there are more than --limit-ids
   parquet  a row for each match: columns query, match (UInt64; UInt32 of 32 bits,
          FixedSizeBinary of more than 64), distance (UInt8; UInt16 of 256 bits),
-         and where the store has ids ids: lists of UInt64, or of strings with
-         --id-map; needs --to
+         and where the store has ids ids: lists of UInt64, or of strings where
+         they are names; needs --to
 
 --nearest N gives the N nearest fingerprints, whatever their distance; with -k
 those within it. --limit N gives of the matches within the distance the N nearest.
@@ -58,7 +58,7 @@ With --query-id-column each query keeps its own id, as a string: in tsv and coun
 in a field before the query, in json as \"query_id\", in parquet as a column
 query_id. Queries among the arguments have none.
 
-With --id-map the strings are printed that `pack --id-map` kept; in tsv with
+Ids are printed as the store has them, numbers or names: names of text in tsv with
 \\t, \\n, \\r, \\, and \\\\ for tab, line ends, comma and backslash.
 
 Fingerprints are printed in all of their hexadecimal digits, lower-case (16 of 64
@@ -121,7 +121,7 @@ pub struct Args {
     pub(super) limit: Option<usize>,
 
     /// Only whether anything matches
-    #[arg(long, conflicts_with_all = ["no_ids", "limit_ids", "id_map"])]
+    #[arg(long, conflicts_with_all = ["no_ids", "limit_ids"])]
     pub(super) any: bool,
 
     /// How each segment is searched: the way, its predicted time, what it took, and what was looked
@@ -158,7 +158,7 @@ pub struct Args {
     pub(super) query_id_column: Option<String>,
 
     /// Print no ids
-    #[arg(long, help_heading = "Ids", conflicts_with_all = ["limit_ids", "id_map"])]
+    #[arg(long, help_heading = "Ids", conflicts_with_all = ["limit_ids"])]
     #[arg(hide_short_help = true)]
     pub(super) no_ids: bool,
 

@@ -68,12 +68,7 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
         }
         None => None,
     };
-    let map = args.id_output.open_map(&opened)?;
-    if args.output != Shape::Count && answers::has_ids(&args, &store) {
-        args.id_output.hint(&opened);
-    }
-    let used =
-        Used::nothing().stores([&args.store]).files(&args.from).files(&args.id_output.id_map);
+    let used = Used::nothing().stores([&args.store]).files(&args.from);
     let target = args.target.claim(&used)?;
     let progress =
         Progress::new(args.progress.beside_rows(false, target::is_terminal(target.as_ref())));
@@ -86,7 +81,7 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
         Wanted::Nearest(_) => args.radius.unwrap_or(F::BITS),
         _ => args.radius.unwrap_or(store.radius()),
     };
-    let printer = Printer::new(&args, radius, &store, map.as_ref(), target.as_ref())?;
+    let printer = Printer::new(&args, radius, &store, target.as_ref())?;
     let mut asker = Asker {
         opened: &opened,
         store,
@@ -167,8 +162,8 @@ impl<F: Fingerprint> Asker<'_, F> {
             return Ok(());
         }
         let store = self.args.times.of(self.opened.snapshot(), &self.args.store)?;
-        // Columns, and the strings of ids, are those of the store as it was opened.
-        if (store.has_ids(), store.id_map()) != (self.store.has_ids(), self.store.id_map()) {
+        // Columns are those of the store as it was opened.
+        if store.id_kind() != self.store.id_kind() {
             return Err(Failure::Usage(format!(
                 "{}: was packed again, and its ids are others now; start the queries again",
                 self.args.store.display()

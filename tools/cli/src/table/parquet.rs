@@ -10,7 +10,7 @@ use arrow_array::builder::{
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema, SchemaRef};
-use fpstore::{Fingerprint, Ids};
+use fpstore::{Fingerprint, Id, Ids};
 use fpstore_records::write::hex;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -247,14 +247,11 @@ impl ParquetTable {
     }
 
     /// Writes one id, as a number or as its string.
-    pub fn id<F: Fingerprint>(
-        &mut self,
-        printer: &mut IdPrinter<'_, F>,
-        id: u64,
-    ) -> Result<(), Failure> {
-        match printer.string(id)? {
-            Some(string) => self.text(Some(string)),
-            None => self.number(id),
+    pub fn id(&mut self, id: &Id) -> Result<(), Failure> {
+        match id {
+            Id::Number(number) => self.number(*number),
+            Id::Text(text) => self.text(Some(text)),
+            id => self.text(Some(&id.to_string())),
         }
     }
 
@@ -262,21 +259,26 @@ impl ParquetTable {
     pub fn ids<F: Fingerprint>(
         &mut self,
         printer: &mut IdPrinter<'_, F>,
-        ids: &mut Ids,
+        ids: &mut Ids<Id>,
     ) -> Result<(), Failure> {
         let mut count = 0;
         match self.next()? {
             Cells::Numbers(lists) => {
-                printer.each(ids, |id, _| {
-                    count += 1;
-                    lists.values().append_value(id);
+                printer.each(ids, |id| {
+                    if let Id::Number(id) = id {
+                        count += 1;
+                        lists.values().append_value(id);
+                    }
                 })?;
                 lists.append(true);
             }
             Cells::Strings(lists) => {
-                printer.each(ids, |_, string| {
+                printer.each(ids, |id| {
                     count += 1;
-                    lists.values().append_value(string.unwrap_or_default());
+                    match id {
+                        Id::Text(text) => lists.values().append_value(text),
+                        id => lists.values().append_value(id.to_string()),
+                    }
                 })?;
                 lists.append(true);
             }

@@ -106,8 +106,7 @@ fn what_is_written_as_parquet_is_packed_with_its_recipe_and_ids_at_every_width()
             &scratch,
             &format!("fingerprint pages.jsonl --id url --recipe {recipe} -o {recipe}.jsonl"),
         );
-        let pack =
-            format!("pack {out} -o {recipe} --id-column id --id-map {recipe}.ids --on-error skip");
+        let pack = format!("pack {out} -o {recipe} --id-column id --on-error skip");
         told(&scratch, &pack);
         let stat = scratch.run(&format!("stat {recipe} --json")).succeeds().stdout;
         let stat: Value = serde_json::from_str(&stat).unwrap();
@@ -116,10 +115,7 @@ fn what_is_written_as_parquet_is_packed_with_its_recipe_and_ids_at_every_width()
         // The byte order of bits is the same in both.
         let rows = lines(&scratch, &format!("{recipe}.jsonl"));
         let row = &rows[0];
-        let query = format!(
-            "query {recipe} {} -k 0 --id-map {recipe}.ids",
-            row["fingerprint"].as_str().unwrap()
-        );
+        let query = format!("query {recipe} {} -k 0", row["fingerprint"].as_str().unwrap());
         let found = scratch.run(&query).succeeds().stdout;
         assert!(found.contains("https://0/"), "{found}");
     }

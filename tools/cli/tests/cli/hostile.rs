@@ -147,7 +147,7 @@ mod arrow {
         assert_eq!(scratch.dump("store"), (0..1000).collect::<Vec<u64>>());
         let parts = ["a buffer states 17592186044416 bytes"];
         let bytes = replaced(&bytes, &length(11_890), &length(STATED));
-        is_refused("a.arrow", &bytes, "--id-column url --id-map ids", &parts);
+        is_refused("a.arrow", &bytes, "--id-column url", &parts);
     }
 
     #[test]

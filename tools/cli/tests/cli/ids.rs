@@ -236,7 +236,7 @@ fn stat_tells_the_parts_of_the_ids() {
     assert!(
         files.iter().any(|(name, bytes)| name.ends_with(".fpi") && *bytes == field("file_bytes"))
     );
-    assert_eq!(stat["id_map_strings"], Value::Null);
+    assert_eq!((&stat["id_kind"], &stat["name_bytes"]), (&json!("numbers of 64 bits"), &json!(0)));
     let text = scratch.run("stat small").succeeds().stdout;
     assert!(text.contains("\n  ids: 3, 448.00 bits per fingerprint"), "{text}");
     let text = scratch.run("verify small").succeeds().stdout;
@@ -250,8 +250,8 @@ fn options_that_contradict_each_other_are_refused() {
     for (options, part) in [
         ("--ids none --id-column id", "--ids none wants none"),
         ("--ids line --id-column id", "two kinds of ids"),
-        ("--ids line --id-map m", "name it with --id-column"),
-        ("--id-map m", "name it with --id-column"),
+        ("--ids line --id-type text", "name it with --id-column"),
+        ("--id-type uuid", "name it with --id-column"),
         ("--id-column id", "in: a list in hexadecimal digits has no columns of ids"),
         ("--ids column", "in: a list in hexadecimal digits has no columns of ids"),
     ] {
@@ -262,13 +262,11 @@ fn options_that_contradict_each_other_are_refused() {
     }
     small(&scratch);
     scratch.run("query small 0x10 --no-ids --limit-ids 1").ends_with_code(2);
-    scratch
-        .run("query small 0x10 --id-map m")
-        .fails_with("small: was packed without --id-map; leave --id-map out");
-    scratch.write("text.csv", "id,fingerprint\na,0x1\n");
+    scratch.write("text.csv", "id,fingerprint\n7,0x1\na,0x2\n");
     scratch.run("pack text.csv -o store --id-column id").fails_with(
-        "text.csv: line 2, column \"id\": \"a\" is no number from 0 to 18446744073709551615 \
-         without zeros in front (strings need --id-map); correct it, or give --on-error skip",
+        "text.csv: line 3, column \"id\": \"a\" is no number from 0 to 18446744073709551615 \
+         without zeros in front, which the first id was (names need --id-type text); correct it, or \
+         give --on-error skip",
     );
 }
 
@@ -279,24 +277,28 @@ fn a_dry_run_tells_what_ids_need() {
     let csv: String =
         (0..200_000).map(|line| format!("{:016x},key {line:06}\n", random.next())).collect();
     scratch.write("in.csv", format!("fingerprint,id\n{csv}"));
-    for options in ["--ids line", "--ids line --memory 16MiB", "--id-column id --id-map map"] {
+    for options in ["--ids line", "--ids line --memory 16MiB", "--id-column id"] {
         // A dry run does not see the set, and may choose other blocks where two sizes are as good.
         let blocks = "--design quarters --block-bytes 1024";
         let line = format!("pack in.csv -o store --force --json {blocks} {options}");
         let told = scratch.run(&format!("{line} --dry-run")).succeeds().stdout;
         let told: Value = serde_json::from_str(&told).unwrap();
-        assert!(!scratch.path("store").exists() && !scratch.path("map").exists());
+        assert!(!scratch.path("store").exists());
         let done: Value = serde_json::from_str(&scratch.run(&line).packs_telling().stdout).unwrap();
         let near = |told: &Value, done: u64| {
             let told = told.as_f64().unwrap();
             assert!((told - done as f64).abs() <= 0.05 * done as f64, "{told} is told of {done}");
         };
-        near(&told["store_bytes"], done["bytes"].as_u64().unwrap());
+        let names = scratch.listing("store").into_iter().filter(|(name, _)| name.ends_with(".fpn"));
+        let names: u64 = names.map(|(_, bytes)| bytes).sum();
+        near(&told["store_bytes"], done["bytes"].as_u64().unwrap() - names);
         near(&told["id_bytes"], done["id_bytes"].as_u64().unwrap());
-        near(&told["temporary_bytes"], done["temporary_bytes"].as_u64().unwrap());
-        let map = fs::metadata(scratch.path("map")).map_or(0, |data| data.len());
-        near(&told["id_map_bytes"], map);
-        assert_eq!(map > 0, options.contains("map"));
+        // The text of names is the most that they take.
+        assert_eq!(names > 0, options.contains("column"));
+        assert!(told["name_bytes"].as_u64().unwrap() >= names);
+        if names == 0 {
+            near(&told["temporary_bytes"], done["temporary_bytes"].as_u64().unwrap());
+        }
         fs::remove_dir_all(scratch.path("store")).unwrap();
     }
 }

@@ -20,7 +20,7 @@ fn insert_csv(scratch: &Scratch, csv: &str) {
 #[test]
 fn a_created_store_takes_insertions_of_all_inputs_and_answers_queries() {
     let scratch = Scratch::new();
-    let created = scratch.run("create store -k 4 --design halves --no-ids").succeeds().stdout;
+    let created = scratch.run("create store -k 4 --design halves --ids none").succeeds().stdout;
     assert_eq!(created, "store: created, empty, without ids, for k = 4\n");
     let set = fingerprints(70, 3000);
     let (first, rest) = set.split_at(1000);
@@ -70,7 +70,7 @@ fn ids_are_those_of_columns_or_numbers_of_records() {
     assert_eq!(dump, expected);
     scratch.write("in", "0x1");
     scratch.run("insert store in").fails_naming(&["store: has ids; give --ids line"]);
-    scratch.run("create plain --no-ids -q").succeeds();
+    scratch.run("create plain --ids none -q").succeeds();
     scratch.run("insert plain in --ids line").fails_naming(&["plain: has no ids"]);
     scratch.run("insert plain in --time 2026-01-01").fails_naming(&["has no windows", "--time"]);
 }
@@ -136,12 +136,14 @@ fn a_packed_store_takes_insertions_and_deletions() {
 }
 
 #[test]
-fn an_id_map_does_not_grow() {
+fn a_store_of_names_takes_no_numbers_of_lines() {
     let scratch = Scratch::new();
     scratch.write("pages.csv", "url,fingerprint\nhttp://a,0000000000000001\n");
-    scratch.run("pack pages.csv -o store --id-column url --id-map map -q").succeeds();
+    scratch.run("pack pages.csv -o store --id-column url -q").succeeds();
     scratch.write("in", "0x2");
-    scratch.run("insert store in --ids line").fails_naming(&["store: its ids", "pack again"]);
+    scratch
+        .run("insert store in --ids line")
+        .fails_naming(&["store: its ids are text", "name a column"]);
 }
 
 #[test]
@@ -178,7 +180,7 @@ fn unless_near_gives_a_verdict_for_each_record() {
 #[test]
 fn verdicts_on_a_pipe_come_at_once_and_other_processes_see_what_was_inserted() {
     let scratch = Scratch::new();
-    scratch.run("create store --no-ids -q").succeeds();
+    scratch.run("create store --ids none -q").succeeds();
     let mut command = scratch.command("insert store - --unless-near --format hex -q");
     command.args(["--durability", "immediate"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -237,7 +239,7 @@ fn a_long_query_sees_what_others_commit_and_stops_where_the_store_was_packed_aga
 #[test]
 fn a_signal_ends_an_insertion_and_what_was_inserted_is_durable() {
     let scratch = Scratch::new();
-    scratch.run("create store --no-ids -q").succeeds();
+    scratch.run("create store --ids none -q").succeeds();
     let mut command = scratch.command("insert store - --unless-near --format hex");
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -261,7 +263,7 @@ fn a_signal_ends_an_insertion_and_what_was_inserted_is_durable() {
 #[test]
 fn a_bad_record_ends_an_insertion_and_what_stands_before_it_stays() {
     let scratch = Scratch::new();
-    scratch.run("create store --no-ids -q").succeeds();
+    scratch.run("create store --ids none -q").succeeds();
     scratch.write("in.csv", "fingerprint\n1\n2\nx\n4\n");
     scratch.run("insert store in.csv --digits hex").fails_naming(&["in.csv: line 4"]);
     assert_eq!(scratch.dump("store"), [1, 2]);
@@ -303,7 +305,7 @@ fn deletions_are_of_fingerprints_pairs_files_and_of_an_id_everywhere() {
     scratch.run("delete store").fails_naming(&["nothing to delete", "--from FILE"]);
     scratch.run("insert store 00ff").fails_naming(&["00ff: is no file", "echo 0x00ff | fpstore"]);
     scratch.run("delete store --id 3").fails_naming(&["FP"]);
-    scratch.run("create plain --no-ids -q").succeeds();
+    scratch.run("create plain --ids none -q").succeeds();
     scratch.run("delete plain 0x1 --id 3").fails_naming(&["plain: has no ids"]);
     scratch.run("delete plain --id-everywhere 3").fails_naming(&["plain: has no ids"]);
     scratch.run("delete nothing 0x1").fails_naming(&["nothing", "not a store"]);
@@ -316,7 +318,7 @@ fn a_created_store_has_the_layout_that_a_pack_would_choose() {
     let set = fingerprints(73, 20_000);
     for prefer in ["", "--prefer size", "--prefer balanced", "--prefer speed"] {
         let _ = std::fs::remove_dir_all(scratch.path("store"));
-        scratch.run(&format!("create store --no-ids -q {prefer}")).succeeds();
+        scratch.run(&format!("create store --ids none -q {prefer}")).succeeds();
         scratch.run_with("insert store - --format u64le -q", &raw(&set)).succeeds();
         scratch.run("flush store -q").succeeds();
         let told = json(&scratch.run("stat store --json").succeeds().stdout);
@@ -334,7 +336,7 @@ fn a_created_store_has_the_layout_that_a_pack_would_choose() {
 #[test]
 fn flush_and_merge_tell_segments_and_bytes() {
     let scratch = Scratch::new();
-    scratch.run("create store --no-ids -q").succeeds();
+    scratch.run("create store --ids none -q").succeeds();
     let set = fingerprints(72, 3000);
     let flush = |part: &[u64]| {
         scratch.run_with("insert store - --format u64le -q", &raw(part)).succeeds();

@@ -17,13 +17,13 @@ mod fingerprint;
 mod formats;
 mod help;
 mod hostile;
-mod id_map;
 mod ids;
 mod inputs;
 mod join;
 mod living;
 mod living_stat;
 mod maintenance;
+mod names;
 mod oracle;
 #[cfg(unix)]
 mod outputs;

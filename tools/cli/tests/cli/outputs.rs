@@ -53,20 +53,15 @@ fn an_output_that_is_an_input_is_refused_under_every_name() {
     scratch.write("docs.jsonl", "{\"id\":\"1\",\"text\":\"one two three\"}\n");
     scratch.write("pairs", PAIR);
     scratch.write("ids.csv", "key,fingerprint\na,0x1\nb,0x3\n");
-    scratch.run("pack ids.csv -o named --id-column key --id-map ids --quiet").succeeds();
+    scratch.run("pack ids.csv -o named --id-column key --quiet").succeeds();
     fs::create_dir(scratch.path("in")).unwrap();
     scratch.write("in/a.jsonl", "{\"text\":\"one two three\"}\n");
     scratch.write("labels", "text_a,text_b,label\na b c d,a b c d,1\n");
     for (input, command) in [
         ("queries", "query store --from queries"),
         ("queries", "query store --from queries --output parquet"),
-        ("ids", "query named 0x1 --id-map ids"),
-        ("ids", "dump named --id-map ids"),
-        ("ids", "join named --id-map ids"),
-        ("ids", "join named named --id-map-b ids"),
         ("pairs", "merge-pairs pairs"),
         ("pairs", "dedup store --pairs pairs"),
-        ("ids", "dedup named --id-map ids"),
         ("docs.jsonl", "fingerprint docs.jsonl --recipe simhash-64 --as jsonl"),
         ("in/a.jsonl", "fingerprint in --recipe simhash-64 --as jsonl"),
         ("docs.jsonl", "fingerprint docs.jsonl --recipe imatch --make-table"),
@@ -98,8 +93,7 @@ fn an_output_that_is_an_input_is_refused_under_every_name() {
     }
     // Nothing was begun.
     let names: Vec<_> = scratch.listing("").into_iter().map(|(name, _)| name).collect();
-    let expected =
-        ["docs.jsonl", "ids", "ids.csv", "in", "labels", "named", "pairs", "queries", "store"];
+    let expected = ["docs.jsonl", "ids.csv", "in", "labels", "named", "pairs", "queries", "store"];
     assert_eq!(names, expected);
 }
 
@@ -116,7 +110,7 @@ fn an_input_is_refused_as_output_also_where_the_shell_opened_it() {
         shell(&scratch, line).fails_naming(&["is the input", "name another file"]);
         assert_eq!(read(&scratch, "queries"), "0x1\n0x3\n", "{line}");
     }
-    scratch.run("create living --no-ids --quiet").succeeds();
+    scratch.run("create living --ids none --quiet").succeeds();
     shell(&scratch, "\"$F\" insert living queries --unless-near >> queries")
         .fails_naming(&["standard output: is the input queries"]);
     assert!(scratch.dump("living").is_empty());
@@ -162,24 +156,6 @@ fn an_output_in_a_store_is_refused() {
     assert_eq!(scratch.dump("store"), [1, 3]);
     // A file of another store is no affair of this command; it is one that exists.
     scratch.run("query store 0x1 --to other/manifest.fps").fails_naming(&["exists"]);
-}
-
-#[test]
-fn a_note_of_a_join_is_no_input() {
-    let scratch = scratch();
-    scratch.write("ids.csv", "key,fingerprint\na,0x1\nb,0x3\n");
-    scratch.run("pack ids.csv -o named --id-column key --id-map p.resume --quiet").succeeds();
-    let before = fs::read(scratch.path("p.resume")).unwrap();
-    for options in ["--force", "--resume"] {
-        scratch
-            .run(&format!("join named --id-map p.resume --to p {options}"))
-            .fails_naming(&["p.resume: is an input"]);
-    }
-    fs::rename(scratch.path("p.resume"), scratch.path("p.part")).unwrap();
-    scratch
-        .run("join named --id-map p.part --to p --resume")
-        .fails_naming(&["p.part: is an input"]);
-    assert_eq!(fs::read(scratch.path("p.part")).unwrap(), before);
 }
 
 #[test]
@@ -239,18 +215,6 @@ fn a_file_that_is_replaced_keeps_its_permissions() {
         scratch.run("join store --quiet --to pairs --resume -f").succeeds();
         assert_eq!(mode(&scratch, "pairs"), bits);
     }
-    let line = "pack in.csv -o named --id-column key --id-map ids --quiet";
-    scratch.write("in.csv", "key,fingerprint\na,0x1\n");
-    scratch.run(line).succeeds();
-    set_mode(&scratch, "ids", 0o600);
-    fs::rename(scratch.path("ids"), scratch.path("far-ids")).unwrap();
-    symlink("far-ids", scratch.path("ids")).unwrap();
-    scratch.write("in.csv", "key,fingerprint\nb,0x1\n");
-    scratch.run(&format!("{line} --force")).succeeds();
-    assert_eq!(mode(&scratch, "far-ids"), 0o600);
-    assert!(fs::symlink_metadata(scratch.path("ids")).unwrap().is_symlink());
-    let ran = scratch.run("dump named --id-map ids").succeeds();
-    assert_eq!(ran.stdout, "0000000000000001\tb\n");
     // Manual pages too.
     scratch.run("man --to man").succeeds();
     set_mode(&scratch, "man/fpstore.1", 0o600);
@@ -460,7 +424,7 @@ fn results_need_a_standard_output_that_is_open() {
     scratch.write("pairs", PAIR);
     scratch.write("a.txt", "one two three four five");
     scratch.write("docs.jsonl", "{\"text\":\"one two three four\"}\n{\"text\":\"a b c d e\"}\n");
-    scratch.run("create living --no-ids --quiet").succeeds();
+    scratch.run("create living --ids none --quiet").succeeds();
     let told = "standard output: is closed, and takes no results; redirect it to a file (> FILE)";
     for line in [
         "query store 0x1",

@@ -27,8 +27,8 @@ fn pairs_in_parquet_are_merged_like_those_in_tsv() {
         .chain(set.iter().enumerate().map(|(row, x)| format!("{x:016x},\"u,{row}\tx\"\n")))
         .collect();
     scratch.write("in.csv", table);
-    scratch.run("pack in.csv -o store --quiet --id-column url --id-map ids").succeeds();
-    for ids in ["", "--ids", "--id-map ids"] {
+    scratch.run("pack in.csv -o store --quiet --id-column url").succeeds();
+    for ids in ["", "--ids"] {
         let join = format!("join store -k 5 --quiet --force {ids}");
         scratch.run(&format!("{join} --to whole")).succeeds();
         scratch.run("merge-pairs whole --to merged --force --quiet").succeeds();
@@ -56,7 +56,8 @@ fn pairs_in_parquet_are_merged_like_those_in_tsv() {
     scratch.run("merge-pairs merged --output parquet --to out").fails_naming(&[
         "merged: ids in TSV may be numbers or strings; join with --output parquet",
     ]);
-    scratch.run("join store --ids --output parquet --to numbers --quiet -k 5").succeeds();
+    scratch.run("pack in.csv -o numbered --quiet --ids line").succeeds();
+    scratch.run("join numbered --ids --output parquet --to numbers --quiet -k 5").succeeds();
     scratch.run("merge-pairs 0.parquet numbers --to out").fails_naming(&["are not of one kind"]);
     assert!(!scratch.path("out").exists());
 }

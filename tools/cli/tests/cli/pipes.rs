@@ -310,7 +310,7 @@ fn standard_error_that_takes_nothing_ends_no_work() {
     scratch.write("pairs", "0000000000000001\t0000000000000003\t1\n");
     scratch.write("texts.txt", "one and two\n");
     scratch.run("create unnamed --recipe pdq/1 --quiet").succeeds();
-    scratch.run("create living --no-ids --quiet").succeeds();
+    scratch.run("create living --ids none --quiet").succeeds();
     for line in [
         "dedup store",
         "join store",
@@ -334,7 +334,7 @@ fn what_is_inserted_does_not_hang_on_who_reads_the_rows() {
     let scratch = Scratch::new();
     let set = fingerprints(77, 50_000);
     scratch.write("in", raw(&set));
-    scratch.run("create living --no-ids --quiet").succeeds();
+    scratch.run("create living --ids none --quiet").succeeds();
     let line = "insert living in --format u64le -k 0 --unless-near";
     let output = scratch.command(line).stdout(without_reader()).output().unwrap();
     let ran = Ran::new(line, output).ends_with_code(0);

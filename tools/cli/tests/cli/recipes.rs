@@ -47,7 +47,7 @@ fn a_recipe_is_kept_by_all_that_makes_stores_of_stores() {
     scratch.run("merge a --full -q").succeeds();
     scratch.run("backup a copy").succeeds();
     scratch.run("repair a saved").succeeds();
-    scratch.run("create living --recipe simhash-64 -q --no-ids").succeeds();
+    scratch.run("create living --recipe simhash-64 -q --ids none").succeeds();
     scratch.run("insert living more --format u64le --recipe simhash-64 -q").succeeds();
     scratch.run("flush living").succeeds();
     for store in ["a", "also", "both", "copy", "saved", "living"] {
@@ -128,7 +128,7 @@ fn files_of_parquet_carry_the_recipe_and_are_held_to_it() {
 #[test]
 fn a_recipe_tells_the_bits_of_a_store_and_others_are_refused() {
     let scratch = Scratch::new();
-    scratch.run("create wide --recipe simhash-256 -q --no-ids").succeeds();
+    scratch.run("create wide --recipe simhash-256 -q --ids none").succeeds();
     assert_eq!(stat(&scratch, "wide")["bits"], 256);
     // Of a line of one's own nobody knows them.
     scratch.run("create own --recipe pdq/1 --bits 256 -q").succeeds();
@@ -138,7 +138,7 @@ fn a_recipe_tells_the_bits_of_a_store_and_others_are_refused() {
     assert!(!scratch.path("narrow").exists());
     scratch.write("raw", raw(&[1, 2]));
     scratch.run("pack raw -o narrow --format u64le --recipe simhash-256").fails_naming(&refused);
-    scratch.run("create narrow -q --no-ids").succeeds();
+    scratch.run("create narrow -q --ids none").succeeds();
     scratch.run("insert narrow raw --format u64le --recipe simhash-256").fails_naming(&refused);
 }
 

@@ -122,7 +122,7 @@ impl Place {
         scratch.write("b.txt", "one two three four five six eight");
         for line in [
             "pack set.bin -o store --format u64le -q",
-            "create live --no-ids -q",
+            "create live --ids none -q",
             "insert live some.bin --format u64le -q",
             "pack set.bin -o merged --format u64le -q",
             "insert merged some.bin --format u64le -q",

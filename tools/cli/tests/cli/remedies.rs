@@ -208,7 +208,7 @@ fn a_store_among_the_inputs_of_insert_is_appended() {
     let (living, packed) = ("it's living", "a pack");
     for (name, create) in [(living, true), (packed, false)] {
         let mut command =
-            scratch.command(if create { "create --no-ids -q" } else { "pack in -q -o" });
+            scratch.command(if create { "create --ids none -q" } else { "pack in -q -o" });
         scratch.write("in", "0x7 0x9");
         Ran::new(name, command.arg(name).output().unwrap()).succeeds();
     }
@@ -257,9 +257,9 @@ const REMEDIES: &[(&str, &str, &str)] = &[
     ("insert bare in --time 1d", "leave --time out, or create it with --window", "insert bare in"),
     ("pack in -o x1 --ids line --id-column n", "leave one of them out", "pack in -o x1 --ids line"),
     (
-        "pack t.csv -o x2 --id-map ids",
+        "pack t.csv -o x2 --id-type text",
         "name it with --id-column",
-        "pack t.csv -o x2 --id-map ids --id-column n",
+        "pack t.csv -o x2 --id-type text --id-column n",
     ),
     ("pack numbered bare -o x3", "give --ids none", "pack numbered bare -o x3 --ids none"),
     ("pack in --append numbered", "give --ids line or", "pack in --append numbered --ids line"),
@@ -275,7 +275,6 @@ const REMEDIES: &[(&str, &str, &str)] = &[
         "give --output tsv, json",
         "query plain 0x7 --any --output json",
     ),
-    ("query plain 0x7 --id-map ids", "leave --id-map out", "query plain 0x7"),
     ("query plain 0x7 --since 1d", "leave --since and --until out", "query plain 0x7"),
     (
         "query plain 0x7 --output json --header",
@@ -347,7 +346,7 @@ fn what_a_message_advises_works() {
         "pack in -o plain -q",
         "pack in -o numbered --ids line -q",
         "create living -q",
-        "create bare --no-ids -q",
+        "create bare --ids none -q",
         "backup plain copy -q",
     ] {
         scratch.run(line).succeeds();

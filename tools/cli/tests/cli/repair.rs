@@ -99,7 +99,7 @@ fn ids_are_saved_where_it_is_known_whose_they_are() {
 #[test]
 fn deletions_logs_and_windows_count_as_far_as_they_are_sound() {
     let scratch = Scratch::new();
-    scratch.run("create store --no-ids --window 1d -q").succeeds();
+    scratch.run("create store --ids none --window 1d -q").succeeds();
     let insert = |day: &str, set: &str| {
         let line = format!("insert store - -q --time {day}");
         scratch.run_with(&line, set.as_bytes()).succeeds();

@@ -85,10 +85,10 @@ fn tables_go_through_duckdb_and_back() {
     };
     scratch.write("in.csv", table("http://x/", &set));
     scratch.write("queries.csv", table("q", &set[..500]));
-    scratch.run("pack in.csv -o store --quiet --id-column name --id-map ids").succeeds();
-    let query = "query store --from queries.csv --query-id-column name -k 5 --id-map ids";
-    let dedup = "dedup store -k 5 --quiet --id-map ids";
-    let join = "join store -k 5 --quiet --id-map ids";
+    scratch.run("pack in.csv -o store --quiet --id-column name").succeeds();
+    let query = "query store --from queries.csv --query-id-column name -k 5";
+    let dedup = "dedup store -k 5 --quiet";
+    let join = "join store -k 5 --quiet --ids";
     for (line, name) in [(query, "matches"), (dedup, "clusters"), (join, "pairs")] {
         scratch.run(&format!("{line} --output parquet --to {name}.parquet")).succeeds();
     }
@@ -111,8 +111,8 @@ fn tables_go_through_duckdb_and_back() {
         let dumped = scratch.run("dump matched").succeeds().stdout;
         assert!(dumped.lines().eq(&matched), "{name}");
     }
-    scratch.run("pack kept.parquet -o kept --quiet --id-column id --id-map kept-ids").succeeds();
-    let kept = scratch.run("dump kept --id-map kept-ids").succeeds().stdout;
+    scratch.run("pack kept.parquet -o kept --quiet --id-column id").succeeds();
+    let kept = scratch.run("dump kept --ids").succeeds().stdout;
     let expected = clusters.lines().filter(|row| row.ends_with("\tkeep"));
     let with_ids = |row: &str| format!("{}\t{}", field(row, 0), field(row, 1));
     assert!(kept.lines().eq(expected.map(with_ids)));
@@ -125,7 +125,7 @@ fn tables_go_through_duckdb_and_back() {
     assert!(scratch.run(&line).succeeds().stdout == clusters);
 
     let line = "query store --from queries-again.parquet --fingerprint-column query -k 5 \
-                --query-id-column name --id-map ids";
+                --query-id-column name";
     let sorted = |text: &str| {
         let mut rows: Vec<String> = text.lines().map(str::to_string).collect();
         rows.sort_unstable();

@@ -115,7 +115,7 @@ fn what_is_damaged_in_short_tables_is_repaired_and_in_the_first_one_it_is_lost()
 fn a_store_that_was_created_with_short_tables_keeps_to_them() {
     let scratch = Scratch::new();
     let set = fingerprints(114, 15_000);
-    scratch.run(&format!("create short --no-ids -q {QUARTERS} --short-tables")).succeeds();
+    scratch.run(&format!("create short --ids none -q {QUARTERS} --short-tables")).succeeds();
     for (number, part) in set.chunks(5000).enumerate() {
         scratch.run_with("insert short - --format u64le -q", &raw(part)).succeeds();
         scratch.run("flush short -q").succeeds();

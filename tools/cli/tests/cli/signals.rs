@@ -10,10 +10,7 @@ use crate::{Scratch, raw};
 
 /// Commands that write, the start of their input, and they wait for more of it.
 const WRITERS: [(&str, &str); 3] = [
-    (
-        "pack - -o out --id-column key --id-map ids --format jsonl --quiet",
-        "{\"key\":\"a\",\"fingerprint\":1}\n",
-    ),
+    ("pack - -o out --id-column key --format jsonl --quiet", "{\"key\":\"a\",\"fingerprint\":1}\n"),
     ("merge-pairs - --to out --progress none", PAIR),
     ("dedup store --pairs - --to out --progress none", PAIR),
 ];

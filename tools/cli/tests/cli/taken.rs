@@ -57,7 +57,7 @@ fn an_input_that_is_named_twice_is_refused_by_both_names() {
     symlink("h", scratch.path("link")).unwrap();
     fs::hard_link(scratch.path("h"), scratch.path("hard")).unwrap();
     scratch.run("pack h -o s -q").succeeds();
-    scratch.run("create living --no-ids -q").succeeds();
+    scratch.run("create living --ids none -q").succeeds();
     scratch.run("join s -k 64 --to pairs -q").succeeds();
     for (line, names) in [
         ("pack h d/../h -o t", ["d/../h", "h"]),
@@ -129,7 +129,7 @@ fn tables_whose_lines_end_with_carriage_returns_are_told_what_they_are() {
 #[test]
 fn digits_of_one_fingerprint_are_hexadecimal_beside_a_store_and_that_is_told() {
     let scratch = Scratch::new();
-    scratch.run("create living --no-ids -q").succeeds();
+    scratch.run("create living --ids none -q").succeeds();
     let told = |name: &str| {
         format!(
             "fpstore: warning: {name}: its fingerprints may be hexadecimal or decimal, and were \

@@ -77,24 +77,3 @@ fn a_quiet_pack_draws_nothing() {
     let line = "(cat in; sleep 1) | fpstore pack - -o store --format u64le --quiet";
     assert_eq!(frames(&screen(&scratch, 80, line)), [""; 0]);
 }
-
-#[test]
-fn who_reads_ids_on_a_terminal_hears_of_their_strings() {
-    let scratch = Scratch::new();
-    scratch.write("in.csv", "fingerprint,url\n0000000000000001,a.example\n");
-    scratch.run("pack in.csv -o store --id-column url --id-map map --quiet").succeeds();
-    let hint =
-        "fpstore: note: ids are the numbers of strings, which an id map keeps; give --id-map FILE";
-    for (line, hinted) in [
-        ("fpstore query store 0x1 -k 0", true),
-        ("fpstore query store 0x1 -k 0 --id-map map", false),
-        ("fpstore query store 0x1 -k 0 --no-ids", false),
-        ("fpstore query store 0x1 -k 0 --output count", false),
-        ("fpstore dump store --ids", true),
-        ("fpstore dump store", false),
-    ] {
-        assert_eq!(screen(&scratch, 200, line).contains(hint), hinted, "{line}");
-    }
-    // A script hears nothing.
-    scratch.run("query store 0x1 -k 0").succeeds();
-}

@@ -81,9 +81,9 @@ fn numbers_with_zeros_in_front_are_no_ids_of_64_bits() {
     scratch.write("a.csv", "fingerprint,id\n00000000000000ff,7\n0000000000000fff,07\n");
     scratch.write("a.jsonl", "{\"fingerprint\":\"00000000000000ff\",\"id\":\"+7\"}\n");
     for (input, text) in [("a.csv", "\"07\""), ("a.jsonl", "\"+7\"")] {
-        let ran = scratch.run(&format!("pack {input} -fo s --id-column id"));
-        ran.fails_naming(&[text, "without zeros in front", "--id-map"]);
-        scratch.run(&format!("pack {input} -fo s --id-column id --id-map m -q")).succeeds();
+        let ran = scratch.run(&format!("pack {input} -fo s --id-column id --id-type number"));
+        ran.fails_naming(&[text, "without zeros in front"]);
+        scratch.run(&format!("pack {input} -fo s --id-column id --id-type text -q")).succeeds();
     }
 }
 
@@ -98,7 +98,7 @@ fn numbers_in_messages_are_those_of_the_file() {
         ran.fails_naming(&["line 1", &format!(" {number} is no fingerprint"), "64 bits"]);
     }
     scratch.write("a.jsonl", "{\"hash\":1,\"id\":1e3}\n");
-    scratch.run("pack a.jsonl -o s --id-column id").fails_naming(&["1e3 is no id"]);
+    scratch.run("pack a.jsonl -o s --id-column id --id-type number").fails_naming(&["1e3"]);
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn quotes_in_tsv_are_text_and_escapes_mean_what_they_stand_for() {
     let scratch = Scratch::new();
     let tsv = "name\thash\n\"open\t00000000000000f1\nb\\tc\\\\d\t00000000000000f2\n\\x\"\t00000000000000f3\n";
     scratch.write("a.tsv", tsv);
-    scratch.run("pack a.tsv -o s --id-column name --id-map m -q").succeeds();
-    let dumped = scratch.run("dump s --id-map m").succeeds().stdout;
+    scratch.run("pack a.tsv -o s --id-column name -q").succeeds();
+    let dumped = scratch.run("dump s --ids").succeeds().stdout;
     assert_eq!(
         dumped,
         "00000000000000f1\t\"open\n00000000000000f2\tb\\tc\\\\d\n00000000000000f3\t\\\\x\"\n"
@@ -118,8 +118,8 @@ fn quotes_in_tsv_are_text_and_escapes_mean_what_they_stand_for() {
     assert!(told.stderr.contains("documents                      2 "), "{told:?}");
     // Quotes enclose what is between tabs where it is said to be CSV.
     scratch.write("q.txt", "name\thash\n\"a\tb\"\t00000000000000f1\n");
-    scratch.run("pack q.txt --format csv -fo s --id-column name --id-map m -q").succeeds();
-    assert_eq!(scratch.run("dump s --id-map m").succeeds().stdout, "00000000000000f1\ta\\tb\n");
+    scratch.run("pack q.txt --format csv -fo s --id-column name -q").succeeds();
+    assert_eq!(scratch.run("dump s --ids").succeeds().stdout, "00000000000000f1\ta\\tb\n");
 }
 
 /// Texts with all that separates, quotes, escapes or ends something.
@@ -154,17 +154,17 @@ proptest! {
             })
             .collect();
         scratch.write("a.jsonl", objects);
-        scratch.run("pack a.jsonl -o a --id-column id --id-map a.ids -q").succeeds();
+        scratch.run("pack a.jsonl -o a --id-column id -q").succeeds();
         let dump = |name: &str| {
-            scratch.run(&format!("dump {name} --id-map {name}.ids --output json")).stdout
+            scratch.run(&format!("dump {name} --ids --output json")).stdout
         };
-        let expected = scratch.run("dump a --id-map a.ids").succeeds().stdout;
+        let expected = scratch.run("dump a --ids").succeeds().stdout;
         let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
         let csv = ids.iter().enumerate().map(|(row, id)| {
             format!("{},{:016x}\r\n", quoted(id), fingerprint(row))
         });
         scratch.write("b.csv", format!("id,fingerprint\r\n{}", csv.collect::<String>()));
-        let dedup = "dedup a -k 0 --per id --id-map a.ids -q --force";
+        let dedup = "dedup a -k 0 --per id -q --force";
         scratch.run(&format!("{dedup} --header --to c.tsv")).succeeds();
         scratch.run(&format!("{dedup} --output parquet --to d.parquet")).succeeds();
         scratch.run(&format!("{dedup} --header --fingerprints u64 --to e.tsv")).succeeds();
@@ -172,9 +172,9 @@ proptest! {
             [("b.csv", ""), ("c.tsv", ""), ("d.parquet", ""), ("e.tsv", "--digits dec")]
         {
             let name = &input[..1];
-            let pack = format!("pack {input} -fo {name} --id-column id --id-map {name}.ids {options} -q");
+            let pack = format!("pack {input} -fo {name} --id-column id {options} -q");
             scratch.run(&pack).succeeds();
-            let found = scratch.run(&format!("dump {name} --id-map {name}.ids")).succeeds().stdout;
+            let found = scratch.run(&format!("dump {name} --ids")).succeeds().stdout;
             // The ids of one fingerprint come in the order of the file.
             let sorted = |text: &str| {
                 let mut rows: Vec<String> = text.lines().map(str::to_string).collect();
@@ -268,7 +268,7 @@ fn json_that_is_no_lines_is_called_so() {
     }
     // What the message says can be done.
     scratch.write("e", format!("{{\"key\":\"x.png\",\"value\":\"{a}\"}}\n"));
-    scratch.run("pack e -o s --fingerprint-column value --id-column key --id-map m -q").succeeds();
+    scratch.run("pack e -o s --fingerprint-column value --id-column key -q").succeeds();
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn halves_of_surrogates_are_told_with_their_column() {
         "{\"\\udc00\":1,\"id\":\"x\\ud83dy\",\"text\":\"one two three four\",\"hash\":1}\n",
     );
     let parts = ["column \"id\"", "half of a pair of surrogates"];
-    scratch.run("pack a.jsonl -o s --id-column id --id-map m").fails_naming(&parts);
+    scratch.run("pack a.jsonl -o s --id-column id").fails_naming(&parts);
     scratch.run("fingerprint a.jsonl --id id --recipe simhash-64 -o f.jsonl").fails_naming(&parts);
     scratch.run("pack a.jsonl -o s -q").succeeds();
     scratch.run("fingerprint a.jsonl --recipe simhash-64 -o f.jsonl -q").ends_with_code(0);
@@ -331,7 +331,7 @@ fn what_no_column_asks_for_may_be_any_bytes() {
     scratch.write("a.csv", b"name,hash\ncaf\xe9,00000000000000f1\n\x1b[0m\x7f,00000000000000f2\n");
     scratch.run("pack a.csv -o s -q").succeeds();
     assert_eq!(scratch.dump("s"), [0xf1, 0xf2]);
-    let ran = scratch.run("pack a.csv -o t --id-column name --id-map m");
+    let ran = scratch.run("pack a.csv -o t --id-column name");
     ran.fails_naming(&["line 2", "UTF-8"]);
     scratch.write("b.txt", "name|hash\nx,y|00000000000000f1\n");
     scratch.run("pack b.txt -fo s -q").succeeds();
@@ -384,7 +384,7 @@ fn texts_come_through_a_pipe() {
     let line = "fingerprint - --id id --recipe simhash-64 -o - -q";
     let rows = scratch.run_with(line, texts.as_bytes()).succeeds().stdout;
     assert_eq!(rows.lines().count(), 3);
-    scratch.run("create s --no-ids -q").succeeds();
+    scratch.run("create s --ids none -q").succeeds();
     scratch.run_with("insert s - -q", rows.as_bytes()).succeeds();
     assert_eq!(scratch.dump("s").len(), 1);
     let csv = "text\none two three four five six\n";

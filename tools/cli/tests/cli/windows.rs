@@ -88,7 +88,7 @@ fn what_is_older_is_no_reason_not_to_insert() {
 #[test]
 fn a_store_without_windows_has_nothing_older() {
     let scratch = Scratch::new();
-    scratch.run("create living --no-ids -q").succeeds();
+    scratch.run("create living --ids none -q").succeeds();
     scratch.run_with("insert living - --unless-near --since 7d", b"0x1").fails_naming(&[
         "living: has no windows of time; leave --since out, or create it with --window",
     ]);
@@ -130,7 +130,7 @@ fn times_that_say_nothing_are_refused() {
 fn times_before_1970_are_refused_alike() {
     let scratch = Scratch::new();
     scratch.write("queries", "0x1\n");
-    scratch.run("create living --no-ids --quiet --window 1d").succeeds();
+    scratch.run("create living --ids none --quiet --window 1d").succeeds();
     for line in [
         "insert living queries --time",
         "query living 0x1 --since",

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::oracle::{Random, fingerprints};
-use crate::standing::Thing::{File, Mapped, Measured, Pages, Results, Store};
+use crate::standing::Thing::{File, Measured, Named, Pages, Results, Store};
 use crate::standing::{Between, Thing};
 use crate::{Scratch, hex, raw};
 
@@ -37,7 +37,7 @@ pub struct Writing {
 const STORE: &[Thing] = &[Store("store")];
 const COPY: &[Thing] = &[Store("store"), Store("copy")];
 const SAVED: &[Thing] = &[Store("store"), Store("saved")];
-const MAPPED: &[Thing] = &[Mapped("store", "map")];
+const NAMED: &[Thing] = &[Named("store")];
 const OUT: &[Thing] = &[File("out")];
 
 /// Something that changes a store and may be given again.
@@ -66,20 +66,20 @@ pub const PACK: Writing = Writing {
 };
 pub const PACK_FORCE: Writing =
     Writing { prepare: packed, line: "pack in -o store --format u64le --force -q -j 1", ..UPKEEP };
-pub const PACK_MAP: Writing = Writing {
+pub const PACK_NAMES: Writing = Writing {
     prepare: |scratch| pages(scratch, 2),
-    line: "pack pages.csv -o store --id-column url --id-map map -q -j 1",
-    things: MAPPED,
+    line: "pack pages.csv -o store --id-column url -q -j 1",
+    things: NAMED,
     ..RESULTS
 };
-pub const PACK_MAP_FORCE: Writing = Writing {
+pub const PACK_NAMES_FORCE: Writing = Writing {
     prepare: |scratch| {
         pages(scratch, 1);
-        ran(scratch, "pack pages.csv -o store --id-column url --id-map map -q");
+        ran(scratch, "pack pages.csv -o store --id-column url -q");
         pages(scratch, 2);
     },
-    line: "pack pages.csv -o store --id-column url --id-map map --force -q -j 1",
-    things: MAPPED,
+    line: "pack pages.csv -o store --id-column url --force -q -j 1",
+    things: NAMED,
     ..UPKEEP
 };
 pub const PACK_APPEND: Writing =
@@ -251,7 +251,7 @@ fn insert(scratch: &Scratch, set: &[u64]) {
 /// A store that is written in place: six segments, deletions, and records in the log.
 pub fn living(scratch: &Scratch) {
     input(scratch);
-    ran(scratch, "create store --no-ids -q");
+    ran(scratch, "create store --ids none -q");
     let set = fingerprints(1, 60);
     for part in set.chunks(10).take(5) {
         insert(scratch, part);

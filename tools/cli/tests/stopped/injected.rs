@@ -31,8 +31,8 @@ macro_rules! stopped {
 stopped! {
     pack: PACK,
     pack_force: PACK_FORCE,
-    pack_map: PACK_MAP,
-    pack_map_force: PACK_MAP_FORCE,
+    pack_names: PACK_NAMES,
+    pack_names_force: PACK_NAMES_FORCE,
     pack_append: PACK_APPEND,
     pack_append_living: PACK_APPEND_LIVING,
     create: CREATE,

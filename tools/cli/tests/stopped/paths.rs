@@ -259,7 +259,7 @@ impl Victim {
         (self.prepare)(&start);
         start.write("more", raw(&more()));
         if !start.path("other").exists() {
-            let window = if self.options.contains("--time") { "--window 1d" } else { "--no-ids" };
+            let window = if self.options.contains("--time") { "--window 1d" } else { "--ids none" };
             another(&start, window, self.options);
         }
         let end = copy_of(&start);
@@ -616,7 +616,7 @@ fn another(scratch: &Scratch, kind: &str, options: &str) {
 
 /// A store in several segments and a log, and something to put in.
 fn living(scratch: &Scratch) {
-    scratch.run("create store --no-ids -q").succeeds();
+    scratch.run("create store --ids none -q").succeeds();
     for part in fingerprints(601, 4000).chunks(1000) {
         insert(scratch, "store", "", part);
         scratch.run("flush store -q").succeeds();

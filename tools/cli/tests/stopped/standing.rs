@@ -22,8 +22,8 @@ const WORK: &str = "work.fpstore/";
 #[derive(Clone, Copy, Debug)]
 pub enum Thing {
     Store(&'static str),
-    /// A store and the map of its ids.
-    Mapped(&'static str, &'static str),
+    /// A store whose ids are names.
+    Named(&'static str),
     File(&'static str),
     /// A file with times that were measured, which differ from run to run.
     Measured(&'static str),
@@ -78,9 +78,9 @@ impl Thing {
     pub fn look(self, scratch: &Scratch) -> Standing {
         match self {
             Self::Store(name) => store(&scratch.path(name)),
-            Self::Mapped(name, map) => match store(&scratch.path(name)) {
-                Standing::Store { .. } => mapped(scratch, name, map),
-                other => other,
+            Self::Named(name) => match store(&scratch.path(name)) {
+                Standing::Nothing => Standing::Nothing,
+                _ => named(scratch, name),
             },
             Self::File(name) => bytes(&scratch.path(name)),
             Self::Measured(name) => match bytes(&scratch.path(name)) {
@@ -94,7 +94,7 @@ impl Thing {
     /// What is in the way of calling the place of this tidy: files that belong to nothing.
     pub fn leftovers(self, scratch: &Scratch) -> Vec<String> {
         match self {
-            Self::Store(name) | Self::Mapped(name, _) => store_leftovers(&scratch.path(name)),
+            Self::Store(name) | Self::Named(name) => store_leftovers(&scratch.path(name)),
             Self::Results(name) | Self::Pages(name) => {
                 let mut files = BTreeMap::new();
                 read_tree(&scratch.path(name), &scratch.path(name), &mut files);
@@ -233,10 +233,10 @@ fn records(snapshot: &Snapshot, window: u64) -> Result<BTreeSet<Record>, Error> 
     Ok(records)
 }
 
-/// A store with the strings of its ids.
-fn mapped(scratch: &Scratch, name: &str, map: &str) -> Standing {
-    let verified = scratch.run(&format!("verify {name} --id-map {map} -q"));
-    let dumped = scratch.run(&format!("dump {name} --id-map {map}"));
+/// A store with its names.
+fn named(scratch: &Scratch, name: &str) -> Standing {
+    let verified = scratch.run(&format!("verify {name} -q"));
+    let dumped = scratch.run(&format!("dump {name} --ids"));
     match (verified.code, dumped.code) {
         (Some(0), Some(0)) => Standing::Bytes(dumped.stdout.into_bytes()),
         _ => Standing::Broken(format!("{}{}", verified.stderr, dumped.stderr)),

@@ -95,16 +95,18 @@ fn stores_that_do_not_fit_are_refused() {
         "--recipe simhash-64 --against old --add --id id -o out",
         &["old: has no ids", "leave --add out"],
     );
-    scratch.write("mapped.csv", "id,fingerprint\nx,00000000000000ff\n");
-    scratch.run("pack mapped.csv -o mapped --id-column id --id-map map -q").succeeds();
+    let uuid = "123e4567-e89b-12d3-a456-426614174000";
+    scratch.write("uuids.csv", format!("id,fingerprint\n{uuid},00000000000000ff\n"));
+    scratch.run("pack uuids.csv -o uuids --id-column id --id-type uuid -q").succeeds();
     refused(
-        "--recipe simhash-64 --against mapped --add --id id -o out",
-        &["mapped: its ids are the numbers of strings in an id map"],
+        "--recipe simhash-64 --against uuids --add --id id -o out",
+        &["uuids: its ids are UUIDs"],
     );
     assert!(!scratch.path("out").exists());
     // Nor is a store made for a command that is refused.
     refused("none.jsonl --recipe simhash-64 --against typo --add --id id -o out", &["none.jsonl"]);
     assert!(!scratch.path("typo").exists());
+    scratch.run("create new --recipe simhash-64 -q").succeeds();
     refused(
         "--recipe simhash-64 --against new --add --id id -o out",
         &["in.jsonl: line 1, column \"id\": \"x\" is no whole number"],

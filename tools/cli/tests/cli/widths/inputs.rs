@@ -184,18 +184,16 @@ fn ids_and_their_strings_belong_to_fingerprints_of_every_width() {
             .map(|(row, one)| format!("page{row},{}\n", digits(one)))
             .collect();
         scratch.write("in.csv", format!("url,fingerprint\n{rows}"));
-        let line = format!(
-            "pack in.csv -o store{bits} -q --bits {bits} --id-column url --id-map map{bits}"
-        );
+        let line = format!("pack in.csv -o store{bits} -q --bits {bits} --id-column url");
         scratch.run(&line).succeeds();
-        let dumped = scratch.run(&format!("dump store{bits} --id-map map{bits}")).succeeds().stdout;
+        let dumped = scratch.run(&format!("dump store{bits} --ids")).succeeds().stdout;
         let expected =
             set.iter().enumerate().map(|(row, one)| format!("{}\tpage{row}\n", digits(one)));
         assert_eq!(dumped, expected.collect::<String>());
-        let line = format!("query store{bits} {} -k 0 --id-map map{bits}", digits(&set[7]));
+        let line = format!("query store{bits} {} -k 0", digits(&set[7]));
         let row = format!("{0}\t{0}\t0\tpage7\n", digits(&set[7]));
         assert_eq!(scratch.run(&line).succeeds().stdout, row);
-        scratch.run(&format!("verify store{bits} --id-map map{bits} -q")).succeeds();
+        scratch.run(&format!("verify store{bits} -q")).succeeds();
     }
     // Ids of stores come along.
     scratch.write("numbers.csv", "id,fingerprint\n7,0123456789abcdef0123456789abcdef\n");

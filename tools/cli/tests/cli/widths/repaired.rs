@@ -78,7 +78,7 @@ fn logs_deletions_and_windows_of_every_width_are_repaired() {
     let scratch = Scratch::new();
     for bits in super::WIDTHS {
         let _ = fs::remove_dir_all(scratch.path("store"));
-        let line = format!("create store --bits {bits} --no-ids --window 1d -q");
+        let line = format!("create store --bits {bits} --ids none --window 1d -q");
         scratch.run(&line).succeeds();
         let set = set(15 + bits as u64, bits, 90);
         for (day, set) in set.chunks(30).enumerate() {

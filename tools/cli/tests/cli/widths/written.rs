@@ -121,7 +121,7 @@ fn every_form_of_input_is_inserted_and_deleted_alike() {
     let scratch = Scratch::new();
     for bits in WIDTHS {
         let store = &format!("store{bits}");
-        scratch.run(&format!("create {store} --bits {bits} --no-ids -q")).succeeds();
+        scratch.run(&format!("create {store} --bits {bits} --ids none -q")).succeeds();
         let mut all: BTreeSet<Bytes> = BTreeSet::new();
         let seed = |number: usize| 100 * bits as u64 + number as u64;
         let count = forms(&set(0, bits, 10)).len();
@@ -204,7 +204,7 @@ fn windows_go_and_are_searched_at_every_width() {
     let scratch = Scratch::new();
     for bits in WIDTHS {
         let store = &format!("store{bits}");
-        let line = format!("create {store} --bits {bits} --no-ids --window 1d -q");
+        let line = format!("create {store} --bits {bits} --ids none --window 1d -q");
         scratch.run(&line).succeeds();
         let days: Vec<Vec<Bytes>> =
             (0..3).map(|day| set(91 + day + bits as u64, bits, 60)).collect();

@@ -1,0 +1,224 @@
+//! Names as ids: what goes in comes out, whatever they are, and one store has ids of one kind.
+
+use serde_json::{Value, json};
+
+use crate::Scratch;
+
+/// Names that need care in some format.
+const NAMES: [&str; 10] = [
+    "",
+    "https://a.example/?q=1&r=2",
+    "a\tb",
+    "x,y",
+    "\"q\"",
+    "back\\slash",
+    "line\nend\r",
+    "日本",
+    "007",
+    "123e4567-e89b-12d3-a456-426614174000",
+];
+
+/// A fingerprint for each name, far from all others.
+fn fingerprint(number: usize) -> u64 {
+    1 << (6 * number)
+}
+
+fn jsonl(names: &[&str]) -> String {
+    let line = |(number, name): (usize, &&str)| {
+        let object = json!({ "key": name, "fingerprint": format!("0x{:x}", fingerprint(number)) });
+        format!("{object}\n")
+    };
+    names.iter().enumerate().map(line).collect()
+}
+
+/// The ids of each fingerprint of a store, in the order of these.
+fn ids_of(scratch: &Scratch, store: &str) -> Vec<Vec<String>> {
+    let dump = scratch.run(&format!("dump {store} --ids --output json")).succeeds().stdout;
+    let ids = |line: &str| -> Vec<String> {
+        let row: Value = serde_json::from_str(line).unwrap();
+        row["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().into()).collect()
+    };
+    dump.lines().map(ids).collect()
+}
+
+fn each(names: &[&str]) -> Vec<Vec<String>> {
+    names.iter().map(|name| vec![name.to_string()]).collect()
+}
+
+#[test]
+fn names_come_back_in_every_shape() {
+    let scratch = Scratch::new();
+    scratch.write("in.jsonl", jsonl(&NAMES));
+    scratch.run("pack in.jsonl -o store --id-column key --quiet").succeeds();
+    assert_eq!(ids_of(&scratch, "store"), each(&NAMES));
+    let escaped = [
+        "",
+        NAMES[1],
+        "a\\tb",
+        "x\\,y",
+        "\"q\"",
+        "back\\\\slash",
+        "line\\nend\\r",
+        "日本",
+        "007",
+        NAMES[9],
+    ];
+    let rows = |columns: fn(u64) -> String| -> String {
+        let rows = escaped.iter().enumerate();
+        rows.map(|(at, text)| format!("{}\t{text}\n", columns(fingerprint(at)))).collect()
+    };
+    let dump = scratch.run("dump store --ids").succeeds().stdout;
+    assert_eq!(dump, rows(|fp| format!("{fp:016x}")));
+    let queries: String = (0..NAMES.len()).map(|at| format!(" 0x{:x}", fingerprint(at))).collect();
+    let found = scratch.run(&format!("query store -k 0{queries}")).succeeds().stdout;
+    assert_eq!(found, rows(|fp| format!("{fp:016x}\t{fp:016x}\t0")));
+    let stat: Value =
+        serde_json::from_str(&scratch.run("stat store --json").succeeds().stdout).unwrap();
+    assert_eq!(stat["id_kind"], "text");
+    assert!(stat["name_bytes"].as_u64().unwrap() > 0, "{stat}");
+    assert!(scratch.run("stat store").succeeds().stdout.contains("\nids are text, in "));
+    // Copies and what is repaired have the same.
+    scratch.run("verify store -q").succeeds();
+    scratch.run("backup store copy -q").succeeds();
+    scratch.run("repair store saved").succeeds();
+    for store in ["copy", "saved"] {
+        assert_eq!(ids_of(&scratch, store), each(&NAMES), "{store}");
+    }
+}
+
+#[test]
+fn the_first_id_says_what_all_are() {
+    let scratch = Scratch::new();
+    let csv = |ids: [&str; 2]| format!("id,fingerprint\n{},0x1\n{},0x40\n", ids[0], ids[1]);
+    // After a name, numbers are their digits.
+    scratch.write("text.csv", csv(["page", "18446744073709551616"]));
+    scratch.write("mixed.jsonl", "{\"id\":\"a\",\"hash\":1}\n{\"id\":7,\"hash\":64}\n");
+    scratch.write("zeros.csv", csv(["007", "7"]));
+    scratch.write("numbers.csv", csv(["7", "18446744073709551615"]));
+    for (input, ids, kind) in [
+        ("text.csv", ["page", "18446744073709551616"], "text"),
+        ("mixed.jsonl", ["a", "7"], "text"),
+        ("zeros.csv", ["007", "7"], "text"),
+        ("numbers.csv", ["7", "18446744073709551615"], "numbers of 64 bits"),
+    ] {
+        scratch.run(&format!("pack {input} -fo store --id-column id -q")).succeeds();
+        assert_eq!(ids_of(&scratch, "store"), each(&ids), "{input}");
+        let stat = scratch.run("stat store --json").succeeds().stdout;
+        assert_eq!(serde_json::from_str::<Value>(&stat).unwrap()["id_kind"], kind);
+    }
+    // After a number, a name is an error, also of the next file.
+    scratch.write("bad.csv", csv(["7", "07"]));
+    scratch.run("pack bad.csv -o bad --id-column id").fails_naming(&[
+        "bad.csv: line 3, column \"id\": \"07\" is no number",
+        "names need --id-type text",
+    ]);
+    scratch.run("pack numbers.csv text.csv -o bad --id-column id").fails_naming(&[
+        "text.csv: line 2, column \"id\": \"page\" is no number",
+        "names need --id-type text",
+    ]);
+    scratch.run("pack bad.csv -o told --id-column id --id-type text -q").succeeds();
+    assert_eq!(ids_of(&scratch, "told"), each(&["7", "07"]));
+}
+
+#[test]
+fn uuids_are_sixteen_bytes_and_nothing_else() {
+    let scratch = Scratch::new();
+    let uuid = "123e4567-e89b-12d3-a456-426614174000";
+    scratch.write("in.csv", format!("id,fingerprint\n{},0x1\n", uuid.to_uppercase()));
+    scratch.run("pack in.csv -o store --id-column id --id-type uuid -q").succeeds();
+    assert_eq!(ids_of(&scratch, "store"), each(&[uuid]));
+    scratch.write("bad.csv", "id,fingerprint\n123e4567,0x1\n");
+    scratch
+        .run("pack bad.csv -o bad --id-column id --id-type uuid")
+        .fails_naming(&["bad.csv: line 2, column \"id\": \"123e4567\" is no UUID"]);
+    scratch.run(&format!("delete store 0x1 --id {uuid} -q")).succeeds();
+    assert_eq!(ids_of(&scratch, "store"), each(&[]));
+}
+
+#[test]
+fn a_name_has_up_to_65535_bytes() {
+    let scratch = Scratch::new();
+    let longest = "n".repeat(65_535);
+    scratch.write("in.jsonl", jsonl(&[&longest]));
+    scratch.run("pack in.jsonl -o store --id-column key -q").succeeds();
+    assert_eq!(ids_of(&scratch, "store"), each(&[&longest]));
+    scratch.write("in.jsonl", jsonl(&[&format!("{longest}n")]));
+    for command in
+        ["pack in.jsonl -o longer", "pack in.jsonl --append store", "insert store in.jsonl"]
+    {
+        let parts = ["in.jsonl: line 1", "is no name of at most 65535 bytes"];
+        scratch.run(&format!("{command} --id-column key")).fails_naming(&parts);
+    }
+}
+
+#[test]
+fn a_living_store_takes_and_deletes_names() {
+    let scratch = Scratch::new();
+    scratch.run("create store --ids text -q").succeeds();
+    scratch.write("in.jsonl", jsonl(&NAMES));
+    scratch.run("insert store in.jsonl --id-column key -q").succeeds();
+    let again = scratch.run("insert store in.jsonl --id-column key").succeeds().stdout;
+    assert!(again.contains("0 records inserted, 10 stored already"), "{again}");
+    assert_eq!(ids_of(&scratch, "store"), each(&NAMES));
+    // A name of one fingerprint, from a file, and everywhere.
+    scratch.run(&format!("delete store 0x{:x} --id x,y -q", fingerprint(3))).succeeds();
+    scratch.write("gone.jsonl", jsonl(&NAMES[..2]));
+    scratch.run("delete store --from gone.jsonl --id-column key -q").succeeds();
+    scratch.run("delete store --id-everywhere 日本 -q").succeeds();
+    let left: Vec<&str> = NAMES
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| ![0, 1, 3, 7].contains(at))
+        .map(|(_, name)| *name)
+        .collect();
+    assert_eq!(ids_of(&scratch, "store"), each(&left));
+    scratch.run("merge store --full -q").succeeds();
+    assert_eq!(ids_of(&scratch, "store"), each(&left));
+    let row =
+        scratch.run("insert store gone.jsonl --id-column key --unless-near -k 0 -q").succeeds();
+    assert!(row.stdout.starts_with("\t0000000000000001\tinserted\t\t\n"), "{row:?}");
+    scratch.run("pack gone.jsonl --append store --id-column key -q").succeeds();
+    scratch.run("verify store -q").succeeds();
+}
+
+#[test]
+fn windows_of_names_expire() {
+    let scratch = Scratch::new();
+    scratch.run("create store --ids text --window 1d -q").succeeds();
+    for (name, time) in [("old", "2026-11-01"), ("new", "2026-11-20")] {
+        scratch.write("in.csv", format!("id,fingerprint\n{name},0x1\n"));
+        scratch.run(&format!("insert store in.csv --id-column id --time {time} -q")).succeeds();
+    }
+    assert_eq!(ids_of(&scratch, "store"), [["new", "old"].map(String::from)]);
+    scratch.run("expire store --before 2026-11-10 -q").succeeds();
+    assert_eq!(ids_of(&scratch, "store"), each(&["new"]));
+}
+
+#[test]
+fn ids_of_two_kinds_do_not_go_together() {
+    let scratch = Scratch::new();
+    scratch.write("names.csv", "id,fingerprint\na,0x1\n");
+    scratch.write("numbers.csv", "id,fingerprint\n7,0x40\n");
+    scratch.run("pack names.csv -o names --id-column id -q").succeeds();
+    scratch.run("pack numbers.csv -o numbers --id-column id -q").succeeds();
+    scratch
+        .run("pack names numbers -o both")
+        .fails_naming(&["numbers: its ids are numbers of 64 bits, and those of names are text"]);
+    scratch
+        .run("pack names --append numbers")
+        .fails_naming(&["names: its ids are text, and those of numbers are numbers of 64 bits"]);
+    let parts = ["names.csv: line 2", "\"a\" is no number", "`fpstore create --ids text`"];
+    scratch.run("insert numbers names.csv --id-column id").fails_naming(&parts);
+    scratch.run("pack names.csv --append numbers --id-column id").fails_naming(&parts);
+    scratch
+        .run("insert names numbers.csv --ids line")
+        .fails_naming(&["names: its ids are text, and --ids line gives numbers"]);
+    // Numbers are digits in a store of text.
+    scratch.run("pack numbers.csv --append names --id-column id -q").succeeds();
+    assert_eq!(ids_of(&scratch, "names"), each(&["a", "7"]));
+    scratch.run("pack names -o copy -q").succeeds();
+    assert_eq!(ids_of(&scratch, "copy"), each(&["a", "7"]));
+    scratch
+        .run("delete numbers 0x40 --id a")
+        .fails_naming(&["--id: \"a\" is no id of the store, whose ids are numbers of 64 bits"]);
+}
