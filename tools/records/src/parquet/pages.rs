@@ -25,8 +25,6 @@ use super::thrift::page_sizes;
 const MAX_PAGE_BYTES: u64 = 1 << 28;
 /// A header has some bytes, and perhaps the least and the greatest value.
 const MAX_HEADER_BYTES: u64 = 1 << 24;
-/// The least that a value of a dictionary takes: an integer, or the length of a text.
-const VALUE_BYTES: u64 = 4;
 /// A column of lists may have so many values in a row group, however little memory there is: all
 /// those of one row are decoded together, and a few bytes can stand for any number of them.
 const LEAST_NESTED_VALUES: u64 = 1 << 24;
@@ -138,6 +136,13 @@ impl Chunks {
             file: groups.file.clone(),
             length,
             ratio: ratio(column.compression()),
+            value_bytes: match column.column_type() {
+                Type::FIXED_LEN_BYTE_ARRAY => {
+                    u64::try_from(column.column_descr().type_length()).unwrap_or(0).max(1)
+                }
+                // An integer, or the length of a text.
+                _ => 4,
+            },
             limit: groups.page_bytes,
             lists: is_nested.then(|| {
                 let left = groups.nested_values.max(bytes.saturating_mul(groups.nested_ratio));
@@ -217,6 +222,8 @@ struct Chunk {
     file: Arc<File>,
     length: u64,
     ratio: u64,
+    /// The least that a value of a dictionary takes.
+    value_bytes: u64,
     limit: u64,
     lists: Option<Arc<Mutex<Lists>>>,
 }
@@ -234,8 +241,8 @@ impl ChunkReader for Chunk {
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(start))?;
         let (from, lists) = (BufReader::new(file), self.lists.clone());
-        let (ratio, limit) = (self.ratio, self.limit);
-        Ok(Header { from, start, ratio, limit, lists, checked: false })
+        let Self { ratio, value_bytes, limit, .. } = *self;
+        Ok(Header { from, start, ratio, value_bytes, limit, lists, checked: false })
     }
 
     fn get_bytes(&self, start: u64, bytes: usize) -> Result<Bytes> {
@@ -252,6 +259,7 @@ struct Header {
     from: BufReader<File>,
     start: u64,
     ratio: u64,
+    value_bytes: u64,
     limit: u64,
     lists: Option<Arc<Mutex<Lists>>>,
     checked: bool,
@@ -283,7 +291,7 @@ impl Header {
             ));
         }
         let values = u64::try_from(sizes.dictionary_values).unwrap_or(u64::MAX);
-        if values > bytes / VALUE_BYTES {
+        if values > bytes / self.value_bytes {
             return fail(format!(
                 "the dictionary at byte {place} states {values} values, and has {bytes} bytes"
             ));
