@@ -15,7 +15,6 @@ use crate::memory::{self, Size};
 use crate::options::bits;
 use crate::output::say;
 use crate::pairs::{PairFormat, PairReader, PairSource, PairWriter, Sorter};
-use crate::paths::check_once;
 use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::recipes::Recipes;
 use crate::table;
@@ -97,7 +96,11 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let limit = args.memory.map_or_else(memory::default_limit, |size| size.0);
     memory::check_least("a merge of pairs", limit)?;
-    check_once(&args.input)?;
+    // A file that comes twice changes nothing: pairs that do are one.
+    if args.input.iter().filter(|path| is_stdin(path)).count() > 1 {
+        let message = "standard input: can be read only once; give `-` once";
+        return Err(Failure::Usage(message.to_string()));
+    }
     let first = First::open(args, limit)?;
     let bits = args.bits.or(first.source.bits()).unwrap_or(u64::BITS);
     check_raw("merge-pairs", args.output.unwrap_or(first.format).raw(), bits)?;

@@ -306,10 +306,11 @@ fn pack<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     if summary.distinct == 0 {
         target::warn_empty(args.output());
     }
+    summary::print::<F>(&args, &summary, read.skipped, start.elapsed().as_secs_f64())?;
     if !args.quiet {
         read.tell_formats();
     }
-    summary::print::<F>(&args, &summary, read.skipped, start.elapsed().as_secs_f64())
+    Ok(())
 }
 
 fn packer<F: Fingerprint>(args: &Args) -> Result<Packer<F>, Failure> {

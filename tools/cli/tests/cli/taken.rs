@@ -65,7 +65,6 @@ fn an_input_that_is_named_twice_is_refused_by_both_names() {
         ("pack s h ./s/ -o t", ["./s/", "s"]),
         ("insert living hard h", ["h", "hard"]),
         ("delete living --from h --from ./h", ["./h", "h"]),
-        ("merge-pairs pairs ./pairs", ["./pairs", "pairs"]),
         ("dedup s --pairs pairs --pairs d/../pairs", ["d/../pairs", "pairs"]),
         ("corpus dedup d --id id --recipe simhash-64 -o t", ["d/e/z.jsonl", "d/a.jsonl"]),
         (
