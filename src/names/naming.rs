@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{LiveNames, NameColumn};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::IdKind;
 
 /// What the numbers of the ids of a segment, or of a log, stand for.
@@ -42,6 +42,7 @@ impl Naming {
         self.name(number, name)?;
         match self {
             Self::Column(names) => names.check_kind(number, name, kind),
+            Self::Live(_) if !kind.admits(name) => Err(Error::Name { bytes: name.len(), kind }),
             _ => Ok(()),
         }
     }

@@ -17,6 +17,7 @@ mod living_writer;
 mod log_bad;
 mod manifest_cases;
 mod maps;
+mod named;
 mod names;
 mod names_writer;
 mod narrow;
@@ -35,7 +36,6 @@ use std::ops::Range;
 use std::path::Path;
 
 pub use bases::{Base, BaseSpec, base_spec, good_specs};
-pub use good_variants::good_variants;
 pub use maps::maps;
 pub use names::names;
 pub use names_writer::{NamesVector, entry_of};
@@ -74,6 +74,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(table_cases::cases());
     cases.extend(block_cases::cases());
     cases.extend(ids_cases::cases());
+    cases.extend(named::cases());
     cases.extend(pairs_of_defects::cases());
     cases
 }
@@ -537,12 +538,19 @@ fn write(bytes: &mut [u8], value: u64) {
     bytes.copy_from_slice(&value.to_le_bytes()[..count]);
 }
 
+/// Stores with the fingerprints of their base; `rule` is empty.
+pub fn good_variants() -> Vec<Case> {
+    [good_variants::good_variants(), named::good()].into_iter().flatten().collect()
+}
+
 #[test]
 fn every_rule_has_a_case_whose_name_gives_rule_and_kind() {
     let rules = spec::rules();
     let mut names = BTreeMap::new();
     let written = written().into_iter().filter(|vector| !vector.rule.is_empty());
     let written = written.map(|vector| (vector.name, vector.rule));
+    let of_names = names::names().into_iter().filter(|vector| !vector.rule.is_empty());
+    let written = written.chain(of_names.map(|vector| (vector.name, vector.rule)));
     for (name, tag) in cases().iter().map(|case| (case.name, case.rule)).chain(written) {
         let rule = rules.get(tag).unwrap_or_else(|| panic!("no rule [{tag}]"));
         let (kind, rest) = name.split_once('-').expect("a name starts with its kind");

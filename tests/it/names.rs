@@ -59,7 +59,8 @@ proptest! {
         let path = directory.path().join("pages");
         let summary = Packer::new().ids(IdKind::Text).pack_with_ids(&path, pairs.clone()).unwrap();
         let expected = model_of(&pairs);
-        prop_assert_eq!(summary.ids.unwrap() as usize, expected.values().map(BTreeSet::len).sum());
+        let count: usize = expected.values().map(BTreeSet::len).sum();
+        prop_assert_eq!(summary.ids, Some(count as u64));
         let store = Store::open(&path).unwrap();
         prop_assert_eq!(store.id_kind(), Some(IdKind::Text));
         prop_assert_eq!(held(&store.snapshot()), expected);

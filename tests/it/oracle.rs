@@ -91,6 +91,8 @@ pub struct PlainSegment {
     pub base: Option<PlainBase>,
     /// Those of each fingerprint, of a segment that has ids.
     pub ids: Option<Vec<Vec<u64>>>,
+    /// Those that ids are numbers of, of a segment that has them.
+    pub names: Option<Vec<Vec<u8>>>,
 }
 
 /// A table, decoded.
@@ -259,7 +261,9 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
     let logs = manifest.log.map(|entry| log::read_logs(files, &entry, manifest.store_id));
     let logs = logs.transpose()?.unwrap_or_default();
     let segments = entries.iter().zip(&opened);
-    let segments = segments.map(|(entry, opened)| read_segment(entry, opened, manifest.id_map));
+    let width = manifest.names.map_or(0, |(_, name_bytes)| name_bytes);
+    let of_names = (manifest.id_map, usize::from(width));
+    let segments = segments.map(|(entry, opened)| read_segment(entry, opened, of_names));
     let mut segments = segments.collect::<Checked<Vec<_>>>()?;
     let windows = manifest.windows.iter().flat_map(|entry| &entry.windows);
     segments.iter_mut().zip(windows).for_each(|(segment, &window)| segment.window = Some(window));
@@ -290,6 +294,8 @@ struct Opened {
     tables: Vec<(String, table::OpenTable)>,
     base: Option<OpenedBase>,
     ids: Option<(String, ids::OpenIds)>,
+    /// The names file, with its name.
+    names: Option<(String, Vec<u8>)>,
     sequence: u64,
     deletions: Vec<PlainDeletion>,
 }
@@ -363,6 +369,11 @@ fn open_segment(
         let opened = ids::open_ids(read(&name)?, segment, entry, blocks);
         ids = Some((name.clone(), opened.map_err(in_file(&name))?));
     }
+    let mut names = None;
+    if segment.names.is_some() {
+        let name = format!("{start}-names.fpn");
+        names = Some((name.clone(), read(&name)?));
+    }
     let mut listed = listed.iter().filter(|entry| entry.segment == segment.number);
     let entry = listed.next().filter(|entry| entry.file_bytes > 0 || !is(Wrong::NoFileNoEntry));
     let unlisted = or(0, Wrong::UnlistedIsNew, u64::MAX);
@@ -373,13 +384,13 @@ fn open_segment(
         let read = deletions::read_deletions(&read(&name)?, entry, segment.bits);
         deletions = read.map_err(in_file(&name))?;
     }
-    Ok(Opened { tables, base, ids, sequence, deletions })
+    Ok(Opened { tables, base, ids, names, sequence, deletions })
 }
 
 fn read_segment(
     segment: &SegmentEntry,
     opened: &Opened,
-    id_map: Option<IdMapEntry>,
+    (id_map, name_bytes): (Option<IdMapEntry>, usize),
 ) -> Checked<PlainSegment> {
     let mut tables: Vec<PlainTable> = Vec::new();
     for (number, (name, table)) in opened.tables.iter().enumerate() {
@@ -392,6 +403,17 @@ fn read_segment(
         ids.read(segment, &blocks, id_map).map_err(in_file(name))
     };
     let ids = opened.ids.as_ref().map(read).transpose()?;
+    let mut all_names = None;
+    if let Some((names, entry)) = opened.names.as_ref().zip(segment.names.as_ref()) {
+        let count = u64::from_le_bytes(names.1[16..24].try_into().expect("8 bytes"));
+        for &id in ids.iter().flatten().flatten() {
+            require(id < count, "NMS-6", || format!("id {id} of {count} names"))?;
+        }
+        let read = names::read_names(&names.1, entry).map_err(in_file(&names.0))?;
+        let other = read.iter().find(|name| name_bytes > 0 && name.len() != name_bytes);
+        require(other.is_none(), "NMS-7", || format!("{other:x?} has not {name_bytes} bytes"))?;
+        all_names = Some(read);
+    }
     Ok(PlainSegment {
         number: segment.number,
         count: segment.count,
@@ -401,6 +423,7 @@ fn read_segment(
         tables,
         base,
         ids,
+        names: all_names,
     })
 }
 

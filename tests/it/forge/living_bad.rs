@@ -80,6 +80,7 @@ fn bare_rows() -> Vec<Row> {
         ("bad-lgs-03-sequence-greatest", "LGS-3", "sequence is 2^64 - 1: one more is 0.", |p| p.set(LOG, "sequence", u64::MAX)),
         ("unsupported-lgs-04-flag-8", "LGS-4", "The reserved flag 2^3 of LOG is set.", |p| p.set(LOG, "flags", 8)),
         ("unsupported-lgs-04-flag-31", "LGS-4", "The reserved flag 2^31 of LOG is set.", |p| p.set(LOG, "flags", 1 << 31)),
+        ("bad-lgs-06-names-without-section", "LGS-6", "The flag *names* of LOG is set, and there is no NAMES section.", |p| p.set(LOG, "flags", 4)),
         ("unsupported-lgs-04-reserved", "LGS-4", "The reserved bytes of LOG are in use.", |p| p.set(LOG, "reserved", 1 << 24)),
         ("unsupported-man-10-log-tail", "MAN-10", "The tail of the LOG payload is not zero.", |p| p.payload(LOG).extend([0, 0, 1])),
         ("unsupported-man-10-deletions-tail", "MAN-10", "The tail of the DELETIONS payload is not zero: entry_count is one less than there are entries.", |p| p.payload(DELETIONS).extend([1; 32])),

@@ -14,6 +14,7 @@ pub struct LogEntry {
     pub first_log: u64,
     pub sequence: u64,
     pub ids: bool,
+    pub names: bool,
     pub windows: bool,
 }
 
@@ -64,16 +65,18 @@ pub fn read_log_section(payload: &[u8], manifest: &Manifest) -> Checked<LogEntry
     require((1..most).contains(&first_log) && sequence < most, "LGS-3", || {
         format!("first_log is {first_log}, sequence {sequence}")
     })?;
-    support(flags < 4 && reserved == 0, "LGS-4", || format!("flags {flags:#x}, {reserved:#x}"))?;
+    support(flags < 8 && reserved == 0, "LGS-4", || format!("flags {flags:#x}, {reserved:#x}"))?;
     let (ids, windows) = (flags & 1 == 1, flags & 2 == 2);
     let (ids, windows) = or((ids, windows), Wrong::LogFlagsSwapped, (windows, ids));
     for SegmentEntry { number, ids: of_segment, .. } in &manifest.segments {
         let is_right = of_segment.is_some() == ids || !ids && is(Wrong::IdsWithoutFlag);
         require(is_right, "LGS-5", || format!("segment {number} differs: ids are {ids}"))?;
     }
+    let names = flags & 4 == 4;
+    require(names == (ids && manifest.names.is_some()), "LGS-6", || format!("names are {names}"))?;
     payload_tail(payload, 48)?;
     let fingerprint_bytes = usize::from(manifest.bits / 8);
-    Ok(LogEntry { fingerprint_bytes, first_log, sequence, ids, windows })
+    Ok(LogEntry { fingerprint_bytes, first_log, sequence, ids, names, windows })
 }
 
 /// The entries of a payload whose fields have `header` bytes, and where they end. `fields` stands at
@@ -97,6 +100,41 @@ fn tails(entries: &[&[u8]], least: usize, payload: &[u8], end: usize) -> Checked
     let entries = or(entries, Wrong::LivingEntryTailIgnored, &[]);
     entries.iter().try_for_each(|entry| payload_tail(entry, least))?;
     payload_tail(payload, end)
+}
+
+/// Section 3.12: gives the segments their names.
+pub fn read_names_section(payload: &[u8], manifest: &mut Manifest) -> Checked<()> {
+    at_least("DLS-1", payload, 16)?;
+    let mut fields = Fields(payload);
+    let (name_kind, name_bytes) = (fields.u16(), fields.u16());
+    let (all, end) = entries(payload, (16, 24), Fields(&payload[4..]))?;
+    require(manifest.names.is_none(), "NMS-1", || "a second NAMES section".to_owned())?;
+    support((1..=4).contains(&name_kind), "NMS-2", || format!("name_kind is {name_kind}"))?;
+    let reserved = &payload[10..16];
+    support(all_zero(reserved), "NMS-3", || format!("reserved is {reserved:x?}"))?;
+    let fits = match name_kind {
+        1 => name_bytes == 0,
+        2 | 3 => name_bytes == 16,
+        _ => name_bytes > 0,
+    };
+    require(fits, "NMS-4", || format!("name_bytes of kind {name_kind} is {name_bytes}"))?;
+    let of_entries = all.iter().map(|entry| Fields(entry).u64());
+    let named = manifest.segments.iter_mut().filter(|segment| segment.ids.is_some());
+    let named: Vec<&mut SegmentEntry> = named.collect();
+    let is_right = of_entries.eq(named.iter().map(|segment| segment.number));
+    require(is_right, "NMS-5", || "the entries are not the segments with ids".to_owned())?;
+    tails(&all, 24, payload, end)?;
+    for (segment, entry) in named.into_iter().zip(&all) {
+        let mut fields = Fields(&entry[8..]);
+        segment.names = Some(super::names::NamesEntry {
+            file_bytes: fields.u64(),
+            header_crc: fields.u32(),
+            directory_crc: fields.u32(),
+            text: name_kind == 1,
+        });
+    }
+    manifest.names = Some((name_kind, name_bytes));
+    Ok(())
 }
 
 /// Section 3.8.

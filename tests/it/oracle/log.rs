@@ -184,12 +184,13 @@ impl Logs {
         let mut fields = Fields(&header[16..]);
         let (store_id, number, sequence) = (fields.u128(), fields.u64(), fields.u64());
         let flags = fields.u32();
-        support(flags < 4, "LOG-2", || format!("flags are {flags:#x}"))?;
+        support(flags < 8, "LOG-2", || format!("flags are {flags:#x}"))?;
         require_equal("LOG-1", "store_id", store_id, log.store_id)?;
         require_equal("LOG-1", "log_number", number, log.number)?;
         let expected = or(self.next, Wrong::SequencesOfLogsFree, sequence);
         require_equal("LOG-1", "sequence", sequence, expected)?;
-        let of_entry = u32::from(entry.ids) + 2 * u32::from(entry.windows);
+        let of_entry =
+            u32::from(entry.ids) + 2 * u32::from(entry.windows) + 4 * u32::from(entry.names);
         let of_entry = or(of_entry, Wrong::FlagsOfLogsFree, flags);
         require_equal("LOG-1", "flags", flags, of_entry)
     }

@@ -2,6 +2,7 @@
 
 use super::living::{self, DeletionsEntry, LogEntry, WindowsEntry};
 use super::mutation::{Wrong, is, or};
+use super::names::NamesEntry;
 use super::prefix::{check_tail, read_header};
 use super::{Checked, Fields, all_zero, crc, require, require_crc, require_equal, support};
 
@@ -13,6 +14,8 @@ pub struct Manifest {
     pub store_id: u128,
     pub generation: u64,
     pub segments: Vec<SegmentEntry>,
+    /// name_kind and name_bytes, of a store with names.
+    pub names: Option<(u16, u16)>,
     pub id_map: Option<IdMapEntry>,
     pub log: Option<LogEntry>,
     pub deletions: Option<Vec<DeletionsEntry>>,
@@ -43,6 +46,7 @@ pub struct SegmentEntry {
     pub set_sum: u128,
     pub tables: Vec<TableEntry>,
     pub ids: Option<IdsEntry>,
+    pub names: Option<NamesEntry>,
 }
 
 /// An IDS payload.
@@ -76,6 +80,9 @@ pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
     let mut number_before = 0;
     for (place, section) in of_kind(IDS).enumerate() {
         number_before = read_ids(section.payload, place, number_before, &mut manifest.segments)?;
+    }
+    for section in of_kind(NAMES) {
+        living::read_names_section(section.payload, &mut manifest)?;
     }
     for section in of_kind(ID_MAP) {
         at_least("MAP-1", section.payload, 20)?;
@@ -164,6 +171,7 @@ fn read_store(payload: &[u8], segments: usize) -> Checked<Manifest> {
         store_id,
         generation,
         segments: Vec::new(),
+        names: None,
         id_map: None,
         log: None,
         deletions: None,
@@ -213,12 +221,13 @@ const ID_MAP: u32 = 6;
 const WINDOWS: u32 = 7;
 const LAYOUT: u32 = 8;
 const RECIPE: u32 = 9;
+const NAMES: u32 = 10;
 
 /// The flags *critical* and *writers* of a known kind.
 fn known_flags(kind: u32) -> Option<u32> {
     match kind {
         LOG | DELETIONS if is(Wrong::LivingSkipped) => None,
-        STORE | SEGMENT | LOG | DELETIONS => Some(3),
+        STORE | SEGMENT | LOG | DELETIONS | NAMES => Some(3),
         RECIPE if is(Wrong::RecipeUnknown) => None,
         IDS | ID_MAP | WINDOWS | RECIPE => Some(2),
         LAYOUT => Some(0),
@@ -321,5 +330,5 @@ fn read_segment(
         });
     }
     payload_tail(fields.0, 0)?;
-    Ok(SegmentEntry { bits, index, number, count, set_sum, tables, ids: None })
+    Ok(SegmentEntry { bits, index, number, count, set_sum, tables, ids: None, names: None })
 }
