@@ -194,7 +194,7 @@ fn records_that_are_stored_are_told_from_new_ones_however_many_come() {
             pairs.map(|(fingerprint, id)| (fingerprint, if ids { id } else { 0 })).collect()
         };
         let _ = std::fs::remove_dir_all(scratch.path("store"));
-        scratch.run(&format!("create store -q {}", if ids { "" } else { "--no-ids" })).succeeds();
+        scratch.run(&format!("create store -q {}", if ids { "" } else { "--ids none" })).succeeds();
         let line = if ids { "--id-column id" } else { "" };
         let mut model = Model::new();
         let first = [pairs(0..50_000), pairs(10_000..12_000)].concat();

@@ -154,7 +154,7 @@ fn unless_near_says_what_brute_force_says_at_every_width() {
     for bits in WIDTHS {
         for ids in [false, true] {
             let store = &format!("store{bits}{ids}");
-            let with_ids = if ids { "" } else { "--no-ids" };
+            let with_ids = if ids { "" } else { "--ids none" };
             scratch.run(&format!("create {store} --bits {bits} -q {with_ids}")).succeeds();
             let set = set(81 + bits as u64, bits, 400);
             let k = bits as u32 / 16;
