@@ -10,7 +10,8 @@ use crate::error::Result;
 /// Bytes of a page of text, unless a name is longer.
 const PAGE_BYTES: usize = 1 << 16;
 
-/// Names and their numbers, in the order in which they came. A name that comes again keeps its number.
+/// Names and their numbers, in the order in which they came. A name that comes again keeps its
+/// number.
 #[derive(Default)]
 pub(crate) struct LiveNames {
     names: RwLock<Names>,
@@ -26,8 +27,12 @@ struct Names {
     numbers: HashMap<u64, u32, Unhashed>,
     /// Names whose hash another name has.
     others: HashMap<Box<[u8]>, u32>,
-    bytes: usize,
+    /// Of the names alone.
+    name_bytes: usize,
 }
+
+/// Memory of a name beside its bytes: its place, and its entry in a table that is half full.
+const BYTES_BESIDE: usize = size_of::<(u32, u32, u16)>() + 2 * size_of::<(u64, u32)>();
 
 impl LiveNames {
     /// The number of a name, which has at most 65,535 bytes; a new one if it was not there.
@@ -57,9 +62,15 @@ impl LiveNames {
         numbers.sort_unstable_by_key(|&number| names.get(number as usize));
     }
 
+    /// Bytes of the names, each counted once.
+    pub(crate) fn name_bytes(&self) -> u64 {
+        self.read().name_bytes as u64
+    }
+
     /// Bytes of memory.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.read().bytes as u64
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let names = self.read();
+        (names.name_bytes + names.places.len() * BYTES_BESIDE) as u64
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Names> {
@@ -92,8 +103,7 @@ impl Names {
             self.numbers.insert(hash, other);
             self.others.insert(name.into(), number);
         }
-        // With its place, and its entry in a table that is half full.
-        self.bytes += name.len() + size_of::<(u32, u32, u16)>() + 2 * size_of::<(u64, u32)>();
+        self.name_bytes += name.len();
         number
     }
 }

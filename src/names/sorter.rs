@@ -38,6 +38,8 @@ pub(crate) struct SortedNames<P, T> {
     pairs: Sorted<P, T>,
     /// Most bytes of temporary files so far.
     pub(crate) peak_bytes: u64,
+    /// Bytes of the names, each counted once, as the last visit of the names found.
+    pub(crate) name_bytes: u64,
 }
 
 enum Sorted<P, T> {
@@ -146,7 +148,7 @@ impl<P: Payload, T: Spill> NameSorter<P, T> {
                 Sorted::Memory(self.pairs)
             }
         };
-        Ok(SortedNames { pairs, peak_bytes: self.peak_bytes })
+        Ok(SortedNames { pairs, peak_bytes: self.peak_bytes, name_bytes: 0 })
     }
 
     /// Makes one run of all. Gives the number of bytes written.
@@ -203,7 +205,16 @@ impl<P: Payload, T: Spill> SortedNames<P, T> {
 
 impl<P: Payload, T: Spill> NameSource for SortedNames<P, T> {
     fn visit(&mut self, sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        self.visit_all(&mut |pair| if pair.is_first { sink(pair.name) } else { Ok(()) })
+        let mut name_bytes = 0;
+        self.visit_all(&mut |pair| {
+            if !pair.is_first {
+                return Ok(());
+            }
+            name_bytes += pair.name.len() as u64;
+            sink(pair.name)
+        })?;
+        self.name_bytes = name_bytes;
+        Ok(())
     }
 }
 

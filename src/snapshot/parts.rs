@@ -121,11 +121,14 @@ impl<F: Fingerprint> Base<F> {
         self.manifest.names.unwrap_or(IdKind::Number)
     }
 
-    /// Greater than all ids that segments have held, as far as is known; 2^64 - 1 if none is left.
-    /// Reads all ids of a store that has no log.
+    /// Greater than all ids that segments have held, as far as is known; 2^64 - 1 if none is left,
+    /// and 0 where ids are names. Reads all ids of a store that has no log.
     pub(crate) fn next_id(&self) -> u64 {
         if let Some(log) = self.manifest.log {
             return log.next_id;
+        }
+        if self.manifest.names.is_some() {
+            return 0;
         }
         if let Some(map) = self.manifest.id_map {
             return map.string_count;

@@ -27,6 +27,8 @@ pub(super) struct Addition {
     pub(super) bytes: u64,
     /// The ids, and the greatest of them.
     pub(super) ids: Option<(u64, u64)>,
+    /// Of the names that the ids are, each counted once.
+    pub(super) name_bytes: u64,
 }
 
 impl Appending {
@@ -91,7 +93,7 @@ impl Appending {
     /// [`Error::NoSegmentNumber`]; [`Error::IdMap`] where the store has an id map without a string for some id.
     pub(super) fn with(self, addition: Addition, path: &Path) -> Result<Manifest> {
         let Self { before, window } = self;
-        let Addition { entry, bytes, ids } = addition;
+        let Addition { entry, bytes, ids, name_bytes } = addition;
         if let (Some(map), Some((_, greatest))) = (before.id_map, ids)
             && greatest >= map.string_count
         {
@@ -107,12 +109,14 @@ impl Appending {
         let edit = Edit { added, ..Edit::default() };
         let mut manifest = edit.apply(&before, next_segment, path)?;
         if let Some(log) = &mut manifest.log {
-            let of_id = if ids.is_some() { 8 } else { 0 };
+            let numbers = ids.filter(|_| manifest.names.is_none());
+            let of_id = if numbers.is_some() { 8 } else { 0 };
             let of_window = if log.shape.windows { 8 } else { 0 };
             let each = u64::from(manifest.bits) / 8 + of_id + of_window;
             log.written_bytes = log.written_bytes.saturating_add(bytes);
-            log.inserted_bytes = log.inserted_bytes.saturating_add(records.saturating_mul(each));
-            let next_id = ids.map_or(0, |(_, greatest)| greatest.saturating_add(1));
+            let inserted = records.saturating_mul(each).saturating_add(name_bytes);
+            log.inserted_bytes = log.inserted_bytes.saturating_add(inserted);
+            let next_id = numbers.map_or(0, |(_, greatest)| greatest.saturating_add(1));
             log.next_id = log.next_id.max(next_id);
         }
         Ok(manifest)

@@ -215,7 +215,8 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
         });
         let mut writer = SegmentWriter { files: &mut files, meter: &pack.meter, times: &mut times };
         let written = writer.write(number, &layout, &mut source, ids)?;
-        let of_names = names.as_ref().map_or(0, |names| names.peak_bytes);
+        let (of_names, inserted_names) =
+            names.as_ref().map_or((0, 0), |names| (names.peak_bytes, names.name_bytes));
         let temporary_bytes = source.set.temporary_bytes() + of_names;
         // Temporaries go before the store is there.
         drop((source, names));
@@ -231,9 +232,10 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
         let id_map = id_map.filter(|_| entry.ids.is_some());
         let radius = packer.layout.radius as u16;
         let manifest = match appending {
-            Some(appending) => {
-                appending.with(Addition { entry, bytes, ids: all_ids }, &pack.path)?
-            }
+            Some(appending) => appending.with(
+                Addition { entry, bytes, ids: all_ids, name_bytes: inserted_names },
+                &pack.path,
+            )?,
             None => {
                 let store = Manifest {
                     names: id_kind.filter(|kind| kind.is_named()),

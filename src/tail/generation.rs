@@ -23,8 +23,8 @@ pub(crate) struct Generation<F: Fingerprint = u64> {
 }
 
 impl<F: Fingerprint> Generation<F> {
-    /// None so far; the first will have this sequence. There will be some `expected` insertions, whose
-    /// ids are names or not.
+    /// None so far; the first will have this sequence. There will be some `expected` insertions,
+    /// whose ids are names or not.
     pub(crate) fn new(first_sequence: u64, expected: usize, named: bool) -> Self {
         let names = named.then(Arc::default);
         let first = TailWriter::new(first_sequence, expected.clamp(1, MOST), names.clone());
@@ -86,9 +86,14 @@ impl<F: Fingerprint> Generation<F> {
         self.tails.iter().map(|tail| u64::from(tail.records())).sum()
     }
 
-    /// Bytes of the names.
+    /// Bytes of the names, each counted once.
     pub(crate) fn name_bytes(&self) -> u64 {
-        self.names.as_ref().map_or(0, |names| names.bytes())
+        self.names.as_ref().map_or(0, |names| names.name_bytes())
+    }
+
+    /// Bytes of memory that the names take.
+    pub(crate) fn name_memory_bytes(&self) -> u64 {
+        self.names.as_ref().map_or(0, |names| names.memory_bytes())
     }
 
     /// Number of operations.

@@ -19,8 +19,8 @@ use crate::tail::{Generation, TailView};
 /// Bytes of a record of the log from which on the next one is begun.
 const RECORD_BYTES: usize = 1 << 20;
 
-/// Bytes of names from which on a generation is full, however few operations it has.
-const MOST_NAME_BYTES: u64 = 1 << 28;
+/// Memory that names take from which on a generation is full, however few operations it has.
+const MOST_NAME_MEMORY_BYTES: u64 = 1 << 28;
 
 /// Windows of time that a store may have. Each has a segment of its own, so several files.
 const MOST_WINDOWS: usize = 8192;
@@ -83,7 +83,7 @@ impl<F: Fingerprint> Front<F> {
     pub(super) fn is_full(&self, more: usize) -> bool {
         let operations = self.active.operations();
         let is_full = operations + more as u64 > self.capacity as u64;
-        operations > 0 && (is_full || self.active.name_bytes() >= MOST_NAME_BYTES)
+        operations > 0 && (is_full || self.active.name_memory_bytes() >= MOST_NAME_MEMORY_BYTES)
     }
 
     /// How full the active generation is, from 0 to 1.
@@ -221,12 +221,10 @@ impl<F: Fingerprint> Front<F> {
         let oldest = self.sealed.iter().take(generations);
         let views = oldest.flat_map(Generation::views);
         let insertions: u64 = views.map(|view| view.len()).sum();
-        let of_id = if self.shape.ids { 8 } else { 0 };
+        let of_id = if self.shape.ids && !self.shape.names { 8 } else { 0 };
         let of_window = if self.shape.windows { 8 } else { 0 };
-        let names = match self.shape.names {
-            true => self.sealed.iter().take(generations).map(Generation::name_bytes).sum(),
-            false => 0,
-        };
+        let oldest = self.sealed.iter().take(generations);
+        let names: u64 = oldest.map(Generation::name_bytes).sum();
         insertions * (bytes_of::<F>() as u64 + of_id + of_window) + names
     }
 

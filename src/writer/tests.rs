@@ -489,6 +489,27 @@ fn the_next_id_of_a_packed_store_is_behind_its_ids() {
     assert_eq!(Store::open(directory.path().join("plain")).unwrap().snapshot().next_id(), None);
 }
 
+/// [FORMAT 3.7] of *names*: no number is given, and an id counts as the bytes of its name.
+#[test]
+fn the_log_section_of_a_store_of_names_has_no_next_id_and_counts_the_bytes_of_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("store");
+    Packer::new().pack_with_ids(&path, [(1u64, "one"), (2, "two")]).unwrap();
+    let writer = options().open(&path).unwrap();
+    let log = |writer: &Writer| writer.core().front().base.manifest.log.unwrap();
+    assert_eq!((log(&writer).next_id, log(&writer).inserted_bytes), (0, 0), "made living");
+    writer.insert_batch(&[(3, "three"), (4, "a longer name")]).unwrap();
+    writer.flush().unwrap();
+    let flushed = 2 * 8 + ("three".len() + "a longer name".len()) as u64;
+    assert_eq!((log(&writer).next_id, log(&writer).inserted_bytes), (0, flushed), "flushed");
+    writer.close().unwrap();
+    Packer::new().append(true).pack_with_ids(&path, [(5u64, "five"), (6, "six")]).unwrap();
+    let writer = options().open(&path).unwrap();
+    assert_eq!(log(&writer).next_id, 0, "appended");
+    let appended = flushed + 2 * 8 + ("five".len() + "six".len()) as u64;
+    assert_eq!(log(&writer).inserted_bytes, appended, "appended");
+}
+
 /// A store that is written by many short-lived writers: its log stays short, and so does the list
 /// of its segments.
 #[test]
