@@ -1,7 +1,6 @@
 //! The external sort against the sort in memory, with buffers of a few records.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 
 use proptest::prelude::*;
 
@@ -9,27 +8,6 @@ use super::*;
 use crate::design::Design;
 use crate::error::Result;
 use crate::permute::Permutation;
-
-/// A temporary file in memory.
-#[derive(Default)]
-struct Memory(Mutex<Vec<u8>>);
-
-impl Spill for Memory {
-    fn write_at(&self, bytes: &[u8], at: u64) -> Result<()> {
-        let mut file = self.0.lock().unwrap();
-        let end = at as usize + bytes.len();
-        if file.len() < end {
-            file.resize(end, 0xEE);
-        }
-        file[at as usize..end].copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<()> {
-        bytes.copy_from_slice(&self.0.lock().unwrap()[at as usize..][..bytes.len()]);
-        Ok(())
-    }
-}
 
 fn create() -> Result<Memory> {
     Ok(Memory::default())

@@ -405,7 +405,8 @@ fn read_segment(
     let ids = opened.ids.as_ref().map(read).transpose()?;
     let mut all_names = None;
     if let Some((names, entry)) = opened.names.as_ref().zip(segment.names.as_ref()) {
-        let count = u64::from_le_bytes(names.1[16..24].try_into().expect("8 bytes"));
+        // What is too short for a count is rejected below.
+        let count = names.1.get(16..24).map_or(u64::MAX, LittleEndian::read_u64);
         for &id in ids.iter().flatten().flatten() {
             require(id < count, "NMS-6", || format!("id {id} of {count} names"))?;
         }

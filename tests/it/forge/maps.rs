@@ -1,6 +1,7 @@
 //! Id maps, by a plain writer: good ones, and damaged ones.
 
 use super::good_variants::made_up;
+use super::names_writer::leb128;
 use crate::oracle::crc;
 
 /// An id map that is a vector.
@@ -91,16 +92,6 @@ fn group(strings: &[String]) -> Vec<u8> {
 /// A string of a group: what it shares, and the bytes that follow.
 fn text(shared: u64, rest: &[u8]) -> Vec<u8> {
     [leb128(shared), leb128(rest.len() as u64), rest.to_vec()].concat()
-}
-
-fn leb128(mut number: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while number > 127 {
-        bytes.push(number as u8 & 127 | 128);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-    bytes
 }
 
 /// The strings of `good.idmap`, which the store `good-ids-map` means.
