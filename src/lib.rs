@@ -24,7 +24,7 @@
 //! * [`Planner`] predicts size and latency of every design, and recommends one;
 //! * [`Design`] says how many sorted copies of the set there are, which is the trade of space for
 //!   time; [`Codec`] how they are compressed;
-//! * [`IdMap`] gives the strings of documents for ids.
+//! * [`IdKind`] says what ids are: numbers, or names such as URLs, which live in the store.
 //!
 //! ```
 //! use fpstore::{Design, Packer, Store};
@@ -67,9 +67,9 @@
 //! others as a column of bytes, and for what remains of each a Huffman code and some raw bits. The
 //! last key of every block goes into the *router*.
 //!
-//! A fingerprint may come with ids, any number of them, of 64 bits each. They are stored once, in
-//! the order of the fingerprints, in a file of their own ([`Packer::pack_with_ids`],
-//! [`Snapshot::ids`]).
+//! A fingerprint may come with ids, any number of them: numbers of 64 bits, or names. They are
+//! stored once, in the order of the fingerprints, in a file of their own
+//! ([`Packer::pack_with_ids`], [`Snapshot::ids`]).
 //!
 //! A search permutes the query for each table, descends the router to the blocks that can hold
 //! matches, compares the columns of these blocks with the query, decodes the few blocks in which
