@@ -181,9 +181,9 @@ impl fmt::Display for Id {
     }
 }
 
-/// What a caller can identify a record by: `u64` in a store of numbers, `&str` and `String` in one of
-/// text, `&[u8]` for keys, [`IdRef`] and [`Id`] for all others and where the kind is known at run time
-/// alone, and `()` or `None` in a store without ids.
+/// What a caller can identify a record by: `u64` in a store of numbers, `&str` and `String` in one
+/// of text, `&[u8]` for keys, [`IdRef`] and [`Id`] for all others and where the kind is known at
+/// run time alone, and `()` or `None` in a store without ids.
 pub trait AsId {
     /// The id, if there is one.
     fn as_id(&self) -> Option<IdRef<'_>>;
@@ -232,8 +232,8 @@ impl<I: AsId + ?Sized> AsId for &I {
     }
 }
 
-/// What a caller can take ids as: `u64` from a store of numbers, `String` from one of text, `u128` for
-/// numbers of 128 bits, `Vec<u8>` for the bytes of any name, and [`Id`] from every store.
+/// What a caller can take ids as: `u64` from a store of numbers, `String` from one of text, `u128`
+/// for numbers of 128 bits, `Vec<u8>` for the bytes of any name, and [`Id`] from every store.
 pub trait FromId: Sized {
     /// Whether ids of this kind can be taken.
     fn takes(kind: IdKind) -> bool;

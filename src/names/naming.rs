@@ -19,8 +19,8 @@ pub(crate) enum Naming {
 }
 
 impl Naming {
-    /// Puts the name of a number in place of `name`; of a number that stands for itself its bytes, so
-    /// that the order is that of the ids.
+    /// Puts the name of a number in place of `name`; of a number that stands for itself its bytes,
+    /// so that the order is that of the ids.
     pub(crate) fn name(&self, number: u64, name: &mut Vec<u8>) -> Result<()> {
         match self {
             Self::Numbers => {

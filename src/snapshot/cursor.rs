@@ -99,9 +99,9 @@ impl<F: Fingerprint> Cursor<F> {
         Self::with_numbered_ids(snapshot, |segment| Numbering::Of(segment.naming()))
     }
 
-    /// As [`Self::with_ids`], with numbers that all segments have in common and that have the order of
-    /// the ids. Where several segments have names, all of these are read first, and their numbers take
-    /// some bits each.
+    /// As [`Self::with_ids`], with numbers that all segments have in common and that have the order
+    /// of the ids. Where several segments have names, all of these are read first, and their
+    /// numbers take some bits each.
     pub(crate) fn with_common_ids(snapshot: &Snapshot<F>) -> Result<Self> {
         let snapshot = snapshot.settled()?;
         let columns = snapshot.segments().iter().map(|segment| segment.names().cloned());

@@ -135,9 +135,9 @@ impl<F: Fingerprint> Snapshot<F> {
         IterWithIds::new(self)
     }
 
-    /// The fingerprints that have one of some ids, ascending, each with the place of the id in `ids`.
-    /// Nothing is found by its id, so this reads all fingerprints and ids, some 50 ns for each;
-    /// names are looked up once for each segment.
+    /// The fingerprints that have one of some ids, ascending, each with the place of the id in
+    /// `ids`. Nothing is found by its id, so this reads all fingerprints and ids, some 50 ns for
+    /// each; names are looked up once for each segment.
     ///
     /// # Errors
     ///

@@ -42,7 +42,8 @@ pub(super) fn settle<F: Fingerprint>(parts: &Parts<F>) -> Result<Parts<F>> {
     Ok(Parts { base: Arc::new(base.extended(segment, hiding)), tails: Vec::new() })
 }
 
-/// The records of some tails in one list, with the names of their ids, whose numbers they have then.
+/// The records of some tails in one list, with the names of their ids, whose numbers they have
+/// then.
 pub(crate) fn listed<F: Fingerprint>(
     of_tails: Vec<(Vec<TailRecord<F>>, Naming)>,
     named: bool,

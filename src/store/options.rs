@@ -98,7 +98,8 @@ impl<F: Fingerprint> Packer<F> {
         self
     }
 
-    /// What ids are, also where the input turns out to be empty. Without this the first one decides.
+    /// What ids are, also where the input turns out to be empty. Without this the first one
+    /// decides.
     pub fn ids(mut self, kind: IdKind) -> Self {
         self.ids = Some(kind);
         self

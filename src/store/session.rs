@@ -113,8 +113,8 @@ impl<F: Fingerprint> PackSession<F> {
     /// # Errors
     ///
     /// As [`Self::extend`]; [`Error::MixedIds`] where [`Self::extend`] was called before: all
-    /// fingerprints of a pack have ids, or none; [`Error::IdKinds`] where an id is of another kind than
-    /// the first.
+    /// fingerprints of a pack have ids, or none; [`Error::IdKinds`] where an id is of another kind
+    /// than the first.
     pub fn extend_with_ids<I: AsId>(&mut self, pairs: &[(F, I)]) -> Result<()> {
         // Once without any: that decides that there are ids.
         for pairs in pairs.chunks(PIECE).chain(pairs.is_empty().then_some(pairs)) {

@@ -113,7 +113,8 @@ impl<F: Fingerprint> TailView<F> {
         }
     }
 
-    /// What is hidden of a fingerprint in a segment with this naming that was written before this tail.
+    /// What is hidden of a fingerprint in a segment with this naming that was written before this
+    /// tail.
     pub(crate) fn hides(&self, fingerprint: F, naming: &Naming) -> Result<Hidden> {
         let mut ids = Vec::new();
         let is_whole = self.tail.any_deletion(fingerprint, |deletion| {

@@ -311,8 +311,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     ///
     /// # Errors
     ///
-    /// [`Error::MixedIds`], [`Error::IdKinds`], [`Error::Name`]; [`Error::IdMap`] if the store has an
-    /// id map without a string for the id.
+    /// [`Error::MixedIds`], [`Error::IdKinds`], [`Error::Name`]; [`Error::IdMap`] if the store has
+    /// an id map without a string for the id.
     pub(super) fn logged<'a>(&self, id: &'a StoredId<'_>) -> Result<LoggedId<'a>> {
         let Some(of) = id.id else {
             return if self.shape.ids { Err(Error::MixedIds) } else { Ok(LoggedId::Number(0)) };
@@ -331,8 +331,8 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
         Ok(LoggedId::Number(number))
     }
 
-    /// Searches what is seen now, or what of it lies in windows from one on, and writes the operation
-    /// that `search` gives, if it gives one; nobody writes in between.
+    /// Searches what is seen now, or what of it lies in windows from one on, and writes the
+    /// operation that `search` gives, if it gives one; nobody writes in between.
     pub(super) fn search_and_insert<'a>(
         &self,
         first_window: Option<u64>,

@@ -193,9 +193,9 @@ impl<F: Fingerprint> Writer<F> {
         self.write(&fingerprints.iter().map(delete).collect::<Vec<_>>())
     }
 
-    /// Deletes an id wherever it is stored, and gives the fingerprints that had it. No fingerprint is
-    /// found by its id, so this reads all fingerprints and ids, some 50 ns for each; what is inserted
-    /// meanwhile stays.
+    /// Deletes an id wherever it is stored, and gives the fingerprints that had it. No fingerprint
+    /// is found by its id, so this reads all fingerprints and ids, some 50 ns for each; what is
+    /// inserted meanwhile stays.
     ///
     /// # Errors
     ///
@@ -232,8 +232,8 @@ impl<F: Fingerprint> Writer<F> {
         self.check_and_insert_into(self.window_of_now(), fingerprint, id, k, None)
     }
 
-    /// Compares with what lies in windows from `first_window` on, if that is given, and inserts into
-    /// `window`.
+    /// Compares with what lies in windows from `first_window` on, if that is given, and inserts
+    /// into `window`.
     pub(super) fn check_and_insert_into(
         &self,
         window: u64,

@@ -50,9 +50,9 @@ impl<F: Fingerprint> Writer<F> {
         self.check_and_insert_into(self.window_of(time)?, fingerprint, id, k, None)
     }
 
-    /// As [`Self::check_and_insert_at`], compared with nothing older than `since`: with the windows from
-    /// that of `since` on, which are those of [`Snapshot::between`](crate::Snapshot::between) that begin
-    /// there.
+    /// As [`Self::check_and_insert_at`], compared with nothing older than `since`: with the windows
+    /// from that of `since` on, which are those of [`Snapshot::between`](crate::Snapshot::between)
+    /// that begin there.
     ///
     /// # Errors
     ///

@@ -73,8 +73,10 @@ proptest! {
         // Each name by itself.
         let some: Vec<&String> = all.iter().map(|(_, name)| name).take(5).collect();
         let found = store.snapshot().with_ids(&some).unwrap();
-        for (place, name) in some.iter().enumerate().filter(|(place, name)| !some[..*place].contains(name)) {
-            let found = found.iter().filter(|(_, at)| *at == place).map(|(fingerprint, _)| *fingerprint);
+        let is_first = |(place, name): &(usize, &&String)| !some[..*place].contains(name);
+        for (place, name) in some.iter().enumerate().filter(is_first) {
+            let of_name = found.iter().filter(|(_, at)| *at == place);
+            let found = of_name.map(|(fingerprint, _)| *fingerprint);
             let expected = model_of(&all).into_iter().filter(|(_, names)| names.contains(*name));
             prop_assert!(found.eq(expected.map(|(fingerprint, _)| fingerprint)), "{}", name);
         }
@@ -115,7 +117,8 @@ proptest! {
         prop_assert_eq!(held(&Store::open(&copy).unwrap().snapshot()), model.clone());
         writer.merge_all().unwrap();
         prop_assert_eq!(held(&writer.snapshot()), model.clone());
-        prop_assert_eq!(names_on_disk(&path), model.values().flatten().cloned().collect::<BTreeSet<_>>().len() as u64);
+        let names: BTreeSet<&String> = model.values().flatten().collect();
+        prop_assert_eq!(names_on_disk(&path), names.len() as u64);
     }
 }
 
@@ -143,7 +146,7 @@ enum Act {
 fn acts() -> impl Strategy<Value = Vec<Act>> {
     let act = prop_oneof![
         4 => prop::collection::vec((0u64..20, names()), 1..12).prop_map(Act::Insert),
-        2 => (0u64..20, names()).prop_map(|(fingerprint, name)| Act::CheckAndInsert(fingerprint, name)),
+        2 => (0u64..20, names()).prop_map(|(one, name)| Act::CheckAndInsert(one, name)),
         3 => (0u64..20, names()).prop_map(|(fingerprint, name)| Act::Delete(fingerprint, name)),
         2 => names().prop_map(Act::DeleteEverywhere),
         1 => (0u64..20).prop_map(Act::DeleteFingerprint),

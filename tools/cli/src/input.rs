@@ -108,8 +108,8 @@ impl InputArgs {
         }
     }
 
-    /// The same for the inputs of a store that is there: digits that may be hexadecimal or decimal are
-    /// hexadecimal, as those that it gives.
+    /// The same for the inputs of a store that is there: digits that may be hexadecimal or decimal
+    /// are hexadecimal, as those that it gives.
     pub fn beside_store(&self, ids: Option<IdWish>, memory: Option<u64>) -> Options {
         Options { prefers_hex: true, ..self.options(ids, memory) }
     }

@@ -32,8 +32,8 @@ pub enum IdPart<'a> {
 }
 
 impl IdList {
-    /// Those of an array or a list: of uint64, of integers, `str`, `uuid.UUID` or `bytes`, or Arrow of
-    /// UInt64, strings or FixedSizeBinary.
+    /// Those of an array or a list: of uint64, of integers, `str`, `uuid.UUID` or `bytes`, or Arrow
+    /// of UInt64, strings or FixedSizeBinary.
     ///
     /// # Errors
     ///
@@ -120,8 +120,8 @@ impl IdList {
         }
     }
 
-    /// The same in a store with ids of this kind: keys of 16 bytes are UUIDs there, and numbers may be
-    /// wider.
+    /// The same in a store with ids of this kind: keys of 16 bytes are UUIDs there, and numbers may
+    /// be wider.
     pub fn fitted(self, kind: Option<IdKind>) -> Self {
         match (self, kind) {
             (Self::Numbers(numbers), Some(IdKind::Number128)) => {

@@ -170,7 +170,8 @@ impl Store {
         for_width!(&self.any, one => one.store.has_ids())
     }
 
-    /// What the ids are: "number", "text", "uuid", "number128" or "bytes:N"; None if there are none.
+    /// What the ids are: "number", "text", "uuid", "number128" or "bytes:N"; None if there are
+    /// none.
     #[getter]
     fn id_kind(&self) -> Option<String> {
         for_width!(&self.any, one => one.store.id_kind()).map(ids::name_of)
@@ -264,8 +265,9 @@ impl Store {
         })
     }
 
-    /// The ids of a fingerprint in ascending order: a `uint64` array of numbers, or a list of names, which are `str`, `uuid.UUID`,
-    /// `int` or `bytes`; empty if it is not stored, or the store has no ids.
+    /// The ids of a fingerprint in ascending order: a `uint64` array of numbers, or a list of
+    /// names, which are `str`, `uuid.UUID`, `int` or `bytes`; empty if it is not stored, or the
+    /// store has no ids.
     fn ids<'py>(&self, fingerprint: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = fingerprint.py();
         let ids = for_width!(&self.any, one => {

@@ -41,10 +41,11 @@ pub struct Writer {
     radius: u32,
 }
 
-/// Creates an empty store, and gives its writer. `ids` is "number", the default, "text", "uuid", "number128" or "bytes:N", or False
-/// for a store without ids.
+/// Creates an empty store, and gives its writer. `ids` is "number", the default, "text", "uuid",
+/// "number128" or "bytes:N", or False for a store without ids.
 #[pyfunction]
-#[pyo3(signature = (path, *, bits=64, k=3, ids=None, window=None, short_tables=false, recipe=None, durability="group"))]
+#[pyo3(signature = (path, *, bits=64, k=3, ids=None, window=None, short_tables=false, recipe=None,
+    durability="group"))]
 #[allow(clippy::too_many_arguments, reason = "they are options in Python")]
 pub fn create(
     py: Python<'_>,

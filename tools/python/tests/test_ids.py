@@ -32,7 +32,8 @@ def test_names_belong_to_their_fingerprints(tmp_path):
             assert store.ids(one) == sorted(model.get(one, ()))
     queries = np.unique(prints)[:50]
     offsets, found, _, id_offsets, ids = store.search_batch(queries, k=0, ids=True)
-    assert [ids[a:b] for a, b in zip(id_offsets, id_offsets[1:])] == [sorted(model[one]) for one in found.tolist()]
+    lists = [ids[a:b] for a, b in zip(id_offsets, id_offsets[1:])]
+    assert lists == [sorted(model[one]) for one in found.tolist()]
     table = store.search_batch(queries, k=0, ids=True, arrow=True).to_pyarrow()
     assert table.column("ids").to_pylist() == [sorted(model[one]) for one in queries.tolist()]
     # As they come, and as they go.
@@ -66,7 +67,8 @@ def test_ids_of_every_kind_come_back(tmp_path):
                 writer.insert(9, one)
         living = fpstore.open(tmp_path / f"{kind} living")
         assert list(living.ids(9)) == sorted(ids)
-        arrow = living.search_batch(np.array([9], dtype=np.uint64), ids=True, arrow=True).to_pyarrow()
+        queries = np.array([9], dtype=np.uint64)
+        arrow = living.search_batch(queries, ids=True, arrow=True).to_pyarrow()
         given = {"uuid": lambda one: one.bytes, "number128": str}.get(kind, lambda one: one)
         assert arrow.column("ids").to_pylist() == [[given(one) for one in sorted(ids)]]
     # Keys of 16 bytes are UUIDs where the store has those.

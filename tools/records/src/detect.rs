@@ -99,8 +99,8 @@ pub enum Verdict {
     /// The token at this place makes it neither all hexadecimal nor all decimal, or may be something
     /// else than a fingerprint.
     Open { place: Place, token: String, columns: Option<Columns> },
-    /// The token at this place, and all others, are all hexadecimal digits of a fingerprint as well as
-    /// decimal ones.
+    /// The token at this place, and all others, are all hexadecimal digits of a fingerprint as well
+    /// as decimal ones.
     Either { place: Place, token: String },
     /// Something else, and what to do with it.
     Foreign(&'static str, &'static str),

@@ -9,8 +9,8 @@ use crate::fault::Fault;
 pub enum Format {
     /// Hexadecimal digits, up to as many as a fingerprint has, with or without `0x`.
     Hex,
-    /// The same, where most of the first ones have all digits: then all digits of another width are no
-    /// fingerprint without the zeros in front, unless they have `0x`.
+    /// The same, where most of the first ones have all digits: then all digits of another width are
+    /// no fingerprint without the zeros in front, unless they have `0x`.
     HexMostly,
     /// Hexadecimal because each of the first ones has all digits or `0x`: then all must have.
     HexFull,

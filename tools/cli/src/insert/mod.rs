@@ -99,8 +99,8 @@ pub struct Args {
     #[arg(requires = "unless_near")]
     radius: Option<u32>,
 
-    /// Compare only with records from this time on, as far as windows tell, so that older ones are no
-    /// reason not to insert: written as for --time, such as 7d
+    /// Compare only with records from this time on, as far as windows tell, so that older ones are
+    /// no reason not to insert: written as for --time, such as 7d
     #[arg(long, value_name = "TIME", requires = "unless_near")]
     since: Option<Moment>,
 

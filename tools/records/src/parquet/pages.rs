@@ -59,8 +59,8 @@ impl Groups {
         }
     }
 
-    /// As [`Self::new`], to copy all columns, of which lists may have as many values as their bytes on
-    /// the disk have bits: those of models are longer than the texts that are looked at.
+    /// As [`Self::new`], to copy all columns, of which lists may have as many values as their bytes
+    /// on the disk have bits: those of models are longer than the texts that are looked at.
     pub fn to_copy(file: File, metadata: Arc<ParquetMetaData>, memory: u64) -> Self {
         Self { nested_ratio: 8, ..Self::new(file, metadata, memory) }
     }
