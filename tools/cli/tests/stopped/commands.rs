@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::oracle::{Random, fingerprints};
-use crate::standing::Thing::{File, Measured, Named, Pages, Results, Store};
+use crate::standing::Thing::{File, Measured, Pages, Results, Store};
 use crate::standing::{Between, Thing};
 use crate::{Scratch, hex, raw};
 
@@ -37,7 +37,6 @@ pub struct Writing {
 const STORE: &[Thing] = &[Store("store")];
 const COPY: &[Thing] = &[Store("store"), Store("copy")];
 const SAVED: &[Thing] = &[Store("store"), Store("saved")];
-const NAMED: &[Thing] = &[Named("store")];
 const OUT: &[Thing] = &[File("out")];
 
 /// Something that changes a store and may be given again.
@@ -67,24 +66,28 @@ pub const PACK: Writing = Writing {
 pub const PACK_FORCE: Writing =
     Writing { prepare: packed, line: "pack in -o store --format u64le --force -q -j 1", ..UPKEEP };
 pub const PACK_NAMES: Writing = Writing {
-    prepare: |scratch| pages(scratch, 2),
+    prepare: |scratch| pages(scratch, "pages.csv", &fingerprints(2, 40)),
     line: "pack pages.csv -o store --id-column url -q -j 1",
-    things: NAMED,
+    things: STORE,
     ..RESULTS
 };
 pub const PACK_NAMES_FORCE: Writing = Writing {
     prepare: |scratch| {
-        pages(scratch, 1);
+        pages(scratch, "pages.csv", &fingerprints(1, 40));
         ran(scratch, "pack pages.csv -o store --id-column url -q");
-        pages(scratch, 2);
+        pages(scratch, "pages.csv", &fingerprints(2, 40));
     },
     line: "pack pages.csv -o store --id-column url --force -q -j 1",
-    things: NAMED,
     ..UPKEEP
 };
 pub const PACK_APPEND: Writing =
     Writing { prepare: packed, line: "pack in --append store --format u64le -q -j 1", ..UPKEEP };
 pub const PACK_APPEND_LIVING: Writing = Writing { prepare: living, ..PACK_APPEND };
+pub const PACK_APPEND_NAMES: Writing = Writing {
+    prepare: living_names,
+    line: "pack in.csv --append store --id-column url -q -j 1",
+    ..UPKEEP
+};
 pub const CREATE: Writing =
     Writing { prepare: |_| {}, line: "create store -q", again: Again::Refused, ..UPKEEP };
 pub const CREATE_WINDOW: Writing = Writing { line: "create store --window 1d -q", ..CREATE };
@@ -95,13 +98,25 @@ pub const INSERT_UNLESS_NEAR: Writing = Writing {
     line: "insert store in --format u64le --unless-near --durability immediate -q",
     ..INSERT
 };
+pub const INSERT_NAMES: Writing =
+    Writing { prepare: living_names, line: "insert store in.csv --id-column url -q", ..INSERT };
+pub const INSERT_UNLESS_NEAR_NAMES: Writing = Writing {
+    line: "insert store in.csv --id-column url --unless-near --durability immediate -q",
+    ..INSERT_NAMES
+};
 pub const DELETE: Writing = Writing {
     line: "delete store --from gone --format u64le -q",
     between: Between::Pieces,
     ..UPKEEP
 };
+pub const DELETE_NAMES: Writing = Writing {
+    prepare: living_names,
+    line: "delete store --from gone.csv --id-column url -q",
+    ..DELETE
+};
 pub const FLUSH: Writing = Writing { line: "flush store -q -j 1", ..UPKEEP };
 pub const FLUSH_WINDOWS: Writing = Writing { prepare: windows, ..FLUSH };
+pub const FLUSH_NAMES: Writing = Writing { prepare: living_names, ..FLUSH };
 /// What `insert` has written it has merged as well, so these segments are appended.
 pub const MERGE: Writing = Writing {
     prepare: |scratch| {
@@ -115,8 +130,10 @@ pub const MERGE: Writing = Writing {
     ..UPKEEP
 };
 pub const MERGE_FULL: Writing = Writing { line: "merge store --full -q -j 1", ..UPKEEP };
+pub const MERGE_FULL_NAMES: Writing = Writing { prepare: living_names, ..MERGE_FULL };
 pub const EXPIRE: Writing =
     Writing { prepare: windows, line: "expire store --before 2026-01-03 -q -j 1", ..UPKEEP };
+pub const EXPIRE_NAMES: Writing = Writing { prepare: windows_names, ..EXPIRE };
 pub const BACKUP: Writing = Writing {
     line: "backup store copy -q",
     again: Again::With("--incremental"),
@@ -138,6 +155,15 @@ pub const BACKUP_INCREMENTAL: Writing = Writing {
 };
 pub const BACKUP_INCREMENTAL_COPY: Writing =
     Writing { line: "backup store copy --incremental --copy -q", ..BACKUP_INCREMENTAL };
+pub const BACKUP_INCREMENTAL_NAMES: Writing = Writing {
+    prepare: |scratch| {
+        living_names(scratch);
+        ran(scratch, "backup store copy -q");
+        ran(scratch, "merge store --full -q");
+        insert_pages(scratch, "", &fingerprints(5, 40));
+    },
+    ..BACKUP_INCREMENTAL_COPY
+};
 /// As long as nothing is flushed, backups have the same manifest and longer logs.
 pub const BACKUP_INCREMENTAL_LOG: Writing = Writing {
     prepare: |scratch| {
@@ -156,6 +182,8 @@ pub const REPAIR: Writing = Writing {
 };
 pub const REPAIR_LIVING: Writing = Writing { prepare: living, ..REPAIR };
 pub const REPAIR_WINDOWS: Writing = Writing { prepare: windows, ..REPAIR };
+pub const REPAIR_NAMES: Writing = Writing { prepare: living_names, ..REPAIR };
+pub const REPAIR_WINDOWS_NAMES: Writing = Writing { prepare: windows_names, ..REPAIR };
 pub const JOIN: Writing = Writing { line: "join store -k 6 --to out -q -j 1", ..RESULTS };
 pub const JOIN_RESUME: Writing =
     Writing { line: "join store -k 6 --to out --resume -q -j 1", ..RESULTS };
@@ -280,13 +308,55 @@ pub fn windows(scratch: &Scratch) {
     ran(scratch, &format!("delete store {:016x} -q", fingerprints(1, 50)[15]));
 }
 
-/// Fingerprints with strings for ids.
-fn pages(scratch: &Scratch, seed: u64) {
+/// The name of a fingerprint where the ids of a store are names.
+pub fn name_of(fingerprint: u64) -> String {
+    format!("https://{}.example/{fingerprint:016x}", fingerprint % 7)
+}
+
+/// Fingerprints with names, as CSV.
+fn pages(scratch: &Scratch, name: &str, set: &[u64]) {
     let mut csv = "url,fingerprint\n".to_string();
-    for (row, fingerprint) in fingerprints(seed, 40).iter().enumerate() {
-        writeln!(csv, "https://{seed}.example/{row},{fingerprint:016x}").unwrap();
+    for fingerprint in set {
+        writeln!(csv, "{},{fingerprint:016x}", name_of(*fingerprint)).unwrap();
     }
-    scratch.write("pages.csv", csv);
+    scratch.write(name, csv);
+}
+
+/// As [`living`], with names for ids; some names are deleted from all fingerprints.
+fn living_names(scratch: &Scratch) {
+    let set = fingerprints(1, 60);
+    ran(scratch, "create store --ids text -q");
+    for part in set.chunks(10).take(5) {
+        insert_pages(scratch, "", part);
+        ran(scratch, "flush store -q");
+    }
+    ran(scratch, &format!("delete store --id-everywhere {} -q", name_of(set[3])));
+    insert_pages(scratch, "", &fingerprints(3, 10));
+    ran(scratch, "flush store -q");
+    pages(scratch, "gone.csv", &set[5..8]);
+    ran(scratch, "delete store --from gone.csv --id-column url -q");
+    insert_pages(scratch, "", &set[50..]);
+    let mut come = fingerprints(2, 20);
+    come.extend(set[..20].iter().map(|fingerprint| fingerprint ^ 1));
+    pages(scratch, "in.csv", &come);
+    pages(scratch, "gone.csv", &set[10..40]);
+}
+
+/// As [`windows`], with names for ids.
+fn windows_names(scratch: &Scratch) {
+    ran(scratch, "create store --window 1d --ids text -q");
+    for (day, part) in fingerprints(1, 50).chunks(10).enumerate() {
+        insert_pages(scratch, &format!("--time 2026-01-{:02}", day + 1), part);
+        if day == 3 {
+            ran(scratch, "flush store -q");
+        }
+    }
+    ran(scratch, &format!("delete store {:016x} -q", fingerprints(1, 50)[15]));
+}
+
+fn insert_pages(scratch: &Scratch, options: &str, set: &[u64]) {
+    pages(scratch, "some.csv", set);
+    ran(scratch, &format!("insert store some.csv --id-column url -q {options}"));
 }
 
 /// Documents with these ids; those with the same id are the same, and each third is near another.

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::Scratch;
 use crate::commands::{Again, Writing};
 use crate::scratch::Ran;
-use crate::standing::{Standing, State};
+use crate::standing::{Row, Standing, State};
 
 /// What a command does when nothing stops it.
 pub struct Expected<'a> {
@@ -82,8 +82,8 @@ impl<'a> Expected<'a> {
             return;
         }
         let standing = self.writing.things[0].look(scratch);
-        let stored = standing.records().cloned().unwrap_or_default();
-        let lost = inserted.iter().filter(|&&at| !stored.contains(&(0, at, 0))).count();
+        let stored = standing.rows();
+        let lost = inserted.iter().filter(|&row| !stored.contains(row)).count();
         if lost > 0 {
             failures.push(format!("{lost} of {} acknowledged are lost", inserted.len()));
         }
@@ -153,12 +153,17 @@ fn names(scratch: &Scratch) -> Vec<String> {
     names("").chain(of_temporaries).collect()
 }
 
-/// The fingerprints that `insert --unless-near` says it has inserted, as far as its rows are whole.
-pub fn acknowledged(rows: &str) -> Vec<u64> {
+/// The fingerprints that `insert --unless-near` says it has inserted, with their ids, as far as its
+/// rows are whole.
+pub fn acknowledged(rows: &str) -> Vec<Row> {
     let whole = rows.split_inclusive('\n').filter_map(|row| row.strip_suffix('\n'));
     let rows = whole.map(|row| row.split('\t').collect::<Vec<_>>());
-    let inserted = rows.filter(|row| row.get(1) == Some(&"inserted"));
-    inserted.map(|row| u64::from_str_radix(row[0], 16).unwrap()).collect()
+    let inserted = rows.filter_map(|row| match row[..] {
+        [fingerprint, "inserted", ..] => Some((fingerprint, None)),
+        [id, fingerprint, "inserted", ..] => Some((fingerprint, Some(id.to_string()))),
+        _ => None,
+    });
+    inserted.map(|(digits, id)| (u64::from_str_radix(digits, 16).unwrap(), id)).collect()
 }
 
 /// A scratch with the same files, of the same age.

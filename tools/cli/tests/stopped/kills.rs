@@ -9,12 +9,12 @@ use std::process::{ChildStdin, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::commands::{self, Writing};
+use crate::commands::{self, Writing, name_of};
 use crate::expected::{Expected, Judged, acknowledged};
 use crate::oracle::{Random, fingerprints};
 use crate::scratch::Ran;
-use crate::standing;
-use crate::{Scratch, hex, number_of, raw, tell};
+use crate::standing::{self, Row};
+use crate::{Scratch, number_of, raw, tell};
 
 const SEED: u64 = 500;
 /// How often a normal run kills `insert`.
@@ -26,21 +26,55 @@ const KILLS_OF_A_STORE: usize = 50;
 /// Rows that are read before a kill, at most.
 const ROWS: u64 = 300;
 
+/// A store whose insertions are killed.
+struct Killed {
+    name: &'static str,
+    /// What kind of ids it has.
+    ids: &'static str,
+    /// The line of the insertion, behind `insert store -`.
+    options: &'static str,
+    /// What its input begins with.
+    header: &'static str,
+    /// The id of a fingerprint, if it has one.
+    id_of: fn(u64) -> Option<String>,
+}
+
 #[test]
 fn what_insert_has_acknowledged_outlives_kills() {
+    kill_insertions(&Killed {
+        name: "insert",
+        ids: "none",
+        options: "--format hex",
+        header: "",
+        id_of: |_| None,
+    });
+}
+
+#[test]
+fn what_insert_has_acknowledged_outlives_kills_with_its_name() {
+    kill_insertions(&Killed {
+        name: "insert with names",
+        ids: "text",
+        options: "--format csv --id-column url",
+        header: "fingerprint,url\n",
+        id_of: |fingerprint| Some(name_of(fingerprint)),
+    });
+}
+
+fn kill_insertions(of: &Killed) {
     let kills = number_of("FPSTORE_KILLS").unwrap_or(KILLS);
     let mut random = Random(SEED);
     let (mut acknowledged_in_all, mut killed) = (0, 0);
     while killed < kills {
         let scratch = Scratch::new();
-        scratch.run("create store --ids none -q").succeeds();
+        scratch.run(&format!("create store --ids {} -q", of.ids)).succeeds();
         let (mut sent, mut acknowledged) = (BTreeSet::new(), BTreeSet::new());
         for _ in 0..KILLS_OF_A_STORE.min(kills - killed) {
-            insert_and_kill(&scratch, &mut random, &mut sent, &mut acknowledged);
+            insert_and_kill(of, &scratch, &mut random, &mut sent, &mut acknowledged);
             killed += 1;
             let standing = standing::store(&scratch.path("store"));
-            let records = standing.records().unwrap_or_else(|| panic!("{standing:?}"));
-            let stored: BTreeSet<u64> = records.iter().map(|record| record.1).collect();
+            assert!(standing.records().is_some(), "{standing:?}");
+            let stored = standing.rows();
             let why = format!("kill {killed}, seed {SEED}");
             assert_eq!(acknowledged.difference(&stored).count(), 0, "lost, {why}");
             assert_eq!(stored.difference(&sent).count(), 0, "invented, {why}");
@@ -53,22 +87,25 @@ fn what_insert_has_acknowledged_outlives_kills() {
         }
         acknowledged_in_all += acknowledged.len();
     }
-    tell(&format!("insert: {killed} kills, seed {SEED}: {acknowledged_in_all} acknowledged"));
+    let name = of.name;
+    tell(&format!("{name}: {killed} kills, seed {SEED}: {acknowledged_in_all} acknowledged"));
     assert!(acknowledged_in_all > 0, "no insertion came so far that it acknowledged anything");
 }
 
 /// Kills an insertion behind some of its rows.
 fn insert_and_kill(
+    of: &Killed,
     scratch: &Scratch,
     random: &mut Random,
-    sent: &mut BTreeSet<u64>,
-    acknowledged_so_far: &mut BTreeSet<u64>,
+    sent: &mut BTreeSet<Row>,
+    acknowledged_so_far: &mut BTreeSet<Row>,
 ) {
-    let line = "insert store - --format hex --unless-near -k 0 --durability immediate -q";
-    let mut command = scratch.command(line);
+    let options = of.options;
+    let line = format!("insert store - {options} --unless-near -k 0 --durability immediate -q");
+    let mut command = scratch.command(&line);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    let feeder = feed(child.stdin.take().unwrap(), random.next());
+    let feeder = feed(of, child.stdin.take().unwrap(), random.next());
     let mut rows = BufReader::new(child.stdout.take().unwrap());
     let mut text = String::new();
     for _ in 0..random.below(ROWS) {
@@ -82,16 +119,25 @@ fn insert_and_kill(
     acknowledged_so_far.extend(acknowledged(&text));
 }
 
-/// Writes fingerprints until nobody reads them, and gives all of them.
-fn feed(mut to: ChildStdin, seed: u64) -> JoinHandle<Vec<u64>> {
+/// Writes records until nobody reads them, and gives all of them.
+fn feed(of: &Killed, mut to: ChildStdin, seed: u64) -> JoinHandle<Vec<Row>> {
+    let (header, id_of) = (of.header, of.id_of);
     thread::spawn(move || {
         let (mut random, mut sent) = (Random(seed), Vec::new());
+        let mut text = header.to_string();
         loop {
-            let some: Vec<u64> = (0..1 + random.below(100)).map(|_| random.next()).collect();
-            sent.extend(&some);
-            if to.write_all(hex(&some).as_bytes()).is_err() {
+            for _ in 0..1 + random.below(100) {
+                let row = random.next();
+                let id = id_of(row);
+                text += &format!("{row:016x}");
+                text.extend(id.iter().flat_map(|id| [",", id]));
+                text.push('\n');
+                sent.push((row, id));
+            }
+            if to.write_all(text.as_bytes()).is_err() {
                 return sent;
             }
+            text.clear();
         }
     })
 }

@@ -382,13 +382,9 @@ impl Victim {
             }
         }
         if event != Event::Removed {
-            let records = |standing: Option<&Standing>| -> BTreeSet<u64> {
-                let records = standing.and_then(Standing::records).into_iter().flatten();
-                records.map(|record| record.1).collect()
-            };
-            let stored = &records(own.as_ref()) | &records(Some(&other));
+            let stored = &own.as_ref().map(Standing::rows).unwrap_or_default() | &other.rows();
             let inserted = acknowledged(&ended.stdout);
-            let lost = inserted.iter().filter(|at| !stored.contains(at)).count();
+            let lost = inserted.iter().filter(|&row| !stored.contains(row)).count();
             if lost > 0 {
                 wrong.push(format!("{lost} of {} acknowledged are lost", inserted.len()));
             }
@@ -577,7 +573,7 @@ fn without_more(standing: &Standing) -> (Standing, usize) {
     let Standing::Store { made, records } = standing else { return (standing.clone(), 0) };
     let more: BTreeSet<u64> = more().into_iter().collect();
     let (found, rest): (BTreeSet<Record>, BTreeSet<Record>) =
-        records.iter().partition(|record| more.contains(&record.1));
+        records.iter().cloned().partition(|record| more.contains(&record.1));
     (Standing::Store { made: made.clone(), records: rest }, found.len())
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use fpstore::{Error, Snapshot, Store};
+use fpstore::{Error, Id, Snapshot, Store};
 
 use crate::Scratch;
 
@@ -22,8 +22,6 @@ const WORK: &str = "work.fpstore/";
 #[derive(Clone, Copy, Debug)]
 pub enum Thing {
     Store(&'static str),
-    /// A store whose ids are names.
-    Named(&'static str),
     File(&'static str),
     /// A file with times that were measured, which differ from run to run.
     Measured(&'static str),
@@ -33,8 +31,11 @@ pub enum Thing {
     Pages(&'static str),
 }
 
-/// A fingerprint with one of its ids, and the window that it is in.
-pub type Record = (u64, u64, u64);
+/// A window, a fingerprint that is in it, and one of its ids if the store has any.
+pub type Record = (u64, u64, Option<Id>);
+
+/// A fingerprint and the text of one of its ids.
+pub type Row = (u64, Option<String>);
 
 /// What stands there.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,10 +79,6 @@ impl Thing {
     pub fn look(self, scratch: &Scratch) -> Standing {
         match self {
             Self::Store(name) => store(&scratch.path(name)),
-            Self::Named(name) => match store(&scratch.path(name)) {
-                Standing::Nothing => Standing::Nothing,
-                _ => named(scratch, name),
-            },
             Self::File(name) => bytes(&scratch.path(name)),
             Self::Measured(name) => match bytes(&scratch.path(name)) {
                 Standing::Bytes(bytes) => Standing::Bytes(without_numbers(&bytes)),
@@ -94,7 +91,7 @@ impl Thing {
     /// What is in the way of calling the place of this tidy: files that belong to nothing.
     pub fn leftovers(self, scratch: &Scratch) -> Vec<String> {
         match self {
-            Self::Store(name) | Self::Named(name) => store_leftovers(&scratch.path(name)),
+            Self::Store(name) => store_leftovers(&scratch.path(name)),
             Self::Results(name) | Self::Pages(name) => {
                 let mut files = BTreeMap::new();
                 read_tree(&scratch.path(name), &scratch.path(name), &mut files);
@@ -142,6 +139,12 @@ impl Standing {
         }
     }
 
+    /// The records of a store, as the tool prints them; none where there is no store.
+    pub fn rows(&self) -> BTreeSet<Row> {
+        let text = |id: &Option<Id>| id.as_ref().map(Id::to_string);
+        self.records().into_iter().flatten().map(|(_, at, id)| (*at, text(id))).collect()
+    }
+
     /// A line that tells how it differs from both.
     fn told(&self, old: &Self, new: &Self) -> String {
         let mut told = String::new();
@@ -187,10 +190,10 @@ pub fn store(path: &Path) -> Standing {
         let living = store.stats()?.living;
         let window = living.and_then(|living| living.window);
         let made = format!(
-            "{} bits, k {}, ids {}, window {window:?}, recipe {:?}",
+            "{} bits, k {}, ids {:?}, window {window:?}, recipe {:?}",
             u64::BITS,
             store.radius(),
-            store.has_ids(),
+            store.id_kind(),
             store.recipe(),
         );
         let records = match window {
@@ -201,7 +204,7 @@ pub fn store(path: &Path) -> Standing {
                     let since = UNIX_EPOCH + DAY * day as u32;
                     all.extend(records(&snapshot.between(since..since + DAY)?, day)?);
                 }
-                let ids = |(_, fingerprint, id): &Record| (*fingerprint, *id);
+                let ids = |(_, fingerprint, id): &Record| (*fingerprint, id.clone());
                 let of_windows: BTreeSet<_> = all.iter().map(ids).collect();
                 if of_windows != records(&snapshot, 0)?.iter().map(ids).collect() {
                     return Ok(Standing::Broken("records in windows that nobody filled".into()));
@@ -221,26 +224,16 @@ pub fn store(path: &Path) -> Standing {
 fn records(snapshot: &Snapshot, window: u64) -> Result<BTreeSet<Record>, Error> {
     let mut records = BTreeSet::new();
     let with_ids = snapshot.has_ids();
-    for row in snapshot.iter_with_ids::<u64>() {
+    for row in snapshot.iter_with_ids::<Id>() {
         let (fingerprint, ids) = row?;
         for id in ids {
-            records.insert((window, fingerprint, id?));
+            records.insert((window, fingerprint, Some(id?)));
         }
         if !with_ids {
-            records.insert((window, fingerprint, 0));
+            records.insert((window, fingerprint, None));
         }
     }
     Ok(records)
-}
-
-/// A store with its names.
-fn named(scratch: &Scratch, name: &str) -> Standing {
-    let verified = scratch.run(&format!("verify {name} -q"));
-    let dumped = scratch.run(&format!("dump {name} --ids"));
-    match (verified.code, dumped.code) {
-        (Some(0), Some(0)) => Standing::Bytes(dumped.stdout.into_bytes()),
-        _ => Standing::Broken(format!("{}{}", verified.stderr, dumped.stderr)),
-    }
 }
 
 fn bytes(path: &Path) -> Standing {
