@@ -125,7 +125,6 @@ mod flips;
 mod format;
 mod hot_index;
 mod id;
-mod id_map;
 mod ids;
 #[cfg(all(feature = "internals", not(test)))]
 #[doc(hidden)]
@@ -165,12 +164,11 @@ pub use costs::{Costs, DiskCosts, JoinCosts, PackCosts, SearchCosts, SweepCosts}
 pub use design::Design;
 #[doc(hidden)]
 pub use error::{Bytes, remedy_of_limit};
-pub use error::{Corruption, Displacement, Error, ErrorKind, IdMapProblem, Result, Unsupported};
+pub use error::{Corruption, Displacement, Error, ErrorKind, Result, Unsupported};
 pub use execution::{Execution, Phase, Progress};
 pub use fingerprint::{Fingerprint, Hex};
-pub use format::{BitRange, Codec, IdMapTag, SkippedSection};
+pub use format::{BitRange, Codec, SkippedSection};
 pub use id::{AsId, FromId, Id, IdKind, IdRef};
-pub use id_map::{IdMap, IdMapReader, IdMapWriter};
 pub use ids::{IdStats, Ids};
 pub use multi_index::{BaseStats, PartStats, PartsPlan, plan_parts, recommended_parts};
 pub use plan::{Objective, Plan, Planner, TablePlan};
@@ -187,8 +185,7 @@ pub use snapshot::union::Match;
 pub use snapshot::{Iter, IterWithIds, LivingStats, SegmentStats, Snapshot, Stats, VerifyReport};
 pub use store::{Backup, BackupSummary};
 pub use store::{
-    OpenOptions, PackEstimate, PackSession, PackSummary, Packer, PreparedPack, Store, recipe_of,
-    width_of,
+    OpenOptions, PackEstimate, PackSession, PackSummary, Packer, Store, recipe_of, width_of,
 };
 pub use table::{TableStats, information_bound_bits};
 pub use writer::{Durability, FullMerge, Slowing, StoreOptions, Verdict, Writer, WriterOptions};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Error, IdMapProblem};
+use super::Error;
 
 /// What kind of failure an [`Error`] is, for who acts on it rather than shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,13 +47,6 @@ impl Error {
             Self::Exists { .. } | Self::Foreign { .. } | Self::OtherStore { .. } => {
                 ErrorKind::AlreadyExists
             }
-            Self::IdMap { problem, .. } => match problem {
-                IdMapProblem::Foreign
-                | IdMapProblem::Exists
-                | IdMapProblem::OfOthers { .. }
-                | IdMapProblem::Pending => ErrorKind::AlreadyExists,
-                _ => ErrorKind::InvalidInput,
-            },
             Self::Displaced { .. } => ErrorKind::Displaced,
             Self::Busy { .. } | Self::Unflushed { .. } => ErrorKind::Busy,
             Self::InvalidOption { .. }

@@ -5,7 +5,6 @@
 //! (`format-spec/FORMAT.md`), whose tag begins its message.
 
 mod displacement;
-mod id_map;
 mod kind;
 mod rules;
 
@@ -14,11 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use displacement::Displacement;
-pub use id_map::IdMapProblem;
-#[cfg(test)]
-pub(crate) use id_map::OTHER_MAP;
 pub use kind::ErrorKind;
-pub(crate) use rules::ID_MAP;
 pub use rules::{Corruption, Unsupported};
 
 use crate::files::Unfit;
@@ -83,14 +78,6 @@ pub enum Error {
         path: PathBuf,
         /// One thing that was found there.
         entry: String,
-    },
-    /// An id map cannot be written to its place, or is not the one that it should be.
-    #[non_exhaustive]
-    IdMap {
-        /// The id map; of [`IdMapProblem::NotMeant`] the store.
-        path: PathBuf,
-        /// What is wrong.
-        problem: IdMapProblem,
     },
     /// Another writer holds the lock of the store.
     #[non_exhaustive]
@@ -267,9 +254,8 @@ impl fmt::Display for Error {
             ),
             Self::Corrupt { path, offset, corruption } => write!(
                 f,
-                "{}: corrupt at byte {offset}: {corruption}; restore the {} from a copy or pack it again",
-                path.display(),
-                if corruption.is_of_id_map() { "id map" } else { "store" }
+                "{}: corrupt at byte {offset}: {corruption}; restore the store from a copy or pack it again",
+                path.display()
             ),
             Self::Unsupported { path, offset, feature } => write!(
                 f,
@@ -286,7 +272,6 @@ impl fmt::Display for Error {
                 "{}: not a store, and not empty (it holds {entry:?}); choose a new or empty directory",
                 path.display()
             ),
-            Self::IdMap { path, problem } => write!(f, "{}: {problem}", path.display()),
             Self::Busy { path } => write!(
                 f,
                 "{}: another writer is open here, of this process or another; close it, or wait until it ends",
@@ -447,13 +432,6 @@ pub fn remedy_of_limit(error: &io::Error) -> Option<&'static str> {
     }
 }
 
-impl IdMapProblem {
-    /// The error that names the file.
-    pub(crate) fn at(self, path: &Path) -> Error {
-        Error::IdMap { path: path.to_path_buf(), problem: self }
-    }
-}
-
 /// A number of bytes as messages say it, rounded up, so that giving as much is enough.
 #[doc(hidden)]
 pub struct Bytes(pub u64);
@@ -496,7 +474,6 @@ impl Error {
             Self::Corrupt { corruption, .. } => Some(corruption.rule()),
             Self::Unsupported { feature, .. } => Some(feature.rule()),
             Self::NotAStore { .. } => Some(NOT_A_STORE),
-            Self::IdMap { problem, .. } => problem.rule(),
             _ => None,
         }
     }

@@ -1,9 +1,6 @@
-//! The rules of the format specification (`format-spec/FORMAT.md`, `ID-MAP.md`) that a file can break.
+//! The rules of the format specification (`format-spec/FORMAT.md`) that a file can break.
 
 use std::fmt;
-
-/// What messages call an id map.
-pub(crate) const ID_MAP: &str = "id map";
 
 /// Declares an enum with a variant for each rule: its fields, the tag of the rule, and the message,
 /// which may use the fields.
@@ -109,10 +106,6 @@ rules! {
     IdsSectionLength { found: u64, expected: u64 } = "IDS-1", "the IDS section has {found} bytes, the least is {expected}";
     /// An IDS section belongs to no segment, or its segment does not ascend.
     IdsSegment { found: u64, after: u64 } = "IDS-2", "the ids are of segment {found}, which is none, or not above {after}";
-    /// An ID_MAP payload has the wrong length.
-    IdMapSectionLength { found: u64, expected: u64 } = "MAP-1", "the ID_MAP section has {found} bytes, the least is {expected}";
-    /// There is more than one ID_MAP section.
-    IdMapTwice = "MAP-2", "a second ID_MAP section";
     /// A second NAMES section.
     NamesTwice = "NMS-1", "a second NAMES section";
     /// Names of a width that their kind does not have.
@@ -125,8 +118,6 @@ rules! {
     NameNumber { id: u64, names: u64 } = "NMS-6", "there is an id with the number {id}, and there are {names} names";
     /// A name has another length than the store says.
     NameWidth { name: u64, found: u64 } = "NMS-7", "name {name} has {found} bytes, which the NAMES section rules out";
-    /// An id is no number of a string of the id map.
-    IdBeyondMap { number: u64, id: u64, strings: u64 } = "MAP-3", "id number {number} is {id}, the id map has {strings} strings";
     /// A LOG payload has the wrong length.
     LogSectionLength { found: u64, expected: u64 } = "LGS-1", "the LOG section has {found} bytes, the least is {expected}";
     /// There is more than one LOG section.
@@ -349,47 +340,9 @@ rules! {
     NamesBytes { found: u64, stated: u64 } = "NAM-16", "the names have {found} bytes, {stated} are stated";
     /// A name is no text.
     NamesUtf8 { name: u64 } = "NAM-17", "name {name} is no UTF-8";
-    /// An id map has no room for its footer.
-    IdMapLength { found: u64, least: u64 } = "IDM-1", "the id map has {found} bytes, the least is {least}";
-    /// The CRC of the footer of an id map is wrong.
-    IdMapFooterChecksum { found: u32, computed: u32 } = "IDM-2", "footer CRC of the id map is {found:08x}, computed {computed:08x}";
-    /// An id map is too short for the directory of its strings.
-    IdMapTooShort { strings: u64, file_bytes: u64 } = "IDM-4", "an id map of {file_bytes} bytes is too short for {strings} strings";
-    /// The CRC of the directory of an id map is wrong.
-    IdMapDirectoryChecksum { found: u32, computed: u32 } = "IDM-4", "directory CRC of the id map is {found:08x}, computed {computed:08x}";
-    /// A page of an id map does not fit.
-    IdMapPage { page: u64, end: u64 } = "IDM-5", "page {page} of the id map cannot end at {end}";
-    /// The pages of an id map and its directory do not meet.
-    IdMapPagesEnd { found: u64, expected: u64 } = "IDM-5", "the pages of the id map end at {found}, the directory starts at {expected}";
-    /// The CRC of an index of an id map is wrong.
-    IdMapIndexChecksum { page: u64, found: u32, computed: u32 } = "IDM-6", "index CRC of page {page} of the id map is {found:08x}, computed {computed:08x}";
-    /// A group of an id map does not fit its page.
-    IdMapGroup { group: u64, end: u64 } = "IDM-7", "group {group} of the id map cannot end at {end}";
-    /// The CRC of a group of an id map is wrong.
-    IdMapGroupChecksum { group: u64, found: u32, computed: u32 } = "IDM-8", "CRC of group {group} of the id map is {found:08x}, computed {computed:08x}";
-    /// A string of an id map does not fit its group.
-    IdMapString { string: u64, fault: &'static str } = "IDM-9", "string {string} of the id map {fault}";
-    /// Bytes follow the strings of a group of an id map.
-    IdMapGroupRest { string: u64, bytes: u64 } = "IDM-9", "{bytes} bytes follow the group of string {string} of the id map";
-    /// A string of an id map is no text.
-    IdMapUtf8 { string: u64 } = "IDM-10", "string {string} of the id map is no UTF-8";
-    /// The strings of an id map have other lengths than stated.
-    IdMapTextBytes { found: u64, stated: u64 } = "IDM-11", "the strings of the id map have {found} bytes, {stated} are stated";
 }
 
 impl Corruption {
-    /// Whether it is an id map that is damaged, and not the store.
-    pub fn is_of_id_map(&self) -> bool {
-        match *self {
-            Self::NoHeader { file, .. }
-            | Self::Magic { file, .. }
-            | Self::HeaderLength { file, .. }
-            | Self::HeaderChecksum { file, .. }
-            | Self::HeaderTooShort { file, .. } => file == ID_MAP,
-            _ => self.rule().starts_with("IDM"),
-        }
-    }
-
     /// Whether a file is missing, which another process may have removed since the manifest was read.
     pub(crate) fn may_be_a_file_that_went(&self) -> bool {
         matches!(

@@ -5,12 +5,12 @@ use byteorder::{ByteOrder, LittleEndian as LE};
 use super::living::{DeletionsEntry, LogSection, WindowsSection};
 use super::naming::{decode_names, encode_names};
 use super::section::{
-    KIND_DELETIONS, KIND_ID_MAP, KIND_IDS, KIND_LAYOUT, KIND_LOG, KIND_NAMES, KIND_RECIPE,
-    KIND_SEGMENT, KIND_STORE, KIND_WINDOWS, Section, UnknownSection, decode_section, flags_of,
-    push_section, push_section_with,
+    KIND_DELETIONS, KIND_IDS, KIND_LAYOUT, KIND_LOG, KIND_NAMES, KIND_RECIPE, KIND_SEGMENT,
+    KIND_STORE, KIND_WINDOWS, Section, UnknownSection, decode_section, flags_of, push_section,
+    push_section_with,
 };
 use super::segment_entry::{IdsEntry, SegmentEntry};
-use super::{Defect, FileKind, IdMapTag, id_map_section, manifest_header, store_section};
+use super::{Defect, FileKind, manifest_header, store_section};
 use crate::error::{Corruption, Unsupported};
 use crate::id::IdKind;
 use crate::recipe::{self, MAX_RECIPE_BYTES};
@@ -39,7 +39,6 @@ pub(crate) struct Manifest {
     /// What ids are, of a store in which they are names.
     pub(crate) names: Option<IdKind>,
     /// The map of the ids, where they are the numbers of strings.
-    pub(crate) id_map: Option<IdMapTag>,
     /// The log, of a store that is written to.
     pub(crate) log: Option<LogSection>,
     /// Of segments up to which sequence deletions were applied, and their deletions files; others
@@ -66,7 +65,6 @@ impl Manifest {
             generation: 1,
             segments: Vec::new(),
             names: None,
-            id_map: None,
             log: None,
             deletions: Vec::new(),
             windows: None,
@@ -106,10 +104,6 @@ impl Manifest {
         }
         if let Some(kind) = self.names {
             push_section(&mut bytes, KIND_NAMES, &encode_names(kind, &self.segments));
-            sections += 1;
-        }
-        if let Some(id_map) = &self.id_map {
-            push_section(&mut bytes, KIND_ID_MAP, &id_map.encode());
             sections += 1;
         }
         if let Some(log) = &self.log {
@@ -174,14 +168,6 @@ impl Manifest {
         for section in rest.iter().filter(|section| section.kind == KIND_NAMES) {
             names = Some(decode_names(section, names, &mut entries)?);
         }
-        let mut id_map = None;
-        for section in rest.iter().filter(|section| section.kind == KIND_ID_MAP) {
-            let tag = IdMapTag::decode(section)?;
-            if id_map.replace(tag).is_some() {
-                return Err(Defect::corrupt(section.at, Corruption::IdMapTwice));
-            }
-            section.check_tail(id_map_section::END, "ID_MAP")?;
-        }
         let living = Living::decode(rest, (&entries, names))?;
         let recipe = decode_recipe(rest)?;
         let unknown = rest.iter().filter(|section| flags_of(section.kind).is_none());
@@ -198,7 +184,6 @@ impl Manifest {
             generation: store.generation,
             segments: entries,
             names,
-            id_map,
             log: living.log,
             deletions: living.deletions.unwrap_or_default(),
             windows: living.windows,
@@ -263,29 +248,6 @@ fn decode_recipe(sections: &[Section<'_>]) -> Result<Option<String>, Defect> {
         recipe = Some(line.to_string());
     }
     Ok(recipe)
-}
-
-impl IdMapTag {
-    fn encode(&self) -> [u8; id_map_section::END] {
-        let mut payload = [0; id_map_section::END];
-        LE::write_u64(&mut payload[id_map_section::STRING_COUNT], self.string_count);
-        LE::write_u64(&mut payload[id_map_section::FILE_BYTES], self.file_bytes);
-        LE::write_u32(&mut payload[id_map_section::FOOTER_CRC], self.footer_crc);
-        payload
-    }
-
-    fn decode(section: &Section<'_>) -> Result<Self, Defect> {
-        let Section { payload, at, .. } = *section;
-        if payload.len() < id_map_section::END {
-            let (found, expected) = (payload.len() as u64, id_map_section::END as u64);
-            return Err(Defect::corrupt(at, Corruption::IdMapSectionLength { found, expected }));
-        }
-        Ok(Self {
-            string_count: LE::read_u64(&payload[id_map_section::STRING_COUNT]),
-            file_bytes: LE::read_u64(&payload[id_map_section::FILE_BYTES]),
-            footer_crc: LE::read_u32(&payload[id_map_section::FOOTER_CRC]),
-        })
-    }
 }
 
 /// Decodes all sections of known kind, and those to be skipped; checks that they fill the file.

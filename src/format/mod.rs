@@ -8,8 +8,6 @@ mod base;
 mod deletions;
 mod footer;
 mod geometry;
-mod id_map;
-mod id_map_tag;
 mod ids;
 mod living;
 mod log;
@@ -30,11 +28,6 @@ pub(crate) use base::{
 pub(crate) use deletions::{Deletion, Scope, decode_deletions, encode_deletions};
 pub(crate) use footer::{Footer, follows};
 pub(crate) use geometry::{Geometry, read_key};
-pub(crate) use id_map::{
-    ENTRY_BYTES, GROUP_STRINGS, ID_MAP_FILE, IdMapFooter, PAGE_GROUPS, PAGE_STRINGS, entries,
-    entry, numbered_crc,
-};
-pub use id_map_tag::IdMapTag;
 pub(crate) use ids::{
     CHUNK_BYTES, GROUP_MARKS, IdsGeometry, IdsHeader, chunk_crc, digits, directory_crc,
 };
@@ -254,18 +247,13 @@ layout!(
     SEGMENT_NUMBER = 0 + 8, FILE_BYTES = 8 + 8, HEADER_CRC = 16 + 4, DIRECTORY_CRC = 20 + 4; 24
 );
 layout!(
-    /// Section 3.6.
-    id_map_section:
-    STRING_COUNT = 0 + 8, FILE_BYTES = 8 + 8, FOOTER_CRC = 16 + 4; 20
-);
-layout!(
-    /// Section 3.12; the entries follow.
+    /// Section 3.6; the entries follow.
     names_section:
     NAME_KIND = 0 + 2, NAME_BYTES = 2 + 2, ENTRY_COUNT = 4 + 4, ENTRY_BYTES = 8 + 2,
     RESERVED = 10 + 6; 16
 );
 layout!(
-    /// Section 3.12.
+    /// Section 3.6.
     names_entry:
     SEGMENT_NUMBER = 0 + 8, FILE_BYTES = 8 + 8, HEADER_CRC = 16 + 4, DIRECTORY_CRC = 20 + 4; 24
 );
@@ -385,27 +373,6 @@ layout!(
     names_group:
     GROUP_END = 0 + 4, GROUP_CRC = 4 + 4; 8
 );
-layout!(
-    /// Section 1.1 of `ID-MAP.md`.
-    id_map_header:
-    MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
-    RESERVED = 16 + 4, HEADER_CRC = 20 + 4; 24
-);
-layout!(
-    /// Section 1.2 of `ID-MAP.md`.
-    id_map_footer:
-    STRING_COUNT = 0 + 8, TEXT_BYTES = 8 + 8, DIRECTORY_CRC = 16 + 4, FOOTER_CRC = 20 + 4; 24
-);
-layout!(
-    /// Section 1.3 of `ID-MAP.md`.
-    id_map_page:
-    PAGE_END = 0 + 8, INDEX_CRC = 8 + 4; 12
-);
-layout!(
-    /// Section 1.4 of `ID-MAP.md`.
-    id_map_group:
-    GROUP_END = 0 + 8, GROUP_CRC = 8 + 4; 12
-);
 
 #[cfg(test)]
 #[path = "../../tests/it/spec.rs"]
@@ -415,7 +382,7 @@ mod spec;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::{Corruption, NOT_A_STORE, OTHER_MAP, Unsupported};
+    use crate::error::{Corruption, NOT_A_STORE, Unsupported};
 
     #[test]
     fn the_offset_tables_of_the_document_are_those_of_the_code() {
@@ -427,7 +394,6 @@ mod tests {
             ("segment-section", segment_section::FIELDS, segment_section::END),
             ("table-entry", table_entry::FIELDS, table_entry::END),
             ("ids-section", ids_section::FIELDS, ids_section::END),
-            ("id-map-section", id_map_section::FIELDS, id_map_section::END),
             ("log-section", log_section::FIELDS, log_section::END),
             ("deletions-section", deletions_section::FIELDS, deletions_section::END),
             ("deletions-entry", deletions_entry::FIELDS, deletions_entry::END),
@@ -445,10 +411,6 @@ mod tests {
             ("names-header", names_header::FIELDS, names_header::END),
             ("names-page", names_page::FIELDS, names_page::END),
             ("names-group", names_group::FIELDS, names_group::END),
-            ("id-map-header", id_map_header::FIELDS, id_map_header::END),
-            ("id-map-footer", id_map_footer::FIELDS, id_map_footer::END),
-            ("id-map-page", id_map_page::FIELDS, id_map_page::END),
-            ("id-map-group", id_map_group::FIELDS, id_map_group::END),
             ("table-header", table_header::FIELDS, table_header::END),
             ("table-footer", table_footer::FIELDS, table_footer::END),
             ("block", block::FIELDS, block::END),
@@ -470,10 +432,9 @@ mod tests {
 
     #[test]
     fn every_rule_of_the_document_has_an_error_and_every_error_a_rule() {
-        let rules = [Corruption::RULES, Unsupported::RULES, &[NOT_A_STORE, OTHER_MAP]].concat();
+        let rules = [Corruption::RULES, Unsupported::RULES, &[NOT_A_STORE]].concat();
         let code: std::collections::BTreeSet<_> = rules.into_iter().map(str::to_string).collect();
-        let document = spec::rules().into_keys().chain(spec::id_map_rules().into_keys());
-        let document: std::collections::BTreeSet<String> = document.collect();
+        let document: std::collections::BTreeSet<String> = spec::rules().into_keys().collect();
         assert_eq!(code, document);
     }
 

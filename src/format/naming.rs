@@ -1,5 +1,5 @@
 //! The NAMES section: what ids are, where they are no numbers, and the list of each segment
-//! (section 3.12 of the specification).
+//! (section 3.6 of the specification).
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 

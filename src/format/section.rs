@@ -16,7 +16,6 @@ pub(super) const KIND_SEGMENT: u32 = 2;
 pub(super) const KIND_IDS: u32 = 3;
 pub(super) const KIND_DELETIONS: u32 = 4;
 pub(super) const KIND_LOG: u32 = 5;
-pub(super) const KIND_ID_MAP: u32 = 6;
 pub(super) const KIND_WINDOWS: u32 = 7;
 pub(super) const KIND_LAYOUT: u32 = 8;
 pub(super) const KIND_RECIPE: u32 = 9;
@@ -28,7 +27,7 @@ pub(super) fn flags_of(kind: u32) -> Option<u32> {
         KIND_STORE | KIND_SEGMENT | KIND_DELETIONS | KIND_LOG | KIND_NAMES => {
             Some(CRITICAL | FOR_WRITERS)
         }
-        KIND_IDS | KIND_ID_MAP | KIND_WINDOWS | KIND_RECIPE => Some(FOR_WRITERS),
+        KIND_IDS | KIND_WINDOWS | KIND_RECIPE => Some(FOR_WRITERS),
         KIND_LAYOUT => Some(0),
         _ => None,
     }

@@ -15,12 +15,10 @@ use crate::tasks;
 impl IdColumn {
     /// Checks all that opening the file did not: every chunk, that the ranks are those of the blocks
     /// of `table`, if there is one, that there are as many marks as the directory says, that the ids of each
-    /// fingerprint ascend, padding, and that all ids are less than `strings`, where they are numbers
-    /// of so many strings.
+    /// fingerprint ascend, padding, and that there is one of `names` for each id.
     pub(crate) fn verify(
         &self,
         table: Option<&Table>,
-        strings: Option<u64>,
         names: Option<&Arc<NameColumn>>,
     ) -> Result<()> {
         self.chunks.check_all(&self.bytes).map_err(|bad| self.chunk_error(bad))?;
@@ -28,15 +26,7 @@ impl IdColumn {
         self.verify_marks()?;
         self.verify_order()?;
         self.verify_padding()?;
-        let beyond_map = |number, id| {
-            let strings = strings.unwrap_or(0);
-            Corruption::IdBeyondMap { number, id, strings }
-        };
-        strings.map_or(Ok(()), |strings| self.verify_numbers(strings, beyond_map))?;
-        let names = names.map(|names| names.len());
-        names.map_or(Ok(()), |names| {
-            self.verify_numbers(names, |_, id| Corruption::NameNumber { id, names })
-        })
+        names.map_or(Ok(()), |names| self.verify_numbers(names.len()))
     }
 
     fn verify_ranks(&self, table: &Table) -> Result<()> {
@@ -95,12 +85,13 @@ impl IdColumn {
         tasks::try_map(0..self.groups(), verify_group).map(drop)
     }
 
-    /// Checks that all ids are less than `end`.
-    fn verify_numbers(&self, end: u64, beyond: impl Fn(u64, u64) -> Corruption) -> Result<()> {
+    /// Checks that all ids are numbers of one of so many names.
+    fn verify_numbers(&self, names: u64) -> Result<()> {
         for number in 0..self.header.id_count {
             let id = self.id(number)?;
-            if id >= end {
-                return Err(self.error(self.geometry.ids.start, beyond(number, id)));
+            if id >= names {
+                let corruption = Corruption::NameNumber { id, names };
+                return Err(self.error(self.geometry.ids.start, corruption));
             }
         }
         Ok(())

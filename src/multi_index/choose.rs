@@ -236,7 +236,7 @@ mod tests {
 
     fn chosen(set: &[u128], parts: u16) -> Vec<PartBits> {
         let chosen = sampled(set, 1000).choose(PartLayout { count: parts, radius: None });
-        assert_eq!(chosen.len(), parts.into());
+        assert_eq!(chosen.len(), usize::from(parts));
         chosen
     }
 

@@ -215,10 +215,7 @@ impl Repair {
         let packer = parts.into_iter().fold(packer, Packer::parts);
         let packer = recipe.into_iter().fold(packer, Packer::recipe);
         let packer = ids.into_iter().fold(packer, Packer::ids);
-        let mut packing = Packing::start(packer, to, storage)?;
-        if let Some(map) = manifest.id_map {
-            packing.id_map(map);
-        }
+        let packing = Packing::start(packer, to, storage)?;
         Ok(Output::Packed(Box::new(packing), found.with_ids))
     }
 }

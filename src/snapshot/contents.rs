@@ -11,7 +11,7 @@ use super::settle::settle;
 use super::union;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::{IdMapTag, SkippedSection};
+use crate::format::SkippedSection;
 use crate::id::{AsId, FromId, IdKind};
 use crate::ids::{IdRuns, Ids, check_kind};
 use crate::segment::Segment;
@@ -175,13 +175,6 @@ impl<F: Fingerprint> Snapshot<F> {
         let of_tails = self.parts.tails.iter().map(TailView::next_id);
         let next = of_tails.fold(self.parts.base.next_id(), u64::max);
         (self.id_kind() == Some(IdKind::Number) && next < u64::MAX).then_some(next)
-    }
-
-    /// Which id map belongs to the store; `None` where ids are just numbers, or there are none.
-    ///
-    /// The map is a file of its own, which the store neither reads nor checks.
-    pub fn id_map(&self) -> Option<IdMapTag> {
-        self.parts.base.manifest.id_map
     }
 
     /// What was inserted at these times: of a store that has windows of time all those windows that lie in the

@@ -130,9 +130,6 @@ impl<F: Fingerprint> Base<F> {
         if self.manifest.names.is_some() {
             return 0;
         }
-        if let Some(map) = self.manifest.id_map {
-            return map.string_count;
-        }
         let columns = self.segments.iter().filter_map(|segment| segment.id_column());
         columns.map(|column| column.next_id()).max().unwrap_or(0)
     }

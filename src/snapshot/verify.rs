@@ -42,7 +42,7 @@ impl<F: Fingerprint> Snapshot<F> {
     /// Checks every byte: all checksums, padding, codes and the order of keys, that the router is
     /// what the blocks give, and that every table of a segment holds the same set, by a sum of 128
     /// bits over its fingerprints; and of the ids, that they belong to these fingerprints and ascend,
-    /// and that the id map of the store has a string for each, if it has one.
+    /// and that there is a name for each in a store of names.
     ///
     /// Decodes all tables with the threads of `execution`, whose memory is no limit here: 8 bytes per
     /// block. It stops soon, and without a result, when that says so.
@@ -95,8 +95,7 @@ impl<F: Fingerprint> Snapshot<F> {
                     report.blocks += table.block_count();
                 }
                 if let Some(ids) = segment.id_column() {
-                    let strings = self.id_map().map(|map| map.string_count);
-                    ids.verify(segment.tables().first(), strings, segment.names())?;
+                    ids.verify(segment.tables().first(), segment.names())?;
                     done(ids.id_count())?;
                     report.ids = report.ids.saturating_add(ids.id_count());
                 }

@@ -45,14 +45,6 @@ impl Hold {
         Self::of(directory, lock)?.ok_or_else(busy)
     }
 
-    /// As [`Self::take`], where the file `lock` is there; `None` where it is not, or another process
-    /// holds it, or the system refuses.
-    pub(crate) fn take_existing(path: &Path) -> Option<Self> {
-        let directory = DirectoryHandle::open(path).ok()?;
-        let lock = directory.open_unfollowed(LOCK_NAME).ok()?;
-        directory.try_lock().then(|| Self::of(directory, lock).ok().flatten()).flatten()
-    }
-
     fn of(directory: DirectoryHandle, lock: File) -> Result<Option<Self>> {
         match lock.try_lock() {
             // A writer that gave up may have removed the file just now.
@@ -171,15 +163,13 @@ mod tests {
     #[test]
     fn the_file_alone_keeps_others_out_where_directories_have_no_locks() {
         let root = tempfile::tempdir().unwrap();
-        assert!(Hold::take_existing(root.path()).is_none(), "there is no lock");
         fs::write(root.path().join(LOCK_NAME), "").unwrap();
         let lock = File::open(root.path().join(LOCK_NAME)).unwrap();
         lock.try_lock().unwrap();
         assert!(matches!(Hold::take(root.path()), Err(Error::Busy { .. })));
-        assert!(Hold::take_existing(root.path()).is_none());
-        drop(lock);
-        assert!(Hold::take_existing(root.path()).is_some());
         let text = fs::read_to_string(root.path().join(LOCK_NAME)).unwrap();
         assert_eq!(text, "", "what is there is not written over");
+        drop(lock);
+        Hold::take(root.path()).unwrap();
     }
 }

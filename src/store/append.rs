@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::edit::{Added, Edit, behind};
 use super::standing::{Standing, check_writer};
-use crate::error::{Error, IdMapProblem, Result};
+use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
 use crate::format::{DeletionsEntry, Manifest, SegmentEntry};
 use crate::id::IdKind;
@@ -90,16 +90,10 @@ impl Appending {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSegmentNumber`]; [`Error::IdMap`] where the store has an id map without a string for some id.
+    /// [`Error::NoSegmentNumber`].
     pub(super) fn with(self, addition: Addition, path: &Path) -> Result<Manifest> {
         let Self { before, window } = self;
         let Addition { entry, bytes, ids, name_bytes } = addition;
-        if let (Some(map), Some((_, greatest))) = (before.id_map, ids)
-            && greatest >= map.string_count
-        {
-            let strings = map.string_count;
-            return Err(IdMapProblem::NoString { number: greatest, strings }.at(path));
-        }
         let records = ids.map_or(entry.count, |(ids, _)| ids);
         let next_segment = behind(entry.number, path)?;
         // All deletions so far came before it.

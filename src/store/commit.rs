@@ -1,16 +1,14 @@
 //! Makes written segments a store: by one rename of a manifest.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::time::Instant;
 
 use super::edit;
 use super::standing::ManifestTag;
 use crate::error::{Displacement, Error, Result};
-use crate::files;
-use crate::format::{IdMapTag, MANIFEST_NAME, MANIFEST_TEMPORARY, MAX_MANIFEST_BYTES, Manifest};
+use crate::format::{MANIFEST_NAME, MANIFEST_TEMPORARY, Manifest};
 use crate::segment::{NewFiles, PackTimes};
-use crate::storage::{Hold, Storage};
+use crate::storage::Storage;
 
 /// A manifest that is written, durable, and not visible yet. Dropping it leaves what was there before.
 pub(crate) struct Commit<S: Storage> {
@@ -92,17 +90,5 @@ impl<S: Storage> Commit<S> {
             self.files.remove(&self.dropped);
         }
         Ok(())
-    }
-}
-
-/// Calls `act` with the map that a pack into `path` would have had which was killed before its store was
-/// visible, if there is one, while no other pack writes there. For who brings the map into place.
-pub(crate) fn with_unfinished_id_map(path: &Path, act: impl FnOnce(IdMapTag)) {
-    let Some(hold) = Hold::take_existing(path) else { return };
-    let file = hold.directory().open_regular(MANIFEST_TEMPORARY);
-    let bytes = files::read_at_most_of(file, MAX_MANIFEST_BYTES);
-    let manifest = bytes.ok().and_then(|bytes| Manifest::decode(&bytes).ok());
-    if let Some(id_map) = manifest.and_then(|manifest| manifest.id_map) {
-        act(id_map);
     }
 }

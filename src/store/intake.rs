@@ -17,7 +17,7 @@ use super::summary::PackSummary;
 use crate::error::{Error, Result};
 use crate::execution::{Meter, Phase};
 use crate::fingerprint::Fingerprint;
-use crate::format::{IdMapTag, Manifest};
+use crate::format::Manifest;
 use crate::id::{AsId, IdKind};
 use crate::ids::check_kind;
 use crate::names::{NameSource, SortedNames};
@@ -43,7 +43,6 @@ pub(super) struct Pack<F, S> {
     pub(super) meter: Meter,
     times: PackTimes,
     read: u64,
-    pub(super) id_map: Option<IdMapTag>,
     /// What ids are, since there are some.
     ids: Option<IdKind>,
 }
@@ -89,7 +88,6 @@ impl<F: Fingerprint, S: Storage> Intake<F, S> {
             meter,
             times: PackTimes::default(),
             read: 0,
-            id_map: None,
             ids: None,
         };
         Self { pack, records: Records::None, spilled: 0 }
@@ -184,7 +182,7 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
     pub(super) fn write(self, standing: Standing) -> Result<Prepared<S>> {
         let Self { mut pack, sorted } = self;
         let appending = pack.appending(&standing, &sorted)?;
-        let Pack { mut times, id_map, read, ids: id_kind, .. } = pack;
+        let Pack { mut times, read, ids: id_kind, .. } = pack;
         let packer = &pack.packer;
         // [SEG-4] leaves the last number unused.
         let number = Some(standing.next_segment).filter(|&number| number < u64::MAX);
@@ -229,7 +227,6 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
             parts.count = written.entry.tables.len().saturating_sub(1) as u16;
         }
         let WrittenSegment { entry, tables } = written;
-        let id_map = id_map.filter(|_| entry.ids.is_some());
         let radius = packer.layout.radius as u16;
         let manifest = match appending {
             Some(appending) => appending.with(
@@ -239,7 +236,6 @@ impl<F: Fingerprint, S: Storage> SortedIntake<F, S> {
             None => {
                 let store = Manifest {
                     names: id_kind.filter(|kind| kind.is_named()),
-                    id_map,
                     recipe: packer.recipe.clone(),
                     ..Manifest::empty(F::BITS as u16, radius, 0)
                 };

@@ -39,7 +39,7 @@ pub fn recipe_of(path: impl AsRef<Path>) -> Result<Option<String>> {
 }
 
 /// What the manifest in the directory `path` says.
-pub(crate) fn manifest_of(path: &Path) -> Result<Manifest> {
+fn manifest_of(path: &Path) -> Result<Manifest> {
     let manifest = Manifest::decode(&open_directory(path)?.1);
     manifest.map_err(|defect| defect.in_file(&path.join(MANIFEST_NAME)))
 }

@@ -27,13 +27,10 @@ pub(crate) mod target;
 mod tests;
 
 pub use backup::{Backup, BackupSummary};
-pub(crate) use commit::with_unfinished_id_map;
 pub use estimate::PackEstimate;
-pub(crate) use look::manifest_of;
 pub use look::{recipe_of, width_of};
 pub use open::{OpenOptions, Store};
 pub use options::Packer;
 pub(crate) use packing::Packing;
-pub use prepared::PreparedPack;
 pub use session::PackSession;
 pub use summary::PackSummary;

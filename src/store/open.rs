@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::execution::Execution;
 use crate::files::{DirectoryHandle, DirectoryId};
 use crate::fingerprint::Fingerprint;
-use crate::format::{IdMapTag, SkippedSection};
+use crate::format::SkippedSection;
 use crate::hot_index;
 use crate::id::{FromId, IdKind};
 use crate::ids::Ids;
@@ -488,11 +488,6 @@ impl<F: Fingerprint> Store<F> {
     /// As [`Snapshot::has_ids`].
     pub fn has_ids(&self) -> bool {
         self.snapshot().has_ids()
-    }
-
-    /// As [`Snapshot::id_map`].
-    pub fn id_map(&self) -> Option<IdMapTag> {
-        self.snapshot().id_map()
     }
 
     /// As [`Snapshot::ids`].

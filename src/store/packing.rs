@@ -9,7 +9,6 @@ use super::standing::Standing;
 use super::summary::PackSummary;
 use crate::error::Result;
 use crate::fingerprint::Fingerprint;
-use crate::format::IdMapTag;
 use crate::id::AsId;
 use crate::storage::Storage;
 
@@ -64,11 +63,6 @@ impl<F: Fingerprint, S: Storage> Packing<F, S> {
             rest = self.intake.fill_ids(rest)?;
         }
         Ok(())
-    }
-
-    /// Says which id map the ids are the numbers of.
-    pub(crate) fn id_map(&mut self, map: IdMapTag) {
-        self.intake.pack.id_map = Some(map);
     }
 
     /// Writes the store and makes it visible.

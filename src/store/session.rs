@@ -8,13 +8,11 @@ use rayon::ThreadPool;
 
 use super::intake::{Intake, Pack};
 use super::options::Packer;
-use super::prepared::PreparedPack;
 use super::standing::Standing;
 use super::summary::PackSummary;
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::fingerprint::Fingerprint;
-use crate::format::IdMapTag;
 use crate::id::AsId;
 use crate::storage::Directory;
 
@@ -128,23 +126,6 @@ impl<F: Fingerprint> PackSession<F> {
         Ok(())
     }
 
-    /// Says that the ids are the numbers of strings, and which map has these. The store remembers it
-    /// ([`Store::id_map`](crate::Store::id_map)), as part of the manifest: the map must be durable
-    /// before the store is visible. Says nothing in a store without ids.
-    pub(crate) fn id_map(&mut self, map: IdMapTag) {
-        if let State::Open(open) = &mut self.state {
-            open.intake.pack.id_map = Some(map);
-        }
-    }
-
-    /// The path of the store, unless the session has failed.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        match &self.state {
-            State::Open(open) => Some(&open.intake.pack.path),
-            State::Ended => None,
-        }
-    }
-
     /// Calls `fill` until it has given all, and makes room after each time that it has not.
     fn take(
         &mut self,
@@ -175,16 +156,6 @@ impl<F: Fingerprint> PackSession<F> {
     ///
     /// As [`Packer::pack`]; [`Error::Ended`] after a call that has failed. There is no new store then.
     pub fn finish(self) -> Result<PackSummary> {
-        self.prepare()?.commit()
-    }
-
-    /// Writes the store, durably, and does not make it visible yet: for who has something else to do
-    /// in between, so that two things come to be together.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::finish`].
-    pub fn prepare(self) -> Result<PreparedPack> {
         let Self { state, pool } = self;
         let State::Open(open) = state else { return Err(Error::Ended) };
         let Open { intake, output } = *open;
@@ -198,10 +169,9 @@ impl<F: Fingerprint> PackSession<F> {
                     (Ok(sorted), output)
                 }
             };
-            let Output { standing, target } = output;
-            // The target goes last, in any case.
-            let prepared = sorted.and_then(|sorted| sorted.write(standing))?;
-            Ok(PreparedPack::new(prepared, target))
+            // The target goes last: its directory goes only if it is empty.
+            let Output { standing, target: _target } = output;
+            sorted.and_then(|sorted| sorted.write(standing))?.commit()
         })
     }
 }

@@ -207,28 +207,3 @@ fn a_session_whose_callback_panicked_takes_nothing_more() {
     assert!(matches!(session.finish(), Err(crate::Error::Ended)));
     assert!(!path.exists());
 }
-
-#[test]
-fn a_prepared_pack_is_not_visible_before_its_commit() {
-    let temporary = tempfile::tempdir().unwrap();
-    let path = temporary.path().join("store");
-    let prepare = |set: &[u64]| {
-        let mut session = Packer::new().replace(true).start(&path).unwrap();
-        session.extend(set).unwrap();
-        session.prepare().unwrap()
-    };
-    let stored = || -> Vec<u64> {
-        crate::Store::open(&path).unwrap().iter().map(|fp| fp.unwrap()).collect()
-    };
-    let prepared = prepare(&[1, 2]);
-    assert!(matches!(crate::Store::open(&path), Err(crate::Error::NotAStore { .. })));
-    drop(prepared);
-    assert!(!path.exists());
-    prepare(&[1, 2]).commit().unwrap();
-    let before = files(&path);
-    drop(prepare(&[3]));
-    assert!(files(&path) == before);
-    let summary = prepare(&[3]).commit().unwrap();
-    assert_eq!((stored(), summary.distinct), (vec![3], 1));
-    assert_eq!(summary.bytes, files(&path).values().map(|bytes| bytes.len() as u64).sum::<u64>());
-}

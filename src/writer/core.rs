@@ -11,7 +11,7 @@ use super::front::Front;
 use super::settings::Settings;
 use super::signals::{Signals, Task};
 use super::slowing::{self, LEAST_DELAY, MOST_DELAY};
-use crate::error::{Corruption, Error, IdMapProblem, Result};
+use crate::error::{Corruption, Error, Result};
 use crate::execution::Execution;
 use crate::fingerprint::{Fingerprint, bytes_of};
 use crate::format::{
@@ -48,8 +48,6 @@ pub(super) struct Core<F: Fingerprint, S: Storage> {
     pub(super) shape: RecordShape,
     /// The length of a window.
     pub(super) window_seconds: Option<u64>,
-    /// Strings of the id map of the store: ids are numbers of them.
-    id_map_strings: Option<u64>,
     /// What ids are, if there are some.
     id_kind: IdKind,
     /// Operations of a generation.
@@ -188,7 +186,6 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             generation.next_sequence(),
         )?;
         let windows = base.manifest.windows.as_ref();
-        let id_map_strings = base.manifest.id_map.map(|map| map.string_count);
         let id_kind = base.id_kind();
         let window_seconds = windows.map(|windows| windows.seconds);
         let stopping = Arc::new(AtomicBool::new(false));
@@ -201,7 +198,6 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             settings,
             shape,
             window_seconds,
-            id_map_strings,
             id_kind,
             capacity,
             execution,
@@ -311,8 +307,7 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
     ///
     /// # Errors
     ///
-    /// [`Error::MixedIds`], [`Error::IdKinds`], [`Error::Name`]; [`Error::IdMap`] if the store has
-    /// an id map without a string for the id.
+    /// [`Error::MixedIds`], [`Error::IdKinds`], [`Error::Name`].
     pub(super) fn logged<'a>(&self, id: &'a StoredId<'_>) -> Result<LoggedId<'a>> {
         let Some(of) = id.id else {
             return if self.shape.ids { Err(Error::MixedIds) } else { Ok(LoggedId::Number(0)) };
@@ -325,9 +320,6 @@ impl<F: Fingerprint, S: Storage> Core<F, S> {
             return Ok(LoggedId::Name(&id.name));
         }
         let number = of.number();
-        if let Some(strings) = self.id_map_strings.filter(|&strings| number >= strings) {
-            return Err(IdMapProblem::NoString { number, strings }.at(&self.path));
-        }
         Ok(LoggedId::Number(number))
     }
 

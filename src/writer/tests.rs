@@ -11,8 +11,7 @@ use super::merging::IDLE_AMPLIFICATION;
 use crate::format::{LogHeader, log_name};
 use crate::store::simulated::Random;
 use crate::{
-    Design, Durability, Error, Execution, IdMapWriter, Packer, Store, StoreOptions, Writer,
-    WriterOptions,
+    Design, Durability, Error, Execution, Packer, Store, StoreOptions, Writer, WriterOptions,
 };
 
 fn options() -> WriterOptions {
@@ -352,26 +351,6 @@ fn no_number_of_a_log_comes_twice_when_a_packed_store_takes_the_place() {
     writer.commit(Durability::Immediate).unwrap();
     reader.refresh().unwrap();
     assert_eq!(reader.iter().collect::<crate::Result<Vec<_>>>().unwrap(), [5, 6]);
-}
-
-#[test]
-fn ids_of_a_store_with_an_id_map_are_numbers_of_its_strings() {
-    let directory = tempfile::tempdir().unwrap();
-    let (path, map) = (directory.path().join("store"), directory.path().join("ids.fpm"));
-    let mut ids = IdMapWriter::create(&map, &path, false).unwrap();
-    ids.push("one").unwrap();
-    ids.push("two").unwrap();
-    let mut session = Packer::new().start(&path).unwrap();
-    session.extend_with_ids(&[(1, 0), (2, 1)]).unwrap();
-    ids.commit(session).unwrap();
-    let writer = options().open(&path).unwrap();
-    writer.insert(7, 1).unwrap();
-    for refused in [writer.insert(7, 2), writer.check_and_insert(9, 1 << 30, 0).map(|_| ())] {
-        assert!(matches!(refused, Err(Error::IdMap { .. })), "{refused:?}");
-    }
-    writer.flush().unwrap();
-    writer.snapshot().verify().unwrap();
-    assert_eq!(writer.snapshot().iter().count(), 3);
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fpstore::{
-    Backup, Displacement, Durability, Error, ErrorKind, OpenOptions, Packer, Store, StoreOptions,
-    Writer, WriterOptions,
+    Backup, Displacement, Durability, Error, ErrorKind, Execution, OpenOptions, Packer, Phase,
+    Store, StoreOptions, Writer, WriterOptions,
 };
 use tempfile::TempDir;
 
@@ -147,14 +148,17 @@ fn a_writer_goes_on_once_its_store_is_back() {
 #[test]
 fn a_pack_that_loses_its_output_replaces_nothing() {
     for append in [false, true] {
-        let stores = Stores::new();
-        let packer = Packer::new().replace(!append).append(append);
-        let mut session = packer.start(stores.at("one")).unwrap();
-        session.extend(&[7]).unwrap();
-        let prepared = session.prepare().unwrap();
-        stores.rename("one", "away");
-        stores.rename("two", "one");
-        assert_displaced(prepared.commit(), Displacement::Replaced);
+        let stores = Arc::new(Stores::new());
+        let seen = Arc::clone(&stores);
+        let execution = Execution::new().on_progress(move |progress| {
+            // All is written, and nothing is visible yet.
+            if progress.phase == Phase::Sync && progress.done == 0 && seen.at("two").exists() {
+                seen.rename("one", "away");
+                seen.rename("two", "one");
+            }
+        });
+        let packer = Packer::new().replace(!append).append(append).execution(execution);
+        assert_displaced(packer.pack(stores.at("one"), [7u64]), Displacement::Replaced);
         assert_eq!((held(&stores.at("away")), held(&stores.at("one"))), (vec![1, 2], vec![10, 20]));
         // What it had written is gone.
         assert_eq!(fs::read_dir(stores.at("away")).unwrap().count(), 3);

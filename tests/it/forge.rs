@@ -16,7 +16,6 @@ mod living_good;
 mod living_writer;
 mod log_bad;
 mod manifest_cases;
-mod maps;
 mod named;
 mod names;
 mod names_writer;
@@ -36,7 +35,6 @@ use std::ops::Range;
 use std::path::Path;
 
 pub use bases::{Base, BaseSpec, base_spec, good_specs};
-pub use maps::maps;
 pub use names::names;
 pub use names_writer::{NamesVector, entry_of};
 pub use wide_good::{PackedSpec, changed as changed_wide, packed_specs, wide_segment};

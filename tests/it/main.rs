@@ -20,7 +20,6 @@ mod house;
 mod ids;
 mod join;
 mod living;
-mod map_vectors;
 mod mutants;
 mod names;
 mod names_vectors;

@@ -7,8 +7,7 @@ use std::sync::Once;
 
 use rayon::prelude::*;
 
-use crate::forge::{self, maps};
-use crate::oracle::id_map::read_map;
+use crate::forge;
 use crate::oracle::mutation::{Mutation, Wrong, run};
 use crate::oracle::names::read_names;
 use crate::oracle::{self, Bits, Rejection};
@@ -16,17 +15,10 @@ use crate::spec;
 use crate::vectors::{Vector, vectors};
 
 /// Wrong readers that no vector can tell from a right one, and why.
-const ALIKE: &[(Mutation, &str)] = &[
-    (
-        Mutation::Reads(Wrong::ChunkNumberMod256),
-        "chunk 256 starts after a megabyte of ids, which is too much to keep as a vector",
-    ),
-    (
-        Mutation::Skips("IDM-3"),
-        "the rule is about a map and a store; the command-line tool tests it with two vectors",
-    ),
-    (Mutation::Confuses("IDM-3"), "another map is neither corrupt nor unsupported"),
-];
+const ALIKE: &[(Mutation, &str)] = &[(
+    Mutation::Reads(Wrong::ChunkNumberMod256),
+    "chunk 256 starts after a megabyte of ids, which is too much to keep as a vector",
+)];
 
 type Listed = BTreeMap<Bits, BTreeSet<u64>>;
 
@@ -35,7 +27,6 @@ type Listed = BTreeMap<Bits, BTreeSet<u64>>;
 enum Outcome {
     /// Fingerprints, ids and windows.
     Store(Vec<Bits>, Listed, Listed),
-    Strings(Vec<String>),
     Names(Vec<Vec<u8>>),
     /// The rule, and whether it means unsupported.
     Rejected(String, bool),
@@ -63,10 +54,6 @@ fn read(vector: &Vector) -> Outcome {
         Ok(store) => Outcome::Store(store.fingerprints(), store.ids(), store.windows()),
         Err(rejection) => Outcome::rejected(&rejection),
     }
-}
-
-fn read_strings(file: &[u8]) -> Outcome {
-    read_map(file).map_or_else(|rejection| Outcome::rejected(&rejection), Outcome::Strings)
 }
 
 fn read_name_list(vector: &forge::NamesVector) -> Outcome {
@@ -106,14 +93,6 @@ fn tell(mutation: Mutation, known: &[Known<'_>]) -> Told {
     by_tag.map_or(Told::No, Told::ByTag)
 }
 
-/// The rules of both documents.
-fn rules() -> Vec<&'static str> {
-    let maps = include_str!("../../format-spec/ID-MAP.md");
-    let tag = |line: &str| Some(line.strip_prefix("* [")?.split_once("] ")?.0.to_owned());
-    let all = spec::rules().into_keys().chain(maps.lines().filter_map(tag));
-    all.map(|rule| &*rule.leak()).collect()
-}
-
 #[test]
 fn every_wrong_reader_fails_a_vector() {
     // Some of them panic, which is not to be told each time.
@@ -126,18 +105,12 @@ fn every_wrong_reader_fails_a_vector() {
             }
         }));
     });
-    let (vectors, maps, names) = (vectors(), maps(), forge::names());
+    let (vectors, names) = (vectors(), forge::names());
     let stores = vectors.iter().map(|vector| Known {
         name: vector.name.clone(),
         bytes: vector.files.values().map(Vec::len).sum(),
         read: Box::new(|| read(vector)),
         right: read(vector),
-    });
-    let strings = maps.iter().map(|map| Known {
-        name: format!("id-map/{}", map.name),
-        bytes: map.file.len(),
-        read: Box::new(|| read_strings(&map.file)),
-        right: read_strings(&map.file),
     });
     let names = names.iter().map(|vector| Known {
         name: format!("names/{}", vector.name),
@@ -145,14 +118,14 @@ fn every_wrong_reader_fails_a_vector() {
         read: Box::new(|| read_name_list(vector)),
         right: read_name_list(vector),
     });
-    let mut known: Vec<Known<'_>> = stores.chain(strings).chain(names).collect();
+    let mut known: Vec<Known<'_>> = stores.chain(names).collect();
     known.sort_by_key(|vector| vector.bytes);
 
     let mut mutants: Vec<(Mutation, String)> = Vec::new();
     for &(wrong, sentence) in Wrong::ALL {
         mutants.push((Mutation::Reads(wrong), format!("{wrong:?}: {sentence}")));
     }
-    for rule in rules() {
+    for rule in spec::rules().into_keys().map(|rule| &*rule.leak()) {
         mutants.push((Mutation::Skips(rule), format!("does not check [{rule}]")));
         mutants
             .push((Mutation::Confuses(rule), format!("takes one kind for the other by [{rule}]")));

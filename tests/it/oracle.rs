@@ -6,7 +6,6 @@
 
 pub mod block;
 mod deletions;
-pub mod id_map;
 mod ids;
 pub mod living;
 mod log;
@@ -25,7 +24,7 @@ use std::path::Path;
 use byteorder::{ByteOrder, LittleEndian};
 
 use living::{DeletionsEntry, PlainDeletion, PlainInsertion};
-use manifest::{IdMapEntry, SegmentEntry};
+use manifest::SegmentEntry;
 use mutation::{Wrong, is, or};
 
 /// The first rule that a store breaks.
@@ -63,7 +62,6 @@ pub struct PlainStore {
     pub store_id: u128,
     pub generation: u64,
     pub segments: Vec<PlainSegment>,
-    pub id_map: Option<IdMapEntry>,
     pub recipe: Option<String>,
     /// What its logs insert.
     pub insertions: Vec<PlainInsertion>,
@@ -262,8 +260,8 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
     let logs = logs.transpose()?.unwrap_or_default();
     let segments = entries.iter().zip(&opened);
     let width = manifest.names.map_or(0, |(_, name_bytes)| name_bytes);
-    let of_names = (manifest.id_map, usize::from(width));
-    let segments = segments.map(|(entry, opened)| read_segment(entry, opened, of_names));
+    let width = usize::from(width);
+    let segments = segments.map(|(entry, opened)| read_segment(entry, opened, width));
     let mut segments = segments.collect::<Checked<Vec<_>>>()?;
     let windows = manifest.windows.iter().flat_map(|entry| &entry.windows);
     segments.iter_mut().zip(windows).for_each(|(segment, &window)| segment.window = Some(window));
@@ -274,7 +272,6 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
         store_id: manifest.store_id,
         generation: manifest.generation,
         segments,
-        id_map: manifest.id_map,
         recipe: manifest.recipe,
         insertions: logs.insertions,
         deletions: logs.deletions,
@@ -390,7 +387,7 @@ fn open_segment(
 fn read_segment(
     segment: &SegmentEntry,
     opened: &Opened,
-    (id_map, name_bytes): (Option<IdMapEntry>, usize),
+    name_bytes: usize,
 ) -> Checked<PlainSegment> {
     let mut tables: Vec<PlainTable> = Vec::new();
     for (number, (name, table)) in opened.tables.iter().enumerate() {
@@ -399,9 +396,8 @@ fn read_segment(
     let base = opened.base.as_ref().map(OpenedBase::read).transpose()?;
     let blocks = tables.iter().take(1).flat_map(|table| &table.blocks);
     let blocks: Vec<u64> = blocks.map(|keys| keys.len() as u64).collect();
-    let read = |(name, ids): &(String, ids::OpenIds)| {
-        ids.read(segment, &blocks, id_map).map_err(in_file(name))
-    };
+    let read =
+        |(name, ids): &(String, ids::OpenIds)| ids.read(segment, &blocks).map_err(in_file(name));
     let ids = opened.ids.as_ref().map(read).transpose()?;
     let mut all_names = None;
     if let Some((names, entry)) = opened.names.as_ref().zip(segment.names.as_ref()) {

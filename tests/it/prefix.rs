@@ -1,7 +1,6 @@
 //! The promise of section 1.4: a program that knows the prefix alone tells corrupt from unsupported,
 //! today and in versions to come.
 
-use crate::forge::maps;
 use crate::oracle::crc;
 use crate::vectors::vectors;
 
@@ -95,9 +94,6 @@ fn a_program_that_knows_the_prefix_alone_tells_corrupt_from_unsupported() {
         let files = vector.files.iter().filter(|(name, file)| whole(name, file));
         let files = files.filter_map(|(name, file)| Some((kind(name)?, file)));
         check(&vector.name, broken(files));
-    }
-    for map in maps() {
-        check(map.name, broken([(b'N', &map.file)].into_iter()));
     }
     println!("{corrupt} corrupt, {unsupported} unsupported by the prefix alone");
     assert!(corrupt >= 15 && unsupported >= 8);

@@ -1,4 +1,4 @@
-//! The tables and rules of `format-spec/FORMAT.md` and `ID-MAP.md`, parsed, so that a test compares the code with
+//! The tables and rules of `format-spec/FORMAT.md`, parsed, so that a test compares the code with
 //! the document itself and no offset is written a second time.
 //!
 //! It parses the two things that the document marks for it (`<!-- offsets: NAME -->` and bullets
@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 const DOCUMENT: &str = include_str!("../../format-spec/FORMAT.md");
-const ID_MAP_DOCUMENT: &str = include_str!("../../format-spec/ID-MAP.md");
 
 /// Offset and number of bytes of each field of a structure.
 pub type Fields = BTreeMap<String, (usize, Option<usize>)>;
@@ -43,7 +42,6 @@ fn fields(table: &str) -> Fields {
     let marker = format!("<!-- offsets: {table} -->");
     let rows = DOCUMENT
         .lines()
-        .chain(ID_MAP_DOCUMENT.lines())
         .skip_while(|line| line.trim() != marker)
         .skip(1)
         .take_while(|line| line.starts_with('|'))
@@ -63,19 +61,10 @@ fn parse_row(row: &str) -> (String, (usize, Option<usize>)) {
     (name.to_owned(), (offset, bytes.parse().ok()))
 }
 
-/// Every rule of stores, by its tag without brackets, such as `PRE-4`.
+/// Every rule, by its tag without brackets, such as `PRE-4`.
 pub fn rules() -> BTreeMap<String, RuleInfo> {
-    rules_of(DOCUMENT)
-}
-
-/// Every rule of id maps, beside those that they share with stores.
-pub fn id_map_rules() -> BTreeMap<String, RuleInfo> {
-    rules_of(ID_MAP_DOCUMENT)
-}
-
-fn rules_of(document: &str) -> BTreeMap<String, RuleInfo> {
     let mut rules = BTreeMap::new();
-    let mut lines = document.lines().peekable();
+    let mut lines = DOCUMENT.lines().peekable();
     while let Some(line) = lines.next() {
         let Some((tag, text)) = line.strip_prefix("* [").and_then(|l| l.split_once("] ")) else {
             continue;
@@ -96,7 +85,7 @@ fn rules_of(document: &str) -> BTreeMap<String, RuleInfo> {
 }
 
 fn table_names() -> Vec<&'static str> {
-    let lines = DOCUMENT.lines().chain(ID_MAP_DOCUMENT.lines());
+    let lines = DOCUMENT.lines();
     lines.filter_map(|line| line.strip_prefix("<!-- offsets: ")?.strip_suffix(" -->")).collect()
 }
 
@@ -120,9 +109,8 @@ fn fields_of_every_table_are_adjacent_and_start_at_zero() {
 
 #[test]
 fn rules_are_numbered_without_gaps() {
-    let mut rules = rules();
+    let rules = rules();
     assert!(rules.len() > 50, "{} rules", rules.len());
-    rules.append(&mut id_map_rules());
     for tag in rules.keys() {
         let (group, number) = tag.split_once('-').expect("a tag is GROUP-n");
         let number: u32 = number.parse().expect("a tag ends with a number");
@@ -142,9 +130,8 @@ fn marks_of_rules_are_understood() {
 
 #[test]
 fn every_tag_in_the_text_is_a_rule() {
-    let mut rules = rules();
-    rules.append(&mut id_map_rules());
-    for piece in DOCUMENT.split('[').skip(1).chain(ID_MAP_DOCUMENT.split('[').skip(1)) {
+    let rules = rules();
+    for piece in DOCUMENT.split('[').skip(1) {
         let tag = piece.split(']').next().expect("split gives a first piece");
         let is_tag = tag.len() <= 6
             && tag.as_bytes().get(3) == Some(&b'-')

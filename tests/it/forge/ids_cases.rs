@@ -1,13 +1,12 @@
 //! Cases of sections 3.5 and 8: ids.
 
-use super::Base::{FewIds, Ids, ManyIds, NoIds, OneId};
-use super::good_variants::{id_map, made_up};
+use super::Base::{Ids, ManyIds, NoIds, OneId};
+use super::good_variants::made_up;
 use super::{Case, Forge, Place, case};
 
 const IDS: u64 = 3;
 /// The flags of both kinds: *writers*.
 const FLAGS: u64 = 2;
-const ID_MAP: u64 = 6;
 
 pub fn cases() -> Vec<Case> {
     let mut cases = manifest();
@@ -43,21 +42,6 @@ fn manifest() -> Vec<Case> {
         case("bad-ids-02-twice", "IDS-2", Ids, "Two IDS sections are of the same segment.", |f| {
             let payload = f.payload(2).to_vec();
             f.insert_section(3, IDS, FLAGS, &payload);
-        }),
-        case("bad-map-01-too-short", "MAP-1", Ids, "The payload of the ID_MAP section has 16 bytes.", |f| {
-            f.insert_section(3, ID_MAP, FLAGS, &[1; 16]);
-        }),
-        case("bad-map-02-twice", "MAP-2", Ids, "There are two ID_MAP sections.", |f| {
-            f.insert_section(3, ID_MAP, FLAGS, &[1; 20]);
-            f.insert_section(3, ID_MAP, FLAGS, &[1; 20]);
-        }),
-        case("bad-map-03-id-of-string-count", "MAP-3", FewIds, "An id is string_count, one more than the greatest number of a string.", |f| {
-            let strings = 69;
-            let map = id_map();
-            f.insert_section(3, ID_MAP, FLAGS, &[&u64::to_le_bytes(strings)[..], &map[8..]].concat());
-        }),
-        case("bad-man-08-critical-id-map", "MAN-8", Ids, "The ID_MAP section is critical.", |f| {
-            f.insert_section(3, ID_MAP, 1 | FLAGS, &[1; 20]);
         }),
     ]
 }

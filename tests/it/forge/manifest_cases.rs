@@ -231,9 +231,6 @@ fn payloads() -> Vec<Case> {
         case("unsupported-man-10-segment-tail", "MAN-10", Tiny, "The tail of the SEGMENT payload is not zero.", |f| f.lengthen_payload(1, &[0, 0, 0, 0, 0, 0, 0, 128])),
         case("unsupported-man-10-entry-tail", "MAN-10", Tiny, "entry_bytes is 24, and the tails of the entries are not zero.", |f| long_entries(f, 1)),
         case("unsupported-man-10-ids-tail", "MAN-10", FewIds, "The tail of the IDS payload is not zero.", |f| f.lengthen_payload(2, &[1])),
-        case("unsupported-man-10-id-map-tail", "MAN-10", FewIds, "The tail of the ID_MAP payload is not zero.", |f| {
-            f.insert_section(3, 6, FLAGS & !CRITICAL, &[&super::good_variants::id_map()[..], &[1]].concat());
-        }),
         case("bad-sto-05-generation-0", "STO-5", One, "generation is 0.", |f| set_payload(f, Place::Store, "generation", 0)),
         case("unsupported-sto-02-512-bits", "STO-2", One, "fingerprint_bits of the manifest is 512.", |f| {
             set_payload(f, Place::Store, "fingerprint_bits", 512);

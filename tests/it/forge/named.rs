@@ -1,4 +1,4 @@
-//! Cases of section 3.12: stores whose ids are names.
+//! Cases of section 3.6: stores whose ids are names.
 
 use super::Base::FewIds;
 use super::names_writer::{Name, NamesSpec};

@@ -2,7 +2,7 @@
 
 use bitvec::prelude::*;
 
-use super::manifest::{IdMapEntry, IdsEntry, SegmentEntry};
+use super::manifest::{IdsEntry, SegmentEntry};
 use super::mutation::{Wrong, is, or};
 use super::prefix::{check_tail, read_header};
 use super::{Checked, Fields, crc, require, require_crc, require_equal, support};
@@ -106,12 +106,7 @@ fn chunks_start(body_start: usize) -> usize {
 
 impl OpenIds {
     /// Checks all that applies to the body, where the blocks of table 0 have so many keys each: the ids of each fingerprint.
-    pub fn read(
-        &self,
-        segment: &SegmentEntry,
-        blocks: &[u64],
-        id_map: Option<IdMapEntry>,
-    ) -> Checked<Vec<Vec<u64>>> {
+    pub fn read(&self, segment: &SegmentEntry, blocks: &[u64]) -> Checked<Vec<Vec<u64>>> {
         let body_bytes: u128 = self.body.iter().sum();
         let body_part = &self.file[self.body_start..][..body_bytes as usize];
         let chunked = &self.file[self.body_start - chunks_start(self.body_start)..]
@@ -141,11 +136,6 @@ impl OpenIds {
         let paddings = [id_padding, rank_padding, mark_padding];
         for padding in or(&paddings[..], Wrong::PaddingOfIdsOnly, &paddings[..1]) {
             require(padding.not_any(), "IDS-15", || format!("padding is {padding}"))?;
-        }
-        let strings = id_map.map_or(u64::MAX, |map| map.string_count);
-        for &id in of_each.iter().flatten().filter(|_| id_map.is_some()) {
-            let fits = id < strings || is(Wrong::MapOfOneMore) && id == strings;
-            require(fits, "MAP-3", || format!("id {id} of {strings} strings"))?;
         }
         Ok(of_each)
     }

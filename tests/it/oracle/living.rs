@@ -102,7 +102,7 @@ fn tails(entries: &[&[u8]], least: usize, payload: &[u8], end: usize) -> Checked
     payload_tail(payload, end)
 }
 
-/// Section 3.12: gives the segments their names.
+/// Section 3.6: gives the segments their names.
 pub fn read_names_section(payload: &[u8], manifest: &mut Manifest) -> Checked<()> {
     at_least("DLS-1", payload, 16)?;
     let mut fields = Fields(payload);

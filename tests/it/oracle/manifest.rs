@@ -16,7 +16,6 @@ pub struct Manifest {
     pub segments: Vec<SegmentEntry>,
     /// name_kind and name_bytes, of a store with names.
     pub names: Option<(u16, u16)>,
-    pub id_map: Option<IdMapEntry>,
     pub log: Option<LogEntry>,
     pub deletions: Option<Vec<DeletionsEntry>>,
     pub windows: Option<WindowsEntry>,
@@ -25,14 +24,6 @@ pub struct Manifest {
     pub recipe: Option<String>,
     /// Kind, and whether only those who know it may edit the store.
     pub skipped: Vec<(u32, bool)>,
-}
-
-/// An ID_MAP payload.
-#[derive(Clone, Copy, Debug)]
-pub struct IdMapEntry {
-    pub string_count: u64,
-    pub file_bytes: u64,
-    pub footer_crc: u32,
 }
 
 /// A SEGMENT payload.
@@ -62,7 +53,7 @@ pub struct TableEntry {
     pub footer_crc: u32,
 }
 
-/// Reads a manifest and checks all rules of section 3 but [MAP-3].
+/// Reads a manifest and checks all rules of section 3.
 pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
     let sections = read_sections(file)?;
     let first_is_store = sections.first().is_some_and(|section| section.kind == STORE);
@@ -83,14 +74,6 @@ pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
     }
     for section in of_kind(NAMES) {
         living::read_names_section(section.payload, &mut manifest)?;
-    }
-    for section in of_kind(ID_MAP) {
-        at_least("MAP-1", section.payload, 20)?;
-        require(manifest.id_map.is_none(), "MAP-2", || "a second ID_MAP section".to_owned())?;
-        payload_tail(section.payload, 20)?;
-        let mut fields = Fields(section.payload);
-        let (string_count, file_bytes, footer_crc) = (fields.u64(), fields.u64(), fields.u32());
-        manifest.id_map = Some(IdMapEntry { string_count, file_bytes, footer_crc });
     }
     for section in of_kind(LOG) {
         manifest.log = Some(living::read_log_section(section.payload, &manifest)?);
@@ -172,7 +155,6 @@ fn read_store(payload: &[u8], segments: usize) -> Checked<Manifest> {
         generation,
         segments: Vec::new(),
         names: None,
-        id_map: None,
         log: None,
         deletions: None,
         windows: None,
@@ -217,7 +199,6 @@ const SEGMENT: u32 = 2;
 const IDS: u32 = 3;
 const DELETIONS: u32 = 4;
 const LOG: u32 = 5;
-const ID_MAP: u32 = 6;
 const WINDOWS: u32 = 7;
 const LAYOUT: u32 = 8;
 const RECIPE: u32 = 9;
@@ -229,7 +210,7 @@ fn known_flags(kind: u32) -> Option<u32> {
         LOG | DELETIONS if is(Wrong::LivingSkipped) => None,
         STORE | SEGMENT | LOG | DELETIONS | NAMES => Some(3),
         RECIPE if is(Wrong::RecipeUnknown) => None,
-        IDS | ID_MAP | WINDOWS | RECIPE => Some(2),
+        IDS | WINDOWS | RECIPE => Some(2),
         LAYOUT => Some(0),
         _ => None,
     }
