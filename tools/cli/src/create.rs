@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use fpstore::{Error, Fingerprint, IdKind, Objective, StoreOptions, WriterOptions};
 
 use crate::failure::Failure;
 use crate::options::{LayoutArgs, any_radius, bits};
 use crate::output::{Output, check_summary};
 use crate::recipes;
+use crate::record_ids::id_kind;
 use crate::times::{self, Length};
 use crate::width::{check_radius, for_width};
 
@@ -66,9 +66,10 @@ pub struct Args {
     #[arg(long, value_name = "LINE", value_parser = recipes::line)]
     recipe: Option<String>,
 
-    /// What fingerprints have as ids: numbers up to 2^64 - 1, names such as URLs, or UUIDs
-    #[arg(long, value_enum, default_value = "number", hide_possible_values = true)]
-    #[arg(value_name = "none|number|text|uuid")]
+    /// What fingerprints have as ids: numbers of up to 64 or 128 bits, text such as URLs, UUIDs, or
+    /// keys of so many bytes, such as key:20
+    #[arg(long, value_parser = Ids::parse, default_value = "number")]
+    #[arg(value_name = "none|number|number128|text|uuid|key:BYTES")]
     ids: Ids,
 
     /// Keep records by windows of time of this length, such as 1d, 12h, 90m or 3600s
@@ -80,21 +81,15 @@ pub struct Args {
     quiet: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Ids {
-    None,
-    Number,
-    Text,
-    Uuid,
-}
+/// What fingerprints have as ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ids(Option<IdKind>);
 
 impl Ids {
-    fn kind(self) -> Option<IdKind> {
-        match self {
-            Ids::None => None,
-            Ids::Number => Some(IdKind::Number),
-            Ids::Text => Some(IdKind::Text),
-            Ids::Uuid => Some(IdKind::Uuid),
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self(None)),
+            _ => id_kind(text).map(|kind| Self(Some(kind))),
         }
     }
 }
@@ -116,7 +111,7 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
         .objective(args.prefer)
         .low_bits(low_bits.given())
         .short_tables(args.layout.short_tables::<F>(args.parts)?)
-        .ids(args.ids.kind())
+        .ids(args.ids.0)
         .window(args.window.map(|window| window.0))
         .writer(WriterOptions::new().background(false));
     let options = args.recipe.as_deref().into_iter().fold(options, StoreOptions::recipe);
@@ -136,11 +131,11 @@ fn create<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     writer.close()?;
     let mut output = Output::stdout();
     if !args.quiet {
-        let ids = match args.ids {
-            Ids::None => "without ids",
-            Ids::Number => "with ids",
-            Ids::Text => "with names as ids",
-            Ids::Uuid => "with UUIDs as ids",
+        let ids = match args.ids.0 {
+            None => "without ids".to_string(),
+            Some(IdKind::Number) => "with ids".to_string(),
+            Some(IdKind::Text) => "with names as ids".to_string(),
+            Some(kind) => format!("with {kind} as ids"),
         };
         let windows = match args.window {
             Some(window) => format!(", windows of {}", times::length(window.0)),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use fpstore::{Durability, Fingerprint, Id, Snapshot, Writer, width_of};
-use fpstore_records::Records;
+use fpstore_records::{IdWish, Records};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::input::InputArgs;
 use crate::interrupt::Interruptible;
 use crate::output::{Output, check_summary};
 use crate::progress::{Progress, ProgressArgs};
-use crate::record_ids::{parse_id, wish_of_store};
+use crate::record_ids::parse_id;
 use crate::units;
 use crate::width::{self, for_width};
 use crate::writing::{self, Durable};
@@ -119,10 +119,8 @@ fn delete<F: Fingerprint>(args: &Args) -> Result<(), Failure> {
     };
     let (id, everywhere) =
         (parse(&args.id, "--id")?, parse(&args.id_everywhere, "--id-everywhere")?);
-    let wish = match (&args.id_column, kind) {
-        (Some(column), Some(kind)) => Some(wish_of_store(column, &args.store, kind)?),
-        _ => None,
-    };
+    let wish = args.id_column.as_ref().zip(kind);
+    let wish = wish.map(|(column, kind)| IdWish::of_store(column, kind));
     let reading = args.reading.beside_store(wish, None);
     let feed = Feed {
         inputs: &args.from,

@@ -247,8 +247,8 @@ fn pack<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     let resolved = stores::resolve::<F>(&args, args.ids.mode()?)?;
     let Resolved { mode, kind, .. } = &resolved;
     let reading = match args.append {
-        Some(_) => args.reading.beside_store(resolved.wish()?, Some(memory_limit(&args))),
-        None => args.reading.options(resolved.wish()?, Some(memory_limit(&args))),
+        Some(_) => args.reading.beside_store(resolved.wish(), Some(memory_limit(&args))),
+        None => args.reading.options(resolved.wish(), Some(memory_limit(&args))),
     };
     target::check_apart(&args)?;
     if args.dry_run {

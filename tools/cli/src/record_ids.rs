@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use fpstore::{Id, IdKind, IdRef};
-use fpstore_records::{IdKind as InputKind, IdWish, Record, excerpt, number_id, uuid};
+use fpstore_records::{IdWish, Record, excerpt, key, number_id, uuid};
 
 use crate::failure::Failure;
 
@@ -74,10 +74,10 @@ impl RecordIdArgs {
 
 impl RecordIds {
     /// What readers shall give to a store whose ids are of this `kind`.
-    pub fn wish(&self, store: &Path, kind: Option<IdKind>) -> Result<Option<IdWish>, Failure> {
+    pub fn wish(&self, kind: Option<IdKind>) -> Option<IdWish> {
         match (self, kind) {
-            (RecordIds::Column(column), Some(kind)) => wish_of_store(column, store, kind).map(Some),
-            _ => Ok(None),
+            (RecordIds::Column(column), Some(kind)) => Some(IdWish::of_store(column, kind)),
+            _ => None,
         }
     }
 
@@ -121,20 +121,22 @@ impl RecordIds {
     }
 }
 
-/// Ids in a column, of the kind that those of a store are.
-pub fn wish_of_store(column: &str, store: &Path, kind: IdKind) -> Result<IdWish, Failure> {
-    let in_inputs = match kind {
-        IdKind::Number => InputKind::Number,
-        IdKind::Text => InputKind::Name,
-        IdKind::Uuid => InputKind::Uuid,
+/// What ids are, as an option says it.
+pub fn id_kind(text: &str) -> Result<IdKind, String> {
+    Ok(match text {
+        "number" => IdKind::Number,
+        "number128" => IdKind::Number128,
+        "text" => IdKind::Text,
+        "uuid" => IdKind::Uuid,
         _ => {
-            return Err(Failure::Usage(format!(
-                "{}: its ids are {kind}, which no column of an input gives; use the library",
-                store.display()
-            )));
+            let bytes = text.strip_prefix("key:").and_then(|bytes| bytes.parse().ok());
+            let bytes = bytes.filter(|&bytes: &u16| bytes > 0);
+            IdKind::Bytes(bytes.ok_or(
+                "expected number, number128, text, uuid, or key: and a number of bytes from 1 to \
+                 65535, such as key:20",
+            )?)
         }
-    };
-    Ok(IdWish::of_store(column, in_inputs))
+    })
 }
 
 /// The id of a store whose ids are of this kind that a text on the command line is.
@@ -143,8 +145,8 @@ pub fn parse_id(kind: IdKind, text: &str, option: &str) -> Result<Id, Failure> {
         IdKind::Number => number_id(text).map(Id::Number),
         IdKind::Text => Some(Id::Text(text.to_string())),
         IdKind::Uuid => uuid(text).map(Id::Uuid),
-        IdKind::Number128 => text.parse().ok().map(Id::Number128),
-        _ => from_hex(text).map(Id::Bytes),
+        IdKind::Number128 => number_id(text).map(Id::Number128),
+        _ => key(text).map(Id::Bytes),
     };
     id.ok_or_else(|| {
         Failure::Usage(format!(
@@ -153,11 +155,4 @@ pub fn parse_id(kind: IdKind, text: &str, option: &str) -> Result<Id, Failure> {
             excerpt(text.as_bytes())
         ))
     })
-}
-
-/// The bytes that hexadecimal digits are.
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-    let pairs = text.as_bytes().chunks(2);
-    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()
 }

@@ -18,6 +18,8 @@ pub enum Cell<'a> {
     Number(u64),
     /// Another whole number of up to 64 bits.
     Negative(i64),
+    /// A whole number of a column of 128 bits.
+    Wide(i128),
     /// A string.
     Text(Cow<'a, str>),
     /// A text that need not be UTF-8.
@@ -67,7 +69,9 @@ impl<'a> Cell<'a> {
             Cell::Binary(_) => Err("a value of bytes"),
             Cell::List(_) => Err("an array"),
             Cell::Other(name) => Err(name),
-            Cell::Number(_) | Cell::Negative(_) => Ok(Some(self.to_string().into())),
+            Cell::Number(_) | Cell::Negative(_) | Cell::Wide(_) => {
+                Ok(Some(self.to_string().into()))
+            }
         }
     }
 
@@ -119,6 +123,7 @@ impl fmt::Display for Cell<'_> {
             Cell::List(_) => f.write_str("an array"),
             Cell::Number(number) => write!(f, "{number}"),
             Cell::Negative(number) => write!(f, "{number}"),
+            Cell::Wide(number) => write!(f, "{number}"),
             Cell::Text(text) | Cell::Plain(text) => f.write_str(text),
             Cell::Other(name) => f.write_str(name),
         }

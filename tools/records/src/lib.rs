@@ -57,4 +57,4 @@ pub use records::{Id, Record, Records};
 pub use source::{Source, is_stdin, stdin};
 pub use stream::{Counter, Stream};
 pub use token::{Format, full_hex, signed, unsigned};
-pub use wish::{IdKind, IdWish, number_id, uuid};
+pub use wish::{IdWish, key, number_id, uuid};

@@ -57,8 +57,8 @@ struct Columns {
 /// The columns of fingerprints of so many bits, and of ids.
 pub fn wants(options: &Options, bits: u32) -> Vec<Want> {
     let fingerprint =
-        Want { name: options.column.clone(), kind: Kind::Fingerprint(bits), is_optional: false };
-    let id = options.ids.as_ref().map(|wish| Want::new(&*wish.column, Kind::Id));
+        Want { name: options.column.clone(), ..Want::new("", Kind::Fingerprint(bits)) };
+    let id = options.ids.as_ref().map(|wish| Want::new(&*wish.column, Kind::Key));
     [fingerprint].into_iter().chain(id).collect()
 }
 
@@ -115,6 +115,7 @@ impl TableReader {
             self.next = end;
             return Ok(());
         }
+        let is_uuid = self.rows.wants().get(ID).is_some_and(|want| want.is_uuid);
         let ids_before = to.records.ids.bytes();
         let mut lookup = Lookup::default();
         while self.next < end && to.records.ids.bytes() - ids_before <= ID_BYTES {
@@ -123,7 +124,7 @@ impl TableReader {
             let record = piece.row(index, &mut lookup).and_then(|row| {
                 let texts = self.texts.as_ref().ok_or_else(|| row.missing(FINGERPRINT))?;
                 let fingerprint = self.columns.fingerprint(&row, texts)?;
-                Ok((fingerprint, self.columns.id(&row)?))
+                Ok((fingerprint, self.columns.id(&row, is_uuid)?))
             });
             match record {
                 Ok((fingerprint, id)) => to.push(fingerprint, id.as_ref().map(OwnedId::borrow)),
@@ -191,9 +192,9 @@ impl Columns {
         })
     }
 
-    fn id<'a>(&self, row: &Row<'a>) -> Result<Option<OwnedId<'a>>, RecordProblem> {
+    fn id<'a>(&self, row: &Row<'a>, is_uuid: bool) -> Result<Option<OwnedId<'a>>, RecordProblem> {
         let Some(wish) = &self.ids else { return Ok(None) };
-        match wish.id(row.cell(ID)) {
+        match wish.id(row.cell(ID), is_uuid) {
             Ok(id) => Ok(Some(id)),
             Err(IdFault::Text(problem)) => Err(problem),
             Err(IdFault::Refused(wanted)) => Err(row.refused(ID, wanted)),

@@ -3,11 +3,12 @@
 use std::io::{Cursor, Write};
 use std::path::Path;
 
+use fpstore::IdKind;
 use proptest::prelude::*;
 
 use super::*;
 use crate::records::Id;
-use crate::wish::{IdKind, IdWish};
+use crate::wish::IdWish;
 
 fn options(format: &str) -> Options {
     let named = Container::NAMES.iter().find(|(name, _)| *name == format);
@@ -117,14 +118,15 @@ proptest! {
     }
 }
 
-fn wishing(kind: IdKind) -> Option<IdWish> {
-    Some(IdWish::new("id", kind))
+/// Numbers, or texts.
+fn wishing(numbers: bool) -> Option<IdWish> {
+    Some(if numbers { IdWish::new("id", Some(IdKind::Number)) } else { IdWish::texts("id") })
 }
 
 /// The ids of an input, or its error.
-fn ids(bytes: &[u8], kind: IdKind) -> Result<Vec<(u64, String)>, String> {
+fn ids(bytes: &[u8], numbers: bool) -> Result<Vec<(u64, String)>, String> {
     let mut options = options("");
-    options.ids = wishing(kind);
+    options.ids = wishing(numbers);
     let (records, result) = read_all(bytes, &options);
     result?;
     let id = |id: Option<Id<'_>>| match id {
@@ -145,24 +147,24 @@ fn ids_come_from_their_column() {
         b"{\"id\":17,\"fingerprint\":1}\n{\"fingerprint\":2,\"id\":\"18446744073709551615\"}";
     for bytes in [&csv[..], json] {
         let numbers = expected(["#17", "#18446744073709551615"]);
-        assert_eq!(ids(bytes, IdKind::Number), numbers);
-        assert_eq!(ids(bytes, IdKind::Text), expected(["17", "18446744073709551615"]));
+        assert_eq!(ids(bytes, true), numbers);
+        assert_eq!(ids(bytes, false), expected(["17", "18446744073709551615"]));
     }
     let csv = b"fingerprint,id\n1,http://x\n2,\n";
-    assert_eq!(ids(csv, IdKind::Text), expected(["http://x", ""]));
+    assert_eq!(ids(csv, false), expected(["http://x", ""]));
     assert_eq!(
-        ids(csv, IdKind::Number),
+        ids(csv, true),
         Err("standard input: line 2, column \"id\": \"http://x\" is no number from 0 to \
              18446744073709551615 without zeros in front; correct it, or give --on-error skip"
             .to_string())
     );
     assert_eq!(
-        ids(b"1\n2\n", IdKind::Number),
+        ids(b"1\n2\n", true),
         Err("standard input: a list in decimal digits has no columns of ids; give a table or JSON"
             .to_string())
     );
     assert_eq!(
-        ids(b"{\"fingerprint\":1}\n", IdKind::Number),
+        ids(b"{\"fingerprint\":1}\n", true),
         Err("standard input: line 1, column \"id\": is missing; fill it in, or name another \
              column, or give --on-error skip"
             .to_string())
@@ -245,13 +247,13 @@ mod batches {
     #[test]
     fn ids_come_from_their_column() {
         let expected = vec![(1, "#17".to_string()), (2, "#18".to_string())];
-        assert_eq!(ids(&stream(), IdKind::Number), Ok(expected));
+        assert_eq!(ids(&stream(), true), Ok(expected));
         let expected = vec![(1, "17".to_string()), (2, "18".to_string())];
-        assert_eq!(ids(&stream(), IdKind::Text), Ok(expected));
+        assert_eq!(ids(&stream(), false), Ok(expected));
         #[cfg(feature = "parquet")]
         {
             let mut options = Options { column: Some("text".to_string()), ..Options::default() };
-            options.ids = wishing(IdKind::Number);
+            options.ids = wishing(true);
             let (records, result) = read_file(&parquet_bytes(), &options);
             result.unwrap();
             let ids: Vec<_> =

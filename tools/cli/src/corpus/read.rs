@@ -159,7 +159,7 @@ impl Reading<'_> {
 /// What a document needs as id, where this one cannot be added.
 fn wanted_of(added: Option<IdKind>, id: &str) -> Option<&'static str> {
     match added? {
-        IdKind::Number if number_id(id).is_none() => Some(
+        IdKind::Number if number_id::<u64>(id).is_none() => Some(
             "whole number of 64 bits without zeros in front, as --add needs for ids of this store",
         ),
         IdKind::Text if id.len() > 65_535 => {

@@ -200,7 +200,7 @@ fn insert<F: Fingerprint>(args: Args) -> Result<(), Failure> {
     }
     let kind = width::open::<F>(&args.store)?.id_kind();
     ids.check_kind(&args.store, kind)?;
-    let reading = args.reading.beside_store(ids.wish(&args.store, kind)?, None);
+    let reading = args.reading.beside_store(ids.wish(kind), None);
     let feed = Feed {
         inputs: &args.input,
         reading: &reading,

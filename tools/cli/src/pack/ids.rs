@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use clap::ValueEnum;
 use fpstore::{Fingerprint, IdKind, IdRef, PackSession};
-use fpstore_records::{IdKind as InputKind, IdWish, Records};
+use fpstore_records::{IdWish, Records};
 
 use crate::failure::Failure;
 use crate::interrupt::Interruptible;
-use crate::record_ids::{NO_ID, RecordIdArgs, RecordIds, wish_of_store};
+use crate::record_ids::{NO_ID, RecordIdArgs, RecordIds, id_kind};
 
 /// The ids that records get.
 #[derive(clap::Args)]
@@ -17,28 +16,12 @@ pub(super) struct IdArgs {
     #[command(flatten)]
     record: RecordIdArgs,
 
-    /// What the ids of the column are [default: numbers if the first of them is one from 0 to
-    /// 2^64 - 1 without zeros in front, else text]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "number|text|uuid")]
+    /// What the ids of the column are; key:20 are keys of 20 bytes [default: UUIDs, integers of 128
+    /// bits or bytes where the column has such a type; numbers if the first id is one from 0 to
+    /// 2^64 - 1 without zeros in front; else text]
+    #[arg(long, value_parser = id_kind, value_name = "number|number128|text|uuid|key:BYTES")]
     #[arg(hide_short_help = true, conflicts_with = "append")]
-    id_type: Option<IdType>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum IdType {
-    Number,
-    Text,
-    Uuid,
-}
-
-impl IdType {
-    fn kind(self) -> IdKind {
-        match self {
-            IdType::Number => IdKind::Number,
-            IdType::Text => IdKind::Text,
-            IdType::Uuid => IdKind::Uuid,
-        }
-    }
+    id_type: Option<IdKind>,
 }
 
 /// The ids of a pack.
@@ -62,7 +45,7 @@ impl IdArgs {
 
     /// What the user says that ids are.
     pub(super) fn kind(&self) -> Option<IdKind> {
-        self.id_type.map(IdType::kind)
+        self.id_type
     }
 
     /// What they say together.
@@ -92,15 +75,12 @@ pub(super) struct Resolved {
 
 impl Resolved {
     /// What readers shall give.
-    pub(super) fn wish(&self) -> Result<Option<IdWish>, Failure> {
-        let IdMode::Column(column) = &self.mode else { return Ok(None) };
-        Ok(Some(match (self.kind, &self.store) {
-            (Some(kind), Some(store)) => wish_of_store(column, store, kind)?,
-            (Some(IdKind::Number), None) => IdWish::new(column, InputKind::Number),
-            (Some(IdKind::Uuid), None) => IdWish::new(column, InputKind::Uuid),
-            (Some(_), None) => IdWish::new(column, InputKind::Name),
-            (None, _) => IdWish::new(column, InputKind::Any),
-        }))
+    pub(super) fn wish(&self) -> Option<IdWish> {
+        let IdMode::Column(column) = &self.mode else { return None };
+        Some(match (self.kind, &self.store) {
+            (Some(kind), Some(_)) => IdWish::of_store(column, kind),
+            (kind, _) => IdWish::new(column, kind),
+        })
     }
 }
 

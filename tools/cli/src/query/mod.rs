@@ -16,7 +16,7 @@ pub use args::Args;
 use args::{Shape, Wanted};
 use arrivals::Arrivals;
 use ask::Ask;
-use fpstore_records::{Id, IdKind, IdWish, Records, Source};
+use fpstore_records::{Id, IdWish, Records, Source};
 
 use crate::apart::Used;
 use crate::failure::Failure;
@@ -54,7 +54,7 @@ fn query<F: Fingerprint>(args: Args) -> Result<ExitCode, Failure> {
         let matched = explain::explain(&store, &queries.fingerprints, radius)?;
         return Ok(if matched { ExitCode::SUCCESS } else { ExitCode::from(1) });
     }
-    let wish = args.query_id_column.as_ref().map(|name| IdWish::new(name, IdKind::Text));
+    let wish = args.query_id_column.as_ref().map(|name| IdWish::texts(name));
     let reading = args.reading.beside_store(wish, Some(args.limit()));
     let source = match &args.from {
         Some(path) => {

@@ -222,3 +222,137 @@ fn ids_of_two_kinds_do_not_go_together() {
         .run("delete numbers 0x40 --id a")
         .fails_naming(&["--id: \"a\" is no id of the store, whose ids are numbers of 64 bits"]);
 }
+
+/// Columns whose types say what ids are: keys as their file has them are keys of the store.
+#[cfg(feature = "parquet")]
+mod typed {
+    use std::collections::HashMap;
+    use std::sync::Arc;
+
+    use arrow_array::{
+        ArrayRef, BinaryArray, Decimal128Array, FixedSizeBinaryArray, RecordBatch, UInt64Array,
+    };
+    use arrow_schema::{DataType, Field, Schema};
+    use parquet::arrow::ArrowWriter;
+    use parquet::arrow::arrow_writer::ArrowWriterOptions;
+
+    use super::*;
+
+    const UUIDS: [[u8; 16]; 2] =
+        [*b"\x12\x3e\x45\x67\xe8\x9b\x12\xd3\xa4\x56BfUD\x00\x00", [0xff; 16]];
+    const KEYS: [[u8; 20]; 2] = [[0; 20], *b"a hash of 20 bytes\xff\x00"];
+    const NUMBERS: [i128; 2] = [7, 99_999_999_999_999_999_999_999_999_999_999_999_999];
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// A column, what `stat` says of it, the kind as an option says it, and the ids as text.
+    fn columns() -> Vec<(Field, ArrayRef, &'static str, &'static str, [String; 2])> {
+        let uuid = HashMap::from([("ARROW:extension:name".into(), "arrow.uuid".into())]);
+        let fixed = |width, all: &[&[u8]]| -> ArrayRef {
+            let array = FixedSizeBinaryArray::try_from_iter(all.iter()).unwrap();
+            assert_eq!(array.value_length(), width);
+            Arc::new(array)
+        };
+        let of_uuid = Field::new("key", DataType::FixedSizeBinary(16), false).with_metadata(uuid);
+        let numbers = Decimal128Array::from(NUMBERS.to_vec()).with_precision_and_scale(38, 0);
+        let texts = |one: &str, other: &str| [one.to_string(), other.to_string()];
+        vec![
+            (
+                of_uuid,
+                fixed(16, &[&UUIDS[0], &UUIDS[1]]),
+                "UUIDs",
+                "uuid",
+                texts(
+                    "123e4567-e89b-12d3-a456-426655440000",
+                    "ffffffff-ffff-ffff-ffff-ffffffffffff",
+                ),
+            ),
+            (
+                Field::new("key", DataType::FixedSizeBinary(20), false),
+                fixed(20, &[&KEYS[0], &KEYS[1]]),
+                "keys of 20 bytes",
+                "key:20",
+                KEYS.map(|key| hex(&key)),
+            ),
+            (
+                Field::new("key", DataType::Binary, false),
+                Arc::new(BinaryArray::from_iter_values(KEYS)),
+                "keys of 20 bytes",
+                "key:20",
+                KEYS.map(|key| hex(&key)),
+            ),
+            (
+                Field::new("key", DataType::Decimal128(38, 0), false),
+                Arc::new(numbers.unwrap()),
+                "numbers of 128 bits",
+                "number128",
+                NUMBERS.map(|number| number.to_string()),
+            ),
+        ]
+    }
+
+    /// The same rows in Parquet, with and without what Arrow says of them.
+    fn files(field: &Field, array: &ArrayRef) -> Vec<Vec<u8>> {
+        let prints = Field::new("fingerprint", DataType::UInt64, false);
+        let schema = Arc::new(Schema::new(vec![prints, field.clone()]));
+        let prints = Arc::new(UInt64Array::from(vec![fingerprint(0), fingerprint(1)]));
+        let batch = RecordBatch::try_new(schema.clone(), vec![prints, array.clone()]).unwrap();
+        let file = |skips| {
+            let options = ArrowWriterOptions::new().with_skip_arrow_metadata(skips);
+            let mut to = ArrowWriter::try_new_with_options(Vec::new(), schema.clone(), options);
+            to.as_mut().unwrap().write(&batch).unwrap();
+            to.unwrap().into_inner().unwrap()
+        };
+        [false, true].map(file).into()
+    }
+
+    #[test]
+    fn keys_are_of_the_type_that_their_column_has() {
+        for (field, array, told, kind, texts) in columns() {
+            let expected: Vec<Vec<String>> = texts.iter().map(|text| vec![text.clone()]).collect();
+            for file in files(&field, &array) {
+                let scratch = Scratch::new();
+                scratch.write("in.parquet", file);
+                scratch.run("pack in.parquet -o packed --id-column key -q").succeeds();
+                let stat = scratch.run("stat packed").succeeds().stdout;
+                assert!(stat.contains(told), "{field:?}: {stat}");
+                assert_eq!(ids_of(&scratch, "packed"), expected, "{field:?}");
+                // And in a store that was created for such ids, by text as well.
+                scratch.run(&format!("create living --ids {kind} -q")).succeeds();
+                scratch.run("insert living in.parquet --id-column key -q").succeeds();
+                assert_eq!(ids_of(&scratch, "living"), expected, "{field:?}");
+                scratch.write("gone.csv", format!("fingerprint,key\n0x1,{}\n", texts[0]));
+                scratch.run("delete living --from gone.csv --id-column key -q").succeeds();
+                assert_eq!(ids_of(&scratch, "living"), expected[1..], "{field:?}");
+                let everywhere = format!("delete living --id-everywhere {} -q", texts[1]);
+                scratch.run(&everywhere).succeeds();
+                assert_eq!(ids_of(&scratch, "living"), each(&[]));
+            }
+        }
+    }
+
+    #[test]
+    fn keys_of_another_width_are_refused() {
+        let scratch = Scratch::new();
+        let field = Field::new("key", DataType::Binary, false);
+        let array: ArrayRef = Arc::new(BinaryArray::from_iter_values([&b"four"[..], b"fives"]));
+        scratch.write("in.parquet", &files(&field, &array)[0]);
+        scratch.run("pack in.parquet -o store --id-column key -q").fails_naming(&[
+            "row 2",
+            "\"key\"",
+            "a value of 5 bytes",
+            "as many as the first id has",
+        ]);
+        scratch.run("create store --ids key:4 -q").succeeds();
+        scratch.run("insert store in.parquet --id-column key -q").fails_naming(&[
+            "row 2",
+            "a value of 5 bytes",
+            "as all ids of the store have",
+        ]);
+        for (kind, wrong) in [("key:0", "key:0"), ("keys", "keys"), ("key:65536", "key:65536")] {
+            scratch.run(&format!("create other --ids {kind}")).fails_naming(&[wrong, "key:20"]);
+        }
+    }
+}

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
@@ -69,6 +69,7 @@ pub fn cell(array: &ArrayRef, row: usize) -> Cell<'_> {
         }
         DataType::Boolean => Cell::Plain(array.as_boolean().value(row).to_string().into()),
         DataType::List(_) => ids(&array.as_list::<i32>().value(row)),
+        DataType::Decimal128(_, 0) => Cell::Wide(array.as_primitive::<Decimal128Type>().value(row)),
         _ => match integer(array, row) {
             Some(number) => match u64::try_from(number) {
                 Ok(number) => Cell::Number(number),
@@ -143,9 +144,10 @@ impl Chosen {
         let (mut wants, all) = (wants.to_vec(), places(wants, &names)?);
         for (want, place) in wants.iter_mut().zip(&all) {
             let Some(place) = *place else { continue };
-            let (name, data_type) = (&names[place], schema.field(place).data_type());
-            check(want.kind, name, data_type)?;
+            let (name, field) = (&names[place], schema.field(place));
+            check(want.kind, name, field.data_type())?;
             want.name = Some(name.clone());
+            want.is_uuid = field.extension_type_name() == Some("arrow.uuid");
         }
         let mut columns: Vec<usize> = all.iter().copied().flatten().collect();
         columns.sort_unstable();
@@ -185,6 +187,8 @@ fn check(kind: Kind, name: &str, data_type: &DataType) -> Result<(), ColumnProbl
         Kind::Text => "strings".to_string(),
         Kind::Id if is_id(inner) => return Ok(()),
         Kind::Id => "integers or strings".to_string(),
+        Kind::Key if is_id(inner) || is_key(inner) => return Ok(()),
+        Kind::Key => "integers, strings, UUIDs or bytes".to_string(),
         Kind::Value if is_id(inner) || is_number(inner) => return Ok(()),
         Kind::Value => "strings or numbers".to_string(),
         Kind::Ids => match inner {
@@ -202,6 +206,11 @@ fn is_number(of: &DataType) -> bool {
 /// Whether values are strings.
 pub fn is_text(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// Whether values are bytes, or integers of more than 64 bits.
+fn is_key(of: &DataType) -> bool {
+    matches!(of, DataType::FixedSizeBinary(_) | DataType::Decimal128(_, 0)) || is_binary(of)
 }
 
 fn is_binary(of: &DataType) -> bool {

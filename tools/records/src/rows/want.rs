@@ -13,6 +13,8 @@ pub struct Want {
     pub kind: Kind,
     /// Whether there may be none.
     pub is_optional: bool,
+    /// Whether the file says that its values are UUIDs.
+    pub is_uuid: bool,
 }
 
 /// What stands in a column.
@@ -26,6 +28,8 @@ pub enum Kind {
     Text,
     /// Strings or whole numbers.
     Id,
+    /// The same, of up to 128 bits, or bytes: what a store can have as ids.
+    Key,
     /// Strings, numbers, true or false.
     Value,
     /// Lists of strings or of whole numbers.
@@ -35,7 +39,7 @@ pub enum Kind {
 impl Want {
     /// A column of this name, which must be there.
     pub fn new(name: impl Into<String>, kind: Kind) -> Self {
-        Self { name: Some(name.into()), kind, is_optional: false }
+        Self { name: Some(name.into()), kind, is_optional: false, is_uuid: false }
     }
 
     /// The same, which need not be there.
