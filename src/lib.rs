@@ -102,12 +102,15 @@
 //!   ([`Packer::parts`]).
 //! * A store has one [`Writer`] at a time, over all processes, and any number of readers.
 //! * Mapped files must not be changed while they are open; see [`Store`].
-//! * Needs a 64-bit machine.
+//! * Needs a 64-bit, little-endian machine.
 
 #![deny(unsafe_code)]
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("fpstore maps files larger than 4 GiB and needs a 64-bit target");
+
+#[cfg(target_endian = "big")]
+compile_error!("fpstore reads mapped files in place and needs a little-endian target");
 
 mod access;
 mod block;
@@ -180,7 +183,7 @@ pub use query::search::{SearchWork, Searcher, SegmentSearched};
 pub use repair::{Repair, RepairReport, SegmentLoss};
 pub use segment::AccessPath;
 pub use segment::PackTimes;
-pub use simd::simd_level;
+pub use simd::{SIMD_LEVELS, simd_level};
 pub use snapshot::union::Match;
 pub use snapshot::{Iter, IterWithIds, LivingStats, SegmentStats, Snapshot, Stats, VerifyReport};
 pub use store::{Backup, BackupSummary};

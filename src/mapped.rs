@@ -11,7 +11,7 @@ use std::ops::{Deref, Range};
 use memmap2::{Mmap, MmapMut};
 
 /// Bytes of a line of the cache.
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
 const LINE_BYTES: usize = 64;
 
 /// Bytes of a large page of the system.
@@ -125,59 +125,64 @@ pub(crate) fn prefetch_early(bytes: &[u8]) {
 
 #[inline(always)]
 fn prefetch_into<const FIRST_LEVEL: bool>(bytes: &[u8]) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
-        let length = bytes.len().min(MAX_PREFETCH_BYTES);
-        let start = bytes.as_ptr().cast::<i8>();
-        // From the middle of a line on, the last byte may lie in one line more.
-        let misaligned = start.addr() % LINE_BYTES;
-        for offset in (0..length + misaligned).step_by(LINE_BYTES) {
-            // SAFETY: every x86-64 CPU has the instruction, and it takes any address.
-            unsafe {
-                if FIRST_LEVEL {
-                    _mm_prefetch::<_MM_HINT_T0>(start.wrapping_add(offset));
-                } else {
-                    _mm_prefetch::<_MM_HINT_T1>(start.wrapping_add(offset));
-                }
-            };
-        }
+    let length = bytes.len().min(MAX_PREFETCH_BYTES);
+    let start = bytes.as_ptr();
+    // From the middle of a line on, the last byte may lie in one line more.
+    let misaligned = start.addr() % LINE_BYTES;
+    for offset in (0..length + misaligned).step_by(LINE_BYTES) {
+        ask::<FIRST_LEVEL>(start.wrapping_add(offset));
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, MAX_PREFETCH_BYTES);
 }
 
 /// Asks the CPU to bring `length` bytes from offset `start` of `bytes` on, where a line begins, into
 /// its cache. Has no other effect, even behind the end of `bytes`.
 #[inline(always)]
 pub(crate) fn prefetch_lines(bytes: &[u8], start: usize, length: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let mut line = bytes.as_ptr().wrapping_add(start);
-        let end = line.wrapping_add(length);
-        while line < end {
-            // SAFETY: every x86-64 CPU has the instruction, and it takes any address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
-            line = line.wrapping_add(LINE_BYTES);
-        }
+    let mut line = bytes.as_ptr().wrapping_add(start);
+    let end = line.wrapping_add(length);
+    while line < end {
+        ask::<true>(line);
+        line = line.wrapping_add(LINE_BYTES);
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, start, length);
 }
 
 /// Asks the CPU to bring `items[at]` into its cache, if there is one. Has no other effect.
 #[inline(always)]
 pub(crate) fn prefetch_one<T>(items: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
     if let Some(item) = items.get(at) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 CPU has the instruction, it takes any address, and this one is that
-        // of a reference.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
+        ask::<true>(std::ptr::from_ref(item).cast());
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, at);
+}
+
+/// Asks the CPU to bring the line at any address into its first cache, or into its second one.
+#[inline(always)]
+fn ask<const FIRST_LEVEL: bool>(line: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        // SAFETY: every x86-64 CPU has the instruction, and it takes any address.
+        unsafe {
+            if FIRST_LEVEL {
+                _mm_prefetch::<_MM_HINT_T0>(line.cast());
+            } else {
+                _mm_prefetch::<_MM_HINT_T1>(line.cast());
+            }
+        }
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        use std::arch::asm;
+        // SAFETY: every 64-bit ARM has the instruction, it takes any address, and changes nothing.
+        unsafe {
+            if FIRST_LEVEL {
+                asm!("prfm pldl1keep, [{}]", in(reg) line, options(nostack, preserves_flags, readonly));
+            } else {
+                asm!("prfm pldl2keep, [{}]", in(reg) line, options(nostack, preserves_flags, readonly));
+            }
+        }
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = line;
 }
 
 impl Deref for Bytes {

@@ -17,6 +17,9 @@ impl JoinCosts {
             Level::Avx2(_) => &mut self.pair_avx2_ns,
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(_) => &mut self.pair_avx512_ns,
+            // A machine has one of the two.
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(_) => &mut self.pair_avx2_ns,
         }
     }
 }
@@ -35,6 +38,8 @@ impl SweepCosts {
             Level::Avx2(_) => &mut self.vector_avx2_ns,
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(_) => &mut self.vector_avx512_ns,
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(_) => &mut self.vector_avx2_ns,
         }
     }
 }

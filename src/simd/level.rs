@@ -1,10 +1,17 @@
 //! The choice among the instruction sets.
 
+use std::sync::LazyLock;
+
 #[cfg(target_arch = "x86_64")]
 use super::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Avx512;
+#[cfg(target_arch = "aarch64")]
+use super::neon::Neon;
 use super::work::Work;
+
+/// The variable of the environment that says how much is used of what the CPU has.
+const VARIABLE: &str = "FPSTORE_SIMD";
 
 /// No vector instructions but those that the compiler takes for granted: every CPU has this level.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +25,8 @@ pub(crate) enum Level {
     Avx2(Avx2),
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
 }
 
 /// Evaluates an expression with the value that a [`Level`] holds. Its type is that of the
@@ -30,6 +39,8 @@ macro_rules! by_level {
             $crate::simd::Level::Avx2($set) => $value,
             #[cfg(target_arch = "x86_64")]
             $crate::simd::Level::Avx512($set) => $value,
+            #[cfg(target_arch = "aarch64")]
+            $crate::simd::Level::Neon($set) => $value,
         }
     };
 }
@@ -46,6 +57,9 @@ impl Level {
             // What else it has makes no difference to single words.
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(level) => level.avx2().run(work),
+            // The compiler takes NEON for granted.
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(_) => work.work(),
         }
     }
 
@@ -57,9 +71,21 @@ impl Level {
         false
     }
 
-    /// The best level that the CPU has.
+    /// The level that is used: the best that the CPU has, or what the environment allows.
     pub(crate) fn best() -> Self {
-        Self::all().last().unwrap_or(Self::Scalar(Scalar))
+        // What the environment says at first holds: files are packed and searched at one level.
+        static BEST: LazyLock<Level> =
+            LazyLock::new(|| Level::within(std::env::var(VARIABLE).ok().as_deref()));
+        *BEST
+    }
+
+    /// The best level up to the one with this name; the best of all without a name, or with one that no level has.
+    fn within(name: Option<&str>) -> Self {
+        let rank =
+            |name: &str| SIMD_LEVELS.iter().position(|level| level.eq_ignore_ascii_case(name));
+        let most = name.and_then(rank).unwrap_or(SIMD_LEVELS.len());
+        let allowed = Self::all().filter(|level| rank(level.key()).is_none_or(|rank| rank <= most));
+        allowed.last().unwrap_or(Self::Scalar(Scalar))
     }
 
     /// Every level that the CPU has, the best last.
@@ -67,7 +93,9 @@ impl Level {
         let scalar = Some(Self::Scalar(Scalar));
         #[cfg(target_arch = "x86_64")]
         let levels = [scalar, Avx2::new().map(Self::Avx2), Avx512::new().map(Self::Avx512)];
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(target_arch = "aarch64")]
+        let levels = [scalar, Neon::new().map(Self::Neon)];
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let levels = [scalar];
         levels.into_iter().flatten()
     }
@@ -80,11 +108,57 @@ impl Level {
             Self::Avx2(_) => "AVX2",
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => "AVX-512",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(_) => "NEON",
+        }
+    }
+
+    /// What the environment calls it.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Scalar(_) => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(_) => "avx512",
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(_) => "neon",
         }
     }
 }
 
-/// The SIMD instructions with which fpstore runs on this CPU: `AVX-512`, `AVX2` or `none`.
+/// What `FPSTORE_SIMD` may be, in any case of letters.
+///
+/// The variable of the environment names the most that fpstore uses of what the CPU has; the CPU need
+/// not have it. It is read once. Answers and files do not depend on it. A value that is none of these
+/// has no effect in the library; the tool refuses it.
+pub const SIMD_LEVELS: [&str; 4] = ["portable", "neon", "avx2", "avx512"];
+
+/// The SIMD instructions with which fpstore runs on this CPU: `AVX-512`, `AVX2`, `NEON` or `none`.
+/// [`SIMD_LEVELS`] says how to have it use less.
 pub fn simd_level() -> &'static str {
     Level::best().name()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_names_the_most_that_is_used() {
+        let all: Vec<&str> = Level::all().map(Level::key).collect();
+        let best = all[all.len() - 1];
+        assert_eq!(Level::within(None).key(), best);
+        assert_eq!(Level::within(Some("sse9")).key(), best);
+        assert_eq!(Level::within(Some("Portable")).key(), "portable");
+        for name in &all {
+            assert_eq!(Level::within(Some(name)).key(), *name);
+        }
+        // What the CPU lacks stands for what it has below.
+        for name in SIMD_LEVELS {
+            let rank = |name: &str| SIMD_LEVELS.iter().position(|level| *level == name);
+            let found = Level::within(Some(name)).key();
+            assert!(all.contains(&found) && rank(found) <= rank(name), "{name}: {found}");
+        }
+    }
 }

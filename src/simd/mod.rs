@@ -17,6 +17,8 @@ pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx512;
 mod level;
+#[cfg(target_arch = "aarch64")]
+pub(crate) mod neon;
 mod ones;
 mod work;
 
@@ -24,7 +26,7 @@ mod work;
 pub(crate) use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
-pub use level::simd_level;
 pub(crate) use level::{Level, Scalar, by_level};
+pub use level::{SIMD_LEVELS, simd_level};
 pub(crate) use ones::ones;
 pub(crate) use work::Work;

@@ -16,6 +16,8 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod compare;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod reading;
 mod scalar;
 mod share;
@@ -102,6 +104,8 @@ mod tests {
                     Level::Avx2(_) => 32,
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx512(_) => 64,
+                    #[cfg(target_arch = "aarch64")]
+                    Level::Neon(_) => 16,
                 };
                 let is_many = |i: &usize| {
                     expected.iter().filter(|other| *other / lanes == i / lanes).count() >= 5

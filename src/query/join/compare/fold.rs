@@ -59,6 +59,7 @@ pub(super) fn fold<F: Fingerprint, const WORDS: usize>(fingerprint: F) -> [u64; 
 }
 
 /// A few rows of a list, folded. The last one stands for those that are missing.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 #[inline(always)]
 pub(super) fn fold_rows<F: Fingerprint, const WORDS: usize, const ROWS: usize>(
     rows: &[F],

@@ -8,6 +8,8 @@ mod avx2;
 mod avx512;
 mod fold;
 mod kernel;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod scalar;
 
 use crate::fingerprint::{Fingerprint, word_count};
