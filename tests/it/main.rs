@@ -19,6 +19,7 @@ mod hostile;
 mod house;
 mod ids;
 mod join;
+mod kept;
 mod living;
 mod mutants;
 mod names;
