@@ -91,7 +91,12 @@ Exit codes:
   129, 130, 143  stopped by SIGHUP, SIGINT or SIGTERM; what writes a file or a
      store has changed nothing, but that `insert` and `delete` keep what they had
      done, and `join --resume` and `corpus dedup` go on when they are called again.
-     A signal that was ignored at the start stays ignored (`nohup`, `trap '' INT`)";
+     A signal that was ignored at the start stays ignored (`nohup`, `trap '' INT`)
+
+Environment:
+  FPSTORE_SIMD  the most that is used of the vector instructions of the CPU:
+     portable, neon, avx2 or avx512. Results do not depend on it; `--version` says
+     what is used";
 
 /// Keeps fingerprints compressed, and finds exactly those within Hamming distance k
 #[derive(Parser)]

@@ -76,5 +76,20 @@ pub fn main() -> ExitCode {
 /// Runs the tool on a command line, which begins with the name of the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let run = |cli: Option<cli::Cli>| cli.map_or(Ok(ExitCode::SUCCESS), cli::Cli::run);
-    command_line::end(command_line::read(arguments).and_then(run))
+    let arguments = simd_is_known().and_then(|()| command_line::read(arguments));
+    command_line::end(arguments.and_then(run))
+}
+
+/// Refuses a level of vector instructions that there is not, which the library passes over.
+fn simd_is_known() -> Result<(), failure::Failure> {
+    let Some(wanted) = std::env::var_os("FPSTORE_SIMD") else { return Ok(()) };
+    let is_known = |level: &&str| wanted.to_str().is_some_and(|it| it.eq_ignore_ascii_case(level));
+    match fpstore::SIMD_LEVELS.iter().any(|level| is_known(&level)) {
+        true => Ok(()),
+        false => Err(failure::Failure::Usage(format!(
+            "FPSTORE_SIMD is {:?}; set it to one of {}, or unset it",
+            wanted.to_string_lossy(),
+            fpstore::SIMD_LEVELS.join(", ")
+        ))),
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::Scratch;
+use crate::{PROGRAM, Scratch};
 
 const SUBCOMMANDS: [&str; 25] = [
     "plan",
@@ -140,13 +140,34 @@ fn the_version_is_that_of_the_package_and_at_length_says_what_was_built() {
     // As the system lists it; a machine without these has no such line.
     let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let has = |flag: &str| cpu.split_whitespace().any(|word| word == flag);
+    let most = std::env::var("FPSTORE_SIMD").unwrap_or_default();
     let level = match (has("avx512_vbmi2") && has("avx512_bitalg"), has("avx2") && has("bmi2")) {
-        (true, _) => "AVX-512",
-        (false, true) => "AVX2",
-        (false, false) => "none",
+        _ if most == "portable" => "none",
+        _ if cfg!(target_arch = "aarch64") => "NEON",
+        (true, _) if most != "avx2" => "AVX-512",
+        (_, true) => "AVX2",
+        _ => "none",
     };
     assert_eq!(value("SIMD:"), level);
     assert!(!value("commit:").is_empty() && value("compiler:").starts_with("rustc "), "{long}");
+}
+
+#[test]
+fn the_environment_says_how_much_is_used_of_the_cpu() {
+    let run = |level: &str| {
+        Command::new(PROGRAM).arg("--version").env("FPSTORE_SIMD", level).output().unwrap()
+    };
+    for level in ["portable", "PORTABLE"] {
+        let version = String::from_utf8(run(level).stdout).unwrap();
+        assert!(version.contains("SIMD:     none\n"), "{version}");
+    }
+    // What the CPU lacks is no mistake.
+    assert!(["neon", "avx2", "avx512"].map(run).iter().all(|ran| ran.status.success()));
+    let refused = run("sse9");
+    assert_eq!((refused.status.code(), &refused.stdout[..]), (Some(2), &b""[..]));
+    let told = String::from_utf8(refused.stderr).unwrap();
+    let expected = "fpstore: FPSTORE_SIMD is \"sse9\"; set it to one of portable, neon, avx2, avx512, or unset it\n";
+    assert_eq!(told, expected);
 }
 
 #[test]
