@@ -6,14 +6,18 @@
 
 #![allow(missing_docs)]
 
+#[path = "memory/damages.rs"]
+mod damages;
 #[allow(dead_code, unused_imports)]
 mod forge;
 #[path = "memory/hostile.rs"]
 mod hostile;
+mod mend;
 #[allow(dead_code)]
 mod oracle;
 #[path = "memory/packs.rs"]
 mod packs;
+mod probe;
 #[allow(dead_code)]
 mod sets;
 #[path = "memory/sound.rs"]
@@ -38,7 +42,13 @@ const THREADS: [usize; 3] = [1, 2, 16];
 fn main() {
     // Side by side they would be charged for each other.
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    let trials = [sound::trials(), sound::wide_trials(), hostile::trials(), packs::trials()];
+    let trials = [
+        sound::trials(),
+        sound::wide_trials(),
+        hostile::trials(),
+        packs::trials(),
+        damages::trials(),
+    ];
     let trials = trials.into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
