@@ -80,8 +80,8 @@ pub(crate) fn distances_of_words(words: &[u64; 8], word: uint8x16_t) -> uint16x8
     vpaddlq_u8(vpaddq_u8(first, second))
 }
 
-/// In how many bits of `mask` eight numbers of 32 bits differ from one; it and the mask stand in all
-/// lanes.
+/// In how many bits of `mask` eight numbers of 32 bits differ from one; it and the mask stand in
+/// all lanes.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(crate) fn distances_of_halves(

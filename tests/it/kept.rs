@@ -1,7 +1,7 @@
 //! Stores of every released version, which every later one reads: `format-spec/kept`.
 //!
-//! `FPSTORE_BLESS=1 cargo test --test it kept` writes those of this version that are not there yet. What
-//! is there is never written again.
+//! `FPSTORE_BLESS=1 cargo test --test it kept` writes those of this version that are not there yet.
+//! What is there is never written again.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,6 +1,6 @@
-//! Puts the checksums of the files of a store right, whatever else these say: so that damage reaches
-//! what stands behind the checksums. It trusts no field, and leaves alone what does not lie in its
-//! file. Offsets come from [`crate::spec`].
+//! Puts the checksums of the files of a store right, whatever else these say: so that damage
+//! reaches what stands behind the checksums. It trusts no field, and leaves alone what does not lie
+//! in its file. Offsets come from [`crate::spec`].
 
 use std::collections::BTreeMap;
 use std::ops::Range;

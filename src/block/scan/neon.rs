@@ -8,8 +8,8 @@
 //! mask           4 bits for each distance within the budget: nearly always 0
 //! ```
 //!
-//! Loads take whole arrays of 16: the last ones of a plane reach into what stands behind it, as far as
-//! the overhang of a block at most, and a mask leaves out what is not of the plane.
+//! Loads take whole arrays of 16: the last ones of a plane reach into what stands behind it, as far
+//! as the overhang of a block at most, and a mask leaves out what is not of the plane.
 
 #![allow(unsafe_code)]
 
@@ -112,7 +112,8 @@ fn compare<const PLANES: usize>(
     }
 }
 
-/// The bytes of a plane from the entry `at` on, which there is, and behind the last one what follows.
+/// The bytes of a plane from the entry `at` on, which there is, and behind the last one what
+/// follows.
 #[inline]
 #[target_feature(enable = "neon")]
 fn lanes<const PLANES: usize>(planes: &Planes<'_, PLANES>, plane: usize, at: usize) -> uint8x16_t {

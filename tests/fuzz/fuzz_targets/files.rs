@@ -1,6 +1,6 @@
 //! An input names a file of a store of the vectors by its first two bytes; the others stand in its
-//! place. So manifests, logs, tables, bases, part tables, ids, names and deletions are what the fuzzer
-//! makes of them. Checksums are mended.
+//! place. So manifests, logs, tables, bases, part tables, ids, names and deletions are what the
+//! fuzzer makes of them. Checksums are mended.
 #![no_main]
 
 use fpstore_fuzz::mend::{Files, mend};

@@ -1,5 +1,5 @@
-//! An input is a list of operations on a living store. After each look at it, it holds what a set of
-//! pairs holds that was changed in the same way, and finds what brute force finds there.
+//! An input is a list of operations on a living store. After each look at it, it holds what a set
+//! of pairs holds that was changed in the same way, and finds what brute force finds there.
 #![no_main]
 
 use std::collections::BTreeSet;

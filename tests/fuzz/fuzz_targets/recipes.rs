@@ -1,5 +1,5 @@
-//! An input is the line of a recipe, and behind its end a text. What is read is written as it was, and
-//! fingerprints the text.
+//! An input is the line of a recipe, and behind its end a text. What is read is written as it was,
+//! and fingerprints the text.
 #![no_main]
 
 use fpstore_text::{Fingerprinter, Recipe};

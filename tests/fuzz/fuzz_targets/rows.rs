@@ -1,5 +1,5 @@
-//! An input is a file of rows, and its first two bytes say how it is read: by one of the readers, or by
-//! what its first bytes look like.
+//! An input is a file of rows, and its first two bytes say how it is read: by one of the readers,
+//! or by what its first bytes look like.
 #![no_main]
 
 use std::path::Path;
