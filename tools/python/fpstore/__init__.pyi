@@ -17,7 +17,7 @@ class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = ...) -> object: ...
 
 _Path: TypeAlias = str | PathLike[str]
-_One: TypeAlias = int | np.integer[Any] | bytes
+_One: TypeAlias = int | np.integer[Any] | bytes | NDArray[np.uint8] | NDArray[np.uint64]
 _Arrow: TypeAlias = _ArrowArray | _ArrowStream
 _Many: TypeAlias = NDArray[np.uint64] | NDArray[np.uint32] | NDArray[np.uint8] | _Arrow
 _Id: TypeAlias = int | str | UUID | bytes

@@ -1,4 +1,5 @@
 //! Many fingerprints from Python: arrays of numpy as they lie in memory, and whatever speaks Arrow.
+//! Arrays that do not lie in one piece are copied.
 
 use std::borrow::Cow;
 
@@ -161,12 +162,12 @@ fn of_words<F: Width>(words: &[u64]) -> Option<F> {
 }
 
 impl<'py> Given<'py> {
-    /// Takes an array of numpy without a copy: `uint32` or `uint64` of shape (n,), `uint8` of shape (n, bits / 8), `uint64` of
+    /// Takes an array of numpy, without a copy if it lies in one piece: `uint32` or `uint64` of shape (n,), `uint8` of shape (n, bits / 8), `uint64` of
     /// shape (n, bits / 64); or what has `__arrow_c_array__` or `__arrow_c_stream__`: UInt32, UInt64, FixedSizeBinary.
     ///
     /// # Errors
     ///
-    /// `TypeError` for other types, `ValueError` for other shapes and for what does not lie in one piece.
+    /// `TypeError` for other types, `ValueError` for other shapes.
     pub fn of(value: &Bound<'py, PyAny>) -> PyResult<Self> {
         if let Ok(array) = value.cast::<PyUntypedArray>() {
             return Self::of_numpy(array);
@@ -186,13 +187,11 @@ impl<'py> Given<'py> {
 
     fn of_numpy(array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
         let (dtype, shape) = (array.dtype(), array.shape().to_vec());
-        if !array.is_c_contiguous() {
-            let remedy = "numpy.ascontiguousarray(x) copies it into one piece";
-            return Err(PyValueError::new_err(format!(
-                "the array does not lie in memory in one piece; {remedy}"
-            )));
-        }
-        let value = array.as_any();
+        let in_one_piece = array.is_c_contiguous() && array.is_aligned();
+        let value = match in_one_piece {
+            true => array.as_any().clone(),
+            false => array.call_method1("copy", ("C",))?,
+        };
         match shape[..] {
             [_] => {
                 if let Ok(list) = value.extract() {
