@@ -1,0 +1,3 @@
+module fpstore/example
+
+go 1.19
