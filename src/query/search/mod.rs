@@ -51,8 +51,8 @@ impl<F: Fingerprint> Searcher<F> {
         Self { snapshot, search, stop, waiting: Waiting::new(costs), forced: None }
     }
 
-    /// Searches another snapshot from now on.
-    pub(crate) fn turn_to(&mut self, snapshot: Snapshot<F>) {
+    /// Searches another snapshot from now on, with the buffers that it has.
+    pub fn turn_to(&mut self, snapshot: Snapshot<F>) {
         self.snapshot = snapshot;
     }
 
@@ -81,8 +81,12 @@ impl<F: Fingerprint> Searcher<F> {
     }
 
     /// As [`Self::search`], unless more than `most` matches are found, some perhaps several times:
-    /// then `None`. The matches that are held are hardly more.
-    pub(crate) fn search_up_to(
+    /// then `None`. Memory is that of hardly more than `most` matches, however many there are.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::search`].
+    pub fn search_up_to(
         &mut self,
         fingerprint: F,
         k: u32,
