@@ -102,6 +102,15 @@ impl<F: Fingerprint> Source<F> {
         Ok(Self { is_full, ..Self::new(Origin::Arguments, text, &options) })
     }
 
+    /// Takes bytes that are in memory already; messages call them by `name`.
+    pub fn in_memory(
+        name: &str,
+        bytes: impl AsRef<[u8]> + Send + 'static,
+        options: &Options,
+    ) -> Self {
+        Self::new(Origin::File(name.into()), Stream::new(Cursor::new(bytes)), options)
+    }
+
     pub(crate) fn new(origin: Origin, stream: Stream, options: &Options) -> Self {
         Self {
             origin,
