@@ -33,6 +33,7 @@ Examples:
   fpstore fingerprint pages.jsonl --id url --recipe simhash-64 -o pages.parquet
   fpstore create live.fps --ids text             a store that is written to
   fpstore insert live.fps new.csv --id-column id
+  fpstore serve photos.fps                       answer others, over HTTP
 
 Formats of inputs (--format):
   hex      hexadecimal digits (up to 16 of 64 bits), with or without 0x, separated
@@ -84,7 +85,7 @@ Devices and pipes are written as they stand; `-` is standard output, and `./-` a
 that name. What a command reads, and what lies in a store that it uses, is refused.
 
 Exit codes:
-  0  done; `query`: something matched
+  0  done; `query`: something matched; `serve`: a signal ended it
   1  `query`: nothing matched; `bench compare`: something got slower;
      `repair`: something was lost
   2  an error, told in one line on standard error; or wrong usage
@@ -132,6 +133,8 @@ enum Command {
     Stat(stat::Args),
     Verify(verify::Args),
     Dump(dump::Args),
+    #[cfg(feature = "serve")]
+    Serve(crate::serve::Args),
     Bench(bench::Args),
     Glossary(glossary::Args),
     Man(man::Args),
@@ -163,6 +166,8 @@ impl Cli {
             Command::Stat(args) => stat::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Verify(args) => verify::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Dump(args) => dump::run(&args).map(|()| ExitCode::SUCCESS),
+            #[cfg(feature = "serve")]
+            Command::Serve(args) => crate::serve::run(&args),
             Command::Bench(_) => bench::run(),
             Command::Glossary(args) => glossary::run(&args).map(|()| ExitCode::SUCCESS),
             Command::Man(args) => man_pages(&args),

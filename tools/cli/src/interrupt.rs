@@ -125,6 +125,12 @@ impl Stopper {
     }
 }
 
+/// From now on the first signal is handed to `act`; a second one ends the process.
+#[cfg(feature = "serve")]
+pub fn on_first_signal(act: impl Fn(i32) + Send + Sync + 'static) -> Result<(), Failure> {
+    on_signal(act)
+}
+
 /// From now on the first signal is handed to `act`, on a thread of its own, and a second SIGINT or
 /// SIGTERM ends the process. A second SIGHUP does not: where a terminal is closed, its shell and the
 /// system each send one.

@@ -52,6 +52,8 @@ mod recipes;
 mod record_ids;
 mod repair;
 mod report;
+#[cfg(feature = "serve")]
+mod serve;
 pub mod skipped;
 mod stat;
 mod table;

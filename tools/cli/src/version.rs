@@ -15,11 +15,14 @@ const fn of_build(name: Option<&'static str>) -> &'static str {
 }
 
 static LONG: LazyLock<String> = LazyLock::new(|| {
-    let features: Vec<&str> =
-        [("arrow", cfg!(feature = "arrow")), ("parquet", cfg!(feature = "parquet"))]
-            .into_iter()
-            .filter_map(|(name, is_on)| is_on.then_some(name))
-            .collect();
+    let features: Vec<&str> = [
+        ("arrow", cfg!(feature = "arrow")),
+        ("parquet", cfg!(feature = "parquet")),
+        ("serve", cfg!(feature = "serve")),
+    ]
+    .into_iter()
+    .filter_map(|(name, is_on)| is_on.then_some(name))
+    .collect();
     let features = if features.is_empty() { "none".to_string() } else { features.join(", ") };
     [
         env!("CARGO_PKG_VERSION"),

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::{PROGRAM, Scratch};
 
-const SUBCOMMANDS: [&str; 25] = [
+const SUBCOMMANDS: [&str; 26] = [
     "plan",
     "pack",
     "create",
@@ -26,6 +26,7 @@ const SUBCOMMANDS: [&str; 25] = [
     "stat",
     "verify",
     "dump",
+    "serve",
     "bench",
     "glossary",
     "man",
@@ -49,7 +50,7 @@ fn the_help_answers_with_examples_formats_and_exit_codes() {
         "\n  parquet  ",
         "gzip, zstd, bzip2, xz or lz4",
         "two's complement",
-        "Exit codes:\n  0  done; `query`: something matched\n  1  `query`: nothing matched; `bench compare`: something got slower;\n     `repair`: something was lost\n  2  an error",
+        "Exit codes:\n  0  done; `query`: something matched; `serve`: a signal ended it\n  1  `query`: nothing matched; `bench compare`: something got slower;\n     `repair`: something was lost\n  2  an error",
     ] {
         assert!(help.contains(part), "no {part:?} in {help}");
     }
@@ -130,11 +131,14 @@ fn the_version_is_that_of_the_package_and_at_length_says_what_was_built() {
         let line = long.lines().find_map(|line| line.strip_prefix(name));
         line.unwrap_or_else(|| panic!("{long}")).trim().to_string()
     };
-    let features: Vec<&str> =
-        [("arrow", cfg!(feature = "arrow")), ("parquet", cfg!(feature = "parquet"))]
-            .iter()
-            .filter_map(|&(name, is_on)| is_on.then_some(name))
-            .collect();
+    let features: Vec<&str> = [
+        ("arrow", cfg!(feature = "arrow")),
+        ("parquet", cfg!(feature = "parquet")),
+        ("serve", cfg!(feature = "serve")),
+    ]
+    .iter()
+    .filter_map(|&(name, is_on)| is_on.then_some(name))
+    .collect();
     let features = if features.is_empty() { "none".to_string() } else { features.join(", ") };
     assert_eq!(value("features:"), features);
     // As the system lists it; a machine without these has no such line.
