@@ -46,6 +46,8 @@ mod repair;
 #[cfg(feature = "parquet")]
 mod round_trips;
 mod scratch;
+#[cfg(feature = "serve")]
+mod serve;
 mod short;
 #[cfg(target_os = "linux")]
 mod signals;
