@@ -6,7 +6,7 @@ use std::path::Path;
 
 use fpstore::Fingerprint;
 use fpstore_fuzz::{Numbers, directory};
-use fpstore_records::{Container, IdKind, IdWish, Options, Records, Source};
+use fpstore_records::{Container, IdWish, Options, Records, Source};
 use libfuzzer_sys::fuzz_target;
 
 /// Pieces after which reading ends: a compressed input may have any number.
@@ -22,7 +22,7 @@ fuzz_target!(|input: &[u8]| {
         format,
         compression: (how & 1 != 0).then_some(None),
         column: (how & 2 != 0).then(|| "fingerprint".to_owned()),
-        ids: (how & 4 != 0).then(|| IdWish::new("id", IdKind::Text)),
+        ids: (how & 4 != 0).then(|| IdWish::texts("id")),
         header: how & 8 == 0,
         skip: how & 16 != 0,
         memory: 1 << 22,

@@ -86,7 +86,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn simd_is_known() -> Result<(), failure::Failure> {
     let Some(wanted) = std::env::var_os("FPSTORE_SIMD") else { return Ok(()) };
     let is_known = |level: &&str| wanted.to_str().is_some_and(|it| it.eq_ignore_ascii_case(level));
-    match fpstore::SIMD_LEVELS.iter().any(|level| is_known(&level)) {
+    match fpstore::SIMD_LEVELS.iter().any(is_known) {
         true => Ok(()),
         false => Err(failure::Failure::Usage(format!(
             "FPSTORE_SIMD is {:?}; set it to one of {}, or unset it",

@@ -191,22 +191,12 @@ impl<F: Fingerprint> Held<F> {
 
     /// Records to be written, of a stream of Arrow.
     pub fn records_of_arrow(&self, body: Bytes) -> Result<Vec<(F, Option<Id>)>, Refused> {
-        use fpstore_records::IdKind as Wish;
-        let wish = self.kind.map(|kind| match kind {
-            IdKind::Number => Wish::Number,
-            IdKind::Uuid => Wish::Uuid,
-            IdKind::Text => Wish::Name,
-            _ => Wish::Text,
-        });
-        let records = self.read(body, wish.map(|wish| IdWish::of_store("id", wish)))?;
+        let wish = self.kind.map(|kind| IdWish::of_store("id", kind));
+        let records = self.read(body, wish)?;
         let of_record = |record: fpstore_records::Record<'_, F>| {
-            let id = match (record.id, self.kind) {
-                (Some(fpstore::IdRef::Text(text)), Some(kind)) => Some(ids::parse(text, kind)?),
-                (id, _) => id.map(|id| id.to_id()),
-            };
-            Ok((record.fingerprint, id))
+            (record.fingerprint, record.id.map(|id| id.to_id()))
         };
-        records.iter().map(of_record).collect()
+        Ok(records.iter().map(of_record).collect())
     }
 }
 
