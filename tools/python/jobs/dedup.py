@@ -5,8 +5,6 @@
 writes OUTPUT/kept (the rows that are kept, as Parquet) and OUTPUT/removed (id, kept, distance, why).
 """
 
-from pyspark.sql import functions as F
-
 from fpstore import spark as fps
 from fpstore.spark import _job as job
 
@@ -26,27 +24,12 @@ def main(arguments=None):
     spark, report = job.session("fpstore dedup")
     clock = job.Clock(report)
     df = job.read(spark, given.input, given.format)
-    numbers = None
-    if df.schema[given.id].dataType.simpleString() != "bigint":
-        # Numbers in the order of the ids, written down so that they are the same whatever runs again.
-        place = f"{given.output}/numbers"
-        df.select(given.id).orderBy(given.id).withColumn("number", F.monotonically_increasing_id()).write.mode("overwrite").parquet(place)
-        numbers = spark.read.parquet(place)
-        df = df.join(numbers, given.id)
-        clock.step(f"numbered the ids, to {place}")
-    number = given.id if numbers is None else "number"
-    fates = fps.dedup(df, id=number, text=given.text, fingerprint=given.fingerprint, recipe=given.recipe, k=given.k, kind=given.clusters, report=report)
+    fates = fps.dedup(df, id=given.id, text=given.text, fingerprint=given.fingerprint, recipe=given.recipe, k=given.k, kind=given.clusters, report=report)
     clock.step("found the clusters")
-    fates = fates.withColumnRenamed("id", number).persist()
-    kept = df.join(fates.where("why is null"), number, "left_semi")
-    (kept if numbers is None else kept.drop("number")).write.mode("overwrite").parquet(f"{given.output}/kept")
-    removed = fates.where("why is not null")
-    if numbers is None:
-        removed = removed.withColumnRenamed(number, "id")
-    else:
-        other = numbers.select(F.col(given.id).alias("other"), F.col("number").alias("kept"))
-        removed = removed.join(numbers, "number").join(other, "kept").select(F.col(given.id).alias("id"), F.col("other").alias("kept"), "distance", "why")
-    removed.write.mode("overwrite").parquet(f"{given.output}/removed")
+    fates = fates.persist()
+    kept = df.join(fates.where("why is null").withColumnRenamed("id", given.id), given.id, "left_semi")
+    kept.write.mode("overwrite").parquet(f"{given.output}/kept")
+    fates.where("why is not null").write.mode("overwrite").parquet(f"{given.output}/removed")
     counts = {row.why: row["count"] for row in fates.groupBy("why").count().collect()}
     clock.step(f"wrote {counts.get(None, 0)} rows; removed {counts.get('exact', 0)} exact and {counts.get('near', 0)} near duplicates")
     clock.end()

@@ -306,6 +306,49 @@ def test_shards_answer_as_brute_force_does(spark, tmp_path, bits, k):
     assert left == {shard["name"] for shard in again["shards"]} | {"shards.json"}
 
 
+def test_names_are_ids_wherever_numbers_are(spark, tmp_path):
+    from pyspark.sql import functions as F
+
+    from fpstore import spark as fps
+
+    rows = clustered(300, 64, seed=77)
+    df = frame(spark, rows)
+    # In another order than the numbers, so that another one of a cluster is kept.
+    names = [f"https://{place * 37 % 300:03}.example/ö" for place in range(300)]
+    order = sorted(range(300), key=lambda place: names[place].encode())
+    rank = {place: at for at, place in enumerate(order)}
+    table = spark.createDataFrame([(place, name, rank[place]) for place, name in enumerate(names)], "id bigint, name string, rank bigint")
+    df = df.join(table, "id").persist()
+    pairs = fps.near_pairs(df, k=3, id="name")
+    found = collected(pairs)
+    expected = {(*sorted([names[a], names[b]], key=str.encode), distance) for a, b, distance in brute_force(rows, 3)}
+    assert len(found) == len(set(found)) and set(found) == expected and len(found) > 500
+
+    def of(fates):
+        in_order = [names[place] for place in order]
+        return {(in_order[row[0]], in_order[row[1]], *row[2:]) for row in fates.collect()}
+
+    ranked = fps.near_pairs(df, k=3, id="rank").persist()
+    for kind in ("star", "components"):
+        assert set(collected(fps.clusters(pairs, kind))) == of(fps.clusters(ranked, kind))
+    by_name = fps.dedup(df, id="name", fingerprint="fingerprint", k=3)
+    assert set(collected(by_name)) == of(fps.dedup(df, id="rank", fingerprint="fingerprint", k=3))
+    manifest = fps.pack_shards(df, str(tmp_path / "shards"), id="name", shards=2)
+    stores = [fpstore.open(tmp_path / "shards" / shard["name"]) for shard in manifest["shards"]]
+    held = {}
+    for store in stores:
+        assert store.id_kind == "text"
+        for one in store.fingerprints().tolist():
+            held[one] = store.ids(one)
+    model = {}
+    for row, name in zip(rows, names):
+        model.setdefault(int.from_bytes(bytes(row), "big"), []).append(name)
+    assert held == {one: sorted(all_of, key=str.encode) for one, all_of in model.items()}
+    # A row without an id is told, and not passed over.
+    with pytest.raises(Exception, match="null"):
+        fps.near_pairs(df.withColumn("name", F.when(F.col("rank") > 5, F.col("name"))), k=3, id="name").collect()
+
+
 class Killing:
     """A report whose tasks kill their executor once in each stage, when they have done their work."""
 
@@ -381,7 +424,7 @@ def test_wrong_arguments_say_what_would_be_right(spark, tmp_path):
     for call, error, words in [
         (lambda: fps.near_pairs(df), ValueError, "there is no column 'fingerprint'"),
         (lambda: fps.near_pairs(df, "share"), TypeError, "fingerprints are int"),
-        (lambda: fps.near_pairs(df, "id", id="name"), TypeError, "ids are bigint"),
+        (lambda: fps.near_pairs(df, "id", id="share"), TypeError, "ids are bigint or string"),
         (lambda: fps.near_pairs(df, "id", k=64), ValueError, "parts cannot be 65"),
         (lambda: fps.near_pairs(df, "id", bits=32), ValueError, "which is 64 bits"),
         (lambda: fps.fingerprint(df, "share"), TypeError, "texts are string"),

@@ -3,7 +3,7 @@
 For PySpark 3.5 and 4. What Spark moves are columns of Arrow; all work on fingerprints is done by native code in its Python workers.
 
 In a data frame fingerprints of 32 bits are ``int``, of 64 ``bigint`` (their bits, whatever the sign says), of 128 and 256 ``binary`` with the
-most significant byte first. Ids are ``bigint``. Rows without a fingerprint (null) are near nothing.
+most significant byte first. Ids are ``bigint`` or ``string``. Rows without a fingerprint (null) are near nothing.
 
 Everything is deterministic in its input, so that Spark may run a task again wherever it likes; ids have to be the same then, so
 ``monotonically_increasing_id`` is none unless its result is written first.

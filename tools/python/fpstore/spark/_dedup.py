@@ -15,14 +15,19 @@ def dedup(df, *, id="id", text=None, fingerprint=None, recipe="simhash-64", k=No
     compared only so. Then what is within k (the recipe's proposal, unless it is given) of a row that is kept is removed; see `clusters` for `kind`. From
     fingerprints (`fingerprint`, and k), there are no exact duplicates: equal fingerprints are near, with distance 0.
 
-    Ids are distinct. What is kept of the rows is ``df.join(fates.where("why is null"), "id", "left_semi")``. `df` is read once: fingerprints and clusters are
+    Ids are distinct, bigint or string. What is kept of the rows is ``df.join(fates.where("why is null"), "id", "left_semi")``. `df` is read once, and once more for ids that are strings: fingerprints and clusters are
     persisted until ``spark.catalog.clearCache()``, or the end of the session.
     """
     from pyspark.sql import functions as F
 
-    frames.check_id(df, id)
+    names = frames.are_names(df, id)
     if (text is None) == (fingerprint is None):
         raise ValueError("give text, or fingerprint")
+    if names:
+        numbers = frames.numbers_of(df.select(id))
+        rows = frames.numbered(df.select(id, fingerprint if text is None else text), [id], numbers)
+        options = dict(fingerprint=fingerprint, recipe=recipe, k=k, kind=kind, bits=bits, tasks=tasks, local_edges=local_edges, report=report)
+        return frames.named(dedup(rows, id=id, text=text, **options), ["id", "kept"], numbers)
     if text is not None:
         recipe = recipe if isinstance(recipe, Recipe) else Recipe(recipe)
         k, bits = recipe.k if k is None else k, recipe.bits

@@ -28,13 +28,66 @@ def bits_of(df, column, bits):
     return bits
 
 
-def check_id(df, column):
-    """Refuses ids that are no bigint."""
+def are_names(df, column):
+    """Whether ids are strings, and not bigint; refuses others."""
     if column not in df.columns:
         raise ValueError(f"there is no column {column!r}; there are {', '.join(df.columns)}")
     kind = df.schema[column].dataType.simpleString()
-    if kind != "bigint":
-        raise TypeError(f"the column {column!r} is {kind}; ids are bigint: cast numbers, and number other ids first (such as by zipWithIndex, and write that)")
+    if kind not in ("bigint", "string"):
+        raise TypeError(f"the column {column!r} is {kind}; ids are bigint or string: cast them to one of these")
+    return kind == "string"
+
+
+def numbers_of(names):
+    """The names of a column with their numbers in order, from 0 on: name and number.
+
+    The number of a name is how many are less, so that it does not depend on how Spark spreads them. They are persisted.
+    """
+    from pyspark.sql import functions as F
+
+    names = names.toDF("name").where(F.col("name").isNotNull()).distinct().orderBy("name").persist()
+    counts = names.select(F.spark_partition_id().alias("part")).groupBy("part").count().collect()
+    first, number = {}, 0
+    for part, count in sorted(map(tuple, counts)):
+        first[part] = number
+        number += count
+    return names.mapInArrow(_Number(first), "name string, number bigint").persist()
+
+
+class _Number:
+    """Numbers the names of a partition."""
+
+    def __init__(self, first):
+        self.first = first
+
+    def __call__(self, batches):
+        from pyspark import TaskContext
+
+        number = self.first.get(TaskContext.get().partitionId(), 0)
+        for batch in batches:
+            numbers = pa.array(np.arange(number, number + batch.num_rows))
+            number += batch.num_rows
+            yield pa.RecordBatch.from_arrays([batch.column(0), numbers], ["name", "number"])
+
+
+def numbered(df, columns, numbers):
+    """The same rows, with numbers in place of the names of these columns."""
+    return _looked_up(df, columns, numbers, "name", "number")
+
+
+def named(df, columns, numbers):
+    """The same rows, with names in place of the numbers of these columns."""
+    return _looked_up(df, columns, numbers, "number", "name")
+
+
+def _looked_up(df, columns, numbers, given, wanted):
+    from pyspark.sql import functions as F
+
+    there = df.columns
+    for column in columns:
+        found = numbers.select(F.col(given).alias(column), F.col(wanted).alias("__found"))
+        df = df.join(found, column, "left").drop(column).withColumnRenamed("__found", column)
+    return df.select(*there)
 
 
 def without_nulls(df, fingerprint, id=None):

@@ -19,13 +19,15 @@ def clusters(pairs, kind="star", *, local_edges=LOCAL_EDGES, report=None):
     * ``"star"``: in the order of the ids, an id is kept unless it is near one that is kept before it; else the first of these stays in its place.
     * ``"components"``: ids that are linked are a cluster, and the least of them is kept.
 
-    `pairs` are those of `near_pairs` with ids: a, b, distance. All edges of one component are decided by one task, which takes 60 bytes for each: where components grow as large
+    `pairs` are those of `near_pairs` with ids, bigint or string: a, b, distance. All edges of one component are decided by one task, which takes 60 bytes for each: where components grow as large
     as the memory of a task, k is too large for that corpus. Up to `local_edges` edges are decided by a single task in any case.
     """
     if kind not in ("star", "components"):
         raise ValueError(f'kind is "star" or "components", not {kind!r}')
-    for column in ("a", "b"):
-        frames.check_id(pairs, column)
+    if any([frames.are_names(pairs, column) for column in ("a", "b")]):
+        numbers = frames.numbers_of(pairs.select("a").union(pairs.select("b")))
+        decided = clusters(frames.numbered(pairs, ["a", "b"], numbers), kind, local_edges=local_edges, report=report)
+        return frames.named(decided, ["id", "kept"], numbers)
     if kind == "components":
         from pyspark.sql import functions as F
 

@@ -24,15 +24,18 @@ def near_pairs(df, fingerprint="fingerprint", k=3, id=None, *, bits=None, parts=
 
     Gives a, b and distance: of pairs of distinct fingerprints the two, the smaller first (as unsigned numbers, or bytes); or, with `id`, of all pairs of rows their
     ids, the smaller first, rows with equal fingerprints included (n equal ones are n (n - 1) / 2 pairs: `dedup` takes such rows together first). Rows of the same
-    id and fingerprint count once.
+    id and fingerprint count once. Ids are bigint or string.
 
     Every row is sent k + 1 times, once for each part of its bits (`parts`: more parts, more tables with wider tops); pairs are
     found inside a task and need no `distinct`. `df` is read twice, to count and to send: persist it if it costs much. `tasks` is about how many tasks join, for
     32 MiB of rows each unless it is given. `bits` (128, 256) of binary fingerprints spares a look at the first one.
     """
     bits = frames.bits_of(df, fingerprint, bits)
-    if id is not None:
-        frames.check_id(df, id)
+    if id is not None and frames.are_names(df, id):
+        numbers = frames.numbers_of(df.where(df[fingerprint].isNotNull()).select(id))
+        rows = frames.numbered(df.select(id, fingerprint), [id], numbers)
+        pairs = near_pairs(rows, fingerprint, k, id, bits=bits, parts=parts, tasks=tasks, report=report)
+        return frames.named(pairs, ["a", "b"], numbers)
     # Wrong arguments are refused here, and not by a task.
     tables = Exchange(0, k, bits=bits, parts=parts, tasks=tasks or 1).tables
     rows = frames.without_nulls(df, fingerprint, id)

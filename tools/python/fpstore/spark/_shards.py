@@ -28,13 +28,12 @@ _SHARD = "name string, first binary, rows bigint, distinct bigint, bytes bigint"
 def pack_shards(df, path, fingerprint="fingerprint", id=None, *, k=3, shards=None, bits=None, memory=None, replace=False, report=None):
     """Packs fingerprints as one store for each range of them, and writes a manifest of these shards; gives the manifest as a dict.
 
-    `path` is a directory, or a URI that pyarrow knows (s3, gs, hdfs, file). With `id` the stores have ids (``bigint``). A shard is packed in the
+    `path` is a directory, or a URI that pyarrow knows (s3, gs, hdfs, file). With `id` the stores have ids: numbers of a ``bigint``, names of a ``string``. A shard is packed in the
     temporary directory of its worker and copied under a name of its own; the manifest, which comes last, names those that count. So tasks may run
     twice, and what an earlier call wrote is replaced in one step (`replace`). `shards` is their number: one for 2^26 rows unless it is given.
     """
     bits = frames.bits_of(df, fingerprint, bits)
-    if id is not None:
-        frames.check_id(df, id)
+    names = id is not None and frames.are_names(df, id)
     filesystem, root = file_system(path)
     before = _manifest(filesystem, root)
     if before is not None and not replace:
@@ -44,7 +43,7 @@ def pack_shards(df, path, fingerprint="fingerprint", id=None, *, k=3, shards=Non
         shards = -(-max(rows.count(), 1) // SHARD_ROWS)
     filesystem.create_dir(root, recursive=True)
     ordered = rows.repartitionByRange(shards, frames.ordered("fingerprint", bits))
-    packer = _Packer(path, bits, k, id is not None, memory, stage(report, "pack_shards: pack"))
+    packer = _Packer(path, bits, k, (id is not None, names), memory, stage(report, "pack_shards: pack"))
     packed = sorted(ordered.mapInArrow(packer, _SHARD).collect(), key=lambda shard: bytes(shard.first))
     manifest = {
         "format": "fpstore shards",
@@ -136,7 +135,13 @@ class _Packer:
                 prints = frames.native(batch.column("fingerprint"), self.bits)
                 task.rows_in += len(prints)
                 low.append(_least(prints, self.bits))
-                yield (prints, frames.unsigned(batch.column("id"))) if self.ids else prints
+                has_ids, are_names = self.ids
+                if not has_ids:
+                    yield prints
+                elif are_names:
+                    yield prints, batch.column("id")
+                else:
+                    yield prints, frames.unsigned(batch.column("id"))
 
         filesystem, root = file_system(self.path)
         name = f"shard-{uuid.uuid4().hex}"
