@@ -283,6 +283,8 @@ fn the_limits_are_tried_on_every_command() {
     // Only the lines of names are indented by two.
     let names = commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let names: BTreeSet<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
-    let names: BTreeSet<&str> = names.into_iter().filter(|&name| name != "help").collect();
+    // `serve` runs until a signal ends it, so that there is no whole run to compare with.
+    let is_tried = |name: &&str| !["help", "serve"].contains(name);
+    let names: BTreeSet<&str> = names.into_iter().filter(is_tried).collect();
     assert_eq!(names, tried);
 }
