@@ -39,7 +39,8 @@ pub(in crate::block) fn decoder(code: &Code, level: Level) -> Option<Decoder> {
 fn choose<const XOR: bool, const LONG: bool>(code: &Code, level: Level) -> Decoder {
     match level {
         Level::Scalar(_) => Box::new(Plain::<XOR, LONG>),
-        // The compiler takes NEON for granted, and shifts by what a register says: nothing is left to do.
+        // The compiler takes NEON for granted, and shifts by what a register says: nothing is left
+        // to do.
         #[cfg(target_arch = "aarch64")]
         Level::Neon(_) => Box::new(Plain::<XOR, LONG>),
         #[cfg(target_arch = "x86_64")]

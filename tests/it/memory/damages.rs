@@ -40,7 +40,8 @@ fn undamaged() {
         let mut mended = good.clone();
         mend(&mut mended);
         for (name, bytes) in &good {
-            // Some vectors have broken records behind the last whole one, and checksums that nobody reads.
+            // Some vectors have broken records behind the last whole one, and checksums that nobody
+            // reads.
             let is_loose = name.ends_with(".fpl") || name == "manifest.fps";
             let is_kept = mended[name] == *bytes || is_loose;
             assert!(is_kept, "{}: {name}", path.display());

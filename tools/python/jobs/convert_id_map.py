@@ -1,8 +1,9 @@
-"""Makes a store with names of a store of numbers and the id map that `pack --id-map` wrote beside it.
+"""Makes a store with names of a store of numbers and its id map.
 
     python convert_id_map.py STORE MAP DEST
 
-Stores keep names themselves now, and nothing reads id maps but this. STORE and MAP stay as they are.
+MAP is what `pack --id-map` of an earlier version wrote. Stores keep names themselves now, and
+nothing else reads id maps. STORE and MAP stay as they are.
 Takes memory for all names and fingerprints.
 """
 

@@ -41,7 +41,8 @@ def are_names(df, column):
 def numbers_of(names):
     """The names of a column with their numbers in order, from 0 on: name and number.
 
-    The number of a name is how many are less, so that it does not depend on how Spark spreads them. They are persisted.
+    The number of a name is how many are less, so that it does not depend on how Spark spreads them.
+    They are persisted.
     """
     from pyspark.sql import functions as F
 
