@@ -202,8 +202,8 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
             (Shape::Parquet, Some(target)) => {
                 let (fingerprints, _) = Kind::of::<F>(args.table.parquet::<F>());
                 let mut columns = vec![("fingerprint", fingerprints)];
-                let strings = printer.as_ref().map(IdPrinter::has_strings);
-                columns.extend(strings.map(|strings| ("ids", Kind::Ids { strings })));
+                let kind = printer.as_ref().and_then(IdPrinter::kind);
+                columns.extend(kind.map(|kind| ("ids", Kind::Ids(kind))));
                 let notes = table::notes(args.store.display(), store.radius(), store.recipe());
                 To::Parquet(Box::new(ParquetTable::new(target.file(0)?, &columns, &notes)?))
             }

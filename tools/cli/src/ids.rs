@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+#[cfg(feature = "parquet")]
+use fpstore::IdKind;
 use fpstore::{Fingerprint, Id, IdRef, Ids, Snapshot};
 use fpstore_records::tsv::push_escaped;
 
@@ -52,10 +54,10 @@ impl<'a, F: Fingerprint> IdPrinter<'a, F> {
         Ok(self.store.ids::<Id>(fingerprint)?.len().min(self.limit))
     }
 
-    /// Whether ids are printed as strings.
+    /// What the ids are, if there are any.
     #[cfg(feature = "parquet")]
-    pub fn has_strings(&self) -> bool {
-        self.store.id_kind().is_some_and(|kind| kind.is_named())
+    pub fn kind(&self) -> Option<IdKind> {
+        self.store.id_kind()
     }
 
     /// The ids of a fingerprint, printed or not.

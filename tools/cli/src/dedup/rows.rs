@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+#[cfg(feature = "parquet")]
+use fpstore::IdKind;
 use fpstore::{Clustered, Clusters, Fingerprint, Id, Ids, Snapshot};
 
 use super::{Args, Per, Shape};
@@ -74,12 +76,11 @@ impl To {
         let ids = if args.per == Per::Id { "id" } else { "ids" };
         #[cfg(feature = "parquet")]
         if let (Shape::Parquet, Some(target)) = (args.output, target) {
-            let strings = printer.has_strings();
+            let kind = printer.kind().unwrap_or(IdKind::Number);
             let (fingerprint, _) = Kind::of::<F>(args.table.parquet::<F>());
-            let one = if strings { Kind::Text } else { Kind::Number };
             let (id, representative) = match args.per {
-                Per::Fingerprint => (Kind::Ids { strings }, fingerprint),
-                Per::Id => (one, one),
+                Per::Fingerprint => (Kind::Ids(kind), fingerprint),
+                Per::Id => (Kind::Id(kind), Kind::Id(kind)),
             };
             let mut columns = vec![("fingerprint", fingerprint)];
             columns.extend(store.has_ids().then_some((ids, id)));

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+#[cfg(feature = "parquet")]
+use fpstore::IdKind;
 use fpstore::{Fingerprint, Pair, Snapshot};
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -93,7 +95,8 @@ impl<'a, F: Fingerprint> Rows<'a, F> {
         #[cfg(feature = "parquet")]
         if let (PairFormat::Parquet, Some(target)) = (args.output, target) {
             let printers = sides.map_or(Vec::new(), |sides| sides.printers().into());
-            let strings = [0, 1].map(|side| printers.get(side).map(IdPrinter::has_strings));
+            let kinds = [0, 1].map(|side| printers.get(side).and_then(IdPrinter::kind));
+            let strings = kinds.map(|kind| kind.map(IdKind::is_named));
             let columns = pairs::columns::<F>(args.table.parquet::<F>(), strings);
             let stores = [Some(&args.store), args.other.as_ref()].into_iter().flatten();
             let stores: Vec<String> = stores.map(|path| path.display().to_string()).collect();

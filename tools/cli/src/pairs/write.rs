@@ -1,6 +1,8 @@
 //! Writes pairs as they were read.
 
 use fpstore::Fingerprint;
+#[cfg(feature = "parquet")]
+use fpstore::IdKind;
 
 use super::{PairFormat, Row, push_raw, push_tsv};
 use crate::failure::Failure;
@@ -98,7 +100,8 @@ impl PairWriter {
     }
 }
 
-/// The columns of pairs; on each side there are ids if it says whether they are strings.
+/// The columns of pairs; on each side there are ids if it says whether they are strings. Names of
+/// every kind are, as in every other form of pairs.
 #[cfg(feature = "parquet")]
 pub fn columns<F: Fingerprint>(
     form: Form,
@@ -106,7 +109,9 @@ pub fn columns<F: Fingerprint>(
 ) -> Vec<(&'static str, Kind)> {
     let [a, b, distance, ids @ ..] = super::NAMES;
     let ids = ids.into_iter().zip(strings);
-    let ids = ids.filter_map(|(name, strings)| Some((name, Kind::Ids { strings: strings? })));
+    let ids = ids.filter_map(|(name, strings)| {
+        Some((name, Kind::Ids(if strings? { IdKind::Text } else { IdKind::Number })))
+    });
     let (key, of_distance) = Kind::of::<F>(form);
     [(a, key), (b, key), (distance, of_distance)].into_iter().chain(ids).collect()
 }

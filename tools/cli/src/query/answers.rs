@@ -254,8 +254,8 @@ impl To {
                 true => columns.push(("any", Kind::Flag)),
                 false => columns.extend([("match", form), ("distance", distance)]),
             }
-            let strings = store.id_kind().is_some_and(|kind| kind.is_named());
-            columns.extend(has_ids(args, store).then_some(("ids", Kind::Ids { strings })));
+            let kind = store.id_kind().filter(|_| has_ids(args, store));
+            columns.extend(kind.map(|kind| ("ids", Kind::Ids(kind))));
             let notes = table::notes(args.store.display(), k, store.recipe());
             let table = ParquetTable::new(target.file(0)?, &columns, &notes)?;
             return Ok(To::Parquet(Box::new(table)));

@@ -9,8 +9,9 @@ use arrow_array::builder::{
     ListBuilder, StringBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field, Schema, SchemaRef};
-use fpstore::{Fingerprint, Id, Ids};
+use arrow_schema::extension::Uuid;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use fpstore::{Fingerprint, Id, IdKind, Ids};
 use fpstore_records::write::hex;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
@@ -47,11 +48,10 @@ pub enum Kind {
     Number,
     /// Yes or no.
     Flag,
-    /// Lists of ids: of strings, or of UInt64.
-    Ids {
-        /// Whether they are strings.
-        strings: bool,
-    },
+    /// Ids of a kind: UInt64, FixedSizeBinary of UUIDs and of keys, or strings.
+    Id(IdKind),
+    /// Lists of such ids.
+    Ids(IdKind),
     /// Strings, or nothing.
     Text,
     /// Shares from 0 to 1, or nothing: Float.
@@ -83,6 +83,7 @@ enum Cells {
     Similarity(Float32Builder),
     Numbers(ListBuilder<UInt64Builder>),
     Strings(ListBuilder<StringBuilder>),
+    Keys(ListBuilder<FixedSizeBinaryBuilder>),
 }
 
 impl Kind {
@@ -117,8 +118,19 @@ impl Cells {
             Kind::Distance => Cells::Distance(UInt8Builder::new()),
             Kind::Flag => Cells::Flag(BooleanBuilder::new()),
             Kind::Similarity => Cells::Similarity(Float32Builder::new()),
-            Kind::Ids { strings: false } => Cells::Numbers(ListBuilder::new(UInt64Builder::new())),
-            Kind::Ids { strings: true } => Cells::Strings(ListBuilder::new(StringBuilder::new())),
+            Kind::Id(of) => match (of, key_bytes(of)) {
+                (IdKind::Number, _) => Self::new(Kind::Number),
+                (_, Some(bytes)) => Cells::Bytes(FixedSizeBinaryBuilder::new(bytes)),
+                _ => Self::new(Kind::Text),
+            },
+            Kind::Ids(of) => match (of, key_bytes(of)) {
+                (IdKind::Number, _) => Cells::Numbers(ListBuilder::new(UInt64Builder::new())),
+                (_, Some(bytes)) => {
+                    let list = ListBuilder::new(FixedSizeBinaryBuilder::new(bytes));
+                    Cells::Keys(list.with_field(id_field("item", of, bytes)))
+                }
+                _ => Cells::Strings(ListBuilder::new(StringBuilder::new())),
+            },
         }
     }
 
@@ -136,8 +148,25 @@ impl Cells {
             Cells::Similarity(cells) => Arc::new(cells.finish()),
             Cells::Numbers(cells) => Arc::new(cells.finish()),
             Cells::Strings(cells) => Arc::new(cells.finish()),
+            Cells::Keys(cells) => Arc::new(cells.finish()),
         }
     }
+}
+
+/// Bytes of each id of a kind whose ids are bytes in a table.
+fn key_bytes(kind: IdKind) -> Option<i32> {
+    match kind {
+        IdKind::Uuid => Some(16),
+        IdKind::Bytes(bytes) => Some(bytes.into()),
+        // Their greatest have more digits than a decimal of 128 bits.
+        _ => None,
+    }
+}
+
+/// A column of such ids; of UUIDs it says that they are.
+fn id_field(name: &str, kind: IdKind, bytes: i32) -> Field {
+    let field = Field::new(name, DataType::FixedSizeBinary(bytes), true);
+    if kind == IdKind::Uuid { field.with_extension_type(Uuid) } else { field }
 }
 
 impl ParquetTable {
@@ -151,7 +180,12 @@ impl ParquetTable {
         let fields = columns.iter().zip(&mut cells).map(|((name, kind), cells)| {
             let is_nullable =
                 matches!(kind, Kind::Text | Kind::Similarity | Kind::FingerprintOrNull(..));
-            Field::new(*name, cells.finish().data_type().clone(), is_nullable)
+            match *kind {
+                Kind::Id(of) if let Some(bytes) = key_bytes(of) => {
+                    id_field(name, of, bytes).with_nullable(is_nullable)
+                }
+                _ => Field::new(*name, cells.finish().data_type().clone(), is_nullable),
+            }
         });
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
@@ -246,13 +280,16 @@ impl ParquetTable {
         Ok(())
     }
 
-    /// Writes one id, as a number or as its string.
+    /// Writes one id.
     pub fn id(&mut self, id: &Id) -> Result<(), Failure> {
-        match id {
-            Id::Number(number) => self.number(*number),
-            Id::Text(text) => self.text(Some(text)),
-            id => self.text(Some(&id.to_string())),
+        match (self.next()?, id) {
+            (Cells::Unsigned(cells), Id::Number(number)) => cells.append_value(*number),
+            (Cells::Text(cells), Id::Text(text)) => cells.append_value(text),
+            (Cells::Text(cells), id) => cells.append_value(id.to_string()),
+            (Cells::Bytes(cells), id) => append_key(cells, id)?,
+            _ => return Err(misplaced()),
         }
+        Ok(())
     }
 
     /// Writes the ids of one fingerprint.
@@ -280,6 +317,17 @@ impl ParquetTable {
                         id => lists.values().append_value(id.to_string()),
                     }
                 })?;
+                lists.append(true);
+            }
+            Cells::Keys(lists) => {
+                let mut appended = Ok(());
+                printer.each(ids, |id| {
+                    count += 1;
+                    if appended.is_ok() {
+                        appended = append_key(lists.values(), &id);
+                    }
+                })?;
+                appended?;
                 lists.append(true);
             }
             _ => return Err(misplaced()),
@@ -351,6 +399,16 @@ impl ParquetTable {
         }
         Ok(())
     }
+}
+
+/// Appends an id that is bytes.
+fn append_key(cells: &mut FixedSizeBinaryBuilder, id: &Id) -> Result<(), Failure> {
+    let appended = match id {
+        Id::Uuid(bytes) => cells.append_value(bytes),
+        Id::Bytes(bytes) => cells.append_value(bytes),
+        _ => return Err(misplaced()),
+    };
+    appended.map_err(|error| failed(error.into()))
 }
 
 fn misplaced() -> Failure {

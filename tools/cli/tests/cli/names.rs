@@ -226,14 +226,17 @@ fn ids_of_two_kinds_do_not_go_together() {
 /// Columns whose types say what ids are: keys as their file has them are keys of the store.
 #[cfg(feature = "parquet")]
 mod typed {
-    use std::collections::HashMap;
+    use std::collections::{BTreeSet, HashMap};
     use std::sync::Arc;
 
+    use arrow_array::cast::AsArray;
     use arrow_array::{
-        ArrayRef, BinaryArray, Decimal128Array, FixedSizeBinaryArray, RecordBatch, UInt64Array,
+        Array, ArrayRef, BinaryArray, Decimal128Array, FixedSizeBinaryArray, RecordBatch,
+        UInt64Array,
     };
     use arrow_schema::{DataType, Field, Schema};
     use parquet::arrow::ArrowWriter;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use parquet::arrow::arrow_writer::ArrowWriterOptions;
 
     use super::*;
@@ -329,6 +332,59 @@ mod typed {
                 let everywhere = format!("delete living --id-everywhere {} -q", texts[1]);
                 scratch.run(&everywhere).succeeds();
                 assert_eq!(ids_of(&scratch, "living"), each(&[]));
+            }
+        }
+    }
+
+    /// A column of a file, and its lists as one array where it has lists.
+    fn column(path: &std::path::Path, name: &str) -> (Field, ArrayRef) {
+        let file = std::fs::File::open(path).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+        let batch = reader.map(Result::unwrap).next().unwrap();
+        let field = batch.schema().field_with_name(name).unwrap().clone();
+        let array = batch.column_by_name(name).unwrap();
+        match field.data_type() {
+            DataType::List(item) => {
+                (item.as_ref().clone(), array.as_list::<i32>().values().clone())
+            }
+            _ => (field, array.clone()),
+        }
+    }
+
+    #[test]
+    fn keys_come_out_of_the_type_that_they_went_in_with() {
+        for (field, array, ..) in &columns()[..3] {
+            let scratch = Scratch::new();
+            scratch.write("in.parquet", &files(field, array)[0]);
+            scratch.run("pack in.parquet -o store -k 1 --id-column key -q").succeeds();
+            scratch.run("dump store --ids --output parquet --to dump.parquet").succeeds();
+            scratch.write("all.txt", "0000000000000001\n0000000000000002\n");
+            scratch
+                .run("query store --from all.txt -k 64 --output parquet --to query.parquet")
+                .succeeds();
+            scratch.run("dedup store --output parquet --to ids.parquet -q").succeeds();
+            scratch.run("dedup store --per id --output parquet --to per-id.parquet -q").succeeds();
+            let tables = [
+                ("dump.parquet", "ids"),
+                ("query.parquet", "ids"),
+                ("ids.parquet", "ids"),
+                ("per-id.parquet", "id"),
+                ("per-id.parquet", "representative"),
+            ];
+            for (file, name) in tables {
+                let (found, values) = column(&scratch.path(file), name);
+                let width = array.as_fixed_size_binary_opt().map_or(20, |keys| keys.value_length());
+                assert_eq!(found.data_type(), &DataType::FixedSizeBinary(width), "{file} {name}");
+                let says = |field: &Field| field.extension_type_name().map(str::to_string);
+                assert_eq!(says(&found), says(field), "{file} {name}");
+                let values = values.as_fixed_size_binary();
+                let keys: BTreeSet<&[u8]> =
+                    (0..values.len()).map(|row| values.value(row)).collect();
+                let expected: BTreeSet<&[u8]> = match array.as_fixed_size_binary_opt() {
+                    Some(keys) => keys.iter().flatten().collect(),
+                    None => array.as_binary::<i32>().iter().flatten().collect(),
+                };
+                assert_eq!(keys, expected, "{file} {name}");
             }
         }
     }

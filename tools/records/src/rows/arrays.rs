@@ -91,7 +91,8 @@ fn ids(values: &ArrayRef) -> Cell<'static> {
             Cell::Text(id) => push_escaped(&mut list, &id),
             Cell::Number(id) => list.extend_from_slice(id.to_string().as_bytes()),
             Cell::Null => return Cell::Other("a list with a null"),
-            _ => return Cell::Other("a list with a negative number"),
+            Cell::Negative(_) => return Cell::Other("a list with a negative number"),
+            _ => return Cell::Other("a list of other values than strings and whole numbers"),
         }
     }
     Cell::Bytes(Cow::Owned(list))
