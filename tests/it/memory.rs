@@ -1,8 +1,9 @@
 //! Joins, batches, clusters and searches keep to their memory, whatever the sets are like and
 //! whatever the files claim.
 //!
-//! A test of its own beside `main.rs`, with modules of that, one case after the other: its allocator counts what is in use. That is what
-//! was asked for, touched or not, so never less than what a process takes for it.
+//! A test of its own beside `main.rs`, with modules of that. Each case runs in a process of its own,
+//! since the allocator counts what is in use: what was asked for, touched or not, so never less
+//! than what a process takes for it.
 
 #![allow(missing_docs)]
 
@@ -25,6 +26,8 @@ mod sound;
 #[allow(dead_code)]
 mod spec;
 
+use std::process::Command;
+
 use libtest_mimic::{Arguments, Trial};
 use peak_alloc::PeakAlloc;
 
@@ -39,9 +42,12 @@ const LIMIT: u64 = 16 * MIB;
 /// Threads of joins and batches.
 const THREADS: [usize; 3] = [1, 2, 16];
 
+/// Set for the process of one case.
+const ALONE: &str = "FPSTORE_MEMORY_CASE";
+
 fn main() {
-    // Side by side they would be charged for each other.
-    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    // The process of one case takes nothing but its name.
+    let arguments = Arguments::from_args();
     let trials = [
         sound::trials(),
         sound::wide_trials(),
@@ -53,10 +59,21 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
+/// A case: in its own process it runs, elsewhere it starts that process.
 fn trial(name: &str, run: impl FnOnce() + Send + 'static) -> Trial {
-    Trial::test(name, || {
-        run();
-        Ok(())
+    let case = name.to_string();
+    Trial::test(name, move || {
+        if std::env::var_os(ALONE).is_some() {
+            run();
+            return Ok(());
+        }
+        let program = std::env::current_exe()?;
+        let child = Command::new(program).args(["--exact", &case]).env(ALONE, "1").output()?;
+        let said =
+            [child.stdout, child.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        // A name that is not there would pass as no case at all.
+        let has_run = said[0].contains("test result: ok. 1 passed");
+        if child.status.success() && has_run { Ok(()) } else { Err(said.concat().into()) }
     })
 }
 
