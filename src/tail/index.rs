@@ -93,6 +93,7 @@ impl<F: Fingerprint> Index<F> {
     /// Gives the records whose first words are within `k` of that of `fingerprint`, and some part of which is near
     /// enough that they may be, to `found`, some perhaps several times; `false`, whatever was found, if looking at all
     /// of `records` is less work.
+    #[inline(always)]
     pub(super) fn search(
         &self,
         fingerprint: F,
@@ -145,6 +146,7 @@ enum Ended {
 
 impl<F: Fingerprint> Lists<'_, F> {
     /// Gives what is near by these parts.
+    #[inline(always)]
     fn parts(&mut self, parts: &[usize], found: &mut impl FnMut(u32)) -> Ended {
         let thresholds = cover::evenly(parts.len() as u32, self.k);
         for ((at, &part), threshold) in parts.iter().enumerate().zip(thresholds) {
@@ -162,6 +164,7 @@ impl<F: Fingerprint> Lists<'_, F> {
     }
 
     /// Gives what is near in a list of the part in this place.
+    #[inline(always)]
     fn list(&mut self, list: usize, at: usize, found: &mut impl FnMut(u32)) -> Ended {
         let (word, lines) = (first_word(self.fingerprint), &self.index.lines);
         let mut next = self.index.heads[list].load(Ordering::Acquire) as usize;

@@ -9,6 +9,7 @@ use super::pages::Pages;
 use crate::fingerprint::{Fingerprint, shared};
 use crate::format::Scope;
 use crate::names::LiveNames;
+use crate::simd::{Level, Work};
 
 /// To index a record takes as long as to compare so many: it touches a line of the cache or two for
 /// each part, and records are compared in the order of memory.
@@ -85,32 +86,8 @@ impl<F: Fingerprint> Tail<F> {
     /// Gives the insertions, of the first `records`, within `k` of `fingerprint` to `found`, some perhaps
     /// several times.
     pub(super) fn search(&self, fingerprint: F, k: u32, records: u32, found: &mut dyn FnMut(u32)) {
-        let is_near = |number: u32| {
-            let record = self.records.get(number as usize);
-            record.is_some_and(|at| shared::<F>(&at.fingerprint).distance(fingerprint) <= k)
-        };
-        let mut seen = Vec::new();
         let indexed = self.indexed.load(Ordering::Acquire).min(records);
-        let searched = indexed == 0
-            || self.index.get().is_some_and(|index| {
-                index.search(fingerprint, k, indexed, |record| {
-                    // The first word of up to 64 bits is all.
-                    if record < indexed && (F::BITS <= u64::BITS || is_near(record)) {
-                        seen.push(record);
-                    }
-                })
-            });
-        let compared = if searched { indexed..records } else { 0..records };
-        if searched {
-            seen.into_iter().for_each(&mut *found);
-        }
-        for (first, run) in self.records.runs(compared.start as usize..compared.end as usize) {
-            for (number, record) in (first as u32..).zip(run) {
-                if shared::<F>(&record.fingerprint).distance(fingerprint) <= k {
-                    found(number);
-                }
-            }
-        }
+        Level::best().run(Searching { tail: self, fingerprint, k, records, indexed, found });
         self.index(records, (records - indexed) / COMPARED_PER_INDEXED);
     }
 
@@ -167,5 +144,48 @@ impl<F: Fingerprint> Tail<F> {
     /// Bytes of memory, without the deletions.
     pub(super) fn bytes(&self) -> u64 {
         self.records.bytes() + self.index.get().map_or(0, Index::bytes)
+    }
+}
+
+/// A search among the first records of a tail, of which some are indexed.
+struct Searching<'a, F: Fingerprint> {
+    tail: &'a Tail<F>,
+    fingerprint: F,
+    k: u32,
+    records: u32,
+    indexed: u32,
+    found: &'a mut dyn FnMut(u32),
+}
+
+impl<F: Fingerprint> Work for Searching<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn work(self) {
+        let Self { tail, fingerprint, k, records, indexed, found } = self;
+        let is_near =
+            |record: &SharedRecord<F>| shared::<F>(&record.fingerprint).distance(fingerprint) <= k;
+        let mut seen = Vec::new();
+        let searched = indexed == 0
+            || tail.index.get().is_some_and(|index| {
+                index.search(fingerprint, k, indexed, |number| {
+                    // The first word of up to 64 bits is all.
+                    let record = tail.records.get(number as usize);
+                    if number < indexed && (F::BITS <= u64::BITS || record.is_some_and(is_near)) {
+                        seen.push(number);
+                    }
+                })
+            });
+        let compared = if searched { indexed..records } else { 0..records };
+        if searched {
+            seen.into_iter().for_each(&mut *found);
+        }
+        for (first, run) in tail.records.runs(compared.start as usize..compared.end as usize) {
+            for (number, record) in (first as u32..).zip(run) {
+                if is_near(record) {
+                    found(number);
+                }
+            }
+        }
     }
 }

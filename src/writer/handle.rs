@@ -79,7 +79,7 @@ impl<F: Fingerprint> Writer<F> {
         target.keep();
         let execution = options.execution.clone().unwrap_or_else(|| Execution::new().threads(1));
         let storage = Directory::held(target.hold(), execution.scratch());
-        let core = Core::open(path, storage, options.tail_records, execution)?;
+        let core = Core::open(path, storage, options.most_in_memory(), execution)?;
         let signals = Arc::clone(&core.signals);
         let shared = Arc::new(Shared { core, signals, options: options.clone() });
         let mut writer = Self { shared, threads: Vec::new(), _target: target };

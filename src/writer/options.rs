@@ -202,12 +202,17 @@ impl<F: Fingerprint> StoreOptions<F> {
     }
 }
 
+/// Records in memory of fingerprints of up to 64 bits, and of more. These are asked for within radii
+/// for which every record is compared: half a million of 256 bits take milliseconds.
+const NARROW_TAIL_RECORDS: usize = 1 << 19;
+const WIDE_TAIL_RECORDS: usize = 1 << 16;
+
 /// How a store is written.
 #[derive(Clone, Debug)]
 pub struct WriterOptions<F = u64> {
     pub(super) durability: Durability,
     pub(super) sync_interval: Duration,
-    pub(super) tail_records: usize,
+    pub(super) tail_records: Option<usize>,
     pub(super) background: bool,
     pub(super) execution: Option<Execution>,
     pub(super) width: PhantomData<fn() -> F>,
@@ -220,13 +225,13 @@ impl Default for WriterOptions {
 }
 
 impl WriterOptions {
-    /// [`Durability::Group`] within 50 ms, half a million records in memory, and segments that are written and
-    /// merged in the background by one thread.
+    /// [`Durability::Group`] within 50 ms, up to half a million records in memory, and segments that
+    /// are written and merged in the background by one thread.
     pub fn new() -> Self {
         Self {
             durability: Durability::default(),
             sync_interval: Duration::from_millis(50),
-            tail_records: 1 << 19,
+            tail_records: None,
             background: true,
             execution: None,
             width: PhantomData,
@@ -255,12 +260,20 @@ impl<F: Fingerprint> WriterOptions<F> {
         self
     }
 
-    /// Records that are in memory until they become a segment. Each takes 100 to 150 bytes, 125 if there are half a million,
-    /// and some 50 more while the segment is written; as many records again may come meanwhile. At most 2^24. Fewer mean
-    /// more small segments, and that records are written more often.
+    /// Records that are in memory until they become a segment: half a million of up to 64 bits, 2^16
+    /// of more, unless this says otherwise; at most 2^24. Each takes 100 to 150 bytes, 125 if there
+    /// are half a million, and some 50 more while the segment is written; as many records again may
+    /// come meanwhile. Fewer mean more small segments, and that records are written more often. More
+    /// mean that searches within large radii, which compare them all, take longer.
     pub fn tail_records(mut self, records: usize) -> Self {
-        self.tail_records = records;
+        self.tail_records = Some(records);
         self
+    }
+
+    /// Records that are in memory until they become a segment.
+    pub(super) fn most_in_memory(&self) -> usize {
+        let of_width = if F::BITS <= u64::BITS { NARROW_TAIL_RECORDS } else { WIDE_TAIL_RECORDS };
+        self.tail_records.unwrap_or(of_width)
     }
 
     /// Whether segments are written and merged by themselves. If not, [`flush`](crate::Writer::flush) and
@@ -279,10 +292,10 @@ impl<F: Fingerprint> WriterOptions<F> {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        if !(1..=1 << 24).contains(&self.tail_records) {
+        if !(1..=1 << 24).contains(&self.most_in_memory()) {
             return Err(Error::InvalidOption {
                 option: "tail records",
-                value: self.tail_records.to_string(),
+                value: self.most_in_memory().to_string(),
                 expected: "they are 1 to 16777216".to_string(),
             });
         }

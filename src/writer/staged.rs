@@ -36,7 +36,7 @@ impl<F: Fingerprint, S: Storage> StagedStore<F, S> {
         let storage = Unfinished::new(storage);
         let (settings, of_store, shape) = options.empty_store()?;
         create(path, &Arc::new(storage.clone()), &settings, of_store, shape)?;
-        let core = Core::open(path, storage.clone(), options.writer.tail_records, execution)?;
+        let core = Core::open(path, storage.clone(), options.writer.most_in_memory(), execution)?;
         Ok(Self { core, storage })
     }
 

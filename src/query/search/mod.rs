@@ -185,9 +185,7 @@ impl<F: Fingerprint> Searcher<F> {
                 break;
             }
         }
-        if !search.gives_up(ask) {
-            search.search_tails(snapshot.parts(), ask);
-        }
+        // Tails are in memory: a long one is no sign that segments wait for the disk.
         if search.tables.went_by_filters {
             waiting.end_filtered();
         } else if let Some(waited_ns) =
@@ -196,6 +194,9 @@ impl<F: Fingerprint> Searcher<F> {
         {
             let of_each = waited_ns / snapshot.segments().len().max(1) as f64;
             snapshot.segments().iter().for_each(|segment| segment.waited(of_each));
+        }
+        if !search.gives_up(ask) {
+            search.search_tails(snapshot.parts(), ask);
         }
         Ok(())
     }

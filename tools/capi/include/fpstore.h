@@ -485,7 +485,7 @@ typedef struct fps_writer_options {
   uint32_t sync_interval_ms;
   /*
    Records that stay in memory, 100 to 150 bytes each, until they become a segment: 1 to 2^24.
-   0 stands for half a million.
+   0 stands for half a million, or 65,536 of 128 or 256 bits.
    */
   uint32_t tail_records;
   /*

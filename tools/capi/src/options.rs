@@ -108,7 +108,7 @@ pub struct fps_writer_options {
     /// Milliseconds that `FPS_DURABILITY_GROUP` may take. 50 by default.
     pub sync_interval_ms: u32,
     /// Records that stay in memory, 100 to 150 bytes each, until they become a segment: 1 to 2^24.
-    /// 0 stands for half a million.
+    /// 0 stands for half a million, or 65,536 of 128 or 256 bits.
     pub tail_records: u32,
     /// Not 0 leaves flushes and merges to the calls of these names. Otherwise threads of the writer
     /// do both.

@@ -21,7 +21,8 @@ use crate::writing;
 const AFTER_FLUSH: &str = "\
 What was inserted and deleted last stands in a log, and each process that opens
 the store reads that into memory. A flush makes a segment of it, or one for each
-window of time. That happens by itself once there are half a million records.";
+window of time. That happens by itself once there are half a million records,
+or 65,536 of 128 or 256 bits.";
 
 const AFTER_MERGE: &str = "\
 Without --full it merges what a writer would merge in the background: small
