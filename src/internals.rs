@@ -1,11 +1,13 @@
 //! What benchmarks and calibration measure one by one: the parts of a block's way (codes, encoding,
-//! decoding, the scan of the column, the router), and the comparisons of joins and batches.
+//! decoding, the scan of the column, the router), the comparisons of joins and batches, and the
+//! lists of names.
 //!
 //! There only with the feature `internals`, which the benchmarks of this package and `fpstore
 //! bench` switch on. It promises nothing to others.
 
 use std::hint::black_box;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::block::{BlockReader, BlockWriter, Candidate, OVERHANG, Reading, Survivor, sift};
 use crate::codec::huffman;
@@ -14,10 +16,12 @@ use crate::costs::{Costs, JoinCosts};
 use crate::error::{Corruption, Result};
 use crate::execution::Execution;
 use crate::format::{Codec, Geometry};
+use crate::names::NameColumn;
 use crate::query::batch;
 use crate::query::join::{self, Message, Output};
 use crate::router::{self, LastKeys};
 use crate::simd::Level;
+use crate::snapshot::Snapshot;
 use crate::store::Store;
 
 const HEADER_CRC: u32 = 0xC0FF_EE00;
@@ -155,6 +159,54 @@ impl Router {
     #[inline]
     pub fn find(&self, last_keys: &[u8], key: u64) -> Option<u32> {
         self.0.find(LastKeys::new(64, last_keys), key)
+    }
+}
+
+/// The list of names of a segment.
+pub struct Names(Arc<NameColumn>);
+
+impl Names {
+    /// The lists of all segments of a snapshot, the oldest segment first.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub fn of(snapshot: &Snapshot) -> Result<Vec<Self>> {
+        let settled = snapshot.settled()?;
+        Ok(settled.segments().iter().filter_map(|part| part.names().cloned()).map(Self).collect())
+    }
+
+    /// Number of names.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// Bytes of the file.
+    pub fn file_bytes(&self) -> u64 {
+        self.0.file_bytes()
+    }
+
+    /// Bytes in the heap.
+    pub fn heap_bytes(&self) -> u64 {
+        self.0.heap_bytes()
+    }
+
+    /// Puts the name with this number in place of `name`.
+    ///
+    /// # Errors
+    ///
+    /// The first broken rule.
+    pub fn name(&self, number: u64, name: &mut Vec<u8>) -> Result<()> {
+        self.0.name(number, name)
+    }
+
+    /// The number of a name, if it is there.
+    ///
+    /// # Errors
+    ///
+    /// The first broken rule.
+    pub fn find(&self, name: &[u8]) -> Result<Option<u64>> {
+        self.0.find(name)
     }
 }
 

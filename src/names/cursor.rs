@@ -3,10 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::list::List;
+use super::list::{Lengths, List};
 use super::reader::{NameColumn, Page};
 use crate::error::{Corruption, Result};
 use crate::format::{GROUP_NAMES, PAGE_NAME_GROUPS, PAGE_NAMES};
+
+/// Bytes behind the page at hand that are asked for ahead.
+const AHEAD_BYTES: usize = 2 << 20;
 
 /// Gives the names of a file one after the other, and checks them: all rules but [NAM-16] and
 /// [NAM-17]. Memory: two names, and the lengths of two lists, some KiB.
@@ -26,6 +29,8 @@ pub(super) struct Walk {
     group: (usize, Box<List>),
     head: Vec<u8>,
     name: Vec<u8>,
+    /// The bytes before this one were asked for.
+    asked: usize,
 }
 
 impl NameColumn {
@@ -54,6 +59,7 @@ impl Walk {
             group: (0, Box::new(List::empty())),
             head: Vec::new(),
             name: Vec::new(),
+            asked: 0,
         }
     }
 
@@ -88,11 +94,17 @@ impl Walk {
             Some(page) if group > 0 => page,
             _ => {
                 let page = column.page(number / PAGE_NAMES)?;
-                self.heads.0 = column.read_heads(&page, &mut self.heads.1)?;
+                // The second half is on its way while the first one is read.
+                if page.bytes.end + AHEAD_BYTES / 2 > self.asked {
+                    let start = page.bytes.start.max(self.asked);
+                    self.asked = page.bytes.end + AHEAD_BYTES;
+                    column.bytes.will_need(start..self.asked.min(column.bytes.len()));
+                }
+                self.heads.0 = read(&mut self.heads.1, column.head_lengths(&page)?, column)?;
                 page
             }
         };
-        self.group.0 = column.read_group(&page, group, &mut self.group.1)?;
+        self.group.0 = read(&mut self.group.1, column.group_lengths(&page, group)?, column)?;
         let at = match group.checked_sub(1) {
             Some(place) => {
                 let (at, list) = &self.heads;
@@ -115,4 +127,14 @@ impl Walk {
         self.page = Some(page);
         Ok(())
     }
+}
+
+/// Reads and checks the lengths of a list; gives where it stands.
+fn read(
+    list: &mut List,
+    (at, lengths): (usize, Lengths<'_>),
+    column: &NameColumn,
+) -> Result<usize> {
+    let taken = list.take_all(lengths, &column.bytes);
+    taken.map(|()| at).map_err(|corruption| column.error(at, corruption))
 }

@@ -7,6 +7,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use byteorder::{ByteOrder, LittleEndian as LE};
+
 use super::code::{BitWriter, Decoder, Encoder};
 use crate::error::Corruption;
 use crate::format::{GROUP_NAMES, MOST_NAME_BYTES};
@@ -59,12 +61,27 @@ impl Numbers {
     }
 }
 
-/// The lengths of a list.
+/// The lengths of a list as they stand in the file, taken one after the other.
+pub(super) struct Lengths<'a> {
+    numbers: Numbers,
+    count: usize,
+    /// All lengths, of which so many bytes were taken, and so many names.
+    lengths: &'a [u8],
+    at: usize,
+    place: usize,
+    /// Bits of the file: where the codes of the next name begin, and where the list ends.
+    bit: usize,
+    end: usize,
+}
+
+/// What a name has in common with the one before it, and the bits of the file that its rest takes.
+pub(super) type Entry = (usize, Range<usize>);
+
+/// The lengths of a list, or of its first names.
 pub(super) struct List {
     numbers: Numbers,
     /// Bit of the file at which the codes begin.
     codes_at: usize,
-    count: usize,
     shared: [u32; MOST_LISTED],
     /// Where the codes of each name end, in bits from the start of the codes.
     ends: [u32; MOST_LISTED],
@@ -88,64 +105,155 @@ pub(super) struct Missing {
     pub(super) user: u64,
 }
 
+impl<'a> Lengths<'a> {
+    /// The lengths of the list of `count` names that takes `bytes` of the file.
+    pub(super) fn new(
+        file: &'a [u8],
+        bytes: Range<usize>,
+        (count, numbers): (usize, Numbers),
+    ) -> Self {
+        let list = file.get(bytes.clone()).unwrap_or_default();
+        // Where some are missing, the first name without them is told when it is taken.
+        let end = integers_end(list, 2 * count).unwrap_or(list.len());
+        Self {
+            numbers,
+            count,
+            lengths: &list[..end],
+            at: 0,
+            place: 0,
+            bit: 8 * (bytes.start + end),
+            end: 8 * (bytes.start + list.len()),
+        }
+    }
+
+    /// The next name of the list [NAM-12].
+    #[inline(always)]
+    fn next(&mut self) -> Result<Option<Entry>, Corruption> {
+        if self.place == self.count {
+            return Ok(None);
+        }
+        let (shared, rest) =
+            (take_integer(self.lengths, &mut self.at), take_integer(self.lengths, &mut self.at));
+        let start = self.bit;
+        match (shared, rest) {
+            (Some(shared), Some(rest)) if rest > 0 && rest as usize <= self.end - start => {
+                self.bit += rest as usize;
+                self.place += 1;
+                Ok(Some((shared as usize, start..self.bit)))
+            }
+            lengths => Err(self.fault(lengths)),
+        }
+    }
+
+    #[cold]
+    fn fault(&self, lengths: (Option<u32>, Option<u32>)) -> Corruption {
+        match lengths {
+            (Some(_), Some(0)) => broken(self.numbers.of(self.place), "has no rest"),
+            (Some(_), Some(_)) => self.another_length(),
+            _ => broken(self.numbers.of(self.place), "has no lengths"),
+        }
+    }
+
+    #[cold]
+    fn another_length(&self) -> Corruption {
+        broken(self.numbers.of(0), "is in a list of another length than its names have")
+    }
+
+    /// Checks that the codes of all names, which were taken, fill the list [NAM-12].
+    fn check_end(&self, file: &[u8]) -> Result<(), Corruption> {
+        if self.end - self.bit >= 8 {
+            return Err(self.another_length());
+        }
+        let has_padding = !self.bit.is_multiple_of(8);
+        let padded = file.get(self.bit / 8).filter(|_| has_padding);
+        if padded.is_some_and(|last| last >> (self.bit % 8) != 0) {
+            let fault = "is in a list whose padding is not zero";
+            return Err(broken(self.numbers.of(0), fault));
+        }
+        Ok(())
+    }
+
+    /// Finds the place of `name`, which is greater than what comes before the list and begins with
+    /// `common` bytes of it; makes of `common` what it begins with of the last one that is less.
+    /// Reads the lengths of the names up to there.
+    ///
+    /// Only rests that decide are decoded: a name that takes over more than is common compares as
+    /// the one before it does, and one that takes over less is greater.
+    pub(super) fn find(
+        mut self,
+        (decoder, file): (&Decoder, &[u8]),
+        name: &[u8],
+        common: &mut usize,
+    ) -> Result<Place, Corruption> {
+        while let Some((shared, rest)) = self.next()? {
+            if shared > *common {
+                continue;
+            }
+            let before = self.place - 1;
+            if shared < *common {
+                return Ok(Place { before, is_there: false });
+            }
+            let compared = decoder.compare(file, rest, &name[shared..]);
+            match compared.map_err(|_| no_code(self.numbers.of(before)))? {
+                (Ordering::Less, same) => *common += same,
+                (Ordering::Equal, _) => return Ok(Place { before: before + 1, is_there: true }),
+                (Ordering::Greater, _) => return Ok(Place { before, is_there: false }),
+            }
+        }
+        Ok(Place { before: self.count, is_there: false })
+    }
+}
+
+#[cold]
+fn broken(name: u64, fault: &'static str) -> Corruption {
+    Corruption::NamesCoding { name, fault }
+}
+
+#[cold]
+fn no_code(name: u64) -> Corruption {
+    broken(name, "has bits that are not the codes of whole bytes")
+}
+
 impl List {
     /// An empty list.
     pub(super) fn empty() -> Self {
         Self {
             numbers: Numbers { first: 0, step: 0 },
             codes_at: 0,
-            count: 0,
             shared: [0; MOST_LISTED],
             ends: [0; MOST_LISTED],
         }
     }
 
-    /// Reads the lengths of the list of `count` names that takes `bytes` of the file, and checks
-    /// that they fill it [NAM-12].
-    pub(super) fn read(
+    /// Takes the lengths of the next `count` names, at most [`MOST_LISTED`].
+    pub(super) fn take(
         &mut self,
-        file: &[u8],
-        bytes: Range<usize>,
-        (count, numbers): (usize, Numbers),
+        lengths: &mut Lengths<'_>,
+        count: usize,
     ) -> Result<(), Corruption> {
-        let list = file.get(bytes.clone()).unwrap_or_default();
-        let broken = |place, fault| Corruption::NamesCoding { name: numbers.of(place), fault };
-        (self.numbers, self.count) = (numbers, 0);
-        let (mut at, mut bits) = (0, 0);
-        let places = self.shared.iter_mut().zip(&mut self.ends).enumerate();
-        for (place, (shared, end)) in places.take(count) {
-            let mut integer = || take_integer(list, &mut at);
-            let lengths = integer().and_then(|shared| Some((shared, integer()?)));
-            let Some((taken, rest)) = lengths else {
-                return Err(broken(place, "has no lengths"));
-            };
-            if rest == 0 {
-                return Err(broken(place, "has no rest"));
-            }
-            bits += rest;
-            (*shared, *end) = (taken, bits);
+        (self.numbers, self.codes_at) = (lengths.numbers, lengths.bit);
+        let places = self.shared.iter_mut().zip(&mut self.ends);
+        for (shared, end) in places.take(count) {
+            let Some((taken, rest)) = lengths.next()? else { break };
+            (*shared, *end) = (taken as u32, (rest.end - self.codes_at) as u32);
         }
-        if (bits as usize).div_ceil(8) != list.len() - at {
-            return Err(broken(0, "is in a list of another length than its names have"));
-        }
-        if bits % 8 != 0 && list.last().is_some_and(|last| last >> (bits % 8) != 0) {
-            return Err(broken(0, "is in a list whose padding is not zero"));
-        }
-        self.codes_at = 8 * (bytes.start + at);
-        self.count = count;
         Ok(())
+    }
+
+    /// As [`Self::take`] of all names, and checks that these fill the list.
+    pub(super) fn take_all(
+        &mut self,
+        mut lengths: Lengths<'_>,
+        file: &[u8],
+    ) -> Result<(), Corruption> {
+        self.take(&mut lengths, MOST_LISTED)?;
+        lengths.check_end(file)
     }
 
     /// The bits of the file that the rest of a name takes.
     fn rest(&self, place: usize) -> Range<usize> {
         let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.codes_at + start as usize..self.codes_at + self.ends[place] as usize
-    }
-
-    #[cold]
-    fn no_code(&self, place: usize) -> Corruption {
-        let name = self.numbers.of(place);
-        Corruption::NamesCoding { name, fault: "has bits that are not the codes of whole bytes" }
     }
 
     /// Puts a name in the place of the one before it, and checks it: [NAM-12] to [NAM-15].
@@ -162,7 +270,7 @@ impl List {
         let behind = name.get(shared).copied();
         name.truncate(shared);
         let decoded = decoder.append(file, self.rest(place), (name, MOST_NAME_BYTES));
-        decoded.map_err(|_| self.no_code(place))?;
+        decoded.map_err(|_| no_code(self.numbers.of(place)))?;
         let number = self.numbers.of(place);
         if name.len() > MOST_NAME_BYTES {
             return Err(Corruption::NamesTooLong { name: number });
@@ -189,7 +297,7 @@ impl List {
         name.clear();
         name.resize(bytes, 0);
         let decoded = decoder.append(file, self.rest(place), (name, MOST_NAME_BYTES));
-        decoded.map_err(|_| self.no_code(place))?;
+        decoded.map_err(|_| no_code(self.numbers.of(place)))?;
         if name.len() > MOST_NAME_BYTES {
             return Err(Corruption::NamesTooLong { name: user });
         }
@@ -209,7 +317,7 @@ impl List {
             if shared < missing.bytes {
                 let part = &mut name[shared..missing.bytes];
                 let filled = decoder.fill(file, self.rest(earlier), part);
-                if !filled.map_err(|_| self.no_code(earlier))? {
+                if !filled.map_err(|_| no_code(self.numbers.of(earlier)))? {
                     return Err(Corruption::NamesShared { name: missing.user });
                 }
                 missing.bytes = shared;
@@ -217,35 +325,6 @@ impl List {
             missing.user = self.numbers.of(earlier);
         }
         Ok(missing)
-    }
-
-    /// Finds the place of `name`, which is greater than what comes before the list and begins with
-    /// `common` bytes of it; makes of `common` what it begins with of the last one that is less.
-    ///
-    /// Only rests that decide are decoded: a name that takes over more than is common compares as
-    /// the one before it does, and one that takes over less is greater.
-    pub(super) fn find(
-        &self,
-        (decoder, file): (&Decoder, &[u8]),
-        name: &[u8],
-        common: &mut usize,
-    ) -> Result<Place, Corruption> {
-        for place in 0..self.count {
-            let shared = self.shared[place] as usize;
-            if shared > *common {
-                continue;
-            }
-            if shared < *common {
-                return Ok(Place { before: place, is_there: false });
-            }
-            let compared = decoder.compare(file, self.rest(place), &name[shared..]);
-            match compared.map_err(|_| self.no_code(place))? {
-                (Ordering::Less, same) => *common += same,
-                (Ordering::Equal, _) => return Ok(Place { before: place + 1, is_there: true }),
-                (Ordering::Greater, _) => return Ok(Place { before: place, is_there: false }),
-            }
-        }
-        Ok(Place { before: self.count, is_there: false })
     }
 }
 
@@ -271,4 +350,33 @@ fn take_integer(bytes: &[u8], at: &mut usize) -> Option<u32> {
         }
     }
     None
+}
+
+/// Where so many integers in LEB128 end, which begin with `bytes`.
+#[inline]
+fn integers_end(bytes: &[u8], mut integers: usize) -> Option<usize> {
+    const LAST: u64 = 0x8080_8080_8080_8080;
+    let mut start = 0;
+    let words = bytes.chunks_exact(8);
+    for word in words {
+        if integers == 0 {
+            return Some(start);
+        }
+        // A bit for each byte that ends an integer.
+        let mut ends = !LE::read_u64(word) & LAST;
+        let count = ((ends >> 7).wrapping_mul(LAST >> 7) >> 56) as usize;
+        if count >= integers {
+            (1..integers).for_each(|_| ends &= ends - 1);
+            return Some(start + ends.trailing_zeros() as usize / 8 + 1);
+        }
+        integers -= count;
+        start += 8;
+    }
+    for (at, byte) in bytes.iter().enumerate().skip(start) {
+        if integers == 0 {
+            return Some(at);
+        }
+        integers -= usize::from(byte & 128 == 0);
+    }
+    (integers == 0).then_some(bytes.len())
 }

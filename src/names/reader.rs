@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use super::code::Decoder;
-use super::list::{List, Missing, Numbers, shared};
+use super::list::{Lengths, List, Missing, Numbers, shared};
 use crate::access::ReadFiles;
 use crate::error::{Corruption, Error, Result};
 use crate::format::{
@@ -13,7 +13,7 @@ use crate::format::{
     PageEntry, chunk_crc,
 };
 use crate::id::IdKind;
-use crate::mapped::Bytes;
+use crate::mapped::{Bytes, prefetch};
 use crate::table::Verified;
 
 /// The open names of a segment. Any number of threads may use it.
@@ -67,6 +67,8 @@ impl NameColumn {
         // [NAM-8]: each group has an entry in the index of its page.
         let groups = header.name_count.div_ceil(GROUP_NAMES) as usize;
         let directory = header.directory(bytes.len());
+        // What is read of them is asked for as a whole.
+        bytes.are_random(header.header_bytes..directory.start);
         let entries = header.page_count() as usize * PageEntry::BYTES;
         Ok(Self {
             text: directory.start + entries..directory.end,
@@ -108,18 +110,23 @@ impl NameColumn {
             return Err(self.error(0, corruption));
         }
         let page = self.page(number / PAGE_NAMES)?;
+        prefetch(&self.bytes[page.bytes.start..page.front_end]);
         let place = (number % PAGE_NAMES) as usize;
         let (group, place) = (place / GROUP_NAMES as usize, place % GROUP_NAMES as usize);
         let source = (&self.decoder, &self.bytes[..]);
         let mut list = List::empty();
         let mut missing = None;
         if place > 0 {
-            let at = self.read_group(&page, group, &mut list)?;
+            let (at, mut lengths) = self.group_lengths(&page, group)?;
+            let taken = list.take(&mut lengths, place);
+            taken.map_err(|corruption| self.error(at, corruption))?;
             let decoded = list.decode(source, place - 1, name);
             missing = Some(decoded.map_err(|corruption| self.error(at, corruption))?);
         }
         if group > 0 && missing.is_none_or(|missing| missing.bytes > 0) {
-            let at = self.read_heads(&page, &mut list)?;
+            let (at, mut lengths) = self.head_lengths(&page)?;
+            let taken = list.take(&mut lengths, group);
+            taken.map_err(|corruption| self.error(at, corruption))?;
             let decoded = match missing {
                 Some(missing) => list.fill(source, group, (name, missing)),
                 None => list.decode(source, group - 1, name),
@@ -141,7 +148,8 @@ impl NameColumn {
     }
 
     /// The number of a name; `None` where it is not there. Looks at O(log n) first names of pages,
-    /// and at the lengths of up to 126 names, and decodes of these what decides.
+    /// and at the lengths of the up to 126 names that come before it in two lists, and decodes of
+    /// these what decides.
     ///
     /// # Errors
     ///
@@ -159,22 +167,22 @@ impl NameColumn {
         }
         let Some(page) = start.checked_sub(1) else { return Ok(None) };
         let page = self.page(page)?;
+        prefetch(&self.bytes[page.bytes.start..page.front_end]);
         let first = self.first_name(page.number)?;
         let mut common = shared(first, name);
         if common == name.len() && common == first.len() {
             return Ok(Some(page.number * PAGE_NAMES));
         }
         let source = (&self.decoder, &self.bytes[..]);
-        let mut list = List::empty();
-        let at = self.read_heads(&page, &mut list)?;
-        let place = list.find(source, name, &mut common);
+        let (at, heads) = self.head_lengths(&page)?;
+        let place = heads.find(source, name, &mut common);
         let head = place.map_err(|corruption| self.error(at, corruption))?;
         let group = page.number * PAGE_NAME_GROUPS + head.before as u64;
         if head.is_there {
             return Ok(Some(group * GROUP_NAMES));
         }
-        let at = self.read_group(&page, head.before, &mut list)?;
-        let place = list.find(source, name, &mut common);
+        let (at, names) = self.group_lengths(&page, head.before)?;
+        let place = names.find(source, name, &mut common);
         let place = place.map_err(|corruption| self.error(at, corruption))?;
         Ok(place.is_there.then_some(group * GROUP_NAMES + place.before as u64))
     }
@@ -238,9 +246,8 @@ impl NameColumn {
         })
     }
 
-    /// Reads the lengths of the heads of a page, after its front was checked. Gives where they
-    /// stand.
-    pub(super) fn read_heads(&self, page: &Page, list: &mut List) -> Result<usize> {
+    /// The lengths of the heads of a page, after its front was checked, and where they stand.
+    pub(super) fn head_lengths(&self, page: &Page) -> Result<(usize, Lengths<'_>)> {
         if !self.fronts.contains(page.number as usize) {
             self.check_front(page)?;
         }
@@ -248,19 +255,20 @@ impl NameColumn {
         let at = heads.start;
         let first = page.number * PAGE_NAMES + GROUP_NAMES;
         let numbers = Numbers { first, step: GROUP_NAMES };
-        let read = list.read(&self.bytes, heads, (page.groups - 1, numbers));
-        read.map(|()| at).map_err(|corruption| self.error(at, corruption))
+        Ok((at, Lengths::new(&self.bytes, heads, (page.groups - 1, numbers))))
     }
 
-    /// Reads the lengths of the names of a group but its head, after its CRC was checked. Gives
-    /// where they stand.
-    pub(super) fn read_group(&self, page: &Page, group: usize, list: &mut List) -> Result<usize> {
+    /// The lengths of the names of a group but its head, after its CRC was checked, and where they
+    /// stand.
+    pub(super) fn group_lengths(&self, page: &Page, group: usize) -> Result<(usize, Lengths<'_>)> {
         if !self.fronts.contains(page.number as usize) {
             self.check_front(page)?;
         }
         let (bytes, crc) = self.group(page, group)?;
+        prefetch(&self.bytes[bytes.clone()]);
         let number = page.number * PAGE_NAME_GROUPS + group as u64;
         if !self.groups.contains(number as usize) {
+            self.bytes.will_need(bytes.clone());
             let computed = chunk_crc(self.header_crc, number, &self.bytes[bytes.clone()]);
             if computed != crc {
                 let corruption =
@@ -272,8 +280,7 @@ impl NameColumn {
         let at = bytes.start;
         let first = number * GROUP_NAMES + 1;
         let count = (self.header.name_count - first).min(GROUP_NAMES - 1) as usize;
-        let read = list.read(&self.bytes, bytes, (count, Numbers { first, step: 1 }));
-        read.map(|()| at).map_err(|corruption| self.error(at, corruption))
+        Ok((at, Lengths::new(&self.bytes, bytes, (count, Numbers { first, step: 1 }))))
     }
 
     /// Where a group of a page stands in the file, and its CRC.
@@ -298,6 +305,7 @@ impl NameColumn {
     /// [NAM-9] and [NAM-10].
     #[cold]
     fn check_front(&self, page: &Page) -> Result<()> {
+        self.bytes.will_need(page.bytes.start..page.front_end);
         let front = &self.bytes[page.bytes.start..page.front_end];
         let (found, computed) = (page.front_crc, chunk_crc(self.header_crc, page.number, front));
         if found != computed {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 use redb::{Durability, ReadableTable, TableDefinition};
 
-use crate::{Common, RADIUS, Result};
+use crate::{Common, RADIUS, Result, names};
 
 const PARTS: u32 = 4;
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -27,9 +27,16 @@ pub trait Engine {
 pub fn open(name: &str, common: &Common, path: &Path) -> Result<Box<dyn Engine>> {
     Ok(match name {
         "fpstore" => Box::new(Fpstore(common.options().create(path)?)),
+        "fpstore-urls" => {
+            Box::new(FpstoreUrls(common.options().ids(fpstore::IdKind::Text).create(path)?))
+        }
         "redb" => Box::new(Redb::create(path)?),
         "fjall" => Box::new(Fjall::create(path)?),
-        _ => return Err(format!("no engine {name}: there are fpstore, redb, fjall").into()),
+        _ => {
+            return Err(
+                format!("no engine {name}: there are fpstore, fpstore-urls, redb, fjall").into()
+            );
+        }
     })
 }
 
@@ -38,6 +45,20 @@ struct Fpstore(fpstore::Writer);
 impl Engine for Fpstore {
     fn check_and_insert(&mut self, fingerprint: u64, id: u64) -> Result<bool> {
         let verdict = self.0.check_and_insert(fingerprint, id, RADIUS)?;
+        Ok(verdict == fpstore::Verdict::Inserted)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(self.0.commit(fpstore::Durability::Immediate)?)
+    }
+}
+
+/// Takes the url of this number for the id.
+struct FpstoreUrls(fpstore::Writer);
+
+impl Engine for FpstoreUrls {
+    fn check_and_insert(&mut self, fingerprint: u64, id: u64) -> Result<bool> {
+        let verdict = self.0.check_and_insert(fingerprint, names::url(id), RADIUS)?;
         Ok(verdict == fpstore::Verdict::Inserted)
     }
 

@@ -1,13 +1,14 @@
 //! Measures stores that are written while they are searched, beside other engines.
 //!
 //! `cargo run --release --manifest-path benches/peers/Cargo.toml --bin living -- COMMAND`, with
-//! `load`, `durable`, `search` or `windows`; `--help` tells the options. All of a command is measured in one
-//! run, on the same data: uniform fingerprints, a tenth of them within two flips of an earlier one, or
+//! `load`, `durable`, `names`, `search` or `windows`; `--help` tells the options. All of a command is
+//! measured in one run, on the same data: uniform fingerprints, a tenth of them within two flips of an earlier one, or
 //! those of a file of 8 bytes each, little-endian, in its order.
 
 mod durable;
 mod engines;
 mod load;
+mod names;
 mod search;
 mod windows;
 
@@ -32,6 +33,8 @@ enum Command {
     Load(load::Options),
     /// Batches of a thousand, each durable when the call returns, beside the syncs of the disk alone.
     Durable(Common),
+    /// Names as ids: bytes, packing, inserting, look-ups both ways, beside zstd and redb.
+    Names(names::Options),
     /// Searches of a store that was built by insertions, beside the same set packed, and during a merge.
     Search(Common),
     /// A year of daily windows.
@@ -126,6 +129,7 @@ fn main() -> Result<()> {
     match Arguments::parse().command {
         Command::Load(options) => load::run(&options),
         Command::Durable(common) => durable::run(&common),
+        Command::Names(options) => names::run(&options),
         Command::Search(common) => search::run(&common),
         Command::Windows(common) => windows::run(&common),
     }
