@@ -48,11 +48,13 @@ from ._native import (
     plan,
     simd_level,
 )
+from ._client import Client
 
 __all__ = [
     "ArrowStream",
     "BusyError",
     "Census",
+    "Client",
     "CorruptError",
     "DisplacedError",
     "Error",

@@ -1,11 +1,45 @@
-"""A Spark of its own: two workers in processes of their own, as a cluster has them."""
+"""What tests share: the tool and its server, and a Spark of its own, two workers in processes of
+their own, as a cluster has them."""
 
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="session")
+def program():
+    """The tool, as the tests of the workspace build it."""
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    found = [target / kind / "fpstore" for kind in ("debug", "release")]
+    for each in found:
+        if each.exists():
+            return each
+    pytest.skip(f"there is no {found[0]}; build it with cargo build -p fpstore-cli")
+
+
+@pytest.fixture
+def serve(tmp_path, program):
+    """Starts a server of stores; gives its address."""
+    running = []
+
+    def start(*arguments):
+        command = [program, "serve", "--listen", "127.0.0.1:0", "-q", *arguments]
+        child = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        running.append(child)
+        line = child.stderr.readline().strip()
+        assert "127.0.0.1:" in line, line
+        return "http://127.0.0.1:" + line.rsplit(":", 1)[1]
+
+    yield start
+    for child in running:
+        child.terminate()
+        assert child.wait(20) == 0
 
 
 @pytest.fixture(scope="session")
