@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Most bytes of a name [NAM-14].
+/// Most bytes of a name [NAM-9].
 pub(crate) const MOST_NAME_BYTES: usize = u16::MAX as usize;
 
 /// What the ids of a store are, all of them alike.

@@ -1,5 +1,5 @@
 //! The permutation π of a table: the bit ranges of its top first, then all other bits in their own
-//! order (section 3.1 of the paper, section 7.1 of the specification).
+//! order (section 3.1 of the paper, section 6.7 of the specification).
 //!
 //! Hamming distance does not change under π, so a table of permuted fingerprints (*keys*) answers
 //! for the fingerprints.

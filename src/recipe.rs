@@ -7,10 +7,10 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// The most bytes of a recipe [RCP-2].
+/// The most bytes of a recipe.
 pub(crate) const MAX_RECIPE_BYTES: usize = 4096;
 
-/// Whether a line can be a recipe [RCP-2].
+/// Whether a line can be a recipe; a section with any other says nothing.
 pub(crate) fn is_recipe(line: &str) -> bool {
     (1..=MAX_RECIPE_BYTES).contains(&line.len()) && !line.chars().any(char::is_control)
 }

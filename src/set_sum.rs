@@ -1,4 +1,4 @@
-//! A sum over a set that does not depend on its order (section 7.2 of the specification).
+//! A sum over a set that does not depend on its order (section 6.8 of the specification).
 //!
 //! It tells whether two tables hold the same set, without bringing them into one order.
 

@@ -1,4 +1,4 @@
-//! Blocks: sorted keys in a fixed number of bytes (section 5 of the specification, section 3.2 of
+//! Blocks: sorted keys in a fixed number of bytes (section 6.4 of the specification, section 3.2 of
 //! the paper).
 //!
 //! [`encode`] cuts keys into blocks and writes them, [`decode`] gets keys back, [`scan`] compares a

@@ -1,4 +1,4 @@
-//! Huffman codes of at most 11 bits over the classes of a table (section 6 of the specification).
+//! Huffman codes of at most 11 bits over the classes of a table (section 6.6 of the specification).
 //!
 //! Lengths come from package-merge (Larmore, Hirschberg, *A fast algorithm for optimal
 //! length-limited Huffman codes*, JACM 1990), codes are canonical.

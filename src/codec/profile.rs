@@ -1,7 +1,7 @@
 //! What a sorted list of keys would cost under each codec and column width, and the choice.
 //!
 //! The classes of all keys are counted once, for both codecs and every width L; the size of every
-//! choice follows exactly (section 5.2 of the specification gives the classes).
+//! choice follows exactly (section 6.5 of the specification gives the classes).
 
 use crate::codec::huffman;
 use crate::error::{Error, Result};

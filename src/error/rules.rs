@@ -68,8 +68,6 @@ rules! {
     HeaderLength { file: &'static str, found: u32, file_bytes: u64 } = "PRE-3", "the header of the {file} cannot have {found} bytes: they are a multiple of 8 from 24 to 65536, and the file has {file_bytes}";
     /// The CRC of a header is wrong.
     HeaderChecksum { file: &'static str, found: u32, computed: u32 } = "PRE-4", "header CRC of the {file} is {found:08x}, computed {computed:08x}";
-    /// A header of this version is shorter than its fields.
-    HeaderTooShort { file: &'static str, found: u32, needed: u32 } = "PRE-6", "the header of the {file} has {found} bytes, the least is {needed}";
     /// The manifest says another length than it has.
     ManifestLength { stated: u64, found: u64 } = "MAN-1", "the manifest states {stated} bytes and has {found}";
     /// A manifest is longer than any may be.
@@ -86,78 +84,48 @@ rules! {
     SectionFlags { section: u32, kind: u32, found: u32, expected: u32 } = "MAN-8", "section {section} of kind {kind} has the flags {found:x}, not {expected:x}";
     /// The STORE section is not the first one, or not the only one.
     StoreSection { section: u32 } = "MAN-9", "the STORE section must be the first and the only one; section {section} breaks this";
-    /// The STORE payload has the wrong length.
-    StoreLength { found: u64, expected: u64 } = "STO-1", "the STORE section has {found} bytes, the least is {expected}";
     /// The planned radius is greater than the number of bits of a fingerprint.
-    PlannedRadius { found: u16, bits: u16 } = "STO-3", "the planned radius is {found}, over {bits}";
+    PlannedRadius { found: u16, bits: u16 } = "STO-2", "the planned radius is {found}, over {bits}";
     /// The generation is 0.
-    Generation = "STO-5", "the generation is 0, the first is 1";
+    Generation = "STO-4", "the generation is 0, the first is 1";
     /// The number of SEGMENT sections is not as stated.
-    SegmentCount { stated: u32, found: u32 } = "STO-4", "{stated} segments stated, {found} found";
-    /// A SEGMENT payload has the wrong length.
-    SegmentLength { found: u64, expected: u64 } = "SEG-1", "the SEGMENT section has {found} bytes, the least is {expected}";
+    SegmentCount { stated: u32, found: u32 } = "STO-3", "{stated} segments stated, {found} found";
     /// A segment has no table, or too many.
     TableCount { found: u16 } = "SEG-2", "the segment has {found} tables, not 1 to 256";
-    /// The entries of tables are too short.
-    EntryBytes { found: u16 } = "SEG-5", "an entry of a table has {found} bytes, not a multiple of 8 from 16 on";
+    /// A segment with ids has no names in a store with names, or the other way round.
+    SegmentNames { segment: u64, names: bool } = "SEG-5", "segment {segment} says of names: {names}, which its ids or the STORE section deny";
+    /// A segment knows the future, or has deletions in a store without a log.
+    SegmentSequence { segment: u64, sequence: u64 } = "SEG-6", "segment {segment} has the sequence {sequence}, above that of the log, or deletions without a log";
     /// Segment numbers do not ascend from 1 to below next_segment.
     SegmentNumber { found: u64, after: u64, below: u64 } = "SEG-4", "segment number {found} is not above {after} and below {below}";
-    /// An IDS payload has the wrong length.
-    IdsSectionLength { found: u64, expected: u64 } = "IDS-1", "the IDS section has {found} bytes, the least is {expected}";
-    /// An IDS section belongs to no segment, or its segment does not ascend.
-    IdsSegment { found: u64, after: u64 } = "IDS-2", "the ids are of segment {found}, which is none, or not above {after}";
-    /// A second NAMES section.
-    NamesTwice = "NMS-1", "a second NAMES section";
     /// Names of a width that their kind does not have.
-    NameBytes { kind: u16, found: u16 } = "NMS-4", "names of kind {kind} cannot have {found} bytes each";
-    /// The entries of the NAMES section are not those of the segments with ids.
-    NamesOfSegments = "NMS-5", "the entries of the NAMES section are not the segments with ids";
-    /// The LOG section and the NAMES section disagree.
-    LogNames { names: bool } = "LGS-6", "the LOG section says of names: {names}, which the other sections deny";
+    NameBytes { kind: u16, found: u16 } = "STO-6", "names of kind {kind} cannot have {found} bytes each";
+    /// The LOG section and the STORE section disagree.
+    LogShape { flags: u32 } = "LGS-4", "the LOG section has flags {flags:x}, which say of names or windows what the STORE section denies";
     /// The number of an id that no name has.
-    NameNumber { id: u64, names: u64 } = "NMS-6", "there is an id with the number {id}, and there are {names} names";
+    NameNumber { id: u64, names: u64 } = "NAM-13", "there is an id with the number {id}, and there are {names} names";
     /// A name has another length than the store says.
-    NameWidth { name: u64, found: u64 } = "NMS-7", "name {name} has {found} bytes, which the NAMES section rules out";
-    /// A LOG payload has the wrong length.
-    LogSectionLength { found: u64, expected: u64 } = "LGS-1", "the LOG section has {found} bytes, the least is {expected}";
+    NameWidth { name: u64, found: u64 } = "NAM-14", "name {name} has {found} bytes, which the NAMES section rules out";
     /// There is more than one LOG section.
-    LogTwice = "LGS-2", "a second LOG section";
+    LogTwice = "LGS-1", "a second LOG section";
     /// The number of the first log, or the sequence, is impossible.
-    LogNumbers { first_log: u64, sequence: u64 } = "LGS-3", "the first log is {first_log}, the sequence {sequence}: they are less than 2^62, and the former is not 0";
+    LogNumbers { first_log: u64, sequence: u64 } = "LGS-2", "the first log is {first_log}, the sequence {sequence}: they are less than 2^62, and the former is not 0";
     /// A segment has ids in a store without, or the other way round.
-    LogIds { segment: u64, ids: bool } = "LGS-5", "segment {segment} differs from the LOG section, which says of ids: {ids}";
-    /// The entries of a section do not fit into it.
-    EntriesLength { section: &'static str, found: u64, expected: u64 } = "DLS-1", "the {section} section has {found} bytes, the least is {expected}";
-    /// The entries of a section are too short.
-    EntriesBytes { section: &'static str, found: u16, least: u16 } = "DLS-2", "an entry of the {section} section has {found} bytes, not a multiple of 8 from {least} on";
-    /// A second DELETIONS section, or one of a store without a log.
-    DeletionsSection = "DLS-3", "a DELETIONS section without a LOG section, or a second one";
-    /// An entry of DELETIONS belongs to no segment, does not ascend, or knows the future.
-    DeletionsEntry { segment: u64, after: u64, sequence: u64 } = "DLS-5", "the deletions entry of segment {segment}, sequence {sequence}: there is no such segment, it is not above {after}, or the sequence is above that of the log";
-    /// A second WINDOWS section, or windows without length.
-    WindowsSection { seconds: u64 } = "WNS-1", "a second WINDOWS section, or one of windows of {seconds} seconds";
-    /// The entries of WINDOWS are not those of the segments.
-    WindowsOfSegments = "WNS-3", "the WINDOWS section does not have the segments of the store in their order";
-    /// A second LAYOUT section, or one that is no text.
-    LayoutSection = "LAY-1", "a second LAYOUT section, or one that is no UTF-8";
-    /// There is more than one RECIPE section.
-    RecipeTwice = "RCP-1", "a second RECIPE section";
-    /// A RECIPE section is no line of text, or too long.
-    RecipeLine { found: u64, most: u64 } = "RCP-2", "the RECIPE section of {found} bytes is no line of 1 to {most} bytes of UTF-8";
+    LogIds { segment: u64, ids: bool } = "LGS-3", "segment {segment} differs from the LOG section, which says of ids: {ids}";
     /// A deletions file has another length than the manifest says.
-    DeletionsLength { found: u64, expected: u64 } = "DEL-1", "the deletions file has {found} bytes, the manifest says {expected}";
+    DeletionsLength { found: u64, expected: u64 } = "FIL-1", "the deletions file has {found} bytes, the manifest says {expected}";
     /// The deletions file is not the one that the manifest means.
-    DeletionsNotInManifest { found: u32, expected: u32 } = "DEL-2", "header CRC of the deletions file is {found:08x}, the manifest means {expected:08x}";
+    DeletionsNotInManifest { found: u32, expected: u32 } = "FIL-2", "header CRC of the deletions file is {found:08x}, the manifest means {expected:08x}";
     /// The deletions are those of another segment.
-    DeletionsSegment { found: u64, expected: u64 } = "DEL-4", "the deletions are those of segment {found}, not {expected}";
+    DeletionsSegment { found: u64, expected: u64 } = "DEL-1", "the deletions are those of segment {found}, not {expected}";
     /// The number of deletions contradicts the length of the file.
-    DeletionCount { count: u64, file_bytes: u64 } = "DEL-5", "{count} deletions contradict a file of {file_bytes} bytes";
+    DeletionCount { count: u64, file_bytes: u64 } = "DEL-2", "{count} deletions contradict a file of {file_bytes} bytes";
     /// The CRC of the deletions is wrong.
-    DeletionsChecksum { found: u32, computed: u32 } = "DEL-6", "CRC of the deletions is {found:08x}, computed {computed:08x}";
+    DeletionsChecksum { found: u32, computed: u32 } = "FIL-3", "CRC of the deletions is {found:08x}, computed {computed:08x}";
     /// The deletions are not those that the manifest means.
-    DeletionsFooterNotInManifest { found: u32, expected: u32 } = "DEL-7", "CRC of the deletions is {found:08x}, the manifest means {expected:08x}";
+    DeletionsFooterNotInManifest { found: u32, expected: u32 } = "FIL-4", "CRC of the deletions is {found:08x}, the manifest means {expected:08x}";
     /// Deletions do not ascend, or have an impossible sequence.
-    DeletionOrder { deletion: u64 } = "DEL-8", "deletion {deletion} is not above the one before it, or its sequence is not of this store";
+    DeletionOrder { deletion: u64 } = "DEL-3", "deletion {deletion} is not above the one before it, or its sequence is not of this store";
     /// The log is another one than expected.
     OtherLog { found: u64, sequence: u64, expected: u64, expected_sequence: u64 } = "LOG-1", "this is log {found} from sequence {sequence} on, of this store or another, or with other records, in the place of log {expected} from {expected_sequence} on";
     /// A part of the log that was durable is damaged.
@@ -171,33 +139,33 @@ rules! {
     /// A whole record makes no sense.
     LogOperations { sequence: u64 } = "LOG-6", "the record of operation {sequence} does not hold the operations that it states";
     /// A table file has another length than the manifest says.
-    TableLength { found: u64, expected: u64 } = "TAB-1", "the table has {found} bytes, the manifest says {expected}";
-    /// The header reaches into the blocks, or the file is too short for a table.
-    TableTooShort { header_bytes: u32, file_bytes: u64, least: u64 } = "TAB-2", "a table with a header of {header_bytes} bytes, at most 4096, and at least {least} in all cannot have {file_bytes} bytes";
+    TableLength { found: u64, expected: u64 } = "FIL-1", "the table has {found} bytes, the manifest says {expected}";
+    /// The file is too short for a table.
+    TableTooShort { file_bytes: u64, least: u64 } = "TAB-1", "a table has at least {least} bytes, this one {file_bytes}";
     /// The table is not the one that the manifest means.
-    HeaderNotInManifest { found: u32, expected: u32 } = "TAB-3", "table header CRC is {found:08x}, the manifest means a table with {expected:08x}";
+    HeaderNotInManifest { found: u32, expected: u32 } = "FIL-2", "table header CRC is {found:08x}, the manifest means a table with {expected:08x}";
     /// The block size is impossible.
-    BlockBytes { found: u32 } = "TAB-8", "block size {found} is no power of two from 256 to 65536";
+    BlockBytes { found: u32 } = "TAB-6", "block size {found} is no power of two from 256 to 65536";
     /// The table has keys of another width than the store.
-    TableWidth { found: u32, expected: u32 } = "TAB-14", "keys of {found} bits in a store of fingerprints of {expected} bits";
+    TableWidth { found: u32, expected: u32 } = "TAB-7", "keys of {found} bits in a store of fingerprints of {expected} bits";
     /// The table stands in another table's place.
-    TableNumber { found: u16, expected: u16 } = "TAB-9", "this is table {found} in the place of table {expected}";
+    TableNumber { found: u16, expected: u16 } = "TAB-7", "this is table {found} in the place of table {expected}";
     /// The table is one of another set.
-    OtherSet { found_count: u64, expected_count: u64 } = "TAB-10", "count or set sum of the table ({found_count} fingerprints) differ from the segment's ({expected_count})";
+    OtherSet { found_count: u64, expected_count: u64 } = "TAB-7", "count or set sum of the table ({found_count} fingerprints) differ from the segment's ({expected_count})";
     /// The bit ranges of the top are impossible.
-    TopRanges = "TAB-11", "the bit ranges of the top are empty, overlap, leave the key, or do not fit the header";
+    TopRanges = "TAB-8", "the bit ranges of the top are empty, overlap, leave the key, or do not fit the header";
     /// Table 0 is permuted.
-    NotIdentity = "TAB-12", "table 0 is not in identity order";
+    NotIdentity = "TAB-9", "table 0 is not in identity order";
     /// Table 0 does not have whole fingerprints.
-    ShortIdentity = "TAB-16", "the keys of table 0 are cut";
+    ShortIdentity = "TAB-9", "the keys of table 0 are cut";
     /// Padding behind the header is not zero.
-    HeaderPadding = "TAB-13", "padding between the header and the blocks is not zero";
+    HeaderPadding = "TAB-10", "padding between the header and the blocks is not zero";
     /// The CRC of the footer is wrong.
-    FooterChecksum { found: u32, computed: u32 } = "FTR-1", "footer CRC is {found:08x}, computed {computed:08x}";
+    FooterChecksum { found: u32, computed: u32 } = "FIL-3", "footer CRC is {found:08x}, computed {computed:08x}";
     /// The footer is not the one that the manifest means.
-    FooterNotInManifest { found: u32, expected: u32 } = "FTR-2", "footer CRC is {found:08x}, the manifest means a table with {expected:08x}";
+    FooterNotInManifest { found: u32, expected: u32 } = "FIL-4", "footer CRC is {found:08x}, the manifest means a table with {expected:08x}";
     /// The number of blocks contradicts the count or the length of the file.
-    BlockCount { blocks: u64, count: u64, file_bytes: u64 } = "FTR-3", "{blocks} blocks contradict {count} keys in a file of {file_bytes} bytes";
+    BlockCount { blocks: u64, count: u64, file_bytes: u64 } = "FTR-1", "{blocks} blocks contradict {count} keys in a file of {file_bytes} bytes";
     /// The CRC of the router is wrong.
     RouterChecksum { found: u32, computed: u32 } = "RTR-1", "router CRC is {found:08x}, computed {computed:08x}";
     /// The router does not ascend.
@@ -234,26 +202,24 @@ rules! {
     BlockPadding { block: u64 } = "BLK-9", "padding of block {block} is not zero";
     /// A base or part file that the manifest names is missing.
     BaseMissing = "DIR-2", "this file of the segment is missing";
-    /// Tables of fingerprints that are too wide for them.
-    WideTables { bits: u16 } = "SEG-7", "a segment of fingerprints of {bits} bits has tables; it can only have a base";
     /// A base or part file has another length than the manifest says.
-    BaseLength { found: u64, expected: u64 } = "BAS-1", "the file has {found} bytes, the manifest says {expected}";
+    BaseLength { found: u64, expected: u64 } = "FIL-1", "the file has {found} bytes, the manifest says {expected}";
     /// The base or part file is not the one that the manifest means.
-    BaseNotInManifest { found: u32, expected: u32 } = "BAS-2", "header CRC is {found:08x}, the manifest means {expected:08x}";
+    BaseNotInManifest { found: u32, expected: u32 } = "FIL-2", "header CRC is {found:08x}, the manifest means {expected:08x}";
     /// The base does not say what the manifest says of its segment.
-    BaseOfOtherSegment = "BAS-4", "width, number of parts, count or set sum of the base are not those of the manifest";
+    BaseOfOtherSegment = "BAS-1", "width, number of parts, count or set sum of the base are not those of the manifest";
     /// There are not so many rows in a base.
-    BaseCount { count: u64, file_bytes: u64 } = "BAS-5", "{count} rows do not fit a base file of {file_bytes} bytes, or are more than a base has";
+    BaseCount { count: u64, file_bytes: u64 } = "BAS-2", "{count} rows do not fit a base file of {file_bytes} bytes, or are more than a base has";
     /// The CRC of the directory of a base or part file is wrong.
-    BaseDirectoryChecksum { found: u32, computed: u32 } = "BAS-6", "directory CRC is {found:08x}, computed {computed:08x}";
+    BaseDirectoryChecksum { found: u32, computed: u32 } = "FIL-3", "directory CRC is {found:08x}, computed {computed:08x}";
     /// The directory of a base or part file is not the one that the manifest means.
-    BaseDirectoryNotInManifest { found: u32, expected: u32 } = "BAS-7", "directory CRC is {found:08x}, the manifest means {expected:08x}";
+    BaseDirectoryNotInManifest { found: u32, expected: u32 } = "FIL-4", "directory CRC is {found:08x}, the manifest means {expected:08x}";
     /// A chunk of a base or part file is damaged.
-    BaseChunkChecksum { chunk: u64, found: u32, computed: u32 } = "BAS-8", "CRC of chunk {chunk} is {found:08x}, computed {computed:08x}";
+    BaseChunkChecksum { chunk: u64, found: u32, computed: u32 } = "FIL-5", "CRC of chunk {chunk} is {found:08x}, computed {computed:08x}";
     /// The rows of a base do not ascend.
-    BaseOrder { row: u64 } = "BAS-9", "row {row} of the base is not greater than the one before it";
+    BaseOrder { row: u64 } = "BAS-3", "row {row} of the base is not greater than the one before it";
     /// The set sum of a base is not that of its rows.
-    BaseSetSum = "BAS-10", "the set sum of the rows is not what the header says";
+    BaseSetSum = "BAS-4", "the set sum of the rows is not what the header says";
     /// A part table belongs to another base.
     PartOfOtherBase { part: u16 } = "PRT-2", "width, number, count or CRC of the base are not those of part {part} of this base";
     /// The parts do not cover the fingerprints one after the other.
@@ -273,29 +239,29 @@ rules! {
     /// What fills the last words of a part table is not zero.
     PartPadding = "PRT-9", "padding of a part table is not zero";
     /// An ids file has another length than the manifest says.
-    IdsLength { found: u64, expected: u64 } = "IDS-3", "the ids file has {found} bytes, the manifest says {expected}";
+    IdsLength { found: u64, expected: u64 } = "FIL-1", "the ids file has {found} bytes, the manifest says {expected}";
     /// The ids file is not the one that the manifest means.
-    IdsNotInManifest { found: u32, expected: u32 } = "IDS-4", "header CRC of the ids file is {found:08x}, the manifest means {expected:08x}";
+    IdsNotInManifest { found: u32, expected: u32 } = "FIL-2", "header CRC of the ids file is {found:08x}, the manifest means {expected:08x}";
     /// The ids are those of another table.
-    IdsOfOtherTable { found: u32, expected: u32 } = "IDS-6", "the ids are of a table with the header CRC {found:08x}, this one has {expected:08x}, or count or blocks differ";
+    IdsOfOtherTable { found: u32, expected: u32 } = "IDS-1", "the ids are of a table with the header CRC {found:08x}, this one has {expected:08x}, or count or blocks differ";
     /// Number and width of the ids contradict the count or the length of the file.
-    IdCount { ids: u64, bits: u8, count: u64, file_bytes: u64 } = "IDS-7", "{ids} ids of {bits} bits contradict {count} fingerprints in a file of {file_bytes} bytes";
+    IdCount { ids: u64, bits: u8, count: u64, file_bytes: u64 } = "IDS-2", "{ids} ids of {bits} bits contradict {count} fingerprints in a file of {file_bytes} bytes";
     /// The CRC of the directory of an ids file is wrong.
-    IdsDirectoryChecksum { found: u32, computed: u32 } = "IDS-8", "directory CRC of the ids file is {found:08x}, computed {computed:08x}";
+    IdsDirectoryChecksum { found: u32, computed: u32 } = "FIL-3", "directory CRC of the ids file is {found:08x}, computed {computed:08x}";
     /// The directory is not the one that the manifest means.
-    IdsDirectoryNotInManifest { found: u32, expected: u32 } = "IDS-9", "directory CRC of the ids file is {found:08x}, the manifest means {expected:08x}";
+    IdsDirectoryNotInManifest { found: u32, expected: u32 } = "FIL-4", "directory CRC of the ids file is {found:08x}, the manifest means {expected:08x}";
     /// The counts of marks are impossible.
-    MarkCounts { group: u64 } = "IDS-10", "the count of marks before group {group} is impossible";
+    MarkCounts { group: u64 } = "IDS-3", "the count of marks before group {group} is impossible";
     /// The CRC of a chunk is wrong.
-    ChunkChecksum { chunk: u64, found: u32, computed: u32 } = "IDS-11", "CRC of chunk {chunk} is {found:08x}, computed {computed:08x}";
+    ChunkChecksum { chunk: u64, found: u32, computed: u32 } = "FIL-5", "CRC of chunk {chunk} is {found:08x}, computed {computed:08x}";
     /// The rank of a block is not the number of keys before it.
-    BlockRank { block: u64, found: u64, expected: u64 } = "IDS-12", "the rank of block {block} is {found}, not {expected}";
+    BlockRank { block: u64, found: u64, expected: u64 } = "IDS-4", "the rank of block {block} is {found}, not {expected}";
     /// The marks of a group contradict the directory, or the first id has none.
-    Marks { group: u64 } = "IDS-13", "group {group} does not have the marks that the directory counts";
+    Marks { group: u64 } = "IDS-5", "group {group} does not have the marks that the directory counts";
     /// The ids of a fingerprint do not ascend.
-    IdOrder { id: u64 } = "IDS-14", "id {id} is not above the one before it, of the same fingerprint";
+    IdOrder { id: u64 } = "IDS-6", "id {id} is not above the one before it, of the same fingerprint";
     /// Bits behind the entries of a part are not zero.
-    IdsPadding = "IDS-15", "padding in the ids file is not zero";
+    IdsPadding = "IDS-7", "padding in the ids file is not zero";
     /// A table holds another number of keys than stated.
     SetCount { found: u64, expected: u64 } = "SET-1", "the table holds {found} keys, {expected} are stated";
     /// A table holds other fingerprints than stated.
@@ -303,43 +269,43 @@ rules! {
     /// A short table does not hold the first bits of all fingerprints.
     ShortSum { found: u128, expected: u128 } = "SET-4", "the keys of the short table add up to {found:032x}, those of the fingerprints to {expected:032x}";
     /// A names file has another length than the manifest says.
-    NamesLength { found: u64, expected: u64 } = "NAM-1", "the names file has {found} bytes, the manifest says {expected}";
+    NamesLength { found: u64, expected: u64 } = "FIL-1", "the names file has {found} bytes, the manifest says {expected}";
     /// The names file is not the one that the manifest means.
-    NamesNotInManifest { found: u32, expected: u32 } = "NAM-2", "header CRC of the names file is {found:08x}, the manifest means {expected:08x}";
+    NamesNotInManifest { found: u32, expected: u32 } = "FIL-2", "header CRC of the names file is {found:08x}, the manifest means {expected:08x}";
     /// The code of a byte is too long.
-    NamesCodeLength { byte: u8, found: u8 } = "NAM-4", "byte {byte:02x} has a code of {found} bits";
+    NamesCodeLength { byte: u8, found: u8 } = "NAM-1", "byte {byte:02x} has a code of {found} bits";
     /// The codes of the bytes of names are not complete.
-    NamesCode { codes: u32, names: u64 } = "NAM-4", "{codes} codes are not a complete code for {names} names";
+    NamesCode { codes: u32, names: u64 } = "NAM-1", "{codes} codes are not a complete code for {names} names";
     /// The directory of a names file does not fit.
-    NamesDirectoryLength { found: u64, names: u64, file_bytes: u64 } = "NAM-5", "a directory of {found} bytes contradicts {names} names in a file of {file_bytes} bytes";
+    NamesDirectoryLength { found: u64, names: u64, file_bytes: u64 } = "NAM-2", "a directory of {found} bytes contradicts {names} names in a file of {file_bytes} bytes";
     /// The CRC of the directory of a names file is wrong.
-    NamesDirectoryChecksum { found: u32, computed: u32 } = "NAM-6", "directory CRC of the names file is {found:08x}, computed {computed:08x}";
+    NamesDirectoryChecksum { found: u32, computed: u32 } = "FIL-3", "directory CRC of the names file is {found:08x}, computed {computed:08x}";
     /// The directory of a names file is not the one that the manifest means.
-    NamesDirectoryNotInManifest { found: u32, expected: u32 } = "NAM-7", "directory CRC of the names file is {found:08x}, the manifest means {expected:08x}";
+    NamesDirectoryNotInManifest { found: u32, expected: u32 } = "FIL-4", "directory CRC of the names file is {found:08x}, the manifest means {expected:08x}";
     /// A page of names does not fit its place.
-    NamesPage { page: u64, end: u64, front: u32 } = "NAM-8", "page {page} of names cannot end at {end} and have a front of {front} bytes";
+    NamesPage { page: u64, end: u64, front: u32 } = "NAM-3", "page {page} of names cannot end at {end} and have a front of {front} bytes";
     /// The pages of names and their directory do not meet.
-    NamesPagesEnd { found: u64, expected: u64 } = "NAM-8", "the pages of names end at {found}, the directory starts at {expected}";
+    NamesPagesEnd { found: u64, expected: u64 } = "NAM-3", "the pages of names end at {found}, the directory starts at {expected}";
     /// The first name of a page does not fit its place.
-    NamesFirst { page: u64, end: u64 } = "NAM-8", "the first name of page {page} cannot end at {end} in the text of the directory";
+    NamesFirst { page: u64, end: u64 } = "NAM-3", "the first name of page {page} cannot end at {end} in the text of the directory";
     /// The CRC of the front of a page of names is wrong.
-    NamesFrontChecksum { page: u64, found: u32, computed: u32 } = "NAM-9", "CRC of the front of page {page} is {found:08x}, computed {computed:08x}";
+    NamesFrontChecksum { page: u64, found: u32, computed: u32 } = "NAM-4", "CRC of the front of page {page} is {found:08x}, computed {computed:08x}";
     /// A group of names does not fit its page.
-    NamesGroup { group: u64, end: u32 } = "NAM-10", "group {group} of names cannot end at {end} of its page";
+    NamesGroup { group: u64, end: u32 } = "NAM-5", "group {group} of names cannot end at {end} of its page";
     /// The CRC of a group of names is wrong.
-    NamesGroupChecksum { group: u64, found: u32, computed: u32 } = "NAM-11", "CRC of group {group} of names is {found:08x}, computed {computed:08x}";
+    NamesGroupChecksum { group: u64, found: u32, computed: u32 } = "NAM-6", "CRC of group {group} of names is {found:08x}, computed {computed:08x}";
     /// A list of names is not coded as it must be.
-    NamesCoding { name: u64, fault: &'static str } = "NAM-12", "name {name} {fault}";
+    NamesCoding { name: u64, fault: &'static str } = "NAM-7", "name {name} {fault}";
     /// A name takes over more than there is.
-    NamesShared { name: u64 } = "NAM-13", "name {name} takes over more bytes than the name before it has";
+    NamesShared { name: u64 } = "NAM-8", "name {name} takes over more bytes than the name before it has";
     /// A name is too long.
-    NamesTooLong { name: u64 } = "NAM-14", "name {name} has more than 65535 bytes";
+    NamesTooLong { name: u64 } = "NAM-9", "name {name} has more than 65535 bytes";
     /// The names do not ascend.
-    NamesOrder { name: u64 } = "NAM-15", "name {name} is not above the one before it, or does not take over all that is the same";
+    NamesOrder { name: u64 } = "NAM-10", "name {name} is not above the one before it, or does not take over all that is the same";
     /// The names have other lengths than stated.
-    NamesBytes { found: u64, stated: u64 } = "NAM-16", "the names have {found} bytes, {stated} are stated";
+    NamesBytes { found: u64, stated: u64 } = "NAM-11", "the names have {found} bytes, {stated} are stated";
     /// A name is no text.
-    NamesUtf8 { name: u64 } = "NAM-17", "name {name} is no UTF-8";
+    NamesUtf8 { name: u64 } = "NAM-12", "name {name} is no UTF-8";
 }
 
 impl Corruption {
@@ -383,54 +349,40 @@ rules! {
     Unsupported:
     /// A file of another major version.
     Version { file: &'static str, found: u16 } = "PRE-5", "{file} of format version {found}, this is a reader of version 1";
-    /// The header of a file has fields that this version does not define.
-    HeaderTail { file: &'static str } = "PRE-7", "the header of the {file} has more fields than version 1 defines";
+    /// The header of a file has another length than in version 1.
+    HeaderLength { file: &'static str, found: u32 } = "PRE-6", "the header of the {file} has {found} bytes, which is not its length in version 1";
+    /// Reserved bytes of a header are in use.
+    HeaderReserved { file: &'static str } = "PRE-7", "reserved bytes of the header of the {file} are in use";
+    /// A payload has another length than in version 1.
+    PayloadLength { section: &'static str } = "MAN-10", "the {section} section has another length than its fields in version 1";
+    /// Reserved bytes or flags of a payload are in use.
+    Reserved { of: &'static str } = "MAN-11", "reserved bytes or flags of the {of} are in use";
     /// Reserved flags of a section are in use.
     SectionFlags { section: u32, flags: u32 } = "MAN-4", "section {section} has reserved flags {flags:08x}";
     /// A critical section of unknown kind.
     CriticalSection { section: u32, kind: u32 } = "MAN-7", "section {section}, of kind {kind}, must be understood, and is not";
     /// A section of unknown kind that a program must understand before it writes the store.
     WritersSection { kind: u32 } = "MAN-7", "a section of kind {kind} must be understood to write here, and is not";
-    /// A payload has fields that this version does not define.
-    PayloadTail { section: &'static str } = "MAN-10", "the {section} section has more fields than version 1 defines";
     /// Fingerprints of another width than those that this version knows.
-    StoreFingerprintBits { found: u16 } = "STO-2", "fingerprints of {found} bits, this is a reader of those with 32, 64, 128 and 256";
+    StoreFingerprintBits { found: u16 } = "STO-1", "fingerprints of {found} bits, this is a reader of those with 32, 64, 128 and 256";
     /// A segment whose fingerprints are found in another way.
-    Index { found: u8 } = "SEG-6", "index {found} of a segment is not known";
-    /// Reserved bytes of a segment are in use.
-    SegmentReserved = "SEG-3", "reserved bytes of the segment are in use";
+    Index { found: u8 } = "SEG-1", "index {found} of a segment is not known";
+    /// Tables of fingerprints that are too wide for them.
+    WideTables { bits: u16 } = "SEG-3", "a segment of fingerprints of {bits} bits has tables; it can only have a base";
+    /// The key of a part is made in a way that this version does not know.
+    KeyForm { found: u8 } = "PRT-1", "keys of the part file have the form {found}, which is unknown";
     /// Keys of another width than those that tables can have.
-    TableFingerprintBits { found: u16 } = "TAB-5", "keys of {found} bits, this is a reader of those with 32 and 64";
+    TableFingerprintBits { found: u16 } = "TAB-2", "keys of {found} bits, this is a reader of those with 32 and 64";
     /// An unknown codec.
-    Codec { found: u8 } = "TAB-6", "codec {found} is unknown";
+    Codec { found: u8 } = "TAB-4", "codec {found} is unknown";
     /// An unknown width of the low column.
-    LowBits { found: u8 } = "TAB-7", "a low column of {found} bits is unknown";
-    /// Reserved bytes of the table header are in use.
-    TableReserved = "TAB-4", "reserved bytes of the table header are in use";
+    LowBits { found: u8 } = "TAB-5", "a low column of {found} bits is unknown";
     /// Keys of so many bits are not known.
-    CutBits { found: u32, fingerprint_bits: u32 } = "TAB-15", "{found} bits are cut off from keys of {fingerprint_bits}";
+    CutBits { found: u32, fingerprint_bits: u32 } = "TAB-3", "{found} bits are cut off from keys of {fingerprint_bits}";
     /// A kind of names that this version does not know.
-    NameKind { found: u16 } = "NMS-2", "names of kind {found}";
-    /// Reserved bytes of the NAMES section are used.
-    NamesSectionReserved = "NMS-3", "reserved bytes of the NAMES section are used";
-    /// Flags of the LOG section that this version does not define.
-    LogSectionFlags { flags: u32 } = "LGS-4", "the LOG section has flags {flags:08x}, or reserved bytes, that are unknown";
-    /// Reserved bytes of the DELETIONS section are in use.
-    DeletionsSectionReserved = "DLS-4", "reserved bytes of the DELETIONS section are in use";
-    /// Reserved bytes of the WINDOWS section are in use.
-    WindowsReserved = "WNS-2", "reserved bytes of the WINDOWS section are in use";
-    /// Reserved bytes of the header of a deletions file are in use.
-    DeletionsReserved = "DEL-3", "reserved bytes of the header of the deletions file are in use";
+    NameKind { found: u16 } = "STO-5", "names of kind {found}";
     /// Flags of a log that this version does not define.
     LogFlags { flags: u32 } = "LOG-2", "the log has flags {flags:08x}, which are unknown";
     /// A record of a kind that this version does not define.
     LogRecordKind { found: u8 } = "LOG-7", "a record of kind {found}, or with reserved bytes in use";
-    /// Reserved bytes of the header of a base file are in use.
-    BaseReserved = "BAS-3", "reserved bytes of the header of the base file are in use";
-    /// Reserved bytes of the header of a part file are in use.
-    PartReserved = "PRT-1", "key_form or reserved bytes of the header of the part file are unknown";
-    /// Reserved bytes of the header of a names file are in use.
-    NamesReserved = "NAM-3", "reserved bytes of the header of the names file are in use";
-    /// Reserved bytes of the header of an ids file are in use.
-    IdsReserved = "IDS-5", "reserved bytes of the header of the ids file are in use";
 }

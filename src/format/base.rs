@@ -1,4 +1,4 @@
-//! The base and the part tables of a segment of wide fingerprints (section 18 of the specification).
+//! The base and the part tables of a segment of wide fingerprints (section 8 of the specification).
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{
     CHUNK_BYTES, CRC_BYTES, Defect, FileKind, MOST_HEADER_BYTES, TableEntry, base_header, digits,
-    directory_crc, part_header,
+    directory_crc, pad8, part_header,
 };
 use crate::error::{Corruption, Unsupported};
 
@@ -14,14 +14,14 @@ const BASE: FileKind = FileKind {
     name: "base file",
     magic: *b"\x89FPSB\r\n\x1a",
     header_bytes: base_header::END,
-    fields_end: Some(base_header::RESERVED.end),
+    reserved: Some(base_header::RESERVED),
 };
 const PART: FileKind = FileKind {
     name: "part file",
     magic: *b"\x89FPSP\r\n\x1a",
     header_bytes: part_header::END,
-    // Behind the mask, where there is one.
-    fields_end: None,
+    // It is longer with a mask.
+    reserved: None,
 };
 /// Keys of a part table that share a start.
 pub(crate) const GROUP_KEYS: u64 = 1 << GROUP_BITS;
@@ -139,7 +139,7 @@ impl Body {
         (self.chunk_crcs.end + DIRECTORY_CRC_BYTES) as u64
     }
 
-    /// Checks the CRCs of the chunks as a whole: [BAS-6], [BAS-7].
+    /// Checks the CRCs of the chunks as a whole: [FIL-3], [FIL-4].
     pub(crate) fn check_directory(&self, file: &[u8], entry: &TableEntry) -> Result<(), Defect> {
         let found = LE::read_u32(&file[self.chunk_crcs.end..]);
         let computed = directory_crc(entry.header_crc, &file[self.chunk_crcs.clone()]);
@@ -193,7 +193,7 @@ impl BaseHeader {
         usize::from(self.fingerprint_bits) / 8
     }
 
-    /// Where the rows stand. [BAS-5] makes sure that they lie in the file.
+    /// Where the rows stand. [BAS-2] makes sure that they lie in the file.
     pub(crate) fn body(&self) -> Body {
         Body::behind(self.header_bytes, self.count as usize * self.row_bytes())
     }
@@ -255,10 +255,6 @@ impl BaseHeader {
         (fingerprint_bits, part_count, count, set_sum): (u16, u16, u64, u128),
     ) -> Result<Self, Defect> {
         let header = header_of(&BASE, file, entry)?;
-        if header[base_header::RESERVED].iter().any(|&byte| byte != 0) {
-            let at = base_header::RESERVED.start;
-            return Err(Defect::unsupported(at, Unsupported::BaseReserved));
-        }
         let base = Self::decode_fields(&header);
         let expected = Self { fingerprint_bits, part_count, count, set_sum, ..base };
         if base != expected {
@@ -370,16 +366,21 @@ impl PartHeader {
     /// The bits of keys of a header of a store of so many bits, which may not fit their place.
     fn decode_keys(header: &[u8], fingerprint_bits: u16) -> Result<KeyBits, Defect> {
         let form = header[part_header::KEY_FORM.start];
-        if form > 1 || header[part_header::RESERVED].iter().any(|&byte| byte != 0) {
+        if form > 1 {
             let at = part_header::KEY_FORM.start;
-            return Err(Defect::unsupported(at, Unsupported::PartReserved));
+            return Err(Defect::unsupported(at, Unsupported::KeyForm { found: form }));
         }
+        let mask_bytes = if form == 0 { 0 } else { usize::from(fingerprint_bits) / 8 };
+        let header_bytes = pad8(part_header::END + mask_bytes);
+        let behind = MASK_AT + mask_bytes..header_bytes - CRC_BYTES;
+        PART.check_fields(header, header_bytes, part_header::RESERVED)?;
+        PART.check_fields(header, header_bytes, behind)?;
         let start_bit = LE::read_u16(&header[part_header::START_BIT]);
         let part_bits = LE::read_u16(&header[part_header::PART_BITS]);
         if form == 0 {
             return Ok(KeyBits::Range { start_bit, part_bits });
         }
-        // A mask that does not fit the header has no bits, which is not allowed.
+        // Bits of a range beside a mask leave it without bits, which is not allowed.
         let mut mask = [0; MOST_MASK_BYTES];
         let bytes = usize::from(fingerprint_bits) / 8;
         let found = header[..header.len() - CRC_BYTES].get(MASK_AT..MASK_AT + bytes);
@@ -444,11 +445,6 @@ impl PartHeader {
             return Err(Defect::corrupt(at, Corruption::PartOfOtherBase { part: number }));
         }
         part.check_keys(taken, number + 1 == base.part_count)?;
-        let mask_bytes = match part.keys {
-            KeyBits::Range { .. } => 0,
-            KeyBits::Mask(_) => usize::from(fingerprint_bits) / 8,
-        };
-        PART.check_tail(&header, MASK_AT + mask_bytes)?;
         if !has_length(file, header.len(), part.piece_bytes().iter().sum()) {
             let file_bytes = file.len() as u64;
             let corruption = Corruption::PartLength { count, file_bytes };

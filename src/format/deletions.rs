@@ -1,17 +1,17 @@
-//! The deletions file of a segment (section 9 of the specification).
+//! The deletions file of a segment (section 11.3 of the specification).
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-use super::living::DeletionsEntry;
+use super::segment_entry::DeletionsEntry;
 use super::{CRC_BYTES, Defect, FileKind, deletions_header};
-use crate::error::{Corruption, Unsupported};
+use crate::error::Corruption;
 use crate::fingerprint::{Fingerprint, bytes_of, file_bytes, of_file_bytes};
 
 const FILE: FileKind = FileKind {
     name: "deletions file",
     magic: *b"\x89FPSD\r\n\x1a",
     header_bytes: deletions_header::END,
-    fields_end: Some(deletions_header::RESERVED.end),
+    reserved: Some(deletions_header::RESERVED),
 };
 /// The bit of `sequence_and_scope` that stands for all ids of a fingerprint.
 const WHOLE: u64 = 1 << 63;
@@ -112,10 +112,6 @@ pub(crate) fn decode_deletions<F: Fingerprint>(
         let (found, expected) = (header_crc, entry.header_crc);
         let corruption = Corruption::DeletionsNotInManifest { found, expected };
         return Err(Defect::corrupt(header.len() - CRC_BYTES, corruption));
-    }
-    if header[deletions_header::RESERVED].iter().any(|&b| b != 0) {
-        let at = deletions_header::RESERVED.start;
-        return Err(Defect::unsupported(at, Unsupported::DeletionsReserved));
     }
     let segment = LE::read_u64(&header[deletions_header::SEGMENT_NUMBER]);
     if segment != entry.segment {

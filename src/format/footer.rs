@@ -1,4 +1,4 @@
-//! The end of a table file: router, codes, histogram, footer (sections 4.2 to 4.5 of the
+//! The end of a table file: router, codes, histogram, footer (section 6.3 of the
 //! specification).
 
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Where everything stands in a table file (sections 4 and 5 of the specification).
+//! Where everything stands in a table file (sections 6 and 6.4 of the specification).
 
 use std::ops::Range;
 
@@ -99,7 +99,7 @@ impl Geometry {
         (count, LE::read_u64(&bytes[self.first_key_at()..]) << self.pad_bits())
     }
 
-    /// Writes key count and first key of a block. The count fits, as section 12 of the specification
+    /// Writes key count and first key of a block. The count fits, as section 13 of the specification
     /// shows.
     pub(crate) fn write_block_header(&self, bytes: &mut [u8], count: u32, first: u64) {
         match self.is_wide() {

@@ -1,17 +1,17 @@
-//! The ids file: header, directory, and where everything stands (section 8 of the specification).
+//! The ids file: header, directory, and where everything stands (section 9 of the specification).
 
 use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
 use super::{CRC_BYTES, Defect, FileKind, IdsEntry, ids_header};
-use crate::error::{Corruption, Unsupported};
+use crate::error::Corruption;
 
 const FILE: FileKind = FileKind {
     name: "ids file",
     magic: *b"\x89FPSI\r\n\x1a",
     header_bytes: ids_header::END,
-    fields_end: Some(ids_header::RESERVED.end),
+    reserved: Some(ids_header::RESERVED),
 };
 /// Bytes of the body that share a CRC.
 pub(crate) const CHUNK_BYTES: usize = 4096;
@@ -97,7 +97,7 @@ impl IdsHeader {
         [body[0], body[1], body[2], 8 * groups, 4 * chunks]
     }
 
-    /// Where everything stands. [IDS-7] makes sure that it lies in the file.
+    /// Where everything stands. [IDS-2] makes sure that it lies in the file.
     pub(crate) fn geometry(&self) -> IdsGeometry {
         let mut end = self.header_bytes;
         let [ranks, marks, ids, mark_counts, chunk_crcs] = self.part_bytes().map(|bytes| {
@@ -138,9 +138,6 @@ impl IdsHeader {
         if found != entry.header_crc {
             let corruption = Corruption::IdsNotInManifest { found, expected: entry.header_crc };
             return Err(Defect::corrupt(header.len() - CRC_BYTES, corruption));
-        }
-        if header[ids_header::RESERVED].iter().any(|&b| b != 0) {
-            return Err(Defect::unsupported(ids_header::RESERVED.start, Unsupported::IdsReserved));
         }
         let ids = Self {
             header_bytes: header.len(),

@@ -1,4 +1,4 @@
-//! The write-ahead log: header and records (section 10 of the specification).
+//! The write-ahead log: header and records (section 11 of the specification).
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ const FILE: FileKind = FileKind {
     name: "log",
     magic: *b"\x89FPSL\r\n\x1a",
     header_bytes: log_header::END,
-    fields_end: Some(log_header::FLAGS.end),
+    reserved: Some(0..0),
 };
 /// Most bytes of the payload of a record.
 const MAX_PAYLOAD_BYTES: usize = 1 << 24;

@@ -1,25 +1,24 @@
-//! The manifest: what belongs to a store (section 3 of the specification).
+//! The manifest: what belongs to a store.
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-use super::living::{DeletionsEntry, LogSection, WindowsSection};
+use super::living::{LogSection, WindowsSection};
 use super::naming::{decode_names, encode_names};
 use super::section::{
-    KIND_DELETIONS, KIND_IDS, KIND_LAYOUT, KIND_LOG, KIND_NAMES, KIND_RECIPE, KIND_SEGMENT,
-    KIND_STORE, KIND_WINDOWS, Section, UnknownSection, decode_section, flags_of, push_section,
-    push_section_with,
+    KIND_LAYOUT, KIND_LOG, KIND_RECIPE, KIND_SEGMENT, KIND_STORE, Section, UnknownSection,
+    decode_section, flags_of, push_section, push_section_with,
 };
-use super::segment_entry::{IdsEntry, SegmentEntry};
+use super::segment_entry::{DeletionsEntry, SegmentEntry, SegmentSection};
 use super::{Defect, FileKind, manifest_header, store_section};
 use crate::error::{Corruption, Unsupported};
 use crate::id::IdKind;
-use crate::recipe::{self, MAX_RECIPE_BYTES};
+use crate::recipe;
 
 const FILE: FileKind = FileKind {
     name: "manifest",
     magic: *b"\x89FPSM\r\n\x1a",
     header_bytes: manifest_header::END,
-    fields_end: Some(manifest_header::SECTION_COUNT.end),
+    reserved: Some(0..0),
 };
 /// A decoded manifest.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +37,6 @@ pub(crate) struct Manifest {
     pub(crate) segments: Vec<SegmentEntry>,
     /// What ids are, of a store in which they are names.
     pub(crate) names: Option<IdKind>,
-    /// The map of the ids, where they are the numbers of strings.
     /// The log, of a store that is written to.
     pub(crate) log: Option<LogSection>,
     /// Of segments up to which sequence deletions were applied, and their deletions files; others
@@ -90,29 +88,21 @@ impl Manifest {
         LE::write_u64(&mut store[store_section::NEXT_SEGMENT], self.next_segment);
         LE::write_u128(&mut store[store_section::STORE_ID], self.store_id);
         LE::write_u64(&mut store[store_section::GENERATION], self.generation);
+        let (name_kind, name_bytes) = encode_names(self.names);
+        LE::write_u16(&mut store[store_section::NAME_KIND], name_kind);
+        LE::write_u16(&mut store[store_section::NAME_BYTES], name_bytes);
+        let seconds = self.windows.as_ref().map_or(0, |windows| windows.seconds);
+        LE::write_u64(&mut store[store_section::WINDOW_SECONDS], seconds);
         push_section(&mut bytes, KIND_STORE, &store);
         let mut sections = 1;
-        for segment in &self.segments {
-            push_section(&mut bytes, KIND_SEGMENT, &segment.encode());
-            sections += 1;
-        }
-        for segment in &self.segments {
-            if let Some(ids) = &segment.ids {
-                push_section(&mut bytes, KIND_IDS, &ids.encode(segment.number));
-                sections += 1;
-            }
-        }
-        if let Some(kind) = self.names {
-            push_section(&mut bytes, KIND_NAMES, &encode_names(kind, &self.segments));
+        for (place, segment) in self.segments.iter().enumerate() {
+            let deletions = self.deletions.iter().find(|entry| entry.segment == segment.number);
+            let payload = segment.encode(deletions, self.window(place));
+            push_section(&mut bytes, KIND_SEGMENT, &payload);
             sections += 1;
         }
         if let Some(log) = &self.log {
             push_section(&mut bytes, KIND_LOG, &log.encode());
-            push_section(&mut bytes, KIND_DELETIONS, &DeletionsEntry::encode_all(&self.deletions));
-            sections += 2;
-        }
-        if let Some(windows) = &self.windows {
-            push_section(&mut bytes, KIND_WINDOWS, &windows.encode(&self.segments));
             sections += 1;
         }
         if let Some(layout) = &self.layout {
@@ -153,23 +143,32 @@ impl Manifest {
             let corruption = Corruption::StoreSection { section: second as u32 + 1 };
             return Err(Defect::corrupt(rest[second].at, corruption));
         }
-        let segments = rest.iter().filter(|section| section.kind == KIND_SEGMENT);
-        let store = StoreFields::decode(store, segments.clone().count() as u32)?;
-        let mut entries: Vec<SegmentEntry> = Vec::new();
-        for section in segments {
-            let after = entries.last().map_or(0, |entry| entry.number);
-            entries.push(SegmentEntry::decode(section, after, (store.bits, store.next_segment))?);
+        let of_kind = |kind| rest.iter().filter(move |section| section.kind == kind);
+        let store = StoreFields::decode(store, of_kind(KIND_SEGMENT).count() as u32)?;
+        let mut decoded: Vec<SegmentSection> = Vec::new();
+        for section in of_kind(KIND_SEGMENT) {
+            let after = decoded.last().map_or(0, |entry| entry.segment.number);
+            let of_store = (store.bits, store.next_segment, store.names.is_some());
+            decoded.push(SegmentSection::decode(section, after, of_store)?);
         }
-        let mut after = 0;
-        for section in rest.iter().filter(|section| section.kind == KIND_IDS) {
-            after = IdsEntry::decode(section, after, &mut entries)?;
+        let segments: Vec<SegmentEntry> =
+            decoded.iter().map(|entry| entry.segment.clone()).collect();
+        let mut log = None;
+        for section in of_kind(KIND_LOG) {
+            let shape = (&segments[..], store.names.is_some(), store.window_seconds > 0);
+            log = Some(LogSection::decode(section, log.as_ref(), shape)?);
         }
-        let mut names = None;
-        for section in rest.iter().filter(|section| section.kind == KIND_NAMES) {
-            names = Some(decode_names(section, names, &mut entries)?);
+        for (section, segment) in of_kind(KIND_SEGMENT).zip(&decoded) {
+            segment.check_deletions(log.as_ref().map(|log: &LogSection| log.sequence), section)?;
         }
-        let living = Living::decode(rest, (&entries, names))?;
-        let recipe = decode_recipe(rest)?;
+        let deletions = decoded.iter().map(|entry| entry.deletions);
+        let deletions = deletions.filter(|entry| *entry != DeletionsEntry::none(entry.segment));
+        let windows = (store.window_seconds > 0).then(|| WindowsSection {
+            seconds: store.window_seconds,
+            windows: decoded.iter().map(|entry| entry.window).collect(),
+        });
+        let layout = advice(rest, KIND_LAYOUT).filter(|text| !text.is_empty());
+        let recipe = advice(rest, KIND_RECIPE).filter(|line| recipe::is_recipe(line));
         let unknown = rest.iter().filter(|section| flags_of(section.kind).is_none());
         let unknown = unknown.map(|section| UnknownSection {
             kind: section.kind,
@@ -182,72 +181,24 @@ impl Manifest {
             next_segment: store.next_segment,
             store_id: store.store_id,
             generation: store.generation,
-            segments: entries,
-            names,
-            log: living.log,
-            deletions: living.deletions.unwrap_or_default(),
-            windows: living.windows,
-            layout: living.layout,
-            recipe,
+            segments,
+            names: store.names,
+            log,
+            deletions: deletions.collect(),
+            windows,
+            layout: layout.map(str::to_string),
+            recipe: recipe.map(str::to_string),
             unknown: unknown.collect(),
         })
     }
 }
 
-/// The sections of a store that is written to.
-#[derive(Default)]
-struct Living {
-    log: Option<LogSection>,
-    deletions: Option<Vec<DeletionsEntry>>,
-    windows: Option<WindowsSection>,
-    layout: Option<String>,
-}
-
-impl Living {
-    fn decode(
-        sections: &[Section<'_>],
-        (segments, names): (&[SegmentEntry], Option<IdKind>),
-    ) -> Result<Self, Defect> {
-        let of_kind = |kind| sections.iter().filter(move |section| section.kind == kind);
-        let mut living = Self::default();
-        for section in of_kind(KIND_LOG) {
-            living.log = Some(LogSection::decode(section, living.log.as_ref(), (segments, names))?);
-        }
-        for section in of_kind(KIND_DELETIONS) {
-            let (before, log) = (living.deletions.as_deref(), living.log.as_ref());
-            let decoded = DeletionsEntry::decode_all(section, before, log, segments)?;
-            living.deletions = Some(decoded);
-        }
-        for section in of_kind(KIND_WINDOWS) {
-            let before = living.windows.as_ref();
-            living.windows = Some(WindowsSection::decode(section, before, segments)?);
-        }
-        for section in of_kind(KIND_LAYOUT) {
-            let text = std::str::from_utf8(section.payload).ok();
-            let Some(text) = text.filter(|_| living.layout.is_none()) else {
-                return Err(Defect::corrupt(section.at, Corruption::LayoutSection));
-            };
-            living.layout = Some(text.to_string());
-        }
-        Ok(living)
-    }
-}
-
-/// The RECIPE section, if there is one.
-fn decode_recipe(sections: &[Section<'_>]) -> Result<Option<String>, Defect> {
-    let mut recipe = None;
-    for section in sections.iter().filter(|section| section.kind == KIND_RECIPE) {
-        if recipe.is_some() {
-            return Err(Defect::corrupt(section.at, Corruption::RecipeTwice));
-        }
-        let line = std::str::from_utf8(section.payload).ok().filter(|line| recipe::is_recipe(line));
-        let Some(line) = line else {
-            let (found, most) = (section.payload.len() as u64, MAX_RECIPE_BYTES as u64);
-            return Err(Defect::corrupt(section.at, Corruption::RecipeLine { found, most }));
-        };
-        recipe = Some(line.to_string());
-    }
-    Ok(recipe)
+/// The text of the only section of a kind that readers need not understand; `None` where there is
+/// none, or several, or something else than text.
+fn advice<'a>(sections: &[Section<'a>], kind: u32) -> Option<&'a str> {
+    let mut of_kind = sections.iter().filter(|section| section.kind == kind);
+    let section = of_kind.next()?;
+    std::str::from_utf8(section.payload).ok().filter(|_| of_kind.next().is_none())
 }
 
 /// Decodes all sections of known kind, and those to be skipped; checks that they fill the file.
@@ -279,24 +230,24 @@ struct StoreFields {
     next_segment: u64,
     store_id: u128,
     generation: u64,
+    names: Option<IdKind>,
+    window_seconds: u64,
 }
 
 impl StoreFields {
     /// Decodes the STORE payload of a manifest with `segments` segments.
     fn decode(section: &Section<'_>, segments: u32) -> Result<Self, Defect> {
         let Section { payload, at, .. } = *section;
-        if payload.len() < store_section::END {
-            let corruption = Corruption::StoreLength {
-                found: payload.len() as u64,
-                expected: store_section::END as u64,
-            };
-            return Err(Defect::corrupt(at, corruption));
-        }
+        section.check_length(store_section::END, "STORE")?;
+        section.check_reserved(store_section::RESERVED, "STORE section")?;
         let bits = LE::read_u16(&payload[store_section::FINGERPRINT_BITS]);
         if ![32, 64, 128, 256].contains(&bits) {
             let feature = Unsupported::StoreFingerprintBits { found: bits };
             return Err(Defect::unsupported(at, feature));
         }
+        let names = [store_section::NAME_KIND, store_section::NAME_BYTES];
+        let [kind, width] = names.map(|field| LE::read_u16(&payload[field]));
+        let names = decode_names((kind, width), at + store_section::NAME_KIND.start)?;
         let radius = LE::read_u16(&payload[store_section::PLANNED_RADIUS]);
         if radius > bits {
             let offset = at + store_section::PLANNED_RADIUS.start;
@@ -315,9 +266,9 @@ impl StoreFields {
             let offset = at + store_section::GENERATION.start;
             return Err(Defect::corrupt(offset, Corruption::Generation));
         }
-        section.check_tail(store_section::END, "STORE")?;
         let next_segment = LE::read_u64(&payload[store_section::NEXT_SEGMENT]);
         let store_id = LE::read_u128(&payload[store_section::STORE_ID]);
-        Ok(Self { bits, radius, next_segment, store_id, generation })
+        let window_seconds = LE::read_u64(&payload[store_section::WINDOW_SECONDS]);
+        Ok(Self { bits, radius, next_segment, store_id, generation, names, window_seconds })
     }
 }

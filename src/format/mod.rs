@@ -31,7 +31,7 @@ pub(crate) use geometry::{Geometry, read_key};
 pub(crate) use ids::{
     CHUNK_BYTES, GROUP_MARKS, IdsGeometry, IdsHeader, chunk_crc, digits, directory_crc,
 };
-pub(crate) use living::{DeletionsEntry, LogSection, MOST_NUMBERS, WindowsSection};
+pub(crate) use living::{LogSection, MOST_NUMBERS, WindowsSection};
 pub(crate) use log::{
     Change, LogHeader, LogRecord, LogTag, LoggedId, LoggedOperation, Operation, RecordShape,
     Records, note, noted, promises, push_record, push_seal,
@@ -42,7 +42,9 @@ pub(crate) use names::{
 };
 pub(crate) use prefix::{CRC_BYTES, FileKind, MOST_HEADER_BYTES};
 pub use section::SkippedSection;
-pub(crate) use segment_entry::{IdsEntry, IndexKind, NamesEntry, SegmentEntry, TableEntry};
+pub(crate) use segment_entry::{
+    DeletionsEntry, IdsEntry, IndexKind, NamesEntry, SegmentEntry, TableEntry,
+};
 pub use table::{BitRange, Codec};
 pub(crate) use table::{TableHeader, check_padding, is_block_bytes, is_identity, is_top, top_bits};
 
@@ -66,11 +68,11 @@ pub(crate) const LOG_TEMPORARY: &str = ".tmp-fpstore-log";
 pub(crate) const MANIFEST_TEMPORARY: &str = ".tmp-fpstore-manifest";
 /// The most bytes that a manifest has [MAN-1].
 pub(crate) const MAX_MANIFEST_BYTES: u64 = 64 << 20;
-/// Largest number of blocks of a table [FTR-3].
+/// Largest number of blocks of a table [FTR-1].
 pub(crate) const MAX_BLOCKS: u64 = u32::MAX as u64;
 /// Longest Huffman code, in bits [COD-2].
 pub(crate) const MAX_CODE_BITS: u32 = 11;
-/// The widths of the low column that the format knows [TAB-7].
+/// The widths of the low column that the format knows [TAB-5].
 pub(crate) const LOW_BITS: [u32; 7] = [0, 8, 16, 24, 32, 40, 48];
 
 /// Planes of the widest column.
@@ -209,83 +211,47 @@ macro_rules! layout {
 }
 
 layout!(
-    /// Section 1.4.
+    /// Section 4.1.
     header_prefix:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4; 16
 );
 layout!(
-    /// Section 3.1.
+    /// Section 5.1.
     manifest_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
     FILE_BYTES = 16 + 8, SECTION_COUNT = 24 + 4, HEADER_CRC = 28 + 4; 32
 );
 layout!(
-    /// Section 3.2.
+    /// Section 5.2.
     section_header:
     KIND = 0 + 4, FLAGS = 4 + 4, PAYLOAD_BYTES = 8 + 8, PAYLOAD_CRC = 16 + 4, HEADER_CRC = 20 + 4; 24
 );
 layout!(
-    /// Section 3.3.
+    /// The STORE payload.
     store_section:
     FINGERPRINT_BITS = 0 + 2, PLANNED_RADIUS = 2 + 2, SEGMENT_COUNT = 4 + 4, NEXT_SEGMENT = 8 + 8,
-    STORE_ID = 16 + 16, GENERATION = 32 + 8; 40
+    STORE_ID = 16 + 16, GENERATION = 32 + 8, NAME_KIND = 40 + 2, NAME_BYTES = 42 + 2,
+    RESERVED = 44 + 4, WINDOW_SECONDS = 48 + 8; 56
 );
 layout!(
-    /// Section 3.4.
+    /// The SEGMENT payload; the entries of its files follow.
     segment_section:
-    SEGMENT_NUMBER = 0 + 8, COUNT = 8 + 8, SET_SUM = 16 + 16, TABLE_COUNT = 32 + 2, ENTRY_BYTES = 34 + 2,
-    INDEX = 36 + 1, RESERVED = 37 + 3; 40
+    SEGMENT_NUMBER = 0 + 8, COUNT = 8 + 8, SET_SUM = 16 + 16, SEQUENCE = 32 + 8, WINDOW = 40 + 8,
+    TABLE_COUNT = 48 + 2, INDEX = 50 + 1, FURTHER = 51 + 1, RESERVED = 52 + 4; 56
 );
 layout!(
-    /// Section 3.4.
-    table_entry:
-    FILE_BYTES = 0 + 8, HEADER_CRC = 8 + 4, FOOTER_CRC = 12 + 4; 16
+    /// What a SEGMENT payload says of a file.
+    file_entry:
+    FILE_BYTES = 0 + 8, HEADER_CRC = 8 + 4, END_CRC = 12 + 4; 16
 );
 layout!(
-    /// Section 3.5.
-    ids_section:
-    SEGMENT_NUMBER = 0 + 8, FILE_BYTES = 8 + 8, HEADER_CRC = 16 + 4, DIRECTORY_CRC = 20 + 4; 24
-);
-layout!(
-    /// Section 3.6; the entries follow.
-    names_section:
-    NAME_KIND = 0 + 2, NAME_BYTES = 2 + 2, ENTRY_COUNT = 4 + 4, ENTRY_BYTES = 8 + 2,
-    RESERVED = 10 + 6; 16
-);
-layout!(
-    /// Section 3.6.
-    names_entry:
-    SEGMENT_NUMBER = 0 + 8, FILE_BYTES = 8 + 8, HEADER_CRC = 16 + 4, DIRECTORY_CRC = 20 + 4; 24
-);
-layout!(
-    /// Section 3.7.
+    /// The LOG payload.
     log_section:
     FIRST_LOG = 0 + 8, SEQUENCE = 8 + 8, FLAGS = 16 + 4, RESERVED = 20 + 4, WRITTEN_BYTES = 24 + 8,
     INSERTED_BYTES = 32 + 8, NEXT_ID = 40 + 8; 48
 );
 layout!(
-    /// Section 3.8; the entries follow.
-    deletions_section:
-    ENTRY_COUNT = 0 + 4, ENTRY_BYTES = 4 + 2, RESERVED = 6 + 2; 8
-);
-layout!(
-    /// Section 3.8.
-    deletions_entry:
-    SEGMENT_NUMBER = 0 + 8, SEQUENCE = 8 + 8, FILE_BYTES = 16 + 8, HEADER_CRC = 24 + 4,
-    FOOTER_CRC = 28 + 4; 32
-);
-layout!(
-    /// Section 3.9; the entries follow.
-    windows_section:
-    WINDOW_SECONDS = 0 + 8, ENTRY_COUNT = 8 + 4, ENTRY_BYTES = 12 + 2, RESERVED = 14 + 2; 16
-);
-layout!(
-    /// Section 3.9.
-    window_entry:
-    SEGMENT_NUMBER = 0 + 8, WINDOW = 8 + 8; 16
-);
-layout!(
-    /// Section 4.1; the bit ranges follow.
+    /// Section 6.2; the bit ranges follow.
     table_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
     FINGERPRINT_BITS = 16 + 2, CODEC = 18 + 1, LOW_BITS = 19 + 1, BLOCK_BYTES = 20 + 4,
@@ -293,24 +259,24 @@ layout!(
     CUT_BITS = 52 + 1, RESERVED = 53 + 3; 56
 );
 layout!(
-    /// Section 4.5.
+    /// Section 6.3.
     table_footer:
     BLOCK_COUNT = 0 + 8, ROUTER_CRC = 8 + 4, CODES_CRC = 12 + 4, HISTOGRAM_CRC = 16 + 4,
     FOOTER_CRC = 20 + 4; 24
 );
 layout!(
-    /// Section 5, for blocks of at most 8192 bytes.
+    /// Section 6.4, for blocks of at most 8192 bytes.
     block:
     BLOCK_CRC = 0 + 4, KEY_COUNT = 4 + 2, FIRST_KEY = 6 + 8; 14
 );
 layout!(
-    /// Section 5, for blocks of more than 8192 bytes.
+    /// Section 6.4, for blocks of more than 8192 bytes.
     block_wide:
     BLOCK_CRC = 0 + 4, KEY_COUNT = 4 + 4, FIRST_KEY = 8 + 8; 16
 );
 
 layout!(
-    /// Section 8.1.
+    /// Section 9.1.
     ids_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
     COUNT = 16 + 8, BLOCK_COUNT = 24 + 8, ID_COUNT = 32 + 8, TABLE_CRC = 40 + 4, ID_BITS = 44 + 1,
@@ -318,14 +284,14 @@ layout!(
 );
 
 layout!(
-    /// Section 18.1; the rows follow.
+    /// Section 8.1; the rows follow.
     base_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
     FINGERPRINT_BITS = 16 + 2, PART_COUNT = 18 + 2, SET_SUM = 20 + 16, COUNT = 36 + 8,
     RESERVED = 44 + 16, HEADER_CRC = 60 + 4; 64
 );
 layout!(
-    /// Section 18.2; starts, marks and rows follow.
+    /// Section 8.2; starts, marks and rows follow.
     part_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
     FINGERPRINT_BITS = 16 + 2, PART_NUMBER = 18 + 2, START_BIT = 20 + 2, PART_BITS = 22 + 2,
@@ -334,42 +300,42 @@ layout!(
 );
 
 layout!(
-    /// Section 9; the deletions follow.
+    /// Section 11.3; the deletions follow.
     deletions_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
     COUNT = 16 + 8, SEGMENT_NUMBER = 24 + 8, RESERVED = 32 + 4, HEADER_CRC = 36 + 4; 40
 );
 layout!(
-    /// Section 9.
+    /// Section 11.3.
     deletion:
     FINGERPRINT = 0 + 8, ID = 8 + 8, SEQUENCE_AND_SCOPE = 16 + 8; 24
 );
 layout!(
-    /// Section 10; the records follow.
+    /// Section 11; the records follow.
     log_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
     STORE_ID = 16 + 16, LOG_NUMBER = 32 + 8, SEQUENCE = 40 + 8, FLAGS = 48 + 4, HEADER_CRC = 52 + 4; 56
 );
 layout!(
-    /// Section 10; the payload follows, then padding and a CRC.
+    /// Section 11; the payload follows, then padding and a CRC.
     log_record:
     HEADER_CRC = 0 + 4, PAYLOAD_BYTES = 4 + 4, FIRST_SEQUENCE = 8 + 8, DURABLE_SEQUENCE = 16 + 8,
     OPERATION_COUNT = 24 + 4, KIND = 28 + 1, RESERVED = 29 + 3; 32
 );
 layout!(
-    /// Section 19.1; the pages follow.
+    /// Section 10.2; the pages follow.
     names_header:
     MAGIC = 0 + 8, VERSION_MAJOR = 8 + 2, VERSION_MINOR = 10 + 2, HEADER_BYTES = 12 + 4,
     NAME_COUNT = 16 + 8, NAME_BYTES = 24 + 8, DIRECTORY_BYTES = 32 + 8, CODE_LENGTHS = 40 + 128,
     RESERVED = 168 + 4, HEADER_CRC = 172 + 4; 176
 );
 layout!(
-    /// Section 19.2; the first names of all pages follow the last entry.
+    /// Section 10.3; the first names of all pages follow the last entry.
     names_page:
     PAGE_END = 0 + 8, NAME_END = 8 + 8, FRONT_BYTES = 16 + 4, FRONT_CRC = 20 + 4; 24
 );
 layout!(
-    /// Section 19.3.
+    /// Section 10.4.
     names_group:
     GROUP_END = 0 + 4, GROUP_CRC = 4 + 4; 8
 );
@@ -392,13 +358,8 @@ mod tests {
             ("section-header", section_header::FIELDS, section_header::END),
             ("store-section", store_section::FIELDS, store_section::END),
             ("segment-section", segment_section::FIELDS, segment_section::END),
-            ("table-entry", table_entry::FIELDS, table_entry::END),
-            ("ids-section", ids_section::FIELDS, ids_section::END),
+            ("file-entry", file_entry::FIELDS, file_entry::END),
             ("log-section", log_section::FIELDS, log_section::END),
-            ("deletions-section", deletions_section::FIELDS, deletions_section::END),
-            ("deletions-entry", deletions_entry::FIELDS, deletions_entry::END),
-            ("windows-section", windows_section::FIELDS, windows_section::END),
-            ("window-entry", window_entry::FIELDS, window_entry::END),
             ("deletions-header", deletions_header::FIELDS, deletions_header::END),
             ("deletion", deletion::FIELDS, deletion::END),
             ("log-header", log_header::FIELDS, log_header::END),
@@ -406,8 +367,6 @@ mod tests {
             ("base-header", base_header::FIELDS, base_header::END),
             ("part-header", part_header::FIELDS, part_header::END),
             ("ids-header", ids_header::FIELDS, ids_header::END),
-            ("names-section", names_section::FIELDS, names_section::END),
-            ("names-entry", names_entry::FIELDS, names_entry::END),
             ("names-header", names_header::FIELDS, names_header::END),
             ("names-page", names_page::FIELDS, names_page::END),
             ("names-group", names_group::FIELDS, names_group::END),

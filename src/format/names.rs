@@ -1,4 +1,4 @@
-//! The names file: header, directory, and the entries of both kinds of index (section 19 of the
+//! The names file: header, directory, and the entries of both kinds of index (section 10 of the
 //! specification).
 
 use std::ops::Range;
@@ -9,14 +9,14 @@ use super::{
     CRC_BYTES, Defect, FileKind, MAX_CODE_BITS, NamesEntry, directory_crc, names_group,
     names_header, names_page,
 };
-use crate::error::{Corruption, Unsupported};
+use crate::error::Corruption;
 pub(crate) use crate::id::MOST_NAME_BYTES;
 
 const FILE: FileKind = FileKind {
     name: "names file",
     magic: *b"\x89FPSN\r\n\x1a",
     header_bytes: names_header::END,
-    fields_end: Some(names_header::RESERVED.end),
+    reserved: Some(names_header::RESERVED),
 };
 /// Names of a group.
 pub(crate) const GROUP_NAMES: u64 = 64;
@@ -89,7 +89,7 @@ impl NamesHeader {
         self.names_of(page).div_ceil(GROUP_NAMES) as usize
     }
 
-    /// Where the directory stands in a file of so many bytes. [NAM-5] makes sure that it does.
+    /// Where the directory stands in a file of so many bytes. [NAM-2] makes sure that it does.
     pub(crate) fn directory(&self, file_bytes: usize) -> Range<usize> {
         let end = file_bytes - DIRECTORY_CRC_BYTES;
         end - self.directory_bytes as usize..end
@@ -120,10 +120,6 @@ impl NamesHeader {
             let corruption = Corruption::NamesNotInManifest { found, expected: entry.header_crc };
             return Err(Defect::corrupt(header.len() - CRC_BYTES, corruption));
         }
-        if header[names_header::RESERVED].iter().any(|&b| b != 0) {
-            let at = names_header::RESERVED.start;
-            return Err(Defect::unsupported(at, Unsupported::NamesReserved));
-        }
         let mut code_lengths = [0; 256];
         let bytes = &header[names_header::CODE_LENGTHS];
         for (pair, byte) in code_lengths.chunks_exact_mut(2).zip(bytes) {
@@ -144,7 +140,7 @@ impl NamesHeader {
         })
     }
 
-    /// The defect for codes that are not complete [NAM-4].
+    /// The defect for codes that are not complete [NAM-1].
     pub(crate) fn incomplete(&self) -> Defect {
         let codes = self.code_lengths.iter().filter(|&&length| length > 0).count() as u32;
         let corruption = Corruption::NamesCode { codes, names: self.name_count };
@@ -178,7 +174,7 @@ impl NamesHeader {
         self.check_pages(file, directory)
     }
 
-    /// [NAM-8].
+    /// [NAM-3].
     fn check_pages(&self, file: &[u8], directory: Range<usize>) -> Result<(), Defect> {
         let text_at = directory.start + self.page_count() as usize * names_page::END;
         let text_bytes = (directory.end - text_at) as u64;

@@ -1,8 +1,10 @@
-//! What every file begins with, in this version of the format and in all to come (section 1.4 of
+//! What every file begins with, in this version of the format and in all to come (section 4.1 of
 //! the specification).
 //!
 //! A header is checked here before anything in it is believed: with this alone a program tells a
 //! damaged file from one of a version that it does not know.
+
+use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
@@ -23,10 +25,10 @@ pub(crate) struct FileKind {
     /// What messages call it.
     pub(crate) name: &'static str,
     pub(crate) magic: [u8; 8],
-    /// The least length of its header [PRE-6].
+    /// The length of its header [PRE-6], or the least where that depends on its fields.
     pub(crate) header_bytes: usize,
-    /// Where its last field ends, unless that depends on the fields.
-    pub(crate) fields_end: Option<usize>,
+    /// Its reserved bytes [PRE-7], unless the length depends on its fields.
+    pub(crate) reserved: Option<Range<usize>>,
 }
 
 impl FileKind {
@@ -85,23 +87,38 @@ impl FileKind {
             let feature = Unsupported::Version { file: name, found: version };
             return Err(Defect::unsupported(at, feature));
         }
-        if header.len() < self.header_bytes {
-            let needed = self.header_bytes as u32;
-            let corruption = Corruption::HeaderTooShort { file: name, found, needed };
-            return Err(Defect::corrupt(header_prefix::HEADER_BYTES.start, corruption));
-        }
-        if let Some(end) = self.fields_end {
-            self.check_tail(&header, end)?;
+        match self.reserved.clone() {
+            Some(reserved) => self.check_fields(&header, self.header_bytes, reserved)?,
+            None if header.len() < self.header_bytes => {
+                return Err(self.wrong_length(header.len()));
+            }
+            None => {}
         }
         Ok((header, crc))
     }
 
-    /// Checks the tail of a header: what stands between its last field, which ends at `end`, and
-    /// its CRC.
-    pub(crate) fn check_tail(&self, header: &[u8], end: usize) -> Result<(), Defect> {
-        match (end..header.len() - CRC_BYTES).find(|&at| header[at] != 0) {
-            Some(at) => Err(Defect::unsupported(at, Unsupported::HeaderTail { file: self.name })),
+    /// Checks that a header has so many bytes, as this version gives it, and that its reserved
+    /// bytes are 0.
+    pub(crate) fn check_fields(
+        &self,
+        header: &[u8],
+        header_bytes: usize,
+        reserved: Range<usize>,
+    ) -> Result<(), Defect> {
+        if header.len() != header_bytes {
+            return Err(self.wrong_length(header.len()));
+        }
+        match reserved.clone().find(|&at| header[at] != 0) {
+            Some(at) => {
+                Err(Defect::unsupported(at, Unsupported::HeaderReserved { file: self.name }))
+            }
             None => Ok(()),
         }
+    }
+
+    /// A header of another length than this version gives it [PRE-6].
+    fn wrong_length(&self, found: usize) -> Defect {
+        let feature = Unsupported::HeaderLength { file: self.name, found: found as u32 };
+        Defect::unsupported(header_prefix::HEADER_BYTES.start, feature)
     }
 }

@@ -1,5 +1,7 @@
 //! A section of the manifest: its header, and what readers and writers do with a kind that they do not know
-//! (section 3.2 of the specification).
+//! (section 5.2 of the specification).
+
+use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
@@ -13,21 +15,15 @@ const FOR_WRITERS: u32 = 2;
 const RESERVED_FLAGS: u32 = 0xFFFC;
 pub(super) const KIND_STORE: u32 = 1;
 pub(super) const KIND_SEGMENT: u32 = 2;
-pub(super) const KIND_IDS: u32 = 3;
-pub(super) const KIND_DELETIONS: u32 = 4;
-pub(super) const KIND_LOG: u32 = 5;
-pub(super) const KIND_WINDOWS: u32 = 7;
-pub(super) const KIND_LAYOUT: u32 = 8;
-pub(super) const KIND_RECIPE: u32 = 9;
-pub(super) const KIND_NAMES: u32 = 10;
+pub(super) const KIND_LOG: u32 = 3;
+pub(super) const KIND_LAYOUT: u32 = 4;
+pub(super) const KIND_RECIPE: u32 = 5;
 
 /// The flags of a section of known kind, without the unused ones.
 pub(super) fn flags_of(kind: u32) -> Option<u32> {
     match kind {
-        KIND_STORE | KIND_SEGMENT | KIND_DELETIONS | KIND_LOG | KIND_NAMES => {
-            Some(CRITICAL | FOR_WRITERS)
-        }
-        KIND_IDS | KIND_WINDOWS | KIND_RECIPE => Some(FOR_WRITERS),
+        KIND_STORE | KIND_SEGMENT | KIND_LOG => Some(CRITICAL | FOR_WRITERS),
+        KIND_RECIPE => Some(FOR_WRITERS),
         KIND_LAYOUT => Some(0),
         _ => None,
     }
@@ -73,14 +69,28 @@ pub(super) struct Section<'a> {
 }
 
 impl Section<'_> {
-    /// Checks the tail of the payload, behind its fields [MAN-10].
-    pub(super) fn check_tail(&self, from: usize, name: &'static str) -> Result<(), Defect> {
-        match self.payload.iter().skip(from).position(|&byte| byte != 0) {
-            Some(place) => {
-                let feature = Unsupported::PayloadTail { section: name };
-                Err(Defect::unsupported(self.at + from + place, feature))
+    /// Checks that the payload has the length that this version gives it [MAN-10].
+    pub(super) fn check_length(&self, bytes: usize, name: &'static str) -> Result<(), Defect> {
+        match self.payload.len() == bytes {
+            true => Ok(()),
+            false => {
+                Err(Defect::unsupported(self.at, Unsupported::PayloadLength { section: name }))
             }
-            None => Ok(()),
+        }
+    }
+
+    /// Checks reserved bytes of the payload, which is long enough [MAN-11].
+    pub(super) fn check_reserved(
+        &self,
+        reserved: Range<usize>,
+        of: &'static str,
+    ) -> Result<(), Defect> {
+        let used = self.payload[reserved.clone()].iter().any(|&byte| byte != 0);
+        match used {
+            true => {
+                Err(Defect::unsupported(self.at + reserved.start, Unsupported::Reserved { of }))
+            }
+            false => Ok(()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The header of a table file (section 4.1 of the specification).
+//! The header of a table file (section 6.2 of the specification).
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ const FILE: FileKind = FileKind {
     name: "table",
     magic: *b"\x89FPST\r\n\x1a",
     header_bytes: header_bytes(1),
-    fields_end: None,
+    reserved: None,
 };
 /// The fewest bits of a key.
 const LEAST_BITS: u32 = 32;
@@ -124,12 +124,16 @@ impl TableHeader {
             return Err(Defect::corrupt(file.len(), corruption));
         }
         let (header, header_crc) = FILE.header(file)?;
+        let ranges = usize::from(LE::read_u16(&header[table_header::RANGE_COUNT]));
+        let behind = table_header::END + 2 * ranges..header.len().saturating_sub(CRC_BYTES);
+        FILE.check_fields(&header, header_bytes(ranges), table_header::RESERVED)?;
+        FILE.check_fields(&header, header_bytes(ranges), behind)?;
         let low_bits = low_widths(LEAST_BITS).last().unwrap_or(0);
         let least = Geometry { bits: LEAST_BITS, block_bytes: 0, low_bits, block_count: 0 };
-        let (header_bytes, least) = (header.len() as u32, least.file_bytes());
-        if header.len() > BLOCKS_AT || found < least {
-            let corruption = Corruption::TableTooShort { header_bytes, file_bytes: found, least };
-            return Err(Defect::corrupt(table_header::HEADER_BYTES.start, corruption));
+        let least = least.file_bytes();
+        if found < least {
+            let corruption = Corruption::TableTooShort { file_bytes: found, least };
+            return Err(Defect::corrupt(file.len(), corruption));
         }
         if header_crc != entry.header_crc {
             let corruption =
@@ -161,7 +165,6 @@ impl TableHeader {
             let at = table_header::CUT_BITS.start;
             return Err(Defect::corrupt(at, Corruption::ShortIdentity));
         }
-        FILE.check_tail(&header, table_header::END + 2 * decoded.top.len())?;
         Ok((decoded, header_crc))
     }
 
@@ -180,10 +183,6 @@ impl TableHeader {
 
     /// The fields of fixed width, without the top.
     fn decode_fields(header: &[u8]) -> Result<Self, Defect> {
-        if header[table_header::RESERVED].iter().any(|&b| b != 0) {
-            let at = table_header::RESERVED.start;
-            return Err(Defect::unsupported(at, Unsupported::TableReserved));
-        }
         let found = LE::read_u16(&header[table_header::FINGERPRINT_BITS]);
         if !matches!(found, 32 | 64) {
             let at = table_header::FINGERPRINT_BITS.start;
@@ -274,13 +273,13 @@ pub(crate) fn is_identity(top: &[BitRange]) -> bool {
     })
 }
 
-/// The bit ranges in a header; `None` if they break [TAB-11].
+/// The bit ranges in a header; `None` if they break [TAB-8].
 fn decode_top(header: &[u8], bits: u32) -> Option<Vec<BitRange>> {
     let ranges = usize::from(LE::read_u16(&header[table_header::RANGE_COUNT]));
     let bytes = header.get(table_header::END..table_header::END + 2 * ranges)?;
     let pairs = bytes.chunks_exact(2);
     let top: Vec<_> = pairs.map(|pair| BitRange { start: pair[0], bits: pair[1] }).collect();
-    (header.len() >= header_bytes(ranges) && is_top(&top, bits)).then_some(top)
+    is_top(&top, bits).then_some(top)
 }
 
 /// Checks that the padding behind the header of `file` is zero.
@@ -292,17 +291,17 @@ pub(crate) fn check_padding(file: &[u8]) -> Result<(), Defect> {
     }
 }
 
-/// Whether keys may have so many bits [TAB-15].
+/// Whether keys may have so many bits [TAB-3].
 fn is_key_bits(bits: u32) -> bool {
     (LEAST_BITS..=u64::BITS).contains(&bits) && bits.is_multiple_of(8)
 }
 
-/// Least length of a header with so many bit ranges.
+/// Length of a header with so many bit ranges.
 const fn header_bytes(ranges: usize) -> usize {
     pad8(table_header::END + 2 * ranges + CRC_BYTES)
 }
 
-/// Whether blocks may have this size [TAB-8].
+/// Whether blocks may have this size [TAB-6].
 pub(crate) fn is_block_bytes(block_bytes: u32) -> bool {
     block_bytes.is_power_of_two() && (256..=65536).contains(&block_bytes)
 }

@@ -1,4 +1,4 @@
-//! Ids: one file per segment, in the order of the identity table (section 8 of the specification).
+//! Ids: one file per segment, in the order of the identity table (section 9 of the specification).
 //!
 //! A fingerprint is named by its *rank*, its number among those of the segment. The file knows the
 //! rank of the first fingerprint of each block of the identity table, marks the first id of each

@@ -116,7 +116,7 @@ impl IdColumn {
             return Ok(number);
         }
         while number < count {
-            // [IDS-7]: all marks lie in the file, in whole words.
+            // [IDS-2]: all marks lie in the file, in whole words.
             let at = self.geometry.marks.start + number as usize / 64 * 8;
             self.check(at..at + 8)?;
             let marks = LE::read_u64(&self.bytes[at..]) >> (number % 64);
@@ -154,7 +154,7 @@ impl IdColumn {
         if bits == 0 {
             return Ok(0);
         }
-        // [IDS-7]: all entries lie in the file.
+        // [IDS-2]: all entries lie in the file.
         let bit = number as usize * bits as usize;
         let (first, last) = (part.start + bit / 8, part.start + (bit + bits as usize - 1) / 8);
         self.check(first..last + 1)?;

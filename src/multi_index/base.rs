@@ -118,7 +118,7 @@ impl<F: Fingerprint> Base<F> {
     /// The rows, which may not have been checked.
     #[inline(always)]
     pub(super) fn rows(&self) -> &[u8] {
-        // [BAS-5]: they lie in the file.
+        // [BAS-2]: they lie in the file.
         &self.file.bytes[self.rows.clone()]
     }
 

@@ -1,4 +1,4 @@
-//! The code of the bytes of names: one Huffman code for a whole file (sections 5.3 and 6 of the
+//! The code of the bytes of names: one Huffman code for a whole file (sections 6.5 and 6.6 of the
 //! specification).
 
 use std::cmp::Ordering;
@@ -88,7 +88,7 @@ pub(super) struct NoCode;
 
 impl Decoder {
     /// Of code lengths that are at most 11; `None` where they make no complete code for so many
-    /// names [NAM-4].
+    /// names [NAM-1].
     pub(super) fn new(lengths: &[u8; 256], name_count: u64) -> Option<Self> {
         huffman::check_complete(lengths, name_count).ok()?;
         let mut steps = Box::new([Step::default(); 1 << TABLE_BITS]);

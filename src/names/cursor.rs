@@ -11,8 +11,8 @@ use crate::format::{GROUP_NAMES, PAGE_NAME_GROUPS, PAGE_NAMES};
 /// Bytes behind the page at hand that are asked for ahead.
 const AHEAD_BYTES: usize = 2 << 20;
 
-/// Gives the names of a file one after the other, and checks them: all rules but [NAM-16] and
-/// [NAM-17]. Memory: two names, and the lengths of two lists, some KiB.
+/// Gives the names of a file one after the other, and checks them: all rules but [NAM-11] and
+/// [NAM-12]. Memory: two names, and the lengths of two lists, some KiB.
 pub(crate) struct NameCursor {
     column: Arc<NameColumn>,
     walk: Walk,

@@ -1,5 +1,5 @@
 //! Lists of names that are front-coded: what each shares with the name before it, and the rest
-//! (section 19.4 of the specification).
+//! (section 10.5 of the specification).
 //!
 //! First come the lengths of all names of a list, then the codes of all rests. So a reader knows
 //! where each rest stands before it decodes one, and decodes few.
@@ -126,7 +126,7 @@ impl<'a> Lengths<'a> {
         }
     }
 
-    /// The next name of the list [NAM-12].
+    /// The next name of the list [NAM-7].
     #[inline(always)]
     fn next(&mut self) -> Result<Option<Entry>, Corruption> {
         if self.place == self.count {
@@ -159,7 +159,7 @@ impl<'a> Lengths<'a> {
         broken(self.numbers.of(0), "is in a list of another length than its names have")
     }
 
-    /// Checks that the codes of all names, which were taken, fill the list [NAM-12].
+    /// Checks that the codes of all names, which were taken, fill the list [NAM-7].
     fn check_end(&self, file: &[u8]) -> Result<(), Corruption> {
         if self.end - self.bit >= 8 {
             return Err(self.another_length());
@@ -256,7 +256,7 @@ impl List {
         self.codes_at + start as usize..self.codes_at + self.ends[place] as usize
     }
 
-    /// Puts a name in the place of the one before it, and checks it: [NAM-12] to [NAM-15].
+    /// Puts a name in the place of the one before it, and checks it: [NAM-7] to [NAM-10].
     pub(super) fn advance(
         &self,
         (decoder, file): (&Decoder, &[u8]),

@@ -1,4 +1,4 @@
-//! Names: one file per segment with the names of its ids, in the order of their bytes (section 19
+//! Names: one file per segment with the names of its ids, in the order of their bytes (section 10
 //! of the specification).
 //!
 //! The number of a name is its rank, and the ids file holds these numbers. Names stand in groups

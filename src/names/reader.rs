@@ -64,7 +64,7 @@ impl NameColumn {
             Ok((header, decoder))
         });
         let (header, decoder) = opened.map_err(|defect| defect.in_file(&path))?;
-        // [NAM-8]: each group has an entry in the index of its page.
+        // [NAM-3]: each group has an entry in the index of its page.
         let groups = header.name_count.div_ceil(GROUP_NAMES) as usize;
         let directory = header.directory(bytes.len());
         // What is read of them is asked for as a whole.
@@ -103,7 +103,7 @@ impl NameColumn {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`]: [NMS-6], [NAM-9] to [NAM-14], as far as it reads.
+    /// [`Error::Corrupt`]: [NAM-13], [NAM-4] to [NAM-9], as far as it reads.
     pub(crate) fn name(&self, number: u64, name: &mut Vec<u8>) -> Result<()> {
         if number >= self.len() {
             let corruption = Corruption::NameNumber { id: number, names: self.len() };
@@ -153,7 +153,7 @@ impl NameColumn {
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`]: [NAM-9] to [NAM-13], as far as it reads.
+    /// [`Error::Corrupt`]: [NAM-4] to [NAM-8], as far as it reads.
     pub(crate) fn find(&self, name: &[u8]) -> Result<Option<u64>> {
         // The last page whose first name is not greater.
         let (mut start, mut end) = (0, self.header.page_count());
@@ -187,14 +187,14 @@ impl NameColumn {
         Ok(place.is_there.then_some(group * GROUP_NAMES + place.before as u64))
     }
 
-    /// Checks that a name is of a kind [NAM-17], [NMS-7].
+    /// Checks that a name is of a kind [NAM-12], [NAM-14].
     pub(crate) fn check_kind(&self, number: u64, name: &[u8], kind: IdKind) -> Result<()> {
         if kind.admits(name) { Ok(()) } else { Err(self.no_such_kind(number, name, kind)) }
     }
 
     #[cold]
     fn no_such_kind(&self, number: u64, name: &[u8], kind: IdKind) -> Error {
-        // [NAM-8]: there are not more names than the file has bits.
+        // [NAM-3]: there are not more names than the file has bits.
         let page = self.page(number / PAGE_NAMES).map_or(0, |page| page.bytes.start);
         self.error(
             page,
@@ -207,11 +207,11 @@ impl NameColumn {
 
     /// The entry of a page, which there is.
     fn page_entry(&self, page: u64) -> PageEntry {
-        // [NAM-5]: all entries lie in the directory.
+        // [NAM-2]: all entries lie in the directory.
         PageEntry::decode(&self.bytes[self.directory.start + page as usize * PageEntry::BYTES..])
     }
 
-    /// Where a page stands. [NAM-8] was checked, but mapped bytes may change.
+    /// Where a page stands. [NAM-3] was checked, but mapped bytes may change.
     pub(super) fn page(&self, number: u64) -> Result<Page> {
         let entry = self.page_entry(number);
         let start = match number.checked_sub(1) {
@@ -239,7 +239,7 @@ impl NameColumn {
         let before = page.checked_sub(1);
         let start = before.map_or(0, |before| self.page_entry(before).name_end) as usize;
         let end = self.page_entry(page).name_end;
-        // [NAM-8] was checked, but mapped bytes may change.
+        // [NAM-3] was checked, but mapped bytes may change.
         self.bytes[self.text.clone()].get(start..end as usize).ok_or_else(|| {
             let corruption = Corruption::NamesFirst { page, end };
             self.error(self.directory.start, corruption)
@@ -302,7 +302,7 @@ impl NameColumn {
         Ok((range, crc))
     }
 
-    /// [NAM-9] and [NAM-10].
+    /// [NAM-4] and [NAM-5].
     #[cold]
     fn check_front(&self, page: &Page) -> Result<()> {
         self.bytes.will_need(page.bytes.start..page.front_end);
@@ -325,7 +325,7 @@ impl NameColumn {
         Ok(())
     }
 
-    /// Checks the stated sum of the lengths of all names [NAM-16].
+    /// Checks the stated sum of the lengths of all names [NAM-11].
     pub(super) fn check_name_bytes(&self, found: u64) -> Result<()> {
         let stated = self.header.name_bytes;
         if found != stated {

@@ -358,11 +358,11 @@ pub(crate) fn search_touches(
 /// Bytes of a manifest of one segment with so many tables.
 fn manifest_bytes(tables: u64) -> u64 {
     use crate::format::{
-        manifest_header, section_header, segment_section, store_section, table_entry,
+        file_entry, manifest_header, section_header, segment_section, store_section,
     };
     let fixed =
         manifest_header::END + 2 * section_header::END + store_section::END + segment_section::END;
-    fixed as u64 + tables * table_entry::END as u64
+    fixed as u64 + tables * file_entry::END as u64
 }
 
 /// Bytes that the router of a table of so many blocks takes: the last keys, the directory, and

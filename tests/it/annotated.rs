@@ -1,6 +1,7 @@
-//! The annotated files of the format document (section 13) against the vectors that they show.
+//! The annotated files of the format document and of its examples against the vectors that they
+//! show.
 //!
-//! `FPSTORE_BLESS=1 cargo test --test it annotated` writes it into the document.
+//! `FPSTORE_BLESS=1 cargo test --test it annotated` writes them into the documents.
 
 use std::fs;
 use std::path::Path;
@@ -140,7 +141,7 @@ fn dump() -> String {
     let mut dump = Dump { file: &file, at: 0, text: String::new() };
     dump.fields("table-header");
     dump.part(2, "bit range: first bit 0, 64 bits");
-    dump.part(2, "tail");
+    dump.part(2, "reserved");
     dump.part(4, "header_crc");
     dump.part(4096 - 64, "padding");
     dump.block(&table, 0);
@@ -192,7 +193,7 @@ fn dump_manifest() -> String {
     dump.fields("section-header");
     dump.fields("segment-section");
     dump.text += "    entry of table 0\n";
-    dump.fields("table-entry");
+    dump.fields("file-entry");
     assert_eq!(dump.at, file.len());
     dump.text
 }
@@ -330,31 +331,33 @@ fn dump_log() -> String {
 fn replaced(document: &str, marker: &str, dump: &str) -> String {
     let marker = format!("<!-- {marker} -->\n");
     let (before, after) = document.split_once(&marker).unwrap();
-    let heading = after.find("\n#").unwrap();
-    format!("{before}{marker}\n{dump}{}", &after[heading..])
+    let behind = after.find("\n#").map_or("", |heading| &after[heading..]);
+    format!("{before}{marker}\n{dump}{behind}")
 }
 
 #[test]
 fn the_annotated_files_of_the_document_are_the_vectors() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec/FORMAT.md");
-    let document = fs::read_to_string(&path).unwrap();
-    let mut expected = document.clone();
-    for (marker, dump) in [
-        ("annotated", dump()),
+    let of_format: &[(&str, String)] =
+        &[("annotated", dump()), ("annotated manifest", dump_manifest())];
+    let of_examples: &[(&str, String)] = &[
         ("annotated blocks", dump_blocks()),
-        ("annotated manifest", dump_manifest()),
         ("annotated ids", dump_ids()),
         ("annotated log", dump_log()),
         ("annotated base", dump_base()),
         ("annotated part", dump_part()),
-    ] {
-        expected = replaced(&expected, marker, &dump);
+    ];
+    for (document, dumps) in [("FORMAT.md", of_format), ("EXAMPLES.md", of_examples)] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec").join(document);
+        let mut expected = fs::read_to_string(&path).unwrap();
+        for (marker, dump) in dumps {
+            expected = replaced(&expected, marker, dump);
+        }
+        if std::env::var_os("FPSTORE_BLESS").is_some() {
+            fs::write(&path, &expected).unwrap();
+        }
+        assert!(
+            fs::read_to_string(&path).unwrap() == expected,
+            "a dump of {document} is another (FPSTORE_BLESS=1 writes it)"
+        );
     }
-    if std::env::var_os("FPSTORE_BLESS").is_some() {
-        fs::write(&path, &expected).unwrap();
-    }
-    assert!(
-        fs::read_to_string(&path).unwrap() == expected,
-        "the dump is another (FPSTORE_BLESS=1 writes it)"
-    );
 }

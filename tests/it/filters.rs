@@ -124,7 +124,6 @@ fn forge(path: &Path, fingerprints: Vec<u64>, keys: Vec<u64>, block: (usize, usi
         segments: vec![segment],
         next_segment: 2,
         generation: 1,
-        ids_descend: false,
     });
     fs::create_dir(path).unwrap();
     files.iter().for_each(|(name, bytes)| fs::write(path.join(name), bytes).unwrap());

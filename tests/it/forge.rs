@@ -46,7 +46,7 @@ use crate::spec;
 
 /// One store that breaks one rule, or, among the good variants, none.
 pub struct Case {
-    /// The directory in `vectors/`: `bad-pre-04-table-header-crc`, `unsupported-tab-06-codec-3`.
+    /// The directory in `vectors/`: `bad-pre-04-table-header-crc`, `unsupported-tab-04-codec-3`.
     pub name: &'static str,
     /// The rule that it breaks, such as `PRE-4`; empty in a good variant.
     pub rule: &'static str,
@@ -85,13 +85,13 @@ pub enum Place {
     Section(usize),
     /// The payload of section 0.
     Store,
-    /// The payload of section 1.
+    /// The payload of section 2.
     Segment,
     /// The entry of a table in that payload.
     Entry(usize),
     Table(usize),
     Footer(usize),
-    /// The payload of section 2, in a store with ids.
+    /// The entry of the ids file in that payload, in a store with ids.
     IdsEntry,
     IdsHeader,
     /// A block of a table. Fields are those of the narrow form (B at most 8192).
@@ -109,7 +109,7 @@ pub enum Part {
 
 const MANIFEST: &str = "manifest.fps";
 
-/// Where the blocks of every table start (section 4).
+/// Where the blocks of every table start (section 6).
 const BLOCKS_START: usize = 4096;
 
 /// The lengths in a table file as it was loaded, whatever its fields say later.
@@ -196,7 +196,7 @@ impl Forge {
             Place::Segment => manifest(payload(1), "segment-section"),
             Place::Entry(table) => {
                 let first = payload(1) + end("segment-section");
-                manifest(first + table * end("table-entry"), "table-entry")
+                manifest(first + table * end("file-entry"), "file-entry")
             }
             Place::Table(table) => (self.table_name(table), 0, "table-header"),
             Place::Footer(table) => {
@@ -204,7 +204,10 @@ impl Forge {
                 let start = self.files[&name].len() - end("table-footer");
                 (name, start, "table-footer")
             }
-            Place::IdsEntry => manifest(payload(2), "ids-section"),
+            Place::IdsEntry => {
+                let tables = self.get(Place::Segment, "table_count") as usize;
+                self.locate(Place::Entry(tables))
+            }
             Place::IdsHeader => (self.ids_name(), 0, "ids-header"),
             Place::Block(table, block) => {
                 let block_bytes = self.shapes[table].block_bytes;
@@ -366,7 +369,7 @@ impl Forge {
         payload
     }
 
-    /// Gives section 1 another payload and reseals the manifest.
+    /// Gives section 2 another payload and reseals the manifest.
     pub fn replace_segment(&mut self, payload: &[u8]) {
         let kind = self.get(Place::Section(1), "kind");
         let flags = self.get(Place::Section(1), "flags");
@@ -436,7 +439,7 @@ impl Forge {
         let footer_crc = self.get(Place::Footer(table), "footer_crc");
         self.set(Place::Entry(table), "file_bytes", file_bytes);
         self.set(Place::Entry(table), "header_crc", header_crc);
-        self.set(Place::Entry(table), "footer_crc", footer_crc);
+        self.set(Place::Entry(table), "end_crc", footer_crc);
         self.reseal_manifest();
     }
 
@@ -472,12 +475,6 @@ impl Forge {
     /// Recomputes the checksum of the header of the manifest, and no other.
     pub fn reseal_manifest_header(&mut self) {
         reseal_header(self.manifest());
-    }
-
-    /// Makes the header of the manifest longer by a tail of zeros.
-    pub fn lengthen_manifest_header(&mut self, bytes: usize) {
-        lengthen_header(self.manifest(), bytes);
-        self.reseal_manifest();
     }
 
     /// Makes the header of a table longer, at the cost of its padding.

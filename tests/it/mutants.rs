@@ -25,8 +25,8 @@ type Listed = BTreeMap<Bits, BTreeSet<u64>>;
 /// What a reader makes of a vector, as far as its users see it.
 #[derive(PartialEq, Eq, Debug)]
 enum Outcome {
-    /// Fingerprints, ids and windows.
-    Store(Vec<Bits>, Listed, Listed),
+    /// Fingerprints, ids, windows, and the recipe.
+    Store(Vec<Bits>, Listed, Listed, Option<String>),
     Names(Vec<Vec<u8>>),
     /// The rule, and whether it means unsupported.
     Rejected(String, bool),
@@ -51,7 +51,10 @@ fn read(vector: &Vector) -> Outcome {
     let missing = || io::Error::from(io::ErrorKind::NotFound);
     let file = |name: &str| vector.files.get(name).cloned().ok_or_else(missing);
     match oracle::read_files(&file) {
-        Ok(store) => Outcome::Store(store.fingerprints(), store.ids(), store.windows()),
+        Ok(store) => {
+            let (fingerprints, ids, windows) = (store.fingerprints(), store.ids(), store.windows());
+            Outcome::Store(fingerprints, ids, windows, store.recipe)
+        }
         Err(rejection) => Outcome::rejected(&rejection),
     }
 }

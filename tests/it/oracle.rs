@@ -23,7 +23,7 @@ use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use living::{DeletionsEntry, PlainDeletion, PlainInsertion};
+use living::{PlainDeletion, PlainInsertion};
 use manifest::SegmentEntry;
 use mutation::{Wrong, is, or};
 
@@ -223,7 +223,7 @@ const CRC_TABLE: [u32; 256] = {
     table
 };
 
-/// CRC-32 of the concatenation of the parts (section 1).
+/// CRC-32 of the concatenation of the parts (section 2).
 pub fn crc(parts: &[&[u8]]) -> u32 {
     let bytes = parts.iter().flat_map(|part| part.iter());
     !bytes.fold(!0, |crc: u32, &byte| crc >> 8 ^ CRC_TABLE[(crc as u8 ^ byte) as usize])
@@ -252,9 +252,8 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
     let manifest = manifest::read_manifest(&file)?;
     let entries = &manifest.segments[..];
     let entries = or(entries, Wrong::FirstSegmentOnly, &entries[..entries.len().min(1)]);
-    // Section 1.2: all is opened before the contents of anything are looked at.
-    let listed = manifest.deletions.unwrap_or_default();
-    let opened = entries.iter().map(|segment| open_segment(files, segment, &listed));
+    // Section 2.2: all is opened before the contents of anything are looked at.
+    let opened = entries.iter().map(|segment| open_segment(files, segment));
     let opened = opened.collect::<Checked<Vec<_>>>()?;
     let logs = manifest.log.map(|entry| log::read_logs(files, &entry, manifest.store_id));
     let logs = logs.transpose()?.unwrap_or_default();
@@ -263,8 +262,10 @@ pub fn read_files(files: Files<'_>) -> Checked<PlainStore> {
     let width = usize::from(width);
     let segments = segments.map(|(entry, opened)| read_segment(entry, opened, width));
     let mut segments = segments.collect::<Checked<Vec<_>>>()?;
-    let windows = manifest.windows.iter().flat_map(|entry| &entry.windows);
-    segments.iter_mut().zip(windows).for_each(|(segment, &window)| segment.window = Some(window));
+    if manifest.window_seconds > 0 {
+        let windows = segments.iter_mut().zip(entries);
+        windows.for_each(|(segment, entry)| segment.window = Some(entry.window));
+    }
     Ok(PlainStore {
         bits: manifest.bits,
         planned_radius: manifest.planned_radius,
@@ -309,9 +310,6 @@ impl OpenedBase {
         let name = format!("{start}-base.fpb");
         let file = read_file(files, &name, "DIR-2")?;
         let base = wide::open_base(file, segment).map_err(in_file(&name))?;
-        if is(Wrong::TableByTable) {
-            base.read().map_err(in_file(&name))?;
-        }
         let mut parts: Vec<(String, wide::OpenPart)> = Vec::new();
         for number in 0..segment.tables.len() - 1 {
             let in_name = or(number, Wrong::PartsFrom1, number + 1);
@@ -335,11 +333,7 @@ impl OpenedBase {
     }
 }
 
-fn open_segment(
-    files: Files<'_>,
-    segment: &SegmentEntry,
-    listed: &[DeletionsEntry],
-) -> Checked<Opened> {
+fn open_segment(files: Files<'_>, segment: &SegmentEntry) -> Checked<Opened> {
     let start = match segment.number {
         number if is(Wrong::SegmentsInDecimal) => format!("segment-{number:016}"),
         number if is(Wrong::SegmentsInCapitals) => format!("segment-{number:016X}"),
@@ -353,13 +347,10 @@ fn open_segment(
         let in_hex = format!("{start}-table-{number:03x}.fpt");
         let name = or(format!("{start}-table-{number:03}.fpt"), Wrong::TablesInHex, in_hex);
         let table = table::open_table(read(&name)?, segment, number).map_err(in_file(&name))?;
-        if is(Wrong::TableByTable) {
-            table.read(segment, number, None).map_err(in_file(&name))?;
-        }
         tables.push((name, table));
     }
     let mut ids = None;
-    if let Some(entry) = &segment.ids {
+    if let Some(entry) = segment.ids.as_ref().filter(|_| !mutation::is_minimal()) {
         let name = format!("{start}-ids.fpi");
         let of_base = or(0, Wrong::BlocksInBase, segment.count.div_ceil(256));
         let blocks = tables.first().map_or(of_base, |(_, table)| table.block_count());
@@ -367,16 +358,16 @@ fn open_segment(
         ids = Some((name.clone(), opened.map_err(in_file(&name))?));
     }
     let mut names = None;
-    if segment.names.is_some() {
+    if segment.names.is_some() && !mutation::is_minimal() {
         let name = format!("{start}-names.fpn");
         names = Some((name.clone(), read(&name)?));
     }
-    let mut listed = listed.iter().filter(|entry| entry.segment == segment.number);
-    let entry = listed.next().filter(|entry| entry.file_bytes > 0 || !is(Wrong::NoFileNoEntry));
-    let unlisted = or(0, Wrong::UnlistedIsNew, u64::MAX);
-    let sequence = entry.map_or(unlisted, |entry| entry.sequence);
+    let mut sequence = segment.sequence;
+    if segment.deletions.is_none() {
+        sequence = or(sequence, Wrong::NoFileNoSequence, 0);
+    }
     let mut deletions = Vec::new();
-    if let Some(entry) = entry.filter(|entry| entry.file_bytes > 0) {
+    if let Some(entry) = &segment.deletions {
         let name = format!("{start}-deletions.fpd");
         let read = deletions::read_deletions(&read(&name)?, entry, segment.bits);
         deletions = read.map_err(in_file(&name))?;
@@ -404,11 +395,11 @@ fn read_segment(
         // What is too short for a count is rejected below.
         let count = names.1.get(16..24).map_or(u64::MAX, LittleEndian::read_u64);
         for &id in ids.iter().flatten().flatten() {
-            require(id < count, "NMS-6", || format!("id {id} of {count} names"))?;
+            require(id < count, "NAM-13", || format!("id {id} of {count} names"))?;
         }
         let read = names::read_names(&names.1, entry).map_err(in_file(&names.0))?;
         let other = read.iter().find(|name| name_bytes > 0 && name.len() != name_bytes);
-        require(other.is_none(), "NMS-7", || format!("{other:x?} has not {name_bytes} bytes"))?;
+        require(other.is_none(), "NAM-14", || format!("{other:x?} has not {name_bytes} bytes"))?;
         all_names = Some(read);
     }
     Ok(PlainSegment {
@@ -432,6 +423,17 @@ fn in_file(name: &str) -> impl Fn(Rejection) -> Rejection {
 pub fn fingerprint(table: &PlainTable, key: u64) -> u64 {
     let order = meaning::bit_order(table.whole_bits, &table.ranges);
     meaning::unpermute(key << (table.whole_bits - table.bits), &order)
+}
+
+/// The text that these bytes are, if they are UTF-8 (section 2.1).
+fn text(bytes: &[u8]) -> Option<String> {
+    let has = |piece: &[u8]| bytes.windows(piece.len()).any(|at| at == piece);
+    let is_loose = is(Wrong::OverlongForms) && has(b"\xC0\xAF")
+        || is(Wrong::Surrogates) && has(b"\xED\xA0\x80");
+    match is_loose {
+        true => Some(String::from_utf8_lossy(bytes).into_owned()),
+        false => String::from_utf8(bytes.to_vec()).ok(),
+    }
 }
 
 fn all_zero(bytes: &[u8]) -> bool {

@@ -81,7 +81,7 @@ fn a_program_that_knows_the_prefix_alone_tells_corrupt_from_unsupported() {
         };
         // An empty table, which has another length than the manifest says, and stray files that
         // stand for such as a stopped writer left: they have no prefix.
-        let without = ["bad-tab-01-empty", "good-other-files", "good-living-other-files"];
+        let without = ["bad-fil-01-table-empty", "good-other-files", "good-living-other-files"];
         if without.contains(&vector.name.as_str()) {
             continue;
         }

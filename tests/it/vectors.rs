@@ -31,6 +31,17 @@ pub struct Vector {
     windows: Option<Vec<Vec<u64>>>,
 }
 
+impl Vector {
+    /// What a whole reader does with it.
+    fn kind(&self) -> &'static str {
+        match self.name.split_once('-') {
+            Some(("good", _)) => "read",
+            Some(("unsupported", _)) => "unsupported",
+            _ => "corrupt",
+        }
+    }
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("format-spec/vectors")
 }
@@ -303,14 +314,32 @@ pub fn reason(error: &Error) -> (String, bool) {
     }
 }
 
+/// What a reader of the minimal profile does with a vector.
+fn minimal(vector: &Vector) -> &'static str {
+    let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
+    let file = |name: &str| vector.files.get(name).cloned().ok_or_else(missing);
+    let found =
+        oracle::mutation::run(oracle::mutation::Mutation::Minimal, || oracle::read_files(&file));
+    match found.expect("a right reader does not panic") {
+        Ok(store) => {
+            let is_good = vector.rule.is_empty();
+            assert!(!is_good || store.fingerprints() == vector.fingerprints, "{}", vector.name);
+            "read"
+        }
+        Err(found) if found.unsupported => "unsupported",
+        Err(_) => "corrupt",
+    }
+}
+
 fn readme(vectors: &[Vector]) -> String {
     let mut text = String::from(
         "# Test vectors of format version 1\n\n\
          One store per directory. `good-*` are read, and `good-NAME.hex` lists their fingerprints, `good-NAME.ids` their ids, `good-NAME.windows` their windows; `bad-*` are rejected\n\
-         as corrupt and `unsupported-*` as unsupported, by a reader that checks every rule. The last column is what fpstore says of it, from\n\
-         the tag of the rule on; the program puts the file and the byte before it. `-before-` in a name: of several defects, the one to report.\n\
+         as corrupt and `unsupported-*` as unsupported, by a reader that checks every rule. *message* is what fpstore says of it, from\n\
+         the tag of the rule on; the program puts the file and the byte before it. `-before-` in a name: of two defects, the one to report.\n\
+         *minimal* is what a reader of the minimal profile does, where that is another thing.\n\
          This file is written by the test that checks it.\n\n\
-         | vector | what it is | message |\n| --- | --- | --- |\n",
+         | vector | what it is | message | minimal |\n| --- | --- | --- | --- |\n",
     );
     for vector in vectors {
         let message = if vector.rule.is_empty() {
@@ -322,7 +351,9 @@ fn readme(vectors: &[Vector]) -> String {
                 format!("`{}`", reason(&error).0.replace('|', "\\|"))
             })
         };
-        text += &format!("| {} | {} | {} |\n", vector.name, vector.sentence, message);
+        let minimal = minimal(vector);
+        let minimal = if vector.kind() == minimal { "" } else { minimal };
+        text += &format!("| {} | {} | {message} | {minimal} |\n", vector.name, vector.sentence);
     }
     text
 }

@@ -150,7 +150,7 @@ mod tests {
         lengths
     }
 
-    /// As section 15 of the specification says.
+    /// As the notes of the specification say.
     #[test]
     fn a_look_up_finds_more_than_three_keys_of_a_large_uniform_set() {
         let profile = Profile::uniform(64, 1 << 24);

@@ -1,4 +1,4 @@
-//! Compares a query with the column of a block: byte planes of low bits (section 5.1 of the
+//! Compares a query with the column of a block: byte planes of low bits (section 6.4 of the
 //! specification).
 //!
 //! The number of differing bits is a sum of byte population counts over the planes, so that one

@@ -1,4 +1,4 @@
-//! Cases of section 5, and of section 7: keys that are sound and are not those of the set.
+//! Cases of section 6.4, and of section 6.7: keys that are sound and are not those of the set.
 
 use super::Base::{Blocks, Equal, NarrowTop, One, Steps, Tiny, Top, TopMiddle, Two, Wide};
 use super::Part::Router;

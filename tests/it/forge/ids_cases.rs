@@ -1,12 +1,8 @@
-//! Cases of sections 3.5 and 8: ids.
+//! Cases of sections 5.4 and 9: ids.
 
 use super::Base::{Ids, ManyIds, NoIds, OneId};
 use super::good_variants::made_up;
 use super::{Case, Forge, Place, case};
-
-const IDS: u64 = 3;
-/// The flags of both kinds: *writers*.
-const FLAGS: u64 = 2;
 
 pub fn cases() -> Vec<Case> {
     let mut cases = manifest();
@@ -27,33 +23,17 @@ fn manifest() -> Vec<Case> {
         case("bad-dir-02-no-ids", "DIR-2", Ids, "The ids file is missing.", |f| {
             f.files.remove(&f.ids_name());
         }),
-        case("bad-man-08-critical-ids", "MAN-8", Ids, "The IDS section is critical.", |f| {
-            f.set(Place::Section(2), "flags", 1 | FLAGS);
-            f.reseal_manifest();
-        }),
-        case("bad-ids-01-too-short", "IDS-1", Ids, "The payload of the IDS section has 16 bytes.", |f| {
-            let payload = f.remove_section(2);
-            f.insert_section(2, IDS, FLAGS, &payload[..16]);
-        }),
-        case("bad-ids-02-no-segment", "IDS-2", Ids, "The IDS section is of segment 0, which is none.", |f| {
-            f.set(Place::IdsEntry, "segment_number", 0);
-            f.reseal_manifest();
-        }),
-        case("bad-ids-02-twice", "IDS-2", Ids, "Two IDS sections are of the same segment.", |f| {
-            let payload = f.payload(2).to_vec();
-            f.insert_section(3, IDS, FLAGS, &payload);
-        }),
     ]
 }
 
 #[rustfmt::skip]
 fn header() -> Vec<Case> {
     vec![
-        case("bad-ids-03-cut", "IDS-3", Ids, "The ids file lacks its last byte.", |f| {
+        case("bad-fil-01-ids-cut", "FIL-1", Ids, "The ids file lacks its last byte.", |f| {
             f.ids().pop();
         }),
-        case("bad-ids-03-longer", "IDS-3", Ids, "A byte follows the ids file.", |f| f.ids().push(0)),
-        case("bad-ids-07-too-short", "IDS-7", NoIds, "The ids file is a header and 3 bytes, and the manifest says so.", |f| {
+        case("bad-fil-01-ids-longer", "FIL-1", Ids, "A byte follows the ids file.", |f| f.ids().push(0)),
+        case("bad-ids-02-too-short", "IDS-2", NoIds, "The ids file is a header and 3 bytes, and the manifest says so.", |f| {
             let bytes = f.ids().len() - 1;
             f.ids().truncate(bytes);
             f.set(Place::IdsEntry, "file_bytes", bytes as u64);
@@ -75,38 +55,34 @@ fn header() -> Vec<Case> {
             f.set(Place::IdsEntry, "file_bytes", bytes);
             f.reseal_manifest();
         }),
-        case("bad-pre-06-ids-header-bytes-48", "PRE-6", Ids, "header_bytes of the ids file is 48, with a right header_crc.", |f| set_header(f, "header_bytes", 48)),
-        case("unsupported-pre-07-ids-tail", "PRE-7", Ids, "The tail of the header of the ids file is not zero.", |f| {
-            f.lengthen_ids_header(8);
-            f.ids()[52] = 1;
-            f.reseal_ids();
-        }),
-        case("bad-ids-04-other-file", "IDS-4", Ids, "The manifest has another header_crc of the ids file.", |f| {
-            f.flip(Place::IdsEntry, "header_crc");
-            f.reseal_manifest();
-        }),
-        case("unsupported-ids-05-reserved", "IDS-5", Ids, "The last reserved byte of the ids file is not zero.", |f| {
+        case("unsupported-pre-06-ids-header-bytes-48", "PRE-6", Ids, "header_bytes of the ids file is 48, with a right header_crc.", |f| set_header(f, "header_bytes", 48)),
+        case("unsupported-pre-06-ids-longer", "PRE-6", Ids, "The header of the ids file has 64 bytes, and all else is right.", |f| f.lengthen_ids_header(8)),
+        case("unsupported-pre-07-ids-reserved", "PRE-7", Ids, "The last reserved byte of the ids file is not zero.", |f| {
             f.field(Place::IdsHeader, "reserved")[6] = 1;
             f.reseal_ids();
         }),
-        case("bad-ids-06-table", "IDS-6", Ids, "table_crc is that of table 1.", |f| {
+        case("bad-fil-02-ids-other-file", "FIL-2", Ids, "The manifest has another header_crc of the ids file.", |f| {
+            f.flip(Place::IdsEntry, "header_crc");
+            f.reseal_manifest();
+        }),
+        case("bad-ids-01-table", "IDS-1", Ids, "table_crc is that of table 1.", |f| {
             let other = f.get(Place::Entry(1), "header_crc");
             set_header(f, "table_crc", other);
         }),
-        case("bad-ids-06-count", "IDS-6", Ids, "count of the ids file is one more than that of the segment.", |f| {
+        case("bad-ids-01-count", "IDS-1", Ids, "count of the ids file is one more than that of the segment.", |f| {
             f.increment(Place::IdsHeader, "count");
             f.reseal_ids();
         }),
-        case("bad-ids-06-blocks", "IDS-6", OneId, "block_count of the ids file is one more than that of table 0.", |f| {
+        case("bad-ids-01-blocks", "IDS-1", OneId, "block_count of the ids file is one more than that of table 0.", |f| {
             f.increment(Place::IdsHeader, "block_count");
             f.reseal_ids();
         }),
-        case("bad-ids-07-65-bits", "IDS-7", NoIds, "id_bits is 65.", |f| set_header(f, "id_bits", 65)),
-        case("bad-ids-07-too-few", "IDS-7", OneId, "There are fewer ids than fingerprints.", |f| {
+        case("bad-ids-02-65-bits", "IDS-2", NoIds, "id_bits is 65.", |f| set_header(f, "id_bits", 65)),
+        case("bad-ids-02-too-few", "IDS-2", OneId, "There are fewer ids than fingerprints.", |f| {
             let count = f.get(Place::IdsHeader, "count");
             set_header(f, "id_count", count - 1);
         }),
-        case("bad-ids-07-too-many", "IDS-7", Ids, "The file is too short for 2^64 - 1 ids.", |f| {
+        case("bad-ids-02-too-many", "IDS-2", Ids, "The file is too short for 2^64 - 1 ids.", |f| {
             set_header(f, "id_count", u64::MAX);
         }),
     ]
@@ -115,26 +91,26 @@ fn header() -> Vec<Case> {
 #[rustfmt::skip]
 fn directory() -> Vec<Case> {
     vec![
-        case("bad-ids-08-directory-crc", "IDS-8", Ids, "directory_crc is wrong.", |f| {
+        case("bad-fil-03-ids-directory-crc", "FIL-3", Ids, "directory_crc is wrong.", |f| {
             *f.ids().last_mut().expect("the file is not empty") ^= 1;
         }),
-        case("bad-ids-09-other-file", "IDS-9", Ids, "The manifest has another directory_crc.", |f| {
-            f.flip(Place::IdsEntry, "directory_crc");
+        case("bad-fil-04-ids-other-file", "FIL-4", Ids, "The manifest has another directory_crc.", |f| {
+            f.flip(Place::IdsEntry, "end_crc");
             f.reseal_manifest();
         }),
-        case("bad-ids-10-second-too-great", "IDS-10", ManyIds, "The second entry of mark_counts is one more than a group has marks.", |f| {
+        case("bad-ids-03-second-too-great", "IDS-3", ManyIds, "The second entry of mark_counts is one more than a group has marks.", |f| {
             super::write(&mut f.ids_part(3)[8..16], 32769);
             f.reseal_ids();
         }),
-        case("bad-ids-10-descends", "IDS-10", ManyIds, "The second entry of mark_counts is greater than count.", |f| {
+        case("bad-ids-03-descends", "IDS-3", ManyIds, "The second entry of mark_counts is greater than count.", |f| {
             super::write(&mut f.ids_part(3)[8..16], 4);
             f.reseal_ids();
         }),
-        case("bad-ids-13-second-group", "IDS-13", ManyIds, "A mark of the second group is 1 that mark_counts do not count.", |f| {
+        case("bad-ids-05-second-group", "IDS-5", ManyIds, "A mark of the second group is 1 that mark_counts do not count.", |f| {
             *f.ids_part(1).get_mut(4096).expect("there are two groups") |= 2;
             f.reseal_ids();
         }),
-        case("bad-ids-10-first", "IDS-10", Ids, "The first entry of mark_counts is 1.", |f| {
+        case("bad-ids-03-first", "IDS-3", Ids, "The first entry of mark_counts is 1.", |f| {
             f.ids_part(3)[0] = 1;
             f.reseal_ids();
         }),
@@ -144,41 +120,41 @@ fn directory() -> Vec<Case> {
 #[rustfmt::skip]
 fn body() -> Vec<Case> {
     vec![
-        case("bad-ids-11-body", "IDS-11", Ids, "A bit of an id is wrong.", |f| {
+        case("bad-fil-05-ids-body", "FIL-5", Ids, "A bit of an id is wrong.", |f| {
             f.ids_part(2)[4] ^= 1;
         }),
-        case("bad-ids-11-chunk-crc", "IDS-11", OneId, "The CRC of a chunk is wrong.", |f| {
+        case("bad-fil-05-ids-chunk-crc", "FIL-5", OneId, "The CRC of a chunk is wrong.", |f| {
             f.ids_part(4)[0] ^= 1;
             f.reseal_ids_directory();
         }),
-        case("bad-ids-12-rank", "IDS-12", OneId, "The rank of block 1 is one too high.", |f| {
+        case("bad-ids-04-rank", "IDS-4", OneId, "The rank of block 1 is one too high.", |f| {
             let rank = f.id_entry(0, 7, 1);
             f.set_id_entry(0, 7, 1, rank + 1);
             f.reseal_ids();
         }),
-        case("bad-ids-12-last-rank", "IDS-12", OneId, "The rank of the last block is one too low.", |f| {
+        case("bad-ids-04-last-rank", "IDS-4", OneId, "The rank of the last block is one too low.", |f| {
             let last = f.get(Place::IdsHeader, "block_count") as usize - 1;
             assert!(last >= 2, "a rank behind the second");
             let rank = f.id_entry(0, 7, last);
             f.set_id_entry(0, 7, last, rank - 1);
             f.reseal_ids();
         }),
-        case("bad-ids-13-first", "IDS-13", Ids, "Mark 0 is 0, and mark 2 is 1 in its place.", |f| {
+        case("bad-ids-05-first", "IDS-5", Ids, "Mark 0 is 0, and mark 2 is 1 in its place.", |f| {
             f.ids_part(1)[0] ^= 0b101;
             f.reseal_ids();
         }),
-        case("bad-ids-13-one-more", "IDS-13", Ids, "There is a mark more than mark_counts says.", |f| {
+        case("bad-ids-05-one-more", "IDS-5", Ids, "There is a mark more than mark_counts says.", |f| {
             f.ids_part(1)[0] ^= 0b100;
             f.reseal_ids();
         }),
-        case("bad-ids-14-equal", "IDS-14", Ids, "A fingerprint has the same id twice.", |f| {
+        case("bad-ids-06-equal", "IDS-6", Ids, "A fingerprint has the same id twice.", |f| {
             let id = f.id_entry(2, 13, 1);
             f.set_id_entry(2, 13, 2, id);
             f.reseal_ids();
         }),
-        case("bad-ids-15-ranks", "IDS-15", OneId, "A bit behind the ranks is 1.", |f| pad(f, 0)),
-        case("bad-ids-15-marks", "IDS-15", Ids, "A bit behind the marks is 1.", |f| pad(f, 1)),
-        case("bad-ids-15-ids", "IDS-15", Ids, "A bit behind the ids is 1.", |f| pad(f, 2)),
+        case("bad-ids-07-ranks", "IDS-7", OneId, "A bit behind the ranks is 1.", |f| pad(f, 0)),
+        case("bad-ids-07-marks", "IDS-7", Ids, "A bit behind the marks is 1.", |f| pad(f, 1)),
+        case("bad-ids-07-ids", "IDS-7", Ids, "A bit behind the ids is 1.", |f| pad(f, 2)),
     ]
 }
 
@@ -272,7 +248,7 @@ impl Forge {
         let directory_crc = super::crc(&parts);
         super::write(&mut self.ids()[end..end + 4], directory_crc.into());
         self.set(Place::IdsEntry, "header_crc", header_crc.into());
-        self.set(Place::IdsEntry, "directory_crc", directory_crc.into());
+        self.set(Place::IdsEntry, "end_crc", directory_crc.into());
         self.reseal_manifest();
     }
 }

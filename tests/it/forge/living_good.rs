@@ -1,14 +1,14 @@
 //! Good living stores, and what each of them holds, worked out by hand.
 
 use super::WrittenVector;
+use super::end;
 use super::living_writer::{
-    BOTH, DELETIONS, LAYOUT, LOG, LivingSpec, Log, LogSpec, NOTE, Op, WINDOWS, WRITERS,
-    deletions_name, living_parts, log, log_name, put_log, record_field,
+    BOTH, LAYOUT, LOG, LivingSpec, Log, LogSpec, NOTE, Op, WRITERS, deletions_name, living_parts,
+    log, log_name, record_field,
 };
 use super::wide_writer::wide_bits;
 use super::writer::{Parts, SegmentSpec, put};
 use super::written::{XOR, segment, table};
-use super::{end, lengthen_header, read};
 use Op::{Delete, DeleteAll, Insert};
 
 /// Fingerprints, ascending.
@@ -370,7 +370,7 @@ fn segments() -> Vec<WrittenVector> {
     vec![
         good(
             "good-living-segments",
-            "Five segments with ids: the one with number 1 has no entry in DELETIONS, number 4 is older than \
+            "Five segments with ids: the one with number 1 has the sequence 0, number 4 is older than \
              number 2, number 5 is as new as the newest deletion. Deletions of pairs and of fingerprints hide \
              what is older, in all segments; the log deletes and inserts more.",
             living_parts(&several()),
@@ -426,7 +426,7 @@ fn windows() -> Vec<WrittenVector> {
         logs: vec![],
         ids: false,
         segments: vec![small(1, &[A, B], None), small(9, &[B], None)],
-        windows: Some((3600, vec![500_001, 500_000])),
+        windows: Some((3600, vec![500_001, 1 << 40])),
         ..LivingSpec::default()
     };
     vec![
@@ -446,7 +446,7 @@ fn windows() -> Vec<WrittenVector> {
             "good-windows-packed",
             "A store that is not living, with windows of an hour.",
             living_parts(&packed),
-            &[(A, &[], &[500_001]), (B, &[], &[500_000, 500_001])],
+            &[(A, &[], &[500_001]), (B, &[], &[500_001, 1 << 40])],
         ),
     ]
 }
@@ -454,48 +454,33 @@ fn windows() -> Vec<WrittenVector> {
 fn manifests() -> Vec<WrittenVector> {
     let held: Held<'_> =
         &[(A, &[1, 4, 7], &[18_000, 18_001, 18_002]), (C, &[3], &[18_003]), (E, &[6], &[4])];
-    let mut long = living_parts(&with_windows());
-    long.lengthen_entries(DELETIONS, 0);
-    long.lengthen_entries(WINDOWS, 0);
-    for kind in [LOG, DELETIONS, WINDOWS] {
-        long.payload(kind).extend([0; 16]);
-    }
-    let name = deletions_name(5);
-    let file = long.file(&name);
-    lengthen_header(file, 16);
-    super::living_writer::reseal_deletions_file(file);
-    let file = file.clone();
-    // The second entry, of 40 bytes now.
-    let entry =
-        &mut long.payload(DELETIONS)[end("deletions-section") + end("deletions-entry") + 8..];
-    put(entry, "deletions-entry", "file_bytes", file.len() as u128);
-    put(entry, "deletions-entry", "header_crc", read(&file[52..56]).into());
-    put(entry, "deletions-entry", "footer_crc", read(&file[file.len() - 4..]).into());
-    let log_file = long.file(&log_name(1));
-    lengthen_header(log_file, 32);
-    put_log(log_file, "version_minor", 7);
-
     let mut order = living_parts(&with_windows());
     order.sections.reverse();
     let store = order.sections.pop().expect("STORE is the first section");
     // The segments stand in order.
-    let place =
-        |order: &Parts, kind| order.sections.iter().position(|(other, _, _)| *other == kind);
-    for kind in [2, 3] {
-        let first = place(&order, kind).expect("there is such a section");
-        order.sections.swap(first, first + 1);
-    }
+    let first = order.sections.iter().position(|(kind, _, _)| *kind == 2);
+    let first = first.expect("there are two segments");
+    order.sections.swap(first, first + 1);
     order.sections.insert(0, store);
     order.sections.insert(2, (u32::MAX, WRITERS, b"made up".to_vec()));
-    order.sections.push((11, 0xFFFF_0000, b"".to_vec()));
+    order.sections.push((6, 0xFFFF_0000, b"".to_vec()));
     for (kind, flags, _) in &mut order.sections {
-        if [LOG, DELETIONS, LAYOUT].contains(kind) {
+        if [LOG, LAYOUT].contains(kind) {
             *flags |= 0x8001_0000;
         }
     }
     assert!(order.sections.iter().all(|(kind, flags, _)| *kind != LOG || flags & BOTH == BOTH));
-    let mut without = living_parts(&logs(vec![log(&[&[Insert(A, 0, 0)]], 0)]));
-    without.sections.retain(|(kind, _, _)| *kind != DELETIONS);
+    let advice = |payload: &[u8]| {
+        let mut parts = living_parts(&LivingSpec {
+            segments: vec![small(1, &[B], None)],
+            layout: Some("design=halves"),
+            ..LivingSpec::default()
+        });
+        *parts.payload(LAYOUT) = payload.to_vec();
+        parts
+    };
+    let mut twice = advice(b"design=halves");
+    twice.sections.push((LAYOUT, 0, b"design=single".to_vec()));
     let layout = LivingSpec {
         segments: vec![small(1, &[B], None)],
         layout: Some("größe=1 nonsense objective="),
@@ -503,23 +488,22 @@ fn manifests() -> Vec<WrittenVector> {
     };
     vec![
         good(
-            "good-living-long",
-            "good-windows with tails of zeros in the payloads of LOG, DELETIONS and WINDOWS, in their entries, \
-             and in the headers of log and deletions file; version_minor of the log is 7.",
-            long,
-            held,
-        ),
-        good(
             "good-living-sections-in-any-order",
             "good-windows with its sections in another order, unused flags, and sections of unknown kind.",
             order,
             held,
         ),
         good(
-            "good-living-without-deletions",
-            "A living store without a DELETIONS section.",
-            without,
-            &[(A, &[], &[])],
+            "good-layout-of-no-text",
+            "A LAYOUT section that is no UTF-8, which says nothing.",
+            advice(b"design=\xFF"),
+            &[(B, &[], &[])],
+        ),
+        good(
+            "good-layout-twice",
+            "Two LAYOUT sections, which say nothing.",
+            twice,
+            &[(B, &[], &[])],
         ),
         good(
             "good-layout",

@@ -3,15 +3,15 @@
 //! It writes what it is told, however wrong that is. Cases change [`Parts`] before they are put together.
 
 use super::wide_writer::widen;
-use super::writer::{Parts, STORE_ID, SegmentSpec, StoreSpec, put, start_header};
-use super::{end, read, reseal_header};
+use super::writer::{
+    DELETIONS, Parts, STORE_ID, SegmentSpec, StoreSpec, add_file, entry_of_file, put, start_header,
+};
+use super::{end, reseal_header};
 use crate::oracle::crc;
 use crate::spec;
 
-pub const DELETIONS: u32 = 4;
-pub const LOG: u32 = 5;
-pub const WINDOWS: u32 = 7;
-pub const LAYOUT: u32 = 8;
+pub const LOG: u32 = 3;
+pub const LAYOUT: u32 = 4;
 /// The flags *critical* and *writers*.
 pub const BOTH: u32 = 3;
 pub const WRITERS: u32 = 2;
@@ -196,7 +196,7 @@ pub fn living_parts(spec: &LivingSpec) -> Parts {
     let next_segment = spec.segments.iter().map(|segment| segment.number + 1).max().unwrap_or(1);
     let segments = spec.segments.clone();
     let bits = spec.width();
-    let store = StoreSpec { bits, segments, next_segment, generation: 5, ids_descend: false };
+    let store = StoreSpec { bits, segments, next_segment, generation: 5 };
     let mut parts = Parts::of(&store);
     if !spec.logs.is_empty() {
         let mut payload = vec![0; end("log-section")];
@@ -212,18 +212,22 @@ pub fn living_parts(spec: &LivingSpec) -> Parts {
             put(&mut payload, "log-section", field, value);
         }
         parts.sections.push((LOG, BOTH, payload));
-        let payload = write_deletions(spec, &mut parts);
-        parts.sections.push((DELETIONS, BOTH, payload));
+    }
+    for (segment, sequence, deletions) in &spec.deletions {
+        let place = spec.segments.iter().position(|at| at.number == *segment);
+        let place = place.expect("deletions are of a segment");
+        parts.set_segment(place, "sequence", *sequence);
+        if !deletions.is_empty() {
+            let file = deletions_file(*segment, deletions, spec.width());
+            add_file(parts.segment(place), DELETIONS, &file);
+            parts.files.insert(deletions_name(*segment), file);
+        }
     }
     if let Some((seconds, windows)) = &spec.windows {
-        let mut payload = vec![0; end("windows-section")];
-        put(&mut payload, "windows-section", "window_seconds", (*seconds).into());
-        put(&mut payload, "windows-section", "entry_count", windows.len() as u128);
-        put(&mut payload, "windows-section", "entry_bytes", end("window-entry") as u128);
-        for (segment, window) in spec.segments.iter().zip(windows) {
-            payload.extend([segment.number, *window].map(u64::to_le_bytes).concat());
+        parts.set(1, "window_seconds", *seconds);
+        for (place, window) in windows.iter().enumerate() {
+            parts.set_segment(place, "window", *window);
         }
-        parts.sections.push((WINDOWS, WRITERS, payload));
     }
     if let Some(layout) = spec.layout {
         parts.sections.push((LAYOUT, 0, layout.as_bytes().to_vec()));
@@ -240,31 +244,6 @@ pub fn living_parts(spec: &LivingSpec) -> Parts {
         parts.files.insert(log.name(), log.bytes);
     }
     parts
-}
-
-fn write_deletions(spec: &LivingSpec, parts: &mut Parts) -> Vec<u8> {
-    let mut payload = vec![0; end("deletions-section")];
-    put(&mut payload, "deletions-section", "entry_count", spec.deletions.len() as u128);
-    put(&mut payload, "deletions-section", "entry_bytes", end("deletions-entry") as u128);
-    for (segment, sequence, deletions) in &spec.deletions {
-        let mut entry = vec![0; end("deletions-entry")];
-        put(&mut entry, "deletions-entry", "segment_number", (*segment).into());
-        put(&mut entry, "deletions-entry", "sequence", (*sequence).into());
-        payload.extend(entry);
-        if !deletions.is_empty() {
-            parts.files.insert(
-                deletions_name(*segment),
-                deletions_file(*segment, deletions, spec.width()),
-            );
-        }
-    }
-    for place in 0..spec.deletions.len() {
-        let name = deletions_name(spec.deletions[place].0);
-        if let Some(file) = parts.files.get(&name) {
-            seal_deletions_entry(&mut payload, place, file);
-        }
-    }
-    payload
 }
 
 fn deletions_file(segment: u64, deletions: &[Deleted], bits: u16) -> Vec<u8> {
@@ -292,17 +271,6 @@ pub fn reseal_deletions_file(file: &mut [u8]) {
     file[footer..].copy_from_slice(&footer_crc.to_le_bytes());
 }
 
-/// Copies length and checksums of a deletions file to the entry at this place of the payload.
-pub fn seal_deletions_entry(payload: &mut [u8], place: usize, file: &[u8]) {
-    let entry = &mut payload[end("deletions-section") + place * end("deletions-entry")..];
-    let header_bytes = super::header_bytes_of(file);
-    let header_crc = read(&file[header_bytes - 4..header_bytes]);
-    let footer_crc = read(&file[file.len() - 4..]);
-    put(entry, "deletions-entry", "file_bytes", file.len() as u128);
-    put(entry, "deletions-entry", "header_crc", header_crc.into());
-    put(entry, "deletions-entry", "footer_crc", footer_crc.into());
-}
-
 impl Parts {
     /// The payload of the first section of this kind.
     pub fn payload(&mut self, kind: u32) -> &mut Vec<u8> {
@@ -315,32 +283,28 @@ impl Parts {
     pub fn set(&mut self, kind: u32, field: &str, value: u64) {
         let table = match kind {
             1 => "store-section",
-            DELETIONS => "deletions-section",
             LOG => "log-section",
-            WINDOWS => "windows-section",
             _ => panic!("kind {kind} has no fields"),
         };
         put(self.payload(kind), table, field, value.into());
     }
 
-    /// Sets a field of an entry of DELETIONS.
-    pub fn set_entry(&mut self, place: usize, field: &str, value: u64) {
-        let start = end("deletions-section") + place * end("deletions-entry");
-        put(&mut self.payload(DELETIONS)[start..], "deletions-entry", field, value.into());
+    /// The payload of a segment, by its place.
+    pub fn segment(&mut self, place: usize) -> &mut Vec<u8> {
+        let mut segments = self.sections.iter_mut().filter(|(kind, _, _)| *kind == 2);
+        &mut segments.nth(place).expect("there is such a segment").2
     }
 
-    /// Makes the entries of a section longer by 8 bytes each, of which `last` is the last.
-    pub fn lengthen_entries(&mut self, kind: u32, last: u8) {
-        let (header, entry) = match kind {
-            DELETIONS => ("deletions-section", "deletions-entry"),
-            _ => ("windows-section", "window-entry"),
-        };
-        self.set(kind, "entry_bytes", end(entry) as u64 + 8);
-        let payload = self.payload(kind);
-        let entries = payload.split_off(end(header));
-        let longer =
-            entries.chunks(end(entry)).flat_map(|entry| [entry, &[0; 7], &[last]].concat());
-        payload.extend(longer.collect::<Vec<u8>>());
+    /// Sets a field of that payload.
+    pub fn set_segment(&mut self, place: usize, field: &str, value: u64) {
+        put(self.segment(place), "segment-section", field, value.into());
+    }
+
+    /// The entry of the last file of a segment: its deletions file, where it has one.
+    pub fn last_entry(&mut self, place: usize) -> &mut [u8] {
+        let payload = self.segment(place);
+        let start = payload.len() - end("file-entry");
+        &mut payload[start..]
     }
 
     /// A file.
@@ -348,14 +312,18 @@ impl Parts {
         self.files.get_mut(name).expect("there is such a file")
     }
 
-    /// Changes the deletions file of a segment, the entry of which is the first, and what is said of it in
-    /// the manifest.
+    /// Changes the deletions file of the first segment, and what the manifest says of it.
     pub fn change_deletions(&mut self, segment: u64, change: impl FnOnce(&mut Vec<u8>)) {
         let file = self.file(&deletions_name(segment));
         change(file);
         reseal_deletions_file(file);
-        let file = file.clone();
-        seal_deletions_entry(self.payload(DELETIONS), 0, &file);
+        self.entry_anew(segment);
+    }
+
+    /// Takes what the manifest says of the deletions file of the first segment from the file.
+    pub fn entry_anew(&mut self, segment: u64) {
+        let entry = entry_of_file(self.file(&deletions_name(segment)));
+        self.last_entry(0).copy_from_slice(&entry);
     }
 }
 

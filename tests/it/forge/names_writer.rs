@@ -37,8 +37,6 @@ pub enum Part {
 pub struct NamesSpec {
     pub lengths: Vec<u8>,
     pub names: Vec<Name>,
-    /// Bytes of a tail of the header.
-    pub tail: usize,
     pub name_count: u64,
 }
 
@@ -58,7 +56,7 @@ impl NamesSpec {
         if names.len() < 2 {
             lengths.fill(0);
         }
-        Self { lengths, names: names.to_vec(), tail: 0, name_count: names.len() as u64 }
+        Self { lengths, names: names.to_vec(), name_count: names.len() as u64 }
     }
 
     /// The bits of the codes of a rest.
@@ -111,8 +109,8 @@ impl NamesSpec {
         let firsts: Vec<Name> = self.names.iter().step_by(4096).cloned().collect();
         let text = damaged(Part::Text, firsts.concat());
 
-        let mut file = made_up(b'N', 1, 176 + self.tail);
-        file.truncate(176 + self.tail);
+        let mut file = made_up(b'N', 1, 176);
+        file.truncate(176);
         file[10..12].fill(0);
         file[16..].fill(0);
         file[16..24].copy_from_slice(&self.name_count.to_le_bytes());

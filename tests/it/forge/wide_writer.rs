@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::writer::{Files, SegmentSpec, Written, pack, put, start_header};
+use super::writer::{Files, SegmentSpec, Written, entry_of_file, pack, put, start_header};
 use super::{end, reseal_header};
 use crate::oracle::crc;
 use crate::oracle::meaning::term;
@@ -76,10 +76,7 @@ impl BodyFile {
         let chunk_crcs: Vec<u8> = chunk_crcs.collect();
         let directory_crc = crc(&[&header_crc, &chunk_crcs]).to_le_bytes();
         let bytes = [&self.header[..], &self.body, &chunk_crcs, &directory_crc].concat();
-        let mut entry = vec![0; end("table-entry")];
-        put(&mut entry, "table-entry", "file_bytes", bytes.len() as u128);
-        put(&mut entry, "table-entry", "header_crc", u32::from_le_bytes(header_crc).into());
-        put(&mut entry, "table-entry", "footer_crc", u32::from_le_bytes(directory_crc).into());
+        let entry = entry_of_file(&bytes);
         (bytes, entry)
     }
 }
@@ -206,7 +203,6 @@ impl Wide {
             ("count", self.count.into()),
             ("set_sum", self.set_sum),
             ("table_count", 1 + self.parts.len() as u128),
-            ("entry_bytes", end("table-entry") as u128),
             ("index", self.index.into()),
         ] {
             put(&mut payload, "segment-section", field, value);

@@ -55,8 +55,6 @@ pub struct StoreSpec {
     pub segments: Vec<SegmentSpec>,
     pub next_segment: u64,
     pub generation: u64,
-    /// Whether the IDS sections stand in the wrong order.
-    pub ids_descend: bool,
 }
 
 /// The store_id of all stores that are written.
@@ -102,16 +100,8 @@ impl Parts {
         put(&mut store, "store-section", "store_id", STORE_ID);
         put(&mut store, "store-section", "generation", spec.generation.into());
         let mut sections = vec![(1, 3, store)];
-        let mut ids_sections = Vec::new();
-        for segment in &spec.segments {
-            let (payload, ids) = write_segment(segment, &mut files);
-            sections.push((2, 3, payload));
-            ids_sections.extend(ids.map(|payload| (3, 2, payload)));
-        }
-        if spec.ids_descend {
-            ids_sections.reverse();
-        }
-        sections.extend(ids_sections);
+        sections
+            .extend(spec.segments.iter().map(|segment| (2, 3, write_segment(segment, &mut files))));
         Self { sections, files }
     }
 
@@ -158,28 +148,46 @@ pub struct Written {
     pub firsts: Vec<u64>,
 }
 
-/// Writes the files of a segment; gives its payload, and that of its ids.
-fn write_segment(segment: &SegmentSpec, files: &mut Files) -> (Vec<u8>, Option<Vec<u8>>) {
-    let written = match &segment.wide {
+/// Writes the files of a segment; gives its payload.
+fn write_segment(segment: &SegmentSpec, files: &mut Files) -> Vec<u8> {
+    let mut written = match &segment.wide {
         Some(spec) => Wide::of(spec, &segment.fingerprints).write(segment, files),
         None => write_tables(segment, files),
     };
-    let ids = write_ids_of(segment, &written, files);
-    (written.payload, ids)
+    write_ids_of(segment, &mut written, files);
+    written.payload
 }
 
-/// Writes the ids of a segment, if it has some; gives the payload.
-pub fn write_ids_of(
-    segment: &SegmentSpec,
-    written: &Written,
-    files: &mut Files,
-) -> Option<Vec<u8>> {
-    let (ids, bits) = segment.ids.as_ref()?;
+/// Writes the ids of a segment, if it has some, and adds their entry to its payload.
+pub fn write_ids_of(segment: &SegmentSpec, written: &mut Written, files: &mut Files) {
+    let Some((ids, bits)) = segment.ids.as_ref() else { return };
     let count = segment.fingerprints.len() as u64;
-    let (bytes, mut entry) = write_ids(ids, *bits, count, &written.firsts, written.table_crc);
-    put(&mut entry, "ids-section", "segment_number", segment.number.into());
+    let bytes = write_ids(ids, *bits, count, &written.firsts, written.table_crc);
+    add_file(&mut written.payload, IDS, &bytes);
     files.insert(format!("segment-{:016x}-ids.fpi", segment.number), bytes);
-    Some(entry)
+}
+
+/// The flags of further files of a segment.
+pub const IDS: u8 = 1;
+pub const NAMES: u8 = 2;
+pub const DELETIONS: u8 = 4;
+
+/// Adds the entry of a further file to the payload of a segment, with its flag.
+pub fn add_file(payload: &mut Vec<u8>, flag: u8, file: &[u8]) {
+    let (place, _) = spec::offsets("segment-section")["further"];
+    payload[place] |= flag;
+    payload.extend(entry_of_file(file));
+}
+
+/// What a SEGMENT payload says of a file.
+pub fn entry_of_file(file: &[u8]) -> Vec<u8> {
+    let end_of_header = super::header_bytes_of(file);
+    let mut entry = vec![0; end("file-entry")];
+    put(&mut entry, "file-entry", "file_bytes", file.len() as u128);
+    let header_crc = super::read(&file[end_of_header - 4..end_of_header]);
+    put(&mut entry, "file-entry", "header_crc", header_crc.into());
+    put(&mut entry, "file-entry", "end_crc", super::read(&file[file.len() - 4..]).into());
+    entry
 }
 
 fn write_tables(segment: &SegmentSpec, files: &mut Files) -> Written {
@@ -190,15 +198,10 @@ fn write_tables(segment: &SegmentSpec, files: &mut Files) -> Written {
     put(&mut payload, "segment-section", "count", segment.fingerprints.len() as u128);
     put(&mut payload, "segment-section", "set_sum", sum);
     put(&mut payload, "segment-section", "table_count", segment.tables.len() as u128);
-    put(&mut payload, "segment-section", "entry_bytes", end("table-entry") as u128);
     let mut first = None;
     for (number, table) in segment.tables.iter().enumerate() {
         let written = write_table(table, &segment.fingerprints, number, sum);
-        let mut entry = vec![0; end("table-entry")];
-        put(&mut entry, "table-entry", "file_bytes", written.bytes.len() as u128);
-        put(&mut entry, "table-entry", "header_crc", written.header_crc.into());
-        put(&mut entry, "table-entry", "footer_crc", written.footer_crc.into());
-        payload.extend(entry);
+        payload.extend(entry_of_file(&written.bytes));
         files.insert(format!("{start}-table-{number:03}.fpt"), written.bytes);
         first.get_or_insert((written.header_crc, written.firsts));
     }
@@ -209,7 +212,6 @@ fn write_tables(segment: &SegmentSpec, files: &mut Files) -> Written {
 struct WrittenTable {
     bytes: Vec<u8>,
     header_crc: u32,
-    footer_crc: u32,
     /// The number of the first key of each block.
     firsts: Vec<u64>,
 }
@@ -256,7 +258,7 @@ fn write_table(table: &TableSpec, set: &[u64], number: usize, sum: u128) -> Writ
     let footer_crc = crc(&[&header_crc.to_le_bytes(), &footer[..20]]);
     put(&mut footer, "table-footer", "footer_crc", footer_crc.into());
     bytes.extend([router, lengths, histogram, footer].concat());
-    WrittenTable { bytes, header_crc, footer_crc, firsts }
+    WrittenTable { bytes, header_crc, firsts }
 }
 
 /// The keys of a table, in the order in which they stand.
@@ -345,14 +347,14 @@ fn write_block(table: &TableSpec, keys: &[u64], codes: &BTreeMap<usize, (u8, u32
     block
 }
 
-/// The ids file and the payload of its section, but for the number of the segment.
+/// The ids file.
 fn write_ids(
     ids: &[Vec<u64>],
     id_bits: u32,
     count: u64,
     firsts: &[u64],
     table_crc: u32,
-) -> (Vec<u8>, Vec<u8>) {
+) -> Vec<u8> {
     let all: Vec<u64> = ids.concat();
     let mut header = vec![0; end("ids-header")];
     start_header(&mut header, "ids-header", b'I');
@@ -378,12 +380,7 @@ fn write_ids(
         directory.extend(crc(&[&header_crc, &(number as u64).to_le_bytes(), chunk]).to_le_bytes());
     }
     let directory_crc = crc(&[&header_crc, &directory]);
-    let bytes = [header, body, directory, directory_crc.to_le_bytes().to_vec()].concat();
-    let mut entry = vec![0; end("ids-section")];
-    put(&mut entry, "ids-section", "file_bytes", bytes.len() as u128);
-    put(&mut entry, "ids-section", "header_crc", u32::from_le_bytes(header_crc).into());
-    put(&mut entry, "ids-section", "directory_crc", directory_crc.into());
-    (bytes, entry)
+    [header, body, directory, directory_crc.to_le_bytes().to_vec()].concat()
 }
 
 /// Entries of `bits` bits in whole words.

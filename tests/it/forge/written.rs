@@ -54,7 +54,7 @@ pub fn store(segments: Vec<SegmentSpec>) -> StoreSpec {
     let of_wide = |segment: &SegmentSpec| segment.wide.as_ref().map(|wide| wide.bits);
     let bits = segments.iter().find_map(|segment| of_wide(segment).or(of_tables(segment)));
     let bits = bits.unwrap_or(64);
-    StoreSpec { bits, segments, next_segment, generation: 1, ids_descend: false }
+    StoreSpec { bits, segments, next_segment, generation: 1 }
 }
 
 pub fn good(name: &'static str, sentence: &'static str, spec: StoreSpec) -> WrittenVector {
@@ -208,7 +208,6 @@ fn segments() -> Vec<WrittenVector> {
         ..segment(one, vec![table(GAP, 24, 256, 30)])
     };
     let several = store(vec![first, second, third, again]);
-    let descending = StoreSpec { ids_descend: true, ..several.clone() };
     let wide = [57, 58, 59, 60, 61, 62, 63];
     let wide_ids = wide.map(|bits| SegmentSpec {
         number: u64::from(bits),
@@ -230,12 +229,6 @@ fn segments() -> Vec<WrittenVector> {
             "Four segments with sets that overlap, of several designs and sizes of blocks; all but \
              the second have ids, and some fingerprints have other ids in each.",
             several,
-        ),
-        bad(
-            "bad-ids-02-descending",
-            "IDS-2",
-            "The IDS sections of good-several-segments stand in the opposite order.",
-            descending,
         ),
         good(
             "good-ids-wide",
@@ -268,6 +261,12 @@ fn whole_but_wrong() -> Vec<WrittenVector> {
     let mut cut = steps(0, 32, 322);
     let last = cut[321];
     cut.extend([1, 2, 3, 5, 6].map(|more| last + more));
+    // 113 codes of 2 bits, and 112 times 7 and once 14 raw bits, all 0, fill the stream. Then comes
+    // a key with an equal middle, whose code is 0.
+    let mut equal = vec![5, 5 + (1 << 22)];
+    equal.extend(steps(5 + (1 << 22) + (1 << 15), 1 << 15, 112));
+    equal.push(equal[113] + 1);
+    let of_equal = TableSpec { lengths: vec![2, 2, 1], ..table(GAP, 8, 256, 1000) };
     let cut_code = TableSpec { lengths: vec![1, 2, 2], ..table(GAP, 0, 256, 1000) };
     vec![
         bad(
@@ -296,6 +295,13 @@ fn whole_but_wrong() -> Vec<WrittenVector> {
             "The code of the last key is the lowest raw bit. It is 1, as it should be in either, and all \
              else agrees.",
             store(vec![ones]),
+        ),
+        bad(
+            "bad-blk-04-equal-overlaps",
+            "BLK-4",
+            "The code of the last key, of the class equal, is the lowest raw bit. It is 0, as it should be \
+             in either, and all else agrees.",
+            store(vec![segment(equal, vec![of_equal])]),
         ),
         bad(
             "bad-blk-04-code-cut",

@@ -1,4 +1,4 @@
-//! A block and its codes (sections 5 and 6).
+//! A block and its codes (sections 6.4 and 6.6).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use bitvec::prelude::*;
 use super::mutation::{Wrong, is, or};
 use super::{Checked, Fields, Rejection, crc, require, require_crc, require_equal};
 
-/// What the bytes of a block mean: fields of its table that obey [TAB-6] to [TAB-8] and [COD-2].
+/// What the bytes of a block mean: fields of its table that obey [TAB-4] to [TAB-6] and [COD-2].
 #[derive(Clone, Copy, Debug)]
 pub struct BlockShape<'a> {
     /// Those of a key.
@@ -99,7 +99,7 @@ fn is_wide(block_bytes: u32) -> bool {
     or(wide, Wrong::WideBelow65536, wide && block_bytes < 65536)
 }
 
-/// The stream of a block (section 5.3), as far as it was read.
+/// The stream of a block (section 6.5), as far as it was read.
 struct Stream<'a> {
     codec: u8,
     middle_bits: usize,
@@ -126,6 +126,8 @@ impl<'a> Stream<'a> {
         if class >= self.middle_bits {
             return Ok(before);
         }
+        let is_apart = self.position <= self.raw_start || !is(Wrong::EqualReadsRawBits);
+        require(is_apart, "BLK-4", || "its code runs into the raw bits".to_owned())?;
         let r = self.middle_bits - 1 - class;
         let rest = u128::from(self.read_raw_bits(r)?);
         let fits = self.codec != 1 || before >> r & 1 == 0 || is(Wrong::XorAnyBit);
@@ -152,6 +154,7 @@ impl<'a> Stream<'a> {
         }
         let longest = self.codes.keys().map(|&(length, _)| length).max().unwrap_or(0);
         let end = or(self.raw_start, Wrong::CodesReadRawBits, self.bits.len());
+        let end = or(end, Wrong::EqualReadsRawBits, self.bits.len());
         let (mut length, mut code) = (0, 0);
         loop {
             let turned = (0..length).map(|i| (code >> i & 1) << (length - 1 - i)).sum();
@@ -196,7 +199,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Section 6: the class of each code, by its length and bits.
+/// Section 6.6: the class of each code, by its length and bits.
 pub fn canonical_codes(lengths: &[u8]) -> BTreeMap<(u8, u32), usize> {
     let mut classes: Vec<usize> = (0..lengths.len()).filter(|&class| lengths[class] > 0).collect();
     if !is(Wrong::CodesByClass) {

@@ -1,9 +1,9 @@
-//! The deletions file (section 9).
+//! The deletions file (section 11.3).
 
 use super::living::{DeletionsEntry, PlainDeletion};
 use super::mutation::{Wrong, is, or};
-use super::prefix::{check_tail, read_header};
-use super::{Checked, Fields, crc, require, require_crc, require_equal, support};
+use super::prefix::{check_reserved, read_header};
+use super::{Checked, Fields, crc, require, require_crc, require_equal};
 
 /// Checks the deletions file of an entry, of fingerprints of so many bits.
 pub fn read_deletions(
@@ -13,25 +13,24 @@ pub fn read_deletions(
 ) -> Checked<Vec<PlainDeletion>> {
     let of_fingerprint = or(usize::from(bits / 8), Wrong::DeletionsOf24Bytes, 8);
     let bytes = of_fingerprint + 16;
-    require_equal("DEL-1", "length of the file", file.len() as u64, entry.file_bytes)?;
+    require_equal("FIL-1", "length of the file", file.len() as u64, entry.file_bytes)?;
     let (header, header_crc) = read_header(file, b'D', 40)?;
-    check_tail(header, 36)?;
-    require_crc("DEL-2", "header_crc", header_crc, entry.header_crc)?;
+    check_reserved(&header[32..36])?;
+    require_crc("FIL-2", "header_crc", header_crc, entry.header_crc)?;
     let mut fields = Fields(&header[16..]);
-    let (count, segment, reserved) = (fields.u64(), fields.u64(), fields.u32());
-    support(reserved == 0, "DEL-3", || format!("reserved is {reserved:#x}"))?;
-    require_equal("DEL-4", "segment_number", segment, entry.segment)?;
-    let start = or(header.len(), Wrong::DeletionsAt40, 40);
+    let (count, segment) = (fields.u64(), fields.u64());
+    require_equal("DEL-1", "segment_number", segment, entry.segment)?;
+    let start = header.len();
     let file_bytes = start as u128 + bytes as u128 * u128::from(count) + 4;
     let count_bytes = or(file_bytes, Wrong::DeletionsMod64, {
         u128::from((start as u64).wrapping_add(count.wrapping_mul(bytes as u64)).wrapping_add(4))
     });
-    require_equal("DEL-5", "length by count", count_bytes, file.len() as u128)?;
+    require_equal("DEL-2", "length by count", count_bytes, file.len() as u128)?;
     let (body, last) = file[start..].split_at(file.len() - start - 4);
     let footer_crc = Fields(last).u32();
     let bound = or(header_crc.to_le_bytes().to_vec(), Wrong::DeletionsCrcAlone, Vec::new());
-    require_crc("DEL-6", "footer_crc", footer_crc, crc(&[&bound, body]))?;
-    require_crc("DEL-7", "footer_crc", footer_crc, entry.footer_crc)?;
+    require_crc("FIL-3", "footer_crc", footer_crc, crc(&[&bound, body]))?;
+    require_crc("FIL-4", "footer_crc", footer_crc, entry.footer_crc)?;
     let mut deletions: Vec<PlainDeletion> = Vec::new();
     for bytes in body.chunks(bytes) {
         let mut fields = Fields(bytes);
@@ -52,7 +51,7 @@ pub fn read_deletions(
         });
         let most = or(entry.sequence, Wrong::DeletionsBelowEntry, entry.sequence.saturating_sub(1));
         let in_range = (1..=most).contains(&sequence) || is(Wrong::DeletionsOfAnySequence);
-        require(follows && in_range, "DEL-8", || format!("{deletion:x?} in {entry:?}"))?;
+        require(follows && in_range, "DEL-3", || format!("{deletion:x?} in {entry:?}"))?;
         deletions.push(deletion);
     }
     Ok(deletions)

@@ -1,11 +1,11 @@
-//! The ids file (section 8).
+//! The ids file (section 9).
 
 use bitvec::prelude::*;
 
 use super::manifest::{IdsEntry, SegmentEntry};
 use super::mutation::{Wrong, is, or};
-use super::prefix::{check_tail, read_header};
-use super::{Checked, Fields, crc, require, require_crc, require_equal, support};
+use super::prefix::{check_reserved, read_header};
+use super::{Checked, Fields, crc, require, require_crc, require_equal};
 
 /// An ids file whose header and directory are checked.
 pub struct OpenIds {
@@ -58,7 +58,7 @@ pub fn open_ids(
         && ids.id_count >= count
         && (count > 0 || ids.id_count == 0)
         && file_bytes == ids.file.len() as u128;
-    require(is_right, "IDS-7", || {
+    require(is_right, "IDS-2", || {
         format!(
             "{} ids of {} bits for {count}, in {} bytes",
             ids.id_count,
@@ -72,21 +72,21 @@ pub fn open_ids(
     let header_crc = ids.header_crc.to_le_bytes();
     let found = Fields(crc_of_directory).u32();
     let bound = or(&header_crc[..], Wrong::DirectoryCrcAlone, &[]);
-    require_crc("IDS-8", "directory_crc", found, crc(&[bound, directory]))?;
-    require_crc("IDS-9", "directory_crc", found, entry.directory_crc)?;
+    require_crc("FIL-3", "directory_crc", found, crc(&[bound, directory]))?;
+    require_crc("FIL-4", "directory_crc", found, entry.directory_crc)?;
     let mut directory = Fields(directory);
     let mut entry = || if count_bytes == 8 { directory.u64() } else { directory.u32().into() };
     ids.mark_counts = (0..groups).map(|_| entry()).collect();
     ids.chunk_crcs = (0..chunks).map(|_| directory.u32()).collect();
     if ids.marks > 0 {
         ids.mark_counts.push(count);
-        require_equal("IDS-10", "first of mark_counts", ids.mark_counts[0], 0)?;
+        require_equal("IDS-3", "first of mark_counts", ids.mark_counts[0], 0)?;
     }
     for (group, pair) in ids.mark_counts.windows(2).enumerate() {
         let of_group = (ids.marks - group_marks() * group as u64).min(group_marks());
         let is_possible = pair[1].checked_sub(pair[0]).is_some_and(|ones| ones <= of_group);
         let is_possible = is_possible || is(Wrong::LaterMarkCounts);
-        require(is_possible, "IDS-10", || format!("{pair:?} around group {group}"))?;
+        require(is_possible, "IDS-3", || format!("{pair:?} around group {group}"))?;
     }
     Ok(ids)
 }
@@ -112,7 +112,7 @@ impl OpenIds {
         let chunked = &self.file[self.body_start - chunks_start(self.body_start)..]
             [..body_bytes as usize + chunks_start(self.body_start)];
         for (number, chunk) in chunked.chunks(chunk_bytes()).enumerate() {
-            require_crc("IDS-11", &format!("chunk {number}"), self.chunk_crcs[number], {
+            require_crc("FIL-5", &format!("chunk {number}"), self.chunk_crcs[number], {
                 self.chunk_crc(number as u64, chunk)
             })?;
         }
@@ -124,7 +124,7 @@ impl OpenIds {
         for (block, keys) in blocks.iter().enumerate() {
             if !is(Wrong::TwoRanks) || block < 2 {
                 let found = entry_of(ranks, self.rank_bits, block as u64);
-                require_equal("IDS-12", "rank", found, rank)?;
+                require_equal("IDS-4", "rank", found, rank)?;
             }
             rank += keys;
         }
@@ -135,7 +135,7 @@ impl OpenIds {
         let id_padding = &ids[self.id_count as usize * usize::from(self.id_bits)..];
         let paddings = [id_padding, rank_padding, mark_padding];
         for padding in or(&paddings[..], Wrong::PaddingOfIdsOnly, &paddings[..1]) {
-            require(padding.not_any(), "IDS-15", || format!("padding is {padding}"))?;
+            require(padding.not_any(), "IDS-7", || format!("padding is {padding}"))?;
         }
         Ok(of_each)
     }
@@ -147,11 +147,11 @@ impl OpenIds {
         crc(&[&bound, &number[..length], chunk])
     }
 
-    /// [IDS-13].
+    /// [IDS-5].
     fn check_marks(&self, mark_bits: &BitSlice<u8, Lsb0>) -> Checked<()> {
         let first = mark_bits.first().is_none_or(|mark| *mark) || is(Wrong::MarksAtLast);
         let first = or(first, Wrong::MarksAsZeros, mark_bits.first().is_none_or(|mark| !*mark));
-        require(first, "IDS-13", || "mark 0 is 0".to_owned())?;
+        require(first, "IDS-5", || "mark 0 is 0".to_owned())?;
         for (group, bits) in mark_bits.chunks(group_marks() as usize).enumerate() {
             if is(Wrong::MarksOfGroup0) && group > 0 {
                 break;
@@ -159,12 +159,12 @@ impl OpenIds {
             let before = if is(Wrong::MarkCountsThrough) { 0 } else { self.mark_counts[group] };
             let stated = self.mark_counts[group + or(1, Wrong::MarkCountsThrough, 0)] - before;
             let what = format!("marks of group {group}");
-            require_equal("IDS-13", &what, bits.count_ones() as u64, stated)?;
+            require_equal("IDS-5", &what, bits.count_ones() as u64, stated)?;
         }
         Ok(())
     }
 
-    /// The ids of each fingerprint, checked by [IDS-14].
+    /// The ids of each fingerprint, checked by [IDS-6].
     fn group_ids(
         &self,
         mark_bits: &BitSlice<u8, Lsb0>,
@@ -188,34 +188,33 @@ impl OpenIds {
             } else if let Some(of_one) = of_each.last_mut() {
                 let follows = of_one.last() < Some(&id);
                 let follows = follows || is(Wrong::IdsMayRepeat) && of_one.last() == Some(&id);
-                require(follows, "IDS-14", || format!("id {i} is {id}"))?;
+                require(follows, "IDS-6", || format!("id {i} is {id}"))?;
                 of_one.push(id);
             }
         }
-        assert!(of_each.len() as u64 == count || mark_bits.is_empty(), "[IDS-13] counts them");
+        assert!(of_each.len() as u64 == count || mark_bits.is_empty(), "[IDS-5] counts them");
         Ok(of_each)
     }
 }
 
-/// Section 8.1, but for [IDS-7].
+/// Section 9.1, but for [IDS-2].
 fn read_ids_header(
     file: Vec<u8>,
     segment: &SegmentEntry,
     entry: &IdsEntry,
     blocks: u64,
 ) -> Checked<OpenIds> {
-    require_equal("IDS-3", "length of the file", file.len() as u64, entry.file_bytes)?;
+    require_equal("FIL-1", "length of the file", file.len() as u64, entry.file_bytes)?;
     let (header, header_crc) = read_header(&file, b'I', 56)?;
-    check_tail(header, 52)?;
-    require_crc("IDS-4", "header_crc", header_crc, entry.header_crc)?;
+    check_reserved(&header[45..52])?;
+    require_crc("FIL-2", "header_crc", header_crc, entry.header_crc)?;
     let mut fields = Fields(&header[16..]);
     let (count, block_count, id_count) = (fields.u64(), fields.u64(), fields.u64());
-    let (table_crc, id_bits, reserved) = (fields.u32(), fields.u8(), fields.bytes(7));
-    support(reserved == [0; 7], "IDS-5", || format!("reserved is {reserved:x?}"))?;
-    require_crc("IDS-6", "table_crc", table_crc, segment.tables[0].header_crc)?;
-    require_equal("IDS-6", "count", count, segment.count)?;
-    require_equal("IDS-6", "block_count", block_count, blocks)?;
-    let body_start = or(header.len(), Wrong::BodyAt56, 56);
+    let (table_crc, id_bits) = (fields.u32(), fields.u8());
+    require_crc("IDS-1", "table_crc", table_crc, segment.tables[0].header_crc)?;
+    require_equal("IDS-1", "count", count, segment.count)?;
+    require_equal("IDS-1", "block_count", block_count, blocks)?;
+    let body_start = header.len();
     Ok(OpenIds {
         id_count,
         id_bits,

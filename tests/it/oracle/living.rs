@@ -1,10 +1,10 @@
-//! The sections of a living store (sections 3.7 to 3.10), and what such a store holds (section 10.5).
+//! The sections of a living store (sections 11.2 to 12), and what such a store holds (section 11.7).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::manifest::{Manifest, SegmentEntry, at_least, payload_tail};
+use super::manifest::{Manifest, SegmentEntry, payload_length, payload_reserved};
 use super::mutation::{Wrong, is, or};
-use super::{Bits, Checked, Fields, PlainSegment, PlainStore, all_zero, require, support};
+use super::{Bits, Checked, Fields, PlainSegment, PlainStore, require, support};
 
 /// A LOG payload.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub struct LogEntry {
     pub windows: bool,
 }
 
-/// An entry of a DELETIONS payload.
+/// What is said of a deletions file.
 #[derive(Clone, Copy, Debug)]
 pub struct DeletionsEntry {
     pub segment: u64,
@@ -26,13 +26,6 @@ pub struct DeletionsEntry {
     pub file_bytes: u64,
     pub header_crc: u32,
     pub footer_crc: u32,
-}
-
-/// A WINDOWS payload.
-#[derive(Clone, Debug)]
-pub struct WindowsEntry {
-    /// Of each segment.
-    pub windows: Vec<u64>,
 }
 
 /// A deletion.
@@ -53,155 +46,32 @@ pub struct PlainInsertion {
     pub sequence: u64,
 }
 
-/// Section 3.7.
+/// Section 11.2.
 pub fn read_log_section(payload: &[u8], manifest: &Manifest) -> Checked<LogEntry> {
-    at_least("LGS-1", payload, 48)?;
-    require(manifest.log.is_none(), "LGS-2", || "a second LOG section".to_owned())?;
+    payload_length(payload, 48)?;
+    payload_reserved(&payload[20..24])?;
+    let flags = Fields(&payload[16..]).u32();
+    support(flags < 8, "MAN-11", || format!("flags {flags:#x}"))?;
+    require(manifest.log.is_none(), "LGS-1", || "a second LOG section".to_owned())?;
     let mut fields = Fields(payload);
     let (first_log, sequence) = (fields.u64(), fields.u64());
-    let (flags, reserved) = (fields.u32(), fields.u32());
     let sequence = or(sequence, Wrong::LogSequenceOf32Bits, u64::from(sequence as u32));
     let most = or(1 << 62, Wrong::LogNumbersTo63Bits, 1 << 63);
-    require((1..most).contains(&first_log) && sequence < most, "LGS-3", || {
+    require((1..most).contains(&first_log) && sequence < most, "LGS-2", || {
         format!("first_log is {first_log}, sequence {sequence}")
     })?;
-    support(flags < 8 && reserved == 0, "LGS-4", || format!("flags {flags:#x}, {reserved:#x}"))?;
     let (ids, windows) = (flags & 1 == 1, flags & 2 == 2);
     let (ids, windows) = or((ids, windows), Wrong::LogFlagsSwapped, (windows, ids));
     for SegmentEntry { number, ids: of_segment, .. } in &manifest.segments {
         let is_right = of_segment.is_some() == ids || !ids && is(Wrong::IdsWithoutFlag);
-        require(is_right, "LGS-5", || format!("segment {number} differs: ids are {ids}"))?;
+        require(is_right, "LGS-3", || format!("segment {number} differs: ids are {ids}"))?;
     }
     let names = flags & 4 == 4;
-    require(names == (ids && manifest.names.is_some()), "LGS-6", || format!("names are {names}"))?;
-    payload_tail(payload, 48)?;
+    let shape = (ids && manifest.names.is_some(), manifest.window_seconds > 0);
+    let shape = or(shape, Wrong::WindowsFlagFree, (shape.0, windows));
+    require((names, windows) == shape, "LGS-4", || format!("flags {flags:#x}"))?;
     let fingerprint_bytes = usize::from(manifest.bits / 8);
     Ok(LogEntry { fingerprint_bytes, first_log, sequence, ids, names, windows })
-}
-
-/// The entries of a payload whose fields have `header` bytes, and where they end. `fields` stands at
-/// entry_count.
-fn entries<'a>(
-    payload: &'a [u8],
-    (header, least): (usize, usize),
-    mut fields: Fields<'_>,
-) -> Checked<(Vec<&'a [u8]>, usize)> {
-    let (entry_count, entry_bytes) = (fields.u32() as usize, usize::from(fields.u16()));
-    let entry_bytes = or(entry_bytes, Wrong::LivingEntriesFixed, least);
-    let end = header + entry_bytes * entry_count;
-    at_least("DLS-1", payload, end)?;
-    let fit = entry_bytes >= least && entry_bytes.is_multiple_of(8);
-    require(fit, "DLS-2", || format!("entry_bytes is {entry_bytes}"))?;
-    Ok((payload[header..end].chunks(entry_bytes).collect(), end))
-}
-
-/// [MAN-10] of entries and payload.
-fn tails(entries: &[&[u8]], least: usize, payload: &[u8], end: usize) -> Checked<()> {
-    let entries = or(entries, Wrong::LivingEntryTailIgnored, &[]);
-    entries.iter().try_for_each(|entry| payload_tail(entry, least))?;
-    payload_tail(payload, end)
-}
-
-/// Section 3.6: gives the segments their names.
-pub fn read_names_section(payload: &[u8], manifest: &mut Manifest) -> Checked<()> {
-    at_least("DLS-1", payload, 16)?;
-    let mut fields = Fields(payload);
-    let (name_kind, name_bytes) = (fields.u16(), fields.u16());
-    let (all, end) = entries(payload, (16, 24), Fields(&payload[4..]))?;
-    require(manifest.names.is_none(), "NMS-1", || "a second NAMES section".to_owned())?;
-    support((1..=4).contains(&name_kind), "NMS-2", || format!("name_kind is {name_kind}"))?;
-    let reserved = &payload[10..16];
-    support(all_zero(reserved), "NMS-3", || format!("reserved is {reserved:x?}"))?;
-    let fits = match name_kind {
-        1 => name_bytes == 0,
-        2 | 3 => name_bytes == 16,
-        _ => name_bytes > 0,
-    };
-    require(fits, "NMS-4", || format!("name_bytes of kind {name_kind} is {name_bytes}"))?;
-    let of_entries = all.iter().map(|entry| Fields(entry).u64());
-    let named = manifest.segments.iter_mut().filter(|segment| segment.ids.is_some());
-    let named: Vec<&mut SegmentEntry> = named.collect();
-    let is_right = of_entries.eq(named.iter().map(|segment| segment.number));
-    require(is_right, "NMS-5", || "the entries are not the segments with ids".to_owned())?;
-    tails(&all, 24, payload, end)?;
-    for (segment, entry) in named.into_iter().zip(&all) {
-        let mut fields = Fields(&entry[8..]);
-        segment.names = Some(super::names::NamesEntry {
-            file_bytes: fields.u64(),
-            header_crc: fields.u32(),
-            directory_crc: fields.u32(),
-            text: name_kind == 1,
-        });
-    }
-    manifest.names = Some((name_kind, name_bytes));
-    Ok(())
-}
-
-/// Section 3.8.
-pub fn read_deletions_section(payload: &[u8], manifest: &Manifest) -> Checked<Vec<DeletionsEntry>> {
-    at_least("DLS-1", payload, 8)?;
-    let mut fields = Fields(payload);
-    let (all, end) = entries(payload, (8, 32), Fields(payload))?;
-    let log = manifest.log.filter(|_| manifest.deletions.is_none());
-    require(log.is_some(), "DLS-3", || "without LOG, or a second one".to_owned())?;
-    let reserved = fields.bytes(8);
-    support(all_zero(&reserved[6..]), "DLS-4", || format!("{reserved:x?}"))?;
-    let most = log.map_or(0, |log| log.sequence);
-    let most = or(most, Wrong::EntriesBelowLog, most.saturating_sub(1));
-    let mut decoded: Vec<DeletionsEntry> = Vec::new();
-    for entry in &all {
-        let mut fields = Fields(entry);
-        let (segment, sequence) = (fields.u64(), fields.u64());
-        let segment = or(segment, Wrong::DeletionsInOrder, {
-            manifest.segments.get(decoded.len()).map_or(0, |segment| segment.number)
-        });
-        let (file_bytes, header_crc, footer_crc) = (fields.u64(), fields.u32(), fields.u32());
-        let known = manifest.segments.iter().any(|entry| entry.number == segment);
-        let follows = decoded.last().is_none_or(|before| before.segment < segment);
-        let follows = follows || is(Wrong::DeletionsAnyOrder);
-        require(known && follows && sequence <= most, "DLS-5", || {
-            format!("segment {segment}, sequence {sequence}, at most {most}")
-        })?;
-        decoded.push(DeletionsEntry { segment, sequence, file_bytes, header_crc, footer_crc });
-    }
-    tails(&all, 32, payload, end)?;
-    Ok(decoded)
-}
-
-/// Section 3.9.
-pub fn read_windows(payload: &[u8], manifest: &Manifest) -> Checked<WindowsEntry> {
-    at_least("DLS-1", payload, 16)?;
-    let mut fields = Fields(payload);
-    let window_seconds = fields.u64();
-    let (all, end) = entries(payload, (16, 16), Fields(&payload[8..]))?;
-    require(manifest.windows.is_none() && window_seconds > 0, "WNS-1", || {
-        format!("a second one, or of {window_seconds} seconds")
-    })?;
-    support(all_zero(&payload[14..16]), "WNS-2", || format!("{:x?}", &payload[..16]))?;
-    let (mut numbers, mut windows) = (Vec::new(), Vec::new());
-    for entry in &all {
-        let mut fields = Fields(entry);
-        numbers.push(fields.u64());
-        windows.push(fields.u64());
-    }
-    let mut expected: Vec<u64> = manifest.segments.iter().map(|segment| segment.number).collect();
-    if is(Wrong::WindowsOfSome) {
-        expected.retain(|number| numbers.contains(number));
-    }
-    if is(Wrong::WindowsAnyOrder) {
-        numbers.sort_unstable();
-    }
-    require(numbers == expected, "WNS-3", || format!("{numbers:?} of {expected:?}"))?;
-    tails(&all, 16, payload, end)?;
-    Ok(WindowsEntry { windows })
-}
-
-/// Section 3.10.
-pub fn read_layout(payload: &[u8], manifest: &Manifest) -> Checked<()> {
-    let text = std::str::from_utf8(payload);
-    require(!manifest.layout && text.is_ok(), "LAY-1", || format!("{payload:x?}"))?;
-    let is_plain = text.is_ok_and(|text| text.split(' ').all(|word| word.contains('=')));
-    require(is_plain || !is(Wrong::LayoutRead), "LAY-1", || format!("{text:?}"))
 }
 
 /// Something that a store holds.

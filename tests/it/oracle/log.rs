@@ -1,8 +1,8 @@
-//! The log (section 10).
+//! The log (section 11).
 
 use super::living::{LogEntry, PlainDeletion, PlainInsertion};
 use super::mutation::{Wrong, is, or};
-use super::prefix::{check_tail, read_header};
+use super::prefix::read_header;
 use super::{Checked, Fields, Files, all_zero, crc, in_file, require, require_equal, support};
 
 /// The operations of all logs.
@@ -16,7 +16,7 @@ pub struct Logs {
     pub torn: bool,
 }
 
-/// Reads the logs of a store and checks all rules of section 10.
+/// Reads the logs of a store and checks all rules of section 11.
 pub fn read_logs(files: Files<'_>, entry: &LogEntry, store_id: u128) -> Checked<Logs> {
     let next = entry.sequence + or(1, Wrong::FirstAtSequence, 0);
     let mut logs = Logs { next, ..Logs::default() };
@@ -139,7 +139,7 @@ impl Logs {
     fn read(&mut self, log: &Log<'_>, entry: &LogEntry) -> Checked<bool> {
         let (header, _) = read_header(log.file, b'L', 56)?;
         self.check_header(log, header, entry)?;
-        let mut place = or(header.len() + 32, Wrong::RecordsAt88, 88);
+        let mut place = header.len() + 32;
         let has_note = log.file.len() >= place || is(Wrong::LogsWithoutNote);
         require(has_note, "LOG-8", || format!("the log has {} bytes", log.file.len()))?;
         let note = log.record_header(header.len());
@@ -180,7 +180,6 @@ impl Logs {
     }
 
     fn check_header(&self, log: &Log<'_>, header: &[u8], entry: &LogEntry) -> Checked<()> {
-        check_tail(header, 52)?;
         let mut fields = Fields(&header[16..]);
         let (store_id, number, sequence) = (fields.u128(), fields.u64(), fields.u64());
         let flags = fields.u32();
@@ -206,6 +205,8 @@ impl Logs {
         require(all_zero(record.padding) || is(Wrong::RecordPaddingFree), "LOG-6", || {
             malformed("padding")
         })?;
+        let is_seal = kind == 2 && is(Wrong::SealsCount);
+        let operation_count = if is_seal { 0 } else { operation_count };
         let is_right = (operation_count == 0) == (kind == 2) || is(Wrong::EmptyRecords);
         require(is_right, "LOG-6", || malformed("operation_count"))?;
         let mut fields = Fields(record.payload);

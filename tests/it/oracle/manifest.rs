@@ -1,10 +1,10 @@
-//! The manifest (section 3).
+//! The manifest (section 5).
 
-use super::living::{self, DeletionsEntry, LogEntry, WindowsEntry};
-use super::mutation::{Wrong, is, or};
+use super::living::{self, DeletionsEntry, LogEntry};
+use super::mutation::{Wrong, is, is_minimal, or};
 use super::names::NamesEntry;
-use super::prefix::{check_tail, read_header};
-use super::{Checked, Fields, all_zero, crc, require, require_crc, require_equal, support};
+use super::prefix::read_header;
+use super::{Checked, Fields, all_zero, crc, require, require_crc, require_equal, support, text};
 
 /// What the sections say.
 pub struct Manifest {
@@ -17,10 +17,8 @@ pub struct Manifest {
     /// name_kind and name_bytes, of a store with names.
     pub names: Option<(u16, u16)>,
     pub log: Option<LogEntry>,
-    pub deletions: Option<Vec<DeletionsEntry>>,
-    pub windows: Option<WindowsEntry>,
-    /// Whether there is a LAYOUT section.
-    pub layout: bool,
+    /// 0 without windows.
+    pub window_seconds: u64,
     pub recipe: Option<String>,
     /// Kind, and whether only those who know it may edit the store.
     pub skipped: Vec<(u32, bool)>,
@@ -38,9 +36,12 @@ pub struct SegmentEntry {
     pub tables: Vec<TableEntry>,
     pub ids: Option<IdsEntry>,
     pub names: Option<NamesEntry>,
+    pub sequence: u64,
+    pub deletions: Option<DeletionsEntry>,
+    pub window: u64,
 }
 
-/// An IDS payload.
+/// What is said of an ids file.
 pub struct IdsEntry {
     pub file_bytes: u64,
     pub header_crc: u32,
@@ -53,7 +54,7 @@ pub struct TableEntry {
     pub footer_crc: u32,
 }
 
-/// Reads a manifest and checks all rules of section 3.
+/// Reads a manifest and checks all rules of section 5.
 pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
     let sections = read_sections(file)?;
     let first_is_store = sections.first().is_some_and(|section| section.kind == STORE);
@@ -68,84 +69,89 @@ pub fn read_manifest(file: &[u8]) -> Checked<Manifest> {
         let segment = read_segment(section.payload, number_before, &manifest)?;
         manifest.segments.push(segment);
     }
-    let mut number_before = 0;
-    for (place, section) in of_kind(IDS).enumerate() {
-        number_before = read_ids(section.payload, place, number_before, &mut manifest.segments)?;
-    }
-    for section in of_kind(NAMES) {
-        living::read_names_section(section.payload, &mut manifest)?;
-    }
     for section in of_kind(LOG) {
         manifest.log = Some(living::read_log_section(section.payload, &manifest)?);
     }
-    for section in of_kind(DELETIONS) {
-        let deletions = living::read_deletions_section(section.payload, &manifest)?;
-        manifest.deletions = Some(deletions);
+    let (living, most) = manifest.log.map_or((false, 0), |log| (true, log.sequence));
+    let most = or(most, Wrong::SegmentsBelowLog, most.saturating_sub(1));
+    for SegmentEntry { number, sequence, deletions, .. } in &manifest.segments {
+        let fits = *sequence <= most && (living || deletions.is_none());
+        require(fits, "SEG-6", || format!("segment {number}, sequence {sequence} of {most}"))?;
     }
-    for section in of_kind(WINDOWS) {
-        manifest.windows = Some(living::read_windows(section.payload, &manifest)?);
+    for kind in [LAYOUT, RECIPE] {
+        let once = of_kind(kind).count() < 2 || !is(Wrong::AdviceOnce);
+        let is_text = |section: &&Section<'_>| text(section.payload).is_some();
+        let is_text = kind != LAYOUT || of_kind(kind).all(|section| is_text(&section));
+        // A right reader refuses neither.
+        require(once && (is_text || !is(Wrong::LayoutIsText)), "MAN-8", || format!("kind {kind}"))?;
     }
-    for section in of_kind(LAYOUT) {
-        living::read_layout(section.payload, &manifest)?;
-        manifest.layout = true;
-    }
-    for section in of_kind(RECIPE) {
-        manifest.recipe = Some(read_recipe(section.payload, &manifest)?);
-    }
+    manifest.recipe = read_recipe(of_kind(RECIPE).map(|section| section.payload));
     let skipped = sections.iter().filter(|section| known_flags(section.kind).is_none());
     manifest.skipped = skipped.map(|section| (section.kind, section.flags & 2 == 0)).collect();
     Ok(manifest)
 }
 
-pub fn at_least(rule: &'static str, payload: &[u8], bytes: usize) -> Checked<()> {
-    let longer = is(Wrong::KnownTailRefused) && payload.len() > bytes;
-    require(payload.len() >= bytes && !longer, rule, || {
-        format!("payload_bytes is {}, the least is {bytes}", payload.len())
+/// [MAN-10].
+pub fn payload_length(payload: &[u8], bytes: usize) -> Checked<()> {
+    let short = is(Wrong::LongPayloads) && payload.len() > bytes;
+    support(payload.len() == bytes || short, "MAN-10", || {
+        format!("payload_bytes is {}, not {bytes}", payload.len())
     })
 }
 
-/// [MAN-10].
-pub fn payload_tail(payload: &[u8], from: usize) -> Checked<()> {
-    let tail = &payload[from..];
-    support(all_zero(tail), "MAN-10", || format!("the tail is {tail:x?}"))
+/// [MAN-11].
+pub fn payload_reserved(reserved: &[u8]) -> Checked<()> {
+    support(all_zero(reserved), "MAN-11", || format!("reserved is {reserved:x?}"))
 }
 
-/// Section 3.11.
-fn read_recipe(payload: &[u8], manifest: &Manifest) -> Checked<String> {
-    require(manifest.recipe.is_none(), "RCP-1", || "a second RECIPE section".to_owned())?;
+/// The recipe: what one section says, if it is a line.
+fn read_recipe<'a>(payloads: impl Iterator<Item = &'a [u8]>) -> Option<String> {
+    let mut payloads: Vec<&[u8]> = payloads.collect();
+    if is(Wrong::LastRecipe) {
+        payloads.drain(..payloads.len().saturating_sub(1));
+    }
+    let &[payload] = &payloads[..] else { return None };
     let most = or(4096, Wrong::RecipesTo4095, 4095);
-    let text = std::str::from_utf8(payload).ok();
     let length = |text: &str| or(text.len(), Wrong::RecipeCharacters, text.chars().count());
-    let text =
-        text.filter(|text| (1..=most).contains(&length(text)) || is(Wrong::RecipeOfAnyLength));
+    let fits = |text: &String| (1..=most).contains(&length(text)) || is(Wrong::RecipeOfAnyLength);
     let is_control = |c: char| match c {
         _ if is(Wrong::RecipeWithControls) => false,
         '\u{80}'..='\u{9f}' => !is(Wrong::RecipeControlsOfAscii),
         c => c < ' ' || c == '\u{7f}',
     };
+    let text = text(payload).filter(fits);
     let text = text.filter(|text| !text.contains(is_control));
     let text = text.filter(|text| text.is_ascii() || !is(Wrong::RecipeInAscii));
-    require(text.is_some(), "RCP-2", || format!("{} bytes: {payload:x?}", payload.len()))?;
-    Ok(text.unwrap_or_default().to_owned())
+    text.filter(|text| !text.starts_with('\u{feff}') || !is(Wrong::ByteOrderMarks))
 }
 
-/// Section 3.3.
+/// Section 5.3.
 fn read_store(payload: &[u8], segments: usize) -> Checked<Manifest> {
-    at_least("STO-1", payload, 40)?;
+    payload_length(payload, 56)?;
+    payload_reserved(&payload[44..48])?;
     let mut fields = Fields(payload);
     let (fingerprint_bits, planned_radius) = (fields.u16(), fields.u16());
     let (segment_count, next_segment) = (fields.u32(), fields.u64());
     let (store_id, generation) = (fields.u128(), fields.u64());
+    let (name_kind, name_bytes) = (fields.u16(), fields.u16());
+    let (_reserved, window_seconds) = (fields.u32(), fields.u64());
     let bits = fingerprint_bits;
     let known = [32, 64, 128, 256].contains(&bits);
     let known = or(known, Wrong::AnyWidthInEights, bits > 0 && bits.is_multiple_of(8));
-    support(known, "STO-2", || format!("fingerprint_bits is {bits}"))?;
+    let known = known && (bits <= 64 || !is_minimal());
+    support(known, "STO-1", || format!("fingerprint_bits is {bits}"))?;
+    support(name_kind <= 4, "STO-5", || format!("name_kind is {name_kind}"))?;
+    let fits = match name_kind {
+        0 | 1 => name_bytes == 0,
+        2 | 3 => name_bytes == 16,
+        _ => name_bytes > 0,
+    };
+    require(fits, "STO-6", || format!("name_bytes of kind {name_kind} is {name_bytes}"))?;
     let most = or(bits, Wrong::RadiusTo64, 64);
-    require(planned_radius <= most, "STO-3", || format!("planned_radius is {planned_radius}"))?;
-    require_equal("STO-4", "segment_count", segment_count as usize, segments)?;
+    require(planned_radius <= most, "STO-2", || format!("planned_radius is {planned_radius}"))?;
+    require_equal("STO-3", "segment_count", segment_count as usize, segments)?;
     let generation = or(generation, Wrong::GenerationOf32Bits, u64::from(generation as u32));
-    require(generation >= 1, "STO-5", || "generation is 0".to_owned())?;
-    payload_tail(payload, 40)?;
+    require(generation >= 1, "STO-4", || "generation is 0".to_owned())?;
     let next_segment = or(next_segment, Wrong::NextSegmentOf32Bits, u64::from(next_segment as u32));
     Ok(Manifest {
         bits,
@@ -154,38 +160,12 @@ fn read_store(payload: &[u8], segments: usize) -> Checked<Manifest> {
         store_id,
         generation,
         segments: Vec::new(),
-        names: None,
+        names: (name_kind > 0).then_some((name_kind, name_bytes)),
         log: None,
-        deletions: None,
-        windows: None,
-        layout: false,
+        window_seconds,
         recipe: None,
         skipped: Vec::new(),
     })
-}
-
-/// Section 3.5. Gives the number of the segment.
-fn read_ids(
-    payload: &[u8],
-    place: usize,
-    number_before: u64,
-    segments: &mut [SegmentEntry],
-) -> Checked<u64> {
-    at_least("IDS-1", payload, 24)?;
-    let mut fields = Fields(payload);
-    let number = fields.u64();
-    let number = if is(Wrong::IdsInOrder) { segments[place].number } else { number };
-    let segment = segments.iter_mut().find(|segment| segment.number == number);
-    let is_new = segment.as_ref().is_some_and(|segment| segment.ids.is_none());
-    let follows = or(number > number_before, Wrong::IdsAnyOrder, is_new);
-    let segment = segment.filter(|_| follows);
-    require(segment.is_some(), "IDS-2", || format!("{number} after {number_before}"))?;
-    payload_tail(payload, 24)?;
-    let (file_bytes, header_crc, directory_crc) = (fields.u64(), fields.u32(), fields.u32());
-    if let Some(segment) = segment {
-        segment.ids = Some(IdsEntry { file_bytes, header_crc, directory_crc });
-    }
-    Ok(number)
 }
 
 struct Section<'a> {
@@ -196,21 +176,17 @@ struct Section<'a> {
 
 const STORE: u32 = 1;
 const SEGMENT: u32 = 2;
-const IDS: u32 = 3;
-const DELETIONS: u32 = 4;
-const LOG: u32 = 5;
-const WINDOWS: u32 = 7;
-const LAYOUT: u32 = 8;
-const RECIPE: u32 = 9;
-const NAMES: u32 = 10;
+const LOG: u32 = 3;
+const LAYOUT: u32 = 4;
+const RECIPE: u32 = 5;
 
 /// The flags *critical* and *writers* of a known kind.
 fn known_flags(kind: u32) -> Option<u32> {
     match kind {
-        LOG | DELETIONS if is(Wrong::LivingSkipped) => None,
-        STORE | SEGMENT | LOG | DELETIONS | NAMES => Some(3),
+        LOG if is(Wrong::LivingSkipped) || is_minimal() => None,
+        STORE | SEGMENT | LOG => Some(3),
         RECIPE if is(Wrong::RecipeUnknown) => None,
-        IDS | WINDOWS | RECIPE => Some(2),
+        RECIPE => Some(2),
         LAYOUT => Some(0),
         _ => None,
     }
@@ -219,13 +195,12 @@ fn known_flags(kind: u32) -> Option<u32> {
 /// [PRE-1] to [MAN-8]: all sections of known kind, and those to be skipped.
 fn read_sections(file: &[u8]) -> Checked<Vec<Section<'_>>> {
     let (header, _) = read_header(file, b'M', 32)?;
-    check_tail(header, 28)?;
     let mut fields = Fields(&header[16..]);
     let (file_bytes, section_count) = (fields.u64(), fields.u32());
     require_equal("MAN-1", "file_bytes", file_bytes, file.len() as u64)?;
 
     let mut sections = Vec::new();
-    let mut rest = &file[or(header.len(), Wrong::SectionsAt32, 32)..];
+    let mut rest = &file[header.len()..];
     for number in 1..=section_count {
         let (section, after) = read_section(rest, number)?;
         sections.push(section);
@@ -263,7 +238,7 @@ fn read_section(bytes: &[u8], number: u32) -> Checked<(Section<'_>, &[u8])> {
     }
     require(all_zero(padding), "MAN-6", || at(&format!("padding is {padding:x?}")))?;
     let critical = flags & 1 == 1;
-    let critical = critical && !(is(Wrong::LivingSkipped) && (kind == DELETIONS || kind == LOG));
+    let critical = critical && !(is(Wrong::LivingSkipped) && kind == LOG);
     let refused = known.is_none() && (critical || is(Wrong::UnknownRefused));
     support(!refused, "MAN-7", || at(&format!("kind {kind}, flags {flags:#x}")))?;
     let mask = or(3, Wrong::WritersFlagIgnored, 1);
@@ -276,40 +251,79 @@ fn read_section(bytes: &[u8], number: u32) -> Checked<(Section<'_>, &[u8])> {
 fn read_segment(
     payload: &[u8],
     number_before: u64,
-    &Manifest { bits, next_segment, .. }: &Manifest,
+    &Manifest { bits, next_segment, names, .. }: &Manifest,
 ) -> Checked<SegmentEntry> {
-    require(payload.len() >= 40, "SEG-1", || format!("payload_bytes is {}", payload.len()))?;
+    support(payload.len() >= 56, "MAN-10", || format!("payload_bytes is {}", payload.len()))?;
     let mut fields = Fields(payload);
     let (number, count, set_sum) = (fields.u64(), fields.u64(), fields.u128());
-    let (table_count, entry_bytes) = (usize::from(fields.u16()), usize::from(fields.u16()));
-    let entry_bytes = or(entry_bytes, Wrong::EntriesOf16, 16);
-    let (index, reserved) = (fields.u8(), fields.bytes(3));
-    at_least("SEG-1", payload, 40 + entry_bytes * table_count)?;
+    let (sequence, window) = (fields.u64(), fields.u64());
+    let table_count = usize::from(fields.u16());
+    let (index, further) = (fields.u8(), fields.u8());
+    payload_reserved(fields.bytes(4))?;
+    let further_known = or(further < 8, Wrong::FurtherFlagsFree, true);
+    support(further_known, "MAN-11", || format!("further is {further:#x}"))?;
+    let most = if is_minimal() { 0 } else { 1 };
+    support(index <= most, "SEG-1", || format!("index is {index}"))?;
+    let further_files = (further & 7).count_ones() as usize;
+    payload_length(payload, 56 + 16 * (table_count + further_files))?;
+    support(index == 1 || bits <= 64, "SEG-3", || format!("tables of {bits} bits"))?;
     let most = or(256, Wrong::TablesTo255, 255);
     require((1..=most).contains(&table_count), "SEG-2", || format!("table_count {table_count}"))?;
-    support(reserved == [0; 3], "SEG-3", || format!("reserved is {reserved:x?}"))?;
-    support(index <= 1, "SEG-6", || format!("index is {index}"))?;
     let follows = number_before < number && number < next_segment;
     let follows = or(follows, Wrong::SegmentsAt1, number == number_before + 1);
     require(follows, "SEG-4", || {
         format!("segment {number} after {number_before}, and next_segment is {next_segment}")
     })?;
-    let entries_fit = entry_bytes >= 16 && entry_bytes.is_multiple_of(8);
-    require(entries_fit, "SEG-5", || format!("entry_bytes is {entry_bytes}"))?;
-    require(index == 1 || bits <= 64, "SEG-7", || format!("tables of {bits} bits"))?;
-    let mut tables = Vec::new();
-    for _ in 0..table_count {
-        let entry = fields.bytes(entry_bytes);
-        if !is(Wrong::EntryTailIgnored) {
-            payload_tail(entry, 16)?;
-        }
-        let mut fields = Fields(entry);
-        tables.push(TableEntry {
-            file_bytes: fields.u64(),
-            header_crc: fields.u32(),
-            footer_crc: fields.u32(),
-        });
-    }
-    payload_tail(fields.0, 0)?;
-    Ok(SegmentEntry { bits, index, number, count, set_sum, tables, ids: None, names: None })
+    let (has_ids, has_names, has_deletions) = match further {
+        _ if is(Wrong::DeletionsBeforeNames) => (further & 1 > 0, further & 4 > 0, further & 2 > 0),
+        _ => (further & 1 > 0, further & 2 > 0, further & 4 > 0),
+    };
+    require(has_names == (has_ids && names.is_some()), "SEG-5", || {
+        format!("segment {number} has names: {has_names}, and ids: {has_ids}")
+    })?;
+    let mut entry = || (fields.u64(), fields.u32(), fields.u32());
+    let tables = (0..table_count).map(|_| entry());
+    let tables = tables
+        .map(|(file_bytes, header_crc, footer_crc)| TableEntry {
+            file_bytes,
+            header_crc,
+            footer_crc,
+        })
+        .collect();
+    let ids = has_ids.then(&mut entry);
+    let ids = ids.map(|(file_bytes, header_crc, directory_crc)| IdsEntry {
+        file_bytes,
+        header_crc,
+        directory_crc,
+    });
+    let named = has_names.then(&mut entry);
+    let text = names.is_some_and(|(kind, _)| kind == 1);
+    let named = named.map(|(file_bytes, header_crc, directory_crc)| NamesEntry {
+        file_bytes,
+        header_crc,
+        directory_crc,
+        text,
+    });
+    let deletions = has_deletions.then(&mut entry);
+    let deletions = deletions.map(|(file_bytes, header_crc, footer_crc)| DeletionsEntry {
+        segment: number,
+        sequence,
+        file_bytes,
+        header_crc,
+        footer_crc,
+    });
+    let window = or(window, Wrong::WindowOf32Bits, u64::from(window as u32));
+    Ok(SegmentEntry {
+        bits,
+        index,
+        number,
+        count,
+        set_sum,
+        tables,
+        ids,
+        names: named,
+        sequence,
+        deletions,
+        window,
+    })
 }

@@ -1,9 +1,9 @@
-//! What the keys of a table mean (section 7), and what its histogram counts (section 4.4).
+//! What the keys of a table mean (section 6.7), and what its histogram counts (section 6.3).
 
 use super::block::BlockShape;
 use super::mutation::{Wrong, is, or};
 
-/// What the histogram must be: the classes of all keys but the first (sections 4.4 and 5.2). `firsts`
+/// What the histogram must be: the classes of all keys but the first (sections 6.3 and 6.5). `firsts`
 /// are the first keys of blocks.
 pub fn count_classes(shape: &BlockShape<'_>, keys: &[u64], firsts: &[u64]) -> Vec<u64> {
     let middle_bits = u32::from(shape.bits) - u32::from(shape.low_bits);
@@ -21,7 +21,7 @@ pub fn count_classes(shape: &BlockShape<'_>, keys: &[u64], firsts: &[u64]) -> Ve
     histogram
 }
 
-/// Section 7.1: the fingerprint's bit that stands at each place of the key.
+/// Section 6.7: the fingerprint's bit that stands at each place of the key.
 pub fn bit_order(bits: u8, ranges: &[(u8, u8)]) -> Vec<u8> {
     let mut ranges = or(ranges, Wrong::FirstRangeOnly, &ranges[..ranges.len().min(1)]).to_vec();
     if is(Wrong::RangesSorted) {
@@ -50,7 +50,7 @@ pub fn permute(fingerprint: u64, order: &[u8]) -> u64 {
     bits.map(|(place, &bit)| (fingerprint >> (last as u8 - bit) & 1) << (last - place)).sum()
 }
 
-/// Section 7.2.
+/// Section 6.8.
 pub fn set_sum(fingerprints: &[u64]) -> u128 {
     fingerprints.iter().fold(0, |sum: u128, &f| sum.wrapping_add(term(&f.to_be_bytes())))
 }
@@ -82,6 +82,8 @@ fn mix(x: u64) -> u64 {
 #[test]
 fn sums_are_those_of_the_documents_examples() {
     let document = include_str!("../../../format-spec/FORMAT.md");
+    // Lines of paragraphs wrap anywhere.
+    let document = document.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(document.contains(
         &format!("mix(0) = {} and mix(1) = {:#018X}", mix(0), mix(1)).replace("0X", "0x")
     ));

@@ -19,6 +19,8 @@ pub enum Mutation {
     Confuses(&'static str),
     /// It reads something else.
     Reads(Wrong),
+    /// It is right, and reads what the document calls the minimal profile.
+    Minimal,
 }
 
 macro_rules! wrong {
@@ -38,24 +40,18 @@ macro_rules! wrong {
 }
 
 wrong! {
-    // Section 1.4.
+    // Section 4.1.
     MinorRefused: "version_minor must be 0",
-    LongHeaderRefused: "header_bytes must be the length that version 1 writes",
     HeaderTo4096: "no header of any version is longer than 4096 bytes",
-    CrcAtFixedPlace: "header_crc of the manifest stands at byte 28, however long the header is",
     VersionFirst: "version_major is checked before header_crc",
-    // Section 3.
-    SectionsAt32: "sections start at byte 32, however long the header is",
+    // Section 5.
     SectionsPaddedTo4: "sections are padded to multiples of 4 bytes",
     UnknownRefused: "sections of unknown kind are refused, critical or not",
-    LivingSkipped: "DELETIONS and LOG are skipped",
+    LivingSkipped: "LOG is skipped",
     WritersFlagReserved: "the flag for writers is reserved",
     WritersFlagIgnored: "the flag for writers is not looked at in known sections",
     UnusedFlagsRefused: "unused flags must be 0",
     SkippedCrcIgnored: "payload_crc of a section that is skipped is not checked",
-    KnownTailRefused: "a payload must have the length that version 1 writes",
-    EntriesOf16: "entries of tables have 16 bytes, whatever entry_bytes says",
-    EntryTailIgnored: "the tail of an entry of a table is not looked at",
     TablesTo255: "a segment has at most 255 tables",
     SegmentsAt1: "segments are numbered 1, 2, 3, ... without gaps",
     NextSegmentOf32Bits: "next_segment has 32 bits",
@@ -64,11 +60,8 @@ wrong! {
     TablesInHex: "names of files have the table number in hexadecimal digits",
     FirstSegmentOnly: "only the first segment is read",
     FirstIdsOnly: "ids of a fingerprint are those of the first segment that has some",
-    IdsInOrder: "IDS sections belong to the segments in their order, whatever their number",
-    IdsAnyOrder: "IDS sections may stand in any order, but not twice for a segment",
     GenerationOf32Bits: "generation has 32 bits",
-    // Section 4.
-    NoTableTail: "header_bytes of a table is what its ranges need",
+    // Section 6.
     RangesAsEnds: "the second byte of a range is its last bit",
     FirstRangeOnly: "only the first range of a top counts",
     RangesSorted: "ranges count in ascending order",
@@ -88,7 +81,6 @@ wrong! {
     CodesTo12: "codes have at most 12 bits",
     SingleCodeOfAnyLength: "a single code may have any length",
     SingleCodeRefused: "a code must have two classes",
-    TableByTable: "a table is read whole before the next one is opened",
     RestOf64Bits: "a key has 64 bits, whatever W is",
     ClassesOf64: "there are 65 - L classes, whatever W is",
     RouterOf8: "entries of the router have 8 bytes, whatever W is",
@@ -99,7 +91,8 @@ wrong! {
     CutIgnored: "cut_bits is taken for 0",
     LongTops: "a top may be longer than the keys",
     ShortKeysOnce: "keys of a short table ascend strictly",
-    // Section 5.
+    ShortRouterOnce: "entries of the router of a short table ascend strictly",
+    // Section 6.4.
     FirstKeysOf8: "first_key has 8 bytes, whatever W is",
     MiddlesOf64: "a middle has 64 - L bits, whatever W is",
     WideFrom8192: "blocks of 8192 bytes have a key_count of 4 bytes",
@@ -121,6 +114,7 @@ wrong! {
     RawBitsOf32: "of the raw bits, 32 count",
     RawBitsOf56: "of the raw bits, 56 count",
     CodesReadRawBits: "a code may reach into the raw bits",
+    EqualReadsRawBits: "the code of the class equal may reach into the raw bits",
     RawBitsReadCodes: "raw bits may reach into the codes",
     CutCodeIsNone: "a code that is cut off by the raw bits is no code",
     SingleCodeOfNoBits: "a single code takes no bit",
@@ -137,7 +131,7 @@ wrong! {
     OtherCodec: "codec 1 is `gap` and 2 is `xor`",
     HistogramWithoutFirst: "the histogram leaves out the first key of each block",
     BlocksMayTouch: "a block may begin with the last key of the one before",
-    // Section 7.
+    // Section 6.7.
     SumOf64Bits: "the upper half of set_sum is not checked",
     SumWithoutSecond: "the upper half of set_sum is computed with g as the lower half",
     SumOfKeys: "set_sum is that of the keys",
@@ -146,7 +140,7 @@ wrong! {
     LastBitsKept: "the last bits of permuted fingerprints are the keys of short tables",
     SumOfLeastWordsFirst: "the words of a fingerprint come into set_sum with the least significant first",
     SumOfLowerHalf: "the upper half of set_sum is that of the last word",
-    // Section 8.
+    // Section 9.
     RanksOfCount: "ranks have digits(count) bits",
     PartsOf4: "parts of the body are padded to multiples of 4 bytes",
     PartsOf1: "parts of the body are padded to whole bytes",
@@ -167,7 +161,6 @@ wrong! {
     ChunkCrcOfTable: "the CRC of a chunk covers header_crc of table 0",
     DirectoryCrcAlone: "directory_crc does not cover header_crc",
     ChunksFromStart: "chunks are counted from the start of the file",
-    BodyAt56: "ranks start at byte 56, however long the header is",
     EntriesFromTheTop: "the most significant bit of an entry comes first",
     EntriesOf32Bits: "of an id, 32 bits count",
     EntriesOf57Bits: "ids are read from 8 bytes at a byte boundary",
@@ -176,21 +169,24 @@ wrong! {
     TwoRanks: "ranks behind the second are not checked",
     IdsMayRepeat: "an id may stand twice for a fingerprint",
     PaddingOfIdsOnly: "only the padding behind the ids is checked",
-    // Sections 3.7 to 3.11.
+    // LOG, windows and RECIPE.
+    SegmentsBelowLog: "the sequence of a segment is less than that of LOG",
+    NoFileNoSequence: "the sequence of a segment without a deletions file is 0",
+    DeletionsBeforeNames: "the entry of the deletions file comes before that of the names file",
+    FurtherFlagsFree: "reserved flags of further files are not looked at",
+    LongPayloads: "a payload may be longer than its fields",
+    WindowOf32Bits: "the window of a segment has 32 bits",
+    WindowsFlagFree: "LOG may have the flag *windows* in a store without windows",
+    OverlongForms: "overlong forms are UTF-8",
+    Surrogates: "surrogates are UTF-8",
+    LayoutIsText: "a LAYOUT section that is no text is refused",
+    AdviceOnce: "a second LAYOUT or RECIPE section is refused",
+    LastRecipe: "of two recipes the second counts",
+    ByteOrderMarks: "a recipe may not begin with U+FEFF",
     LogSequenceOf32Bits: "sequence of LOG has 32 bits",
     LogNumbersTo63Bits: "first_log and sequence have 63 bits",
     LogFlagsSwapped: "the flags *ids* and *windows* are swapped",
     IdsWithoutFlag: "segments may have ids where the flag *ids* is 0",
-    LivingEntriesFixed: "entries of DELETIONS and WINDOWS have the length that version 1 writes",
-    LivingEntryTailIgnored: "the tail of an entry of DELETIONS or WINDOWS is not looked at",
-    EntriesBelowLog: "the sequence of a segment is less than that of LOG",
-    DeletionsInOrder: "entries of DELETIONS belong to the segments in their order, whatever their number",
-    DeletionsAnyOrder: "entries of DELETIONS may stand in any order",
-    NoFileNoEntry: "an entry of DELETIONS without a file says nothing",
-    UnlistedIsNew: "nothing is hidden in a segment without an entry in DELETIONS",
-    WindowsOfSome: "a segment may have no window",
-    WindowsAnyOrder: "the entries of WINDOWS may stand in any order",
-    LayoutRead: "words of LAYOUT without an equals sign are refused",
     RecipeUnknown: "RECIPE is an unknown kind",
     RecipesTo4095: "a recipe has at most 4095 bytes",
     RecipeOfAnyLength: "a recipe may have any length, also none",
@@ -198,8 +194,7 @@ wrong! {
     RecipeWithControls: "a recipe may have control characters",
     RecipeControlsOfAscii: "control characters behind U+007F are not looked for in a recipe",
     RecipeInAscii: "a recipe has characters of ASCII only",
-    // Section 9.
-    DeletionsAt40: "deletions start at byte 40, however long the header is",
+    // Section 11.3.
     DeletionsMod64: "the length that count gives is computed modulo 2^64",
     DeletionsCrcAlone: "footer_crc of a deletions file does not cover header_crc",
     WholeByIdOnly: "a deletion of id 0 is one of all ids",
@@ -209,7 +204,7 @@ wrong! {
     DeletionsMayRepeat: "a deletion may stand twice",
     DeletionsBelowEntry: "the sequence of a deletion is less than that of its segment",
     DeletionsOfAnySequence: "the sequences of deletions are not checked",
-    // Section 10.
+    // Section 11.
     LogsInDecimal: "names of logs have the number in decimal digits",
     FirstLogIs1: "the first log is log 1",
     FirstAtSequence: "the first log begins with the sequence of LOG",
@@ -228,7 +223,6 @@ wrong! {
     PayloadCrcAlone: "payload_crc does not cover header_crc",
     PayloadCrcWithoutPadding: "payload_crc does not cover the padding",
     RecordPaddingFree: "the padding of a record is not looked at",
-    RecordsAt88: "records start at byte 88, however long the header is",
     LogsWithoutNote: "a log may end before its first record could begin",
     NoteIgnored: "the note of a log says nothing",
     NoteBelow: "the note of a log calls more durable than it says",
@@ -240,6 +234,7 @@ wrong! {
     FlagsOfLogsFree: "the flags of a log are not compared with those of LOG",
     SequencesOfRecords: "all operations of a record have its first_sequence",
     SealTakesSequence: "a seal takes a number of the sequence",
+    SealsCount: "operation_count of a seal is not looked at",
     EmptyRecords: "a record without operations may be no seal, and a seal may have some",
     PayloadRest: "bytes behind the operations of a record are passed over",
     OperationsWithIds: "insertions have an id, whatever the flag *ids* says",
@@ -270,7 +265,7 @@ wrong! {
     WholeIsIdZero: "the deletion of a fingerprint deletes the pair with id 0",
     GoneWithOneId: "a fingerprint of a segment is hidden with any of its ids",
     StaysWithoutIds: "a fingerprint of a segment stays when all its ids are hidden",
-    // Section 18, and what it changes elsewhere.
+    // Section 8, and what it changes elsewhere.
     AnyWidthInEights: "fingerprint_bits may be any multiple of 8",
     RadiusTo64: "planned_radius is 64 at most, whatever W is",
     PartsFrom1: "names of part tables count from 1",
@@ -304,6 +299,7 @@ wrong! {
     BitsFromTheLeast: "bits are numbered from the least significant",
     StartsOf64Bits: "starts have 64 bits",
     StartsOfMarks: "starts count marks, not rows",
+    FirstStartByZeros: "the first start is known by the zeros of its group alone",
     StartsAnywhere: "the first start is not looked at",
     ZerosFree: "the zeros of a group are not counted",
     LastMarkFree: "the last mark of a group may be 1",
@@ -321,13 +317,12 @@ wrong! {
     RowsInAnyOrder: "rows of one key may stand in any order, and twice",
     PairsOnce: "coincidences count each pair once",
     PaddingOfStartsOnly: "only the padding behind the starts is checked",
-    // Section 19.
+    // Section 10.
     NameGroupsOf32: "a group has 32 names",
     NameGroupsOf128: "a group has 128 names",
     NamePagesOf32: "a page has 32 groups of names",
     NamePagesOf128: "a page has 128 groups of names",
     NibblesSwapped: "the length of the code of an even byte stands in the higher bits",
-    NamesAt176: "pages of names start at byte 176, however long the header is",
     NamesDirectoryCrcAlone: "directory_crc of names does not cover header_crc",
     FrontCrcAlone: "front_crc does not cover header_crc",
     NameGroupCrcAlone: "group_crc of names does not cover header_crc",
@@ -357,6 +352,11 @@ wrong! {
 /// Whether the reader of this thread is wrong in this way.
 pub fn is(wrong: Wrong) -> bool {
     ACTIVE.get() == Some(Mutation::Reads(wrong))
+}
+
+/// Whether the reader of this thread has the minimal profile.
+pub fn is_minimal() -> bool {
+    ACTIVE.get() == Some(Mutation::Minimal)
 }
 
 /// What the document says, or what a wrong reader takes instead.

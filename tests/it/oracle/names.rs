@@ -1,15 +1,13 @@
-//! The names file (section 19).
-
-use std::collections::BTreeMap;
-use std::str;
+//! The names file (section 10).
 
 use bitvec::order::Lsb0;
 use bitvec::slice::BitSlice;
+use std::collections::BTreeMap;
 
 use super::block::canonical_codes;
 use super::mutation::{Wrong, is, or};
-use super::prefix::{check_tail, read_header};
-use super::{Checked, Fields, crc, require, require_crc, require_equal, support};
+use super::prefix::{check_reserved, read_header};
+use super::{Checked, Fields, crc, require, require_crc, require_equal, text};
 
 /// What the manifest says of a names file, and of names.
 #[derive(Clone, Copy, Debug)]
@@ -53,14 +51,12 @@ fn page_groups() -> u64 {
 ///
 /// The first rule broken.
 pub fn read_names(file: &[u8], entry: &NamesEntry) -> Checked<Vec<Vec<u8>>> {
-    require_equal("NAM-1", "length", file.len() as u64, entry.file_bytes)?;
+    require_equal("FIL-1", "length", file.len() as u64, entry.file_bytes)?;
     let (header, header_crc) = read_header(file, b'N', 176)?;
-    check_tail(header, 172)?;
-    require_equal("NAM-2", "header_crc", header_crc, entry.header_crc)?;
+    check_reserved(&header[168..172])?;
+    require_equal("FIL-2", "header_crc", header_crc, entry.header_crc)?;
     let mut fields = Fields(&header[16..]);
     let (count, name_bytes, directory_bytes) = (fields.u64(), fields.u64(), fields.u64());
-    let reserved = &header[168..172];
-    support(reserved == [0; 4], "NAM-3", || format!("reserved is {reserved:?}"))?;
     let low_first = !is(Wrong::NibblesSwapped);
     let nibbles = header[40..168].iter().flat_map(|byte| match low_first {
         true => [byte & 15, byte >> 4],
@@ -75,33 +71,33 @@ pub fn read_names(file: &[u8], entry: &NamesEntry) -> Checked<Vec<Vec<u8>>> {
     let start = u128::from(end as u64).checked_sub(directory_bytes.into());
     let fits = start.is_some_and(|start| start >= header.len() as u128)
         && u128::from(directory_bytes) >= 24 * u128::from(page_count);
-    require(fits, "NAM-5", || format!("{directory_bytes} bytes for {page_count} pages"))?;
+    require(fits, "NAM-2", || format!("{directory_bytes} bytes for {page_count} pages"))?;
     let start = start.unwrap_or_default() as usize;
     let directory = &file[start..end];
     let header_crc = header_crc.to_le_bytes();
     let bound = or(&header_crc[..], Wrong::NamesDirectoryCrcAlone, &[]);
     let directory_crc = Fields(&file[end..]).u32();
-    require_crc("NAM-6", "directory_crc", directory_crc, crc(&[bound, directory]))?;
-    require_equal("NAM-7", "directory_crc", directory_crc, entry.directory_crc)?;
+    require_crc("FIL-3", "directory_crc", directory_crc, crc(&[bound, directory]))?;
+    require_equal("FIL-4", "directory_crc", directory_crc, entry.directory_crc)?;
 
     let (entries, text) = directory.split_at(24 * page_count as usize);
     let pages: Vec<Page> = entries.chunks(24).map(page_of).collect();
-    let first_page = or(header.len() as u64, Wrong::NamesAt176, 176);
+    let first_page = header.len() as u64;
     let (mut at, mut name_at) = (first_page, 0);
     for (page, Page { end, name_end, front_bytes, .. }) in pages.iter().enumerate() {
         let groups = (group_count - page as u64 * page_groups()).min(page_groups());
         let front = u64::from(*front_bytes);
         let fits = *end <= start as u64
             && end.checked_sub(at).is_some_and(|bytes| front >= 8 * groups && front <= bytes);
-        require(fits, "NAM-8", || format!("page {page} ends at {end}, its front has {front}"))?;
+        require(fits, "NAM-3", || format!("page {page} ends at {end}, its front has {front}"))?;
         let fits = *name_end <= text.len() as u64
             && name_end.checked_sub(name_at).is_some_and(|bytes| bytes <= 65_535)
             && (page + 1 < pages.len() || *name_end == text.len() as u64);
-        require(fits, "NAM-8", || format!("the name of page {page} ends at {name_end}"))?;
+        require(fits, "NAM-3", || format!("the name of page {page} ends at {name_end}"))?;
         (at, name_at) = (*end, *name_end);
     }
-    require_equal("NAM-8", "end of the pages", at, start as u64)?;
-    require(count > 0 || text.is_empty(), "NAM-8", || "text without names".to_owned())?;
+    require_equal("NAM-3", "end of the pages", at, start as u64)?;
+    require(count > 0 || text.is_empty(), "NAM-3", || "text without names".to_owned())?;
 
     let codes = canonical_codes(&lengths);
     let found = Vec::new();
@@ -113,7 +109,7 @@ pub fn read_names(file: &[u8], entry: &NamesEntry) -> Checked<Vec<Vec<u8>>> {
         (at, name_at) = (page.end as usize, page.name_end as usize);
     }
     let sum = names.found.iter().map(|name| name.len() as u64).sum();
-    require_equal("NAM-16", "name_bytes", name_bytes, sum)?;
+    require_equal("NAM-11", "name_bytes", name_bytes, sum)?;
     Ok(names.found)
 }
 
@@ -126,14 +122,14 @@ fn page_of(bytes: &[u8]) -> Page {
 fn check_code(lengths: &[u8], count: u64) -> Checked<()> {
     let used: Vec<u8> = lengths.iter().copied().filter(|&length| length > 0).collect();
     let most = or(11, Wrong::NameCodesTo10, 10);
-    require(used.iter().all(|&length| length <= most), "NAM-4", || "a long code".to_owned())?;
+    require(used.iter().all(|&length| length <= most), "NAM-1", || "a long code".to_owned())?;
     let sum: u64 = used.iter().map(|&length| 1 << (15 - length)).sum();
     let sound = match (count, &used[..]) {
         (0 | 1, used) => used.is_empty() || is(Wrong::CodeOfOneName),
         (_, [only]) => *only == 1,
         _ => sum == 1 << 15,
     };
-    require(sound, "NAM-4", || format!("{} codes for {count} names", used.len()))
+    require(sound, "NAM-1", || format!("{} codes for {count} names", used.len()))
 }
 
 impl Names<'_> {
@@ -143,7 +139,7 @@ impl Names<'_> {
         crc(&[bound, &number, bytes])
     }
 
-    /// Sections 19.3 and 19.4: the names of a page.
+    /// Sections 10.4 and 10.5: the names of a page.
     fn read_page(
         &mut self,
         number: u64,
@@ -155,7 +151,7 @@ impl Names<'_> {
         let front_bytes = page.front_bytes as usize;
         let (front, _) = bytes.split_at(front_bytes);
         let expected = self.crc_of(number, front, Wrong::FrontCrcAlone);
-        require_crc("NAM-9", &format!("page {number}"), page.front_crc, expected)?;
+        require_crc("NAM-4", &format!("page {number}"), page.front_crc, expected)?;
         let groups = self.count.div_ceil(group_names()) - number * page_groups();
         let groups = groups.min(page_groups()) as usize;
         let (index, heads) = front.split_at(8 * groups);
@@ -171,10 +167,10 @@ impl Names<'_> {
         let mut before = front_bytes;
         for &(end, _) in &ends {
             let fits = before <= end && end <= bytes.len();
-            require(fits, "NAM-10", || format!("a group ends at {end}"))?;
+            require(fits, "NAM-5", || format!("a group ends at {end}"))?;
             before = end;
         }
-        require_equal("NAM-10", "end of the groups", before, bytes.len())?;
+        require_equal("NAM-5", "end of the groups", before, bytes.len())?;
         let heads = self.read_lengths(heads, groups - 1)?;
         let mut start = front_bytes;
         let mut head = first.to_vec();
@@ -183,7 +179,7 @@ impl Names<'_> {
             let group_number = number * page_groups() + place as u64;
             let counted = or(group_number, Wrong::NameGroupsInPage, place as u64);
             let expected = self.crc_of(counted, group, Wrong::NameGroupCrcAlone);
-            require_crc("NAM-11", &format!("group {group_number}"), group_crc, expected)?;
+            require_crc("NAM-6", &format!("group {group_number}"), group_crc, expected)?;
             let first_name = group_number * group_names();
             let others = (self.count - first_name).min(group_names()) - 1;
             let list = self.read_lengths(group, others as usize)?;
@@ -208,11 +204,10 @@ impl Names<'_> {
         let number = self.found.len();
         let ascends = self.found.last().is_none_or(|before| *before < name);
         let ascends = ascends || (number as u64).is_multiple_of(64) && is(Wrong::HeadsInAnyOrder);
-        require(ascends, "NAM-15", || format!("name {number} is not above the one before"))?;
-        let is_text =
-            str::from_utf8(&name).is_ok() && (name.is_ascii() || !is(Wrong::NamesOfAscii));
+        require(ascends, "NAM-10", || format!("name {number} is not above the one before"))?;
+        let is_text = text(&name).is_some() && (name.is_ascii() || !is(Wrong::NamesOfAscii));
         let is_text = is_text || !self.text && !is(Wrong::NamesAreText);
-        require(is_text, "NAM-17", || format!("name {number} is no UTF-8"))?;
+        require(is_text, "NAM-12", || format!("name {number} is no UTF-8"))?;
         self.found.push(name);
         Ok(())
     }
@@ -222,16 +217,16 @@ impl Names<'_> {
         let (mut rest, mut lengths) = (bytes, Vec::new());
         for _ in 0..count {
             let (shared, bits) = (read_length(&mut rest)?, read_length(&mut rest)?);
-            require(bits > 0, "NAM-12", || "a name without a rest".to_owned())?;
+            require(bits > 0, "NAM-7", || "a name without a rest".to_owned())?;
             lengths.push((shared, bits));
         }
         let bits = lengths.iter().map(|&(_, bits)| bits).sum::<usize>();
         let codes = BitSlice::<u8, Lsb0>::from_slice(rest);
         let fits = bits <= codes.len() && codes.len() - bits < 8;
         let fits = fits || bits <= codes.len() && is(Wrong::BytesBehindCodes);
-        require(fits, "NAM-12", || format!("{bits} bits in {} bytes", rest.len()))?;
+        require(fits, "NAM-7", || format!("{bits} bits in {} bytes", rest.len()))?;
         let zeros = is(Wrong::NamePadding) || codes[bits..].not_any();
-        require(zeros, "NAM-12", || "padding is not zero".to_owned())?;
+        require(zeros, "NAM-7", || "padding is not zero".to_owned())?;
         let mut left = codes;
         let name = |(shared, bits)| {
             let (codes, behind) = left.split_at(bits);
@@ -243,7 +238,7 @@ impl Names<'_> {
 
     fn read_name(&self, before: &[u8], list: &List<'_>, place: usize) -> Checked<Vec<u8>> {
         let (shared, bits) = list[place];
-        require(shared <= before.len(), "NAM-13", || format!("{shared} bytes are shared"))?;
+        require(shared <= before.len(), "NAM-8", || format!("{shared} bytes are shared"))?;
         let mut name = before[..shared.min(before.len())].to_vec();
         let (mut code, mut length) = (0u32, 0u8);
         for bit in bits {
@@ -254,15 +249,15 @@ impl Names<'_> {
                 name.push(byte as u8);
                 (code, length) = (0, 0);
             }
-            require(length <= 11, "NAM-12", || "bits without a code".to_owned())?;
+            require(length <= 11, "NAM-7", || "bits without a code".to_owned())?;
         }
         let most = or(65_535, Wrong::NamesTo65534, 65_534);
         // Of a name that is too long nothing is read behind that.
-        require(length == 0 || name.len() > most, "NAM-12", || "half a code".to_owned())?;
-        require(name.len() <= most, "NAM-14", || format!("a name of {} bytes", name.len()))?;
+        require(length == 0 || name.len() > most, "NAM-7", || "half a code".to_owned())?;
+        require(name.len() <= most, "NAM-9", || format!("a name of {} bytes", name.len()))?;
         let first = name.get(shared);
         let order = first > before.get(shared) || is(Wrong::SharesLess) && &name[..] > before;
-        require(order, "NAM-15", || "the names of a list do not ascend".to_owned())?;
+        require(order, "NAM-10", || "the names of a list do not ascend".to_owned())?;
         Ok(name)
     }
 }
@@ -277,7 +272,7 @@ fn read_length(bytes: &mut &[u8]) -> Checked<usize> {
     let most = or(most, Wrong::NameLengthsOf4, 4);
     loop {
         let byte = bytes.first().copied();
-        require(byte.is_some() && count < most, "NAM-12", || "an integer is cut".to_owned())?;
+        require(byte.is_some() && count < most, "NAM-7", || "an integer is cut".to_owned())?;
         let byte = byte.unwrap_or_default();
         *bytes = &bytes[1..];
         let bits = usize::from(byte & 127);
@@ -285,7 +280,7 @@ fn read_length(bytes: &mut &[u8]) -> Checked<usize> {
         count += 1;
         if byte < 128 {
             let short = byte != 0 || count == 1 || is(Wrong::LongNameLengths);
-            require(short, "NAM-12", || "an integer has more bytes than it needs".to_owned())?;
+            require(short, "NAM-7", || "an integer has more bytes than it needs".to_owned())?;
             return Ok(value);
         }
     }

@@ -1,9 +1,9 @@
-//! What every file begins with (section 1.4).
+//! What every file begins with (section 4.1).
 
 use super::mutation::{Wrong, is, or};
 use super::{Checked, Fields, all_zero, crc, require, require_crc, require_equal, support};
 
-/// The header of `file`, which is of the kind `x` and has at least `least` bytes in version 1, and its
+/// The header of `file`, which is of the kind `x` and has `least` bytes or, with fields that say so, more, and its
 /// CRC. Checks [PRE-1] to [PRE-6].
 pub fn read_header(file: &[u8], x: u8, least: usize) -> Checked<(&[u8], u32)> {
     require(file.len() >= 24, "PRE-1", || format!("the file has {} bytes", file.len()))?;
@@ -20,20 +20,23 @@ pub fn read_header(file: &[u8], x: u8, least: usize) -> Checked<(&[u8], u32)> {
         && (24..=longest).contains(&header_bytes)
         && header_bytes <= file.len();
     require(fits, "PRE-3", || format!("header_bytes is {header_bytes}"))?;
-    let end = if is(Wrong::CrcAtFixedPlace) && x == b'M' { least } else { header_bytes };
-    let (covered, after) = file.split_at(end - 4);
+    let (covered, after) = file.split_at(header_bytes - 4);
     let header_crc = Fields(after).u32();
     require_crc("PRE-4", "header_crc", header_crc, crc(&[covered]))?;
     version(major)?;
     support(!is(Wrong::MinorRefused) || minor == 0, "PRE-5", || format!("minor {minor}"))?;
-    require(header_bytes >= least, "PRE-6", || format!("header_bytes is {header_bytes}"))?;
-    let longer = x != b'T' && header_bytes > least;
-    require(!is(Wrong::LongHeaderRefused) || !longer, "PRE-6", || "it is longer".to_owned())?;
+    let is_open = x == b'T' || x == b'P';
+    let fits = header_bytes == least || is_open && header_bytes > least;
+    support(fits, "PRE-6", || format!("header_bytes is {header_bytes}"))?;
     Ok((&file[..header_bytes], header_crc))
 }
 
-/// [PRE-7]: the tail of a header whose last field ends at `from`.
-pub fn check_tail(header: &[u8], from: usize) -> Checked<()> {
-    let tail = &header[from..header.len() - 4];
-    support(all_zero(tail), "PRE-7", || format!("the tail is {tail:x?}"))
+/// [PRE-6] of a header whose length depends on its fields.
+pub fn check_length(header: &[u8], bytes: usize) -> Checked<()> {
+    support(header.len() == bytes, "PRE-6", || format!("header_bytes is not {bytes}"))
+}
+
+/// [PRE-7].
+pub fn check_reserved(reserved: &[u8]) -> Checked<()> {
+    support(all_zero(reserved), "PRE-7", || format!("reserved is {reserved:x?}"))
 }

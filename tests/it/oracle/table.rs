@@ -1,12 +1,12 @@
-//! A table file (section 4).
+//! A table file (section 6).
 
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::block::{BlockShape, read_block};
 use super::manifest::SegmentEntry;
 use super::meaning::{bit_order, count_classes, permute, set_sum, unpermute};
-use super::mutation::{Wrong, is, or};
-use super::prefix::{check_tail, read_header};
+use super::mutation::{Wrong, is, is_minimal, or};
+use super::prefix::{check_length, check_reserved, read_header};
 use super::{
     Checked, Fields, PlainTable, all_zero, crc, require, require_crc, require_equal, support,
 };
@@ -56,8 +56,8 @@ pub fn open_table(file: Vec<u8>, segment: &SegmentEntry, number: usize) -> Check
     let (router_crc, codes_crc, histogram_crc) = (fields.u32(), fields.u32(), fields.u32());
     let footer_crc = fields.u32();
     let expected = bound_crc(header_crc, &footer[..20], Wrong::FooterCrcAlone);
-    require_crc("FTR-1", "footer_crc", footer_crc, expected)?;
-    require_crc("FTR-2", "footer_crc", footer_crc, segment.tables[number].footer_crc)?;
+    require_crc("FIL-3", "footer_crc", footer_crc, expected)?;
+    require_crc("FIL-4", "footer_crc", footer_crc, segment.tables[number].footer_crc)?;
     let of_codes = usize::from(or(bits, Wrong::ClassesOf64, 64));
     let classes = or(of_codes + 1, Wrong::NoEqualClass, of_codes) - usize::from(low_bits);
     let entry_bits = or(bits, Wrong::RouterOf8, 64);
@@ -74,7 +74,7 @@ pub fn open_table(file: Vec<u8>, segment: &SegmentEntry, number: usize) -> Check
         && block_count <= count
         && u128::from(count) <= u128::from(block_count) * u128::from(largest_block)
         && expected_bytes == file.len() as u128;
-    require(block_count_is_right, "FTR-3", || {
+    require(block_count_is_right, "FTR-1", || {
         format!("block_count is {block_count}, with {count} keys in {} bytes", file.len())
     })?;
 
@@ -96,7 +96,8 @@ pub fn open_table(file: Vec<u8>, segment: &SegmentEntry, number: usize) -> Check
     require_crc("RTR-1", "router_crc", router_crc, expected)?;
     let router: Vec<u64> =
         router.chunks(entry_bytes).map(|key| Fields(key).key(entry_bits)).collect();
-    let repeats = header.repeats() || is(Wrong::RouterMayRepeat);
+    let repeats = header.repeats() && !is(Wrong::ShortRouterOnce);
+    let repeats = repeats || is(Wrong::RouterMayRepeat);
     let ascends = router.is_sorted_by(|a, b| a < b || repeats && a == b);
     require(ascends, "RTR-2", || "entries do not ascend".to_owned())?;
     Ok(OpenTable { file, header, histogram_crc, code_lengths, router })
@@ -117,7 +118,7 @@ impl OpenTable {
         let Self { file, header, code_lengths, router, .. } = self;
         let TableHeader { whole_bits, bits, codec, low_bits, block_bytes, .. } = *header;
         let padding_is_zero = all_zero(&file[header.header_bytes..4096]);
-        require(padding_is_zero, "TAB-13", || "padding is not zero".to_owned())?;
+        require(padding_is_zero, "TAB-10", || "padding is not zero".to_owned())?;
 
         let histogram = &file[file.len() - 24 - 8 * code_lengths.len()..file.len() - 24];
         let expected = crc(&[&header.header_crc.to_le_bytes(), histogram]);
@@ -178,52 +179,50 @@ impl OpenTable {
     }
 }
 
-/// Section 4.1.
+/// Section 6.2.
 fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Checked<TableHeader> {
     let entry = &segment.tables[number];
-    require_equal("TAB-1", "length of the file", file.len() as u64, entry.file_bytes)?;
+    require_equal("FIL-1", "length of the file", file.len() as u64, entry.file_bytes)?;
     let (header, header_crc) = read_header(file, b'T', 64)?;
     let header_bytes = header.len();
+    let range_count = usize::from(Fields(&header[50..]).u16());
+    check_length(header, (56 + 2 * range_count + 4).next_multiple_of(8))?;
+    check_reserved(&header[53..56])?;
+    check_reserved(&header[56 + 2 * range_count..header.len() - 4])?;
     let least = or(4208, Wrong::TablesFrom4280, 4280);
-    require(header_bytes <= 4096 && file.len() >= least, "TAB-2", || {
-        format!("a header of {header_bytes} bytes, a file of {}", file.len())
-    })?;
-    require_crc("TAB-3", "header_crc", header_crc, entry.header_crc)?;
+    require(file.len() >= least, "TAB-1", || format!("a file of {} bytes", file.len()))?;
+    require_crc("FIL-2", "header_crc", header_crc, entry.header_crc)?;
     let mut fields = Fields(&header[16..]);
     let (fingerprint_bits, codec, low_bits) = (fields.u16(), fields.u8(), fields.u8());
     let (block_bytes, count, sum) = (fields.u32(), fields.u64(), fields.u128());
-    let (table_number, range_count) = (usize::from(fields.u16()), usize::from(fields.u16()));
-    let (cut_bits, reserved) = (fields.u8(), fields.bytes(3));
-    support(all_zero(reserved), "TAB-4", || format!("reserved is {reserved:x?}"))?;
+    let (table_number, _) = (usize::from(fields.u16()), fields.u16());
+    let (cut_bits, _reserved) = (fields.u8(), fields.bytes(3));
     let is_known = fingerprint_bits == 32 || fingerprint_bits == 64;
-    support(is_known, "TAB-5", || format!("fingerprint_bits is {fingerprint_bits}"))?;
+    support(is_known, "TAB-2", || format!("fingerprint_bits is {fingerprint_bits}"))?;
     let whole_bits = fingerprint_bits as u8;
     let bits = whole_bits.wrapping_sub(or(cut_bits, Wrong::CutIgnored, 0));
     let is_cut_well = [32, 40, 48, 56, 64].contains(&bits);
-    support(is_cut_well, "TAB-15", || format!("{cut_bits} bits are cut off"))?;
-    support(codec == 1 || codec == 2, "TAB-6", || format!("codec is {codec}"))?;
+    let is_cut_well = is_cut_well && (cut_bits == 0 || !is_minimal());
+    support(is_cut_well, "TAB-3", || format!("{cut_bits} bits are cut off"))?;
+    support(codec == 1 || codec == 2, "TAB-4", || format!("codec is {codec}"))?;
     let is_less = low_bits < bits || is(Wrong::ColumnsOf32);
     let low_bits_fit = [0, 8, 16, 24, 32, 40, 48].contains(&low_bits) && is_less;
-    support(low_bits_fit, "TAB-7", || format!("low_bits is {low_bits}"))?;
+    support(low_bits_fit, "TAB-5", || format!("low_bits is {low_bits}"))?;
     let block_bytes_fit = block_bytes.is_power_of_two() && (256..=65536).contains(&block_bytes);
-    require(block_bytes_fit, "TAB-8", || format!("block_bytes is {block_bytes}"))?;
-    require_equal("TAB-14", "fingerprint_bits", fingerprint_bits, segment.bits)?;
-    require_equal("TAB-9", "table_number", table_number, number)?;
-    require_equal("TAB-10", "count", count, segment.count)?;
-    require_equal("TAB-10", "set_sum", sum, segment.set_sum)?;
+    require(block_bytes_fit, "TAB-6", || format!("block_bytes is {block_bytes}"))?;
+    require_equal("TAB-7", "fingerprint_bits", fingerprint_bits, segment.bits)?;
+    require_equal("TAB-7", "table_number", table_number, number)?;
+    require_equal("TAB-7", "count", count, segment.count)?;
+    require_equal("TAB-7", "set_sum", sum, segment.set_sum)?;
 
-    require(range_count >= 1, "TAB-11", || "range_count is 0".to_owned())?;
-    let least = (56 + 2 * range_count + 4).next_multiple_of(8);
-    let fits = header_bytes == least || header_bytes > least && !is(Wrong::NoTableTail);
-    require(fits, "TAB-11", || format!("header_bytes is {header_bytes}, at least {least}"))?;
+    require(range_count >= 1, "TAB-8", || "range_count is 0".to_owned())?;
     let ranges = read_ranges(&mut fields, range_count, whole_bits)?;
     let top_bits = ranges.iter().map(|&(_, bits)| u32::from(bits)).sum::<u32>();
     let fits = top_bits <= u32::from(bits) || is(Wrong::LongTops);
-    require(fits, "TAB-11", || format!("a top of {top_bits} bits of {bits}"))?;
+    require(fits, "TAB-8", || format!("a top of {top_bits} bits of {bits}"))?;
     let is_identity = bit_order(whole_bits, &ranges).is_sorted();
-    require(number > 0 || is_identity, "TAB-12", || format!("table 0 has the top {ranges:?}"))?;
-    require(number > 0 || cut_bits == 0, "TAB-16", || "table 0 is short".to_owned())?;
-    check_tail(header, 56 + 2 * range_count)?;
+    require(number > 0 || is_identity, "TAB-9", || format!("table 0 has the top {ranges:?}"))?;
+    require(number > 0 || cut_bits == 0, "TAB-9", || "table 0 is short".to_owned())?;
     let codec = or(codec, Wrong::OtherCodec, 3 - codec);
     Ok(TableHeader {
         whole_bits,
@@ -237,7 +236,7 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     })
 }
 
-/// [TAB-11], but for the number of ranges.
+/// [TAB-8], but for the number of ranges.
 fn read_ranges(fields: &mut Fields<'_>, range_count: usize, bits: u8) -> Checked<Vec<(u8, u8)>> {
     let mut ranges: Vec<(u8, u8)> = (0..range_count).map(|_| (fields.u8(), fields.u8())).collect();
     if is(Wrong::RangesAsEnds) {
@@ -248,7 +247,7 @@ fn read_ranges(fields: &mut Fields<'_>, range_count: usize, bits: u8) -> Checked
         let end = usize::from(first) + usize::from(bits);
         let is_free =
             bits > 0 && end <= taken.len() && !taken[usize::from(first)..end].contains(&true);
-        require(is_free, "TAB-11", || format!("range ({first}, {bits}) in {ranges:?}"))?;
+        require(is_free, "TAB-8", || format!("range ({first}, {bits}) in {ranges:?}"))?;
         taken[usize::from(first)..end].fill(true);
     }
     Ok(ranges)
@@ -274,7 +273,7 @@ fn check_code_lengths(lengths: &[u8], padding: &[u8], count: u64) -> Checked<()>
     require(is_code, "COD-3", || format!("code of lengths {used:?} for {count} keys"))
 }
 
-/// Section 5, for all blocks of a table.
+/// Section 6.4, for all blocks of a table.
 fn read_blocks(
     shape: &BlockShape<'_>,
     header_crc: u32,

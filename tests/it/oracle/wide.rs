@@ -1,9 +1,9 @@
-//! The base and the part tables (section 18).
+//! The base and the part tables (section 8).
 
 use super::manifest::{SegmentEntry, TableEntry};
 use super::meaning::term;
 use super::mutation::{Wrong, is, or};
-use super::prefix::{check_tail, read_header};
+use super::prefix::{check_length, check_reserved, read_header};
 use super::{
     Bits, Checked, Fields, PlainPart, corrupt, crc, require, require_crc, require_equal, support,
 };
@@ -40,18 +40,10 @@ pub struct OpenPart {
 }
 
 /// Checks that a header is the one that the manifest means; gives it, and its CRC.
-fn read_file_header<'a>(
-    file: &'a [u8],
-    kind: u8,
-    fields_end: Option<usize>,
-    entry: &TableEntry,
-) -> Checked<(&'a [u8], u32)> {
-    require_equal("BAS-1", "length of the file", file.len() as u64, entry.file_bytes)?;
+fn read_file_header<'a>(file: &'a [u8], kind: u8, entry: &TableEntry) -> Checked<(&'a [u8], u32)> {
+    require_equal("FIL-1", "length of the file", file.len() as u64, entry.file_bytes)?;
     let (header, header_crc) = read_header(file, kind, 64)?;
-    if let Some(end) = fields_end {
-        check_tail(header, end)?;
-    }
-    require_crc("BAS-2", "header_crc", header_crc, entry.header_crc)?;
+    require_crc("FIL-2", "header_crc", header_crc, entry.header_crc)?;
     Ok((header, header_crc))
 }
 
@@ -65,7 +57,7 @@ fn chunk_bytes() -> usize {
 }
 
 impl Body {
-    /// [BAS-6] and [BAS-7], of a file whose length is right.
+    /// [FIL-3] and [FIL-4], of a file whose length is right.
     fn open(
         file: Vec<u8>,
         (start, bytes): (usize, usize),
@@ -77,8 +69,8 @@ impl Body {
         let bound = header_crc.to_le_bytes();
         let bound = or(&bound[..], Wrong::BaseDirectoryCrcAlone, &[]);
         let directory_crc = Fields(last).u32();
-        require_crc("BAS-6", "directory_crc", directory_crc, crc(&[bound, directory]))?;
-        require_crc("BAS-7", "directory_crc", directory_crc, entry.footer_crc)?;
+        require_crc("FIL-3", "directory_crc", directory_crc, crc(&[bound, directory]))?;
+        require_crc("FIL-4", "directory_crc", directory_crc, entry.footer_crc)?;
         let mut fields = Fields(directory);
         let chunk_crcs = (0..directory.len() / 4).map(|_| fields.u32()).collect();
         Ok(Self { start, bytes, header_crc, chunk_crcs, file })
@@ -94,7 +86,7 @@ impl Body {
             let bound = self.header_crc.to_le_bytes();
             let bound = or(&bound[..], Wrong::BaseChunkCrcAlone, &[]);
             let computed = crc(&[bound, bytes, chunk]);
-            require_crc("BAS-8", &format!("chunk {number}"), self.chunk_crcs[number], computed)?;
+            require_crc("FIL-5", &format!("chunk {number}"), self.chunk_crcs[number], computed)?;
         }
         Ok(body)
     }
@@ -103,22 +95,22 @@ impl Body {
 /// Checks all that applies when a base is opened.
 pub fn open_base(file: Vec<u8>, segment: &SegmentEntry) -> Checked<OpenBase> {
     let entry = &segment.tables[0];
-    let (header, header_crc) = read_file_header(&file, b'B', Some(60), entry)?;
+    let (header, header_crc) = read_file_header(&file, b'B', entry)?;
+    check_reserved(&header[44..60])?;
     let mut fields = Fields(&header[16..]);
     let (bits, part_count) = (fields.u16(), fields.u16());
-    let (set_sum, count, reserved) = (fields.u128(), fields.u64(), fields.bytes(16));
-    support(reserved == [0; 16], "BAS-3", || format!("reserved is {reserved:x?}"))?;
+    let (set_sum, count) = (fields.u128(), fields.u64());
     let bits = or(bits, Wrong::BaseOfAnyWidth, segment.bits);
-    require_equal("BAS-4", "fingerprint_bits", bits, segment.bits)?;
+    require_equal("BAS-1", "fingerprint_bits", bits, segment.bits)?;
     let stated = or(usize::from(part_count) + 1, Wrong::PartCountFree, segment.tables.len());
-    require_equal("BAS-4", "part_count", stated, segment.tables.len())?;
-    require_equal("BAS-4", "count", count, segment.count)?;
+    require_equal("BAS-1", "part_count", stated, segment.tables.len())?;
+    require_equal("BAS-1", "count", count, segment.count)?;
     let of_manifest = or(segment.set_sum, Wrong::SumOfManifestFree, set_sum);
-    require_equal("BAS-4", "set_sum", set_sum, of_manifest)?;
+    require_equal("BAS-1", "set_sum", set_sum, of_manifest)?;
     let start = or(header.len(), Wrong::BaseRowsAt64, 64);
     let rows = u128::from(count) * u128::from(segment.bits / 8);
     let fits = count < 1 << 32 && start as u128 + with_directory(rows) == file.len() as u128;
-    require(fits, "BAS-5", || format!("{count} rows in {} bytes", file.len()))?;
+    require(fits, "BAS-2", || format!("{count} rows in {} bytes", file.len()))?;
     let body = Body::open(file, (start, rows as usize), header_crc, entry)?;
     Ok(OpenBase { body, bits: segment.bits, set_sum })
 }
@@ -136,13 +128,13 @@ impl OpenBase {
         };
         let rows: Vec<Bits> = body.chunks(usize::from(self.bits / 8)).map(row).collect();
         let ascend = rows.is_sorted_by(|a, b| a < b || is(Wrong::RowsMayRepeat) && a == b);
-        require(ascend, "BAS-9", || "the rows do not ascend".to_owned())?;
+        require(ascend, "BAS-3", || "the rows do not ascend".to_owned())?;
         let (mut sum, mut stated) =
             (rows.iter().fold(0, |sum: u128, row| sum.wrapping_add(term(row))), self.set_sum);
         if is(Wrong::SumOf64Bits) {
             (sum, stated) = (sum & u128::from(u64::MAX), stated & u128::from(u64::MAX));
         }
-        require_equal("BAS-10", "set_sum", sum, stated)?;
+        require_equal("BAS-4", "set_sum", sum, stated)?;
         Ok(rows)
     }
 
@@ -160,14 +152,17 @@ pub fn open_part(
     before: &[&OpenPart],
 ) -> Checked<OpenPart> {
     let entry = &segment.tables[number + 1];
-    let (header, header_crc) = read_file_header(&file, b'P', None, entry)?;
+    let (header, header_crc) = read_file_header(&file, b'P', entry)?;
     let mut fields = Fields(&header[16..]);
     let (bits, part_number, start_bit, part_bits) =
         (fields.u16(), fields.u16(), fields.u16(), fields.u16());
     let (count, coincidences, stated_crc) = (fields.u64(), fields.u64(), fields.u32());
-    let (key_bits, form, reserved) = (fields.u8(), fields.u8(), fields.bytes(14));
-    let is_known = reserved == [0; 14] && form < 2;
-    support(is_known, "PRT-1", || format!("key_form is {form}, reserved is {reserved:x?}"))?;
+    let (key_bits, form) = (fields.u8(), fields.u8());
+    support(form < 2, "PRT-1", || format!("key_form is {form}"))?;
+    let mask_bytes = if form == 1 { usize::from(segment.bits / 8) } else { 0 };
+    check_length(header, (64 + mask_bytes).next_multiple_of(8))?;
+    check_reserved(&header[46..60])?;
+    check_reserved(&header[60 + mask_bytes..header.len() - 4])?;
     let bits = or(bits, Wrong::PartOfAnyWidth, segment.bits);
     require_equal("PRT-2", "fingerprint_bits", bits, segment.bits)?;
     let part_number = or(usize::from(part_number), Wrong::PartOfAnyNumber, number);
@@ -179,7 +174,7 @@ pub fn open_part(
     let has_mask = form == 1;
     let is_of_form = before.iter().all(|part| part.has_mask == has_mask);
     let is_of_form = is_of_form || is(Wrong::FormsMixed);
-    let (end, key, fields_end);
+    let (end, key);
     if has_mask {
         let bytes = usize::from(segment.bits / 8);
         let mask = header[..header.len() - 4].get(60..60 + bytes).unwrap_or_default();
@@ -195,7 +190,7 @@ pub fn open_part(
         require(is_of_form && are_own && fits && has_no_range, "PRT-3", || {
             format!("a key of {key_bits} bits with the mask {mask:x?}")
         })?;
-        (end, key, fields_end) = (0, ones, 60 + bytes);
+        (end, key) = (0, ones);
     } else {
         let all = u32::from(segment.bits);
         end = u32::from(start_bit) + u32::from(part_bits);
@@ -210,9 +205,8 @@ pub fn open_part(
         })?;
         let unused = usize::from(part_bits).saturating_sub(key_bits.into());
         let from = usize::from(start_bit) + or(0, Wrong::KeysAtTheEnd, unused);
-        (key, fields_end) = ((from..from + usize::from(key_bits)).collect(), 60);
+        key = (from..from + usize::from(key_bits)).collect();
     }
-    check_tail(header, fields_end)?;
     let unit = or(or(64, Wrong::PiecesOf4, 32), Wrong::PiecesOf1, 8);
     let words = |bits: u128| bits.div_ceil(unit) * (unit / 8);
     let keys = 1u128.checked_shl(key_bits.into()).unwrap_or(u128::MAX >> 64);
@@ -282,7 +276,8 @@ impl OpenPart {
         for group in 0..groups {
             let from = if group == 0 && is(Wrong::StartsAnywhere) { 0 } else { start(group) };
             let to = if group + 1 < groups { start(group + 1) } else { count };
-            let in_order = from <= to && to <= count && (group > 0 || from == 0);
+            let is_first = group > 0 || from == 0 || is(Wrong::FirstStartByZeros);
+            let in_order = from <= to && to <= count && is_first;
             require(in_order, "PRT-5", || format!("group {group} has places {from} to {to}"))?;
             let bits = from + group * group_keys()..to + (group + 1) * group_keys();
             let one = or(1, Wrong::MarksInverted, 0);
