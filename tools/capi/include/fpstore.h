@@ -367,7 +367,7 @@ typedef struct fps_pack_options {
    */
   uint8_t append;
   /*
-   Bytes per block, a power of two from 256 to 65536. 0 lets the library choose.
+   Bytes per block, a power of two from 256 to 8192. 0 lets the library choose.
    */
   uint32_t block_bytes;
   /*

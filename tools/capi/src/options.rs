@@ -54,7 +54,7 @@ pub struct fps_pack_options {
     pub replace: u8,
     /// Not 0 adds what is packed to the store at the path.
     pub append: u8,
-    /// Bytes per block, a power of two from 256 to 65536. 0 lets the library choose.
+    /// Bytes per block, a power of two from 256 to 8192. 0 lets the library choose.
     pub block_bytes: u32,
     /// What ids are, one of `FPS_ID_NUMBER` to `FPS_ID_BYTES`. 0 lets the first one decide.
     pub id_kind: u32,

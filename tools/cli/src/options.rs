@@ -135,7 +135,7 @@ pub struct LayoutArgs {
     #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     pub design: Auto<DesignArg>,
 
-    /// Bytes of a block: a power of two from 256 to 65536 [auto: as planned, 256 to 4096]
+    /// Bytes of a block: a power of two from 256 to 8192 [auto: as planned, 256 to 4096]
     #[arg(long, default_value = "auto", value_name = "auto|N")]
     #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     pub block_bytes: Auto<u32>,

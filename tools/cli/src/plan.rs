@@ -119,7 +119,7 @@ pub struct Args {
     #[arg(long, default_value = "balanced", value_name = "size|balanced|speed")]
     prefer: Objective,
 
-    /// Bytes of a block: powers of two from 256 to 65536, separated by commas
+    /// Bytes of a block: powers of two from 256 to 8192, separated by commas
     #[arg(long, default_value = "auto", value_name = "auto|N,...")]
     #[arg(help_heading = "Layout, for experts", hide_short_help = true)]
     block_bytes: Sizes,

@@ -269,7 +269,7 @@ fn block_bytes_and_low_bits_are_those_of_the_tables() {
     let scratch = Scratch::new();
     let set = fingerprints(6, 2000);
     scratch.write("in", hex(&set));
-    for (block_bytes, low_bits) in [(256, 0), (4096, 8), (65536, 32)] {
+    for (block_bytes, low_bits) in [(256, 0), (4096, 8), (8192, 32)] {
         let line = format!(
             "pack in -o store --force --quiet --block-bytes {block_bytes} \
              --low-bits {low_bits}"

@@ -102,10 +102,10 @@ fn preference_and_budget_change_the_recommendation() {
     assert!(best("--prefer speed --budget 11") <= 11.0);
     let text = scratch.run("plan --n 1e8 --budget 1").succeeds().stdout;
     assert!(text.ends_with("no design is within the budget; give more, or none\n"), "{text}");
-    let sizes = json(&scratch, "plan --n 1e6 --json --block-bytes 512,65536");
+    let sizes = json(&scratch, "plan --n 1e6 --json --block-bytes 512,8192");
     let sizes = sizes["plans"].as_array().unwrap().iter().map(|plan| plan["block_bytes"].as_u64());
-    assert!(sizes.clone().all(|size| [Some(512), Some(65536)].contains(&size)));
-    assert!(sizes.clone().any(|size| size == Some(65536)));
+    assert!(sizes.clone().all(|size| [Some(512), Some(8192)].contains(&size)));
+    assert!(sizes.clone().any(|size| size == Some(8192)));
 }
 
 #[test]
