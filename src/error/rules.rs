@@ -145,7 +145,7 @@ rules! {
     /// The table is not the one that the manifest means.
     HeaderNotInManifest { found: u32, expected: u32 } = "FIL-2", "table header CRC is {found:08x}, the manifest means a table with {expected:08x}";
     /// The block size is impossible.
-    BlockBytes { found: u32 } = "TAB-6", "block size {found} is no power of two from 256 to 65536";
+    BlockBytes { found: u32 } = "TAB-6", "block size {found} is no power of two from 256 to 8192";
     /// The table has keys of another width than the store.
     TableWidth { found: u32, expected: u32 } = "TAB-7", "keys of {found} bits in a store of fingerprints of {expected} bits";
     /// The table stands in another table's place.

@@ -4,13 +4,11 @@ use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian as LE};
 
-use super::{block, block_wide, pad8, table_footer};
+use super::{block, pad8, table_footer};
 use crate::error::Corruption;
 
 /// Offset of the block area.
 pub(super) const BLOCKS_AT: usize = 4096;
-/// Blocks over this size have a key count of 4 bytes.
-const SHORT_COUNT_BLOCK_BYTES: u32 = 8192;
 
 /// A key of so many bits, of its bytes in a file.
 #[inline(always)]
@@ -83,46 +81,26 @@ impl Geometry {
         self.low_bits as usize / 8
     }
 
-    /// Whether the key count has 4 bytes, not 2.
-    fn is_wide(&self) -> bool {
-        self.block_bytes > SHORT_COUNT_BLOCK_BYTES
-    }
-
     /// Key count and first key of a block.
     #[inline]
     pub(crate) fn block_header(&self, bytes: &[u8]) -> (u32, u64) {
-        let count = match self.is_wide() {
-            true => LE::read_u32(&bytes[block_wide::KEY_COUNT]),
-            false => u32::from(LE::read_u16(&bytes[block::KEY_COUNT])),
-        };
+        let count = u32::from(LE::read_u16(&bytes[block::KEY_COUNT]));
         // What follows on a key of fewer bits is shifted out.
-        (count, LE::read_u64(&bytes[self.first_key_at()..]) << self.pad_bits())
+        (count, LE::read_u64(&bytes[block::FIRST_KEY]) << self.pad_bits())
     }
 
     /// Writes key count and first key of a block. The count fits, as section 13 of the specification
     /// shows.
     pub(crate) fn write_block_header(&self, bytes: &mut [u8], count: u32, first: u64) {
-        match self.is_wide() {
-            true => LE::write_u32(&mut bytes[block_wide::KEY_COUNT], count),
-            false => LE::write_u16(&mut bytes[block::KEY_COUNT], count as u16),
-        }
-        LE::write_uint(
-            &mut bytes[self.first_key_at()..],
-            first >> self.pad_bits(),
-            self.key_bytes(),
-        );
+        LE::write_u16(&mut bytes[block::KEY_COUNT], count as u16);
+        let first_key = &mut bytes[block::FIRST_KEY];
+        LE::write_uint(first_key, first >> self.pad_bits(), self.key_bytes());
     }
 
     /// Offset of the column in a block.
     #[inline]
     pub(crate) fn column_at(&self) -> usize {
-        self.first_key_at() + self.key_bytes()
-    }
-
-    /// Where the first key stands in a block.
-    #[inline(always)]
-    fn first_key_at(&self) -> usize {
-        if self.is_wide() { block_wide::FIRST_KEY.start } else { block::FIRST_KEY.start }
+        block::FIRST_KEY.start + self.key_bytes()
     }
 
     /// Offset of the stream in a block of `keys` keys.

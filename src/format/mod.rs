@@ -265,14 +265,9 @@ layout!(
     FOOTER_CRC = 20 + 4; 24
 );
 layout!(
-    /// Section 6.4, for blocks of at most 8192 bytes.
+    /// Section 6.4.
     block:
     BLOCK_CRC = 0 + 4, KEY_COUNT = 4 + 2, FIRST_KEY = 6 + 8; 14
-);
-layout!(
-    /// Section 6.4, for blocks of more than 8192 bytes.
-    block_wide:
-    BLOCK_CRC = 0 + 4, KEY_COUNT = 4 + 4, FIRST_KEY = 8 + 8; 16
 );
 
 layout!(
@@ -373,7 +368,6 @@ mod tests {
             ("table-header", table_header::FIELDS, table_header::END),
             ("table-footer", table_footer::FIELDS, table_footer::END),
             ("block", block::FIELDS, block::END),
-            ("block-wide", block_wide::FIELDS, block_wide::END),
         ];
         for (name, fields, end) in code {
             let mut expected: Vec<_> = fields

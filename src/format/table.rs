@@ -303,5 +303,5 @@ const fn header_bytes(ranges: usize) -> usize {
 
 /// Whether blocks may have this size [TAB-6].
 pub(crate) fn is_block_bytes(block_bytes: u32) -> bool {
-    block_bytes.is_power_of_two() && (256..=65536).contains(&block_bytes)
+    block_bytes.is_power_of_two() && (256..=8192).contains(&block_bytes)
 }

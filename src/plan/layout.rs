@@ -139,7 +139,7 @@ impl LayoutOptions {
             );
         }
         if let Some(bytes) = self.block_bytes.filter(|&bytes| !format::is_block_bytes(bytes)) {
-            return invalid("block bytes", &bytes, "they are a power of two from 256 to 65536");
+            return invalid("block bytes", &bytes, "they are a power of two from 256 to 8192");
         }
         let none = Profile::empty(bits.min(u64::BITS));
         none.choose(self.codec, self.low_bits).map(|_| ())

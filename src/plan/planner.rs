@@ -392,7 +392,7 @@ impl Planner {
             return invalid("budget", &budget, "it is a number of bytes over 0");
         }
         match self.block_sizes.iter().find(|size| !format::is_block_bytes(**size)) {
-            Some(size) => invalid("block bytes", size, "they are a power of two from 256 to 65536"),
+            Some(size) => invalid("block bytes", size, "they are a power of two from 256 to 8192"),
             None => Ok(()),
         }
     }

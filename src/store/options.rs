@@ -112,7 +112,7 @@ impl<F: Fingerprint> Packer<F> {
         self
     }
 
-    /// Bytes per block: a power of two from 256 to 65536. Smaller blocks answer faster and take
+    /// Bytes per block: a power of two from 256 to 8192. Smaller blocks answer faster and take
     /// more space. Where none are given a [`Planner`] chooses from 256 to 4096.
     pub fn block_bytes(mut self, block_bytes: u32) -> Self {
         self.layout.block_bytes = Some(block_bytes);

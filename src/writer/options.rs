@@ -110,7 +110,7 @@ impl<F: Fingerprint> StoreOptions<F> {
         self
     }
 
-    /// Bytes per block: a power of two from 256 to 65536.
+    /// Bytes per block: a power of two from 256 to 8192.
     pub fn block_bytes(mut self, block_bytes: u32) -> Self {
         self.layout.block_bytes = Some(block_bytes);
         self

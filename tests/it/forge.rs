@@ -94,7 +94,7 @@ pub enum Place {
     /// The entry of the ids file in that payload, in a store with ids.
     IdsEntry,
     IdsHeader,
-    /// A block of a table. Fields are those of the narrow form (B at most 8192).
+    /// A block of a table.
     Block(usize, usize),
 }
 
@@ -211,8 +211,7 @@ impl Forge {
             Place::IdsHeader => (self.ids_name(), 0, "ids-header"),
             Place::Block(table, block) => {
                 let block_bytes = self.shapes[table].block_bytes;
-                let layout = if block_bytes > 8192 { "block-wide" } else { "block" };
-                (self.table_name(table), BLOCKS_START + block * block_bytes, layout)
+                (self.table_name(table), BLOCKS_START + block * block_bytes, "block")
             }
         }
     }

@@ -188,7 +188,7 @@ fn stores_of_this_version_are_written_once() {
     packed("tables-gap", &tables().codec(Some(Codec::Gap)).low_bits(Some(24)));
     packed("tables-short", &tables().short_tables(true));
     packed("tables-32-bits", &Packer::new().width::<u32>());
-    packed("large-blocks", &Packer::new().block_bytes(16384));
+    packed("large-blocks", &Packer::new().block_bytes(8192));
     packed("parts-64-bits", &Packer::new().parts(4));
     packed("parts-128-bits", &Packer::new().width::<u128>());
     packed("parts-256-bits", &Packer::new().width::<[u64; 4]>());

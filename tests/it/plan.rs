@@ -93,7 +93,7 @@ fn predicted_blocks_are_within_15_percent_of_those_counted_on_uniform_sets() {
 
 #[test]
 fn predicted_sizes_and_memory_are_those_of_the_files() {
-    for (count, block_bytes) in [(1000, 256), (30_000, 512), (1 << 18, 1024), (1 << 18, 65536)] {
+    for (count, block_bytes) in [(1000, 256), (30_000, 512), (1 << 18, 1024), (1 << 18, 8192)] {
         let set = uniform(count, 3);
         let planner = Planner::new(set.len() as u64).block_bytes(Some(block_bytes));
         let plan = &planner.designs(["thirds".parse().unwrap()]).plans().unwrap()[0];

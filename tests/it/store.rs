@@ -116,7 +116,7 @@ fn fingerprints_with_the_same_low_bits_are_told_apart() {
     for design in Design::NAMES {
         let path = temporary.path().join(design);
         let packer = Packer::new().design(design.parse().unwrap()).low_bits(Some(16));
-        packer.block_bytes(16384).pack(&path, &set[..]).unwrap();
+        packer.block_bytes(8192).pack(&path, &set[..]).unwrap();
         let store = Store::open(&path).unwrap();
         for &query in &set[..200] {
             for k in [0, 1, 2, 3, 5] {

@@ -23,12 +23,12 @@ pub(crate) enum Reading {
     /// Milliseconds of a scan of 2^24 uniform fingerprints with L = 32, least of 16, by bytes of a
     /// block, k = 1 and k = 3:
     ///
-    /// | | 256 | 512 | 1024 | 2048 | 4096 | 16384 | 65536 |
-    /// | --- | --- | --- | --- | --- | --- | --- | --- |
-    /// | as for some blocks | 6.1, 5.8 | 5.2, 4.2 | 7.3, 5.1 | 5.6, 8.1 | 5.0, 6.1 | 4.3, 5.3 | 3.4, 4.0 |
-    /// | three planes or more | 5.8, 5.9 | 4.4, 4.2 | 5.4, 5.1 | 6.7, 8.0 | 5.8, 6.1 | 5.1, 5.4 | 3.2, 4.0 |
-    /// | and not asked for ahead | 3.8, 4.1 | 3.4, 3.6 | 3.8, 4.0 | 7.5, 7.9 | 5.4, 5.9 | 3.9, 4.6 | 2.8, 3.5 |
-    /// | four planes, not asked for ahead | 5.6, 5.5 | 4.0, 4.0 | 3.4, 3.4 | 5.1, 5.0 | 8.2, 8.2 | 4.8, 4.9 | 3.3, 3.4 |
+    /// | | 256 | 512 | 1024 | 2048 | 4096 |
+    /// | --- | --- | --- | --- | --- | --- |
+    /// | as for some blocks | 6.1, 5.8 | 5.2, 4.2 | 7.3, 5.1 | 5.6, 8.1 | 5.0, 6.1 |
+    /// | three planes or more | 5.8, 5.9 | 4.4, 4.2 | 5.4, 5.1 | 6.7, 8.0 | 5.8, 6.1 |
+    /// | and not asked for ahead | 3.8, 4.1 | 3.4, 3.6 | 3.8, 4.0 | 7.5, 7.9 | 5.4, 5.9 |
+    /// | four planes, not asked for ahead | 5.6, 5.5 | 4.0, 4.0 | 3.4, 3.4 | 5.1, 5.0 | 8.2, 8.2 |
     ///
     /// The same at 2048 bytes on another machine: 4.8 with four planes, 9.0 and 9.8 with three.
     Whole,

@@ -47,8 +47,6 @@ pub enum Base {
     Top,
     /// A run of middles that ends at the greatest one, L = 8: a gap more overflows M = 56 bits.
     TopMiddle,
-    /// Two fingerprints in a block of 16384 bytes, where key_count has 4 bytes; L = 32.
-    Wide,
     /// The fingerprints of `Blocks`, each with one id.
     OneId,
     /// The fingerprints of `Tiny`, with one to three ids each, of 13 bits.
@@ -79,7 +77,6 @@ pub fn base_spec(base: Base) -> BaseSpec {
         }
         Base::Steps => spec("single", "gap", 256, 0, steps(0, 32, 8)),
         Base::Top => spec("single", "gap", 256, 0, steps(u64::MAX - 7, 1, 8)),
-        Base::Wide => spec("single", "xor", 16384, 32, vec![0, u64::MAX]),
         Base::TopMiddle => spec("single", "gap", 256, 8, steps(0xFFFF_FFFF_FFFF_F800, 256, 8)),
         Base::OneId => base_spec(Base::Blocks).with_ids(|index| vec![1000 + 7 * index]),
         Base::Ids => base_spec(Base::Tiny)
@@ -131,7 +128,7 @@ fn narrow_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
         ("good-narrow-gap-l0-b256", "Scattered fingerprints of 32 bits (codec gap, L = 0, B = 256).", each("gap", 0, 256)),
         ("good-narrow-xor-l8-b256", "Scattered fingerprints of 32 bits (codec xor, L = 8, B = 256).", each("xor", 8, 256)),
         ("good-narrow-gap-l16-b1024", "Scattered fingerprints of 32 bits (codec gap, L = 16, B = 1024).", each("gap", 16, 1024)),
-        ("good-narrow-xor-l24-b16384", "Scattered fingerprints of 32 bits (codec xor, L = 24, B = 16384).", each("xor", 24, 16384)),
+        ("good-narrow-xor-l24-b8192", "Scattered fingerprints of 32 bits (codec xor, L = 24, B = 8192).", each("xor", 24, 8192)),
         ("good-narrow-ids", "Fingerprints of 32 bits in ten tables, with ids.", narrow(spec("2of5", "gap", 256, 8, scattered(60))).with_ids(|index| (0..1 + index % 3).map(|id| 500 + 10 * id + index).collect())),
     ]
 }
@@ -210,9 +207,8 @@ macro_rules! good {
 
 /// Good stores that are vectors: name, what it is in a sentence, and what to pack.
 ///
-/// Together they have every codec with every L and with blocks of 256, 1024 and 16384 bytes, the
-/// last for the key_count of 4 bytes. A full block of 16384 bytes would take thousands of
-/// fingerprints, so there is none.
+/// Together they have every codec with every L and with blocks of 256, 1024 and 8192 bytes. A full
+/// block of 8192 bytes would take a thousand fingerprints, so there is none.
 #[rustfmt::skip]
 pub fn good_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
     let mut specs = wide_key_specs();
@@ -224,12 +220,12 @@ pub fn good_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
 fn wide_key_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
     vec![
         good!("empty", "single", "xor", 256, 0, vec![], "The empty set"),
-        good!("empty", "halves", "gap", 16384, 32, vec![], "The empty set"),
+        good!("empty", "halves", "gap", 8192, 32, vec![], "The empty set"),
         good!("empty", "single", "gap", 256, 48, vec![], "The empty set: no table of 64 bits has fewer bytes"),
         good!("one", "halves", "xor", 1024, 24, vec![0xDEAD_BEEF], "One fingerprint"),
         good!("one", "single", "gap", 256, 0, vec![u64::MAX], "One fingerprint"),
         good!("ends", "halves", "xor", 256, 0, vec![0, u64::MAX], "0 and the greatest fingerprint"),
-        good!("ends", "halves", "gap", 16384, 0, vec![0, u64::MAX], "0 and the greatest fingerprint"),
+        good!("ends", "halves", "gap", 8192, 0, vec![0, u64::MAX], "0 and the greatest fingerprint"),
         good!("ends", "single", "gap", 256, 32, vec![0, u64::MAX], "0 and the greatest fingerprint"),
         good!("annotated", "single", "xor", 256, 8, vec![0x1000, 0x1001, 0x1234, 0x5678, u64::MAX], "The store of which the document shows a table byte by byte"),
         good!("run", "halves", "xor", 256, 8, steps(0x7F80, 1, 600), "A run of consecutive values"),
@@ -258,27 +254,25 @@ fn wide_key_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
         good!("clustered", "single", "xor", 1024, 32, clustered(30), "Clusters of near-duplicates"),
         good!("clustered", "single", "gap", 1024, 24, clustered(30), "Clusters of near-duplicates"),
         good!("clustered", "single", "gap", 1024, 32, clustered(30), "Clusters of near-duplicates"),
-        good!("scattered", "single", "xor", 16384, 0, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "xor", 16384, 8, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "xor", 16384, 16, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "xor", 16384, 24, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "xor", 16384, 32, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "xor", 16384, 40, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "xor", 16384, 48, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "gap", 16384, 40, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "gap", 16384, 48, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "gap", 16384, 8, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "gap", 16384, 16, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "gap", 16384, 24, scattered(100), "Scattered fingerprints, all in one block"),
-        good!("scattered", "single", "gap", 16384, 32, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "xor", 8192, 0, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "xor", 8192, 8, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "xor", 8192, 16, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "xor", 8192, 24, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "xor", 8192, 32, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "xor", 8192, 40, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "xor", 8192, 48, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "gap", 8192, 40, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "gap", 8192, 48, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "gap", 8192, 8, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "gap", 8192, 16, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "gap", 8192, 24, scattered(100), "Scattered fingerprints, all in one block"),
+        good!("scattered", "single", "gap", 8192, 32, scattered(100), "Scattered fingerprints, all in one block"),
         ("good-ids-none", "The empty set, with ids.", base_spec(Base::NoIds)),
         ("good-ids-one-each", "One id for each fingerprint: no marks.", base_spec(Base::OneId)),
         ("good-ids-several", "One to three ids for each fingerprint.", base_spec(Base::Ids)),
         ("good-ids-zero", "The id 0 for each fingerprint: ids of 0 bits.", base_spec(Base::Blocks).with_ids(|_| vec![0])),
         good!("ten-tables", "2of5", "gap", 256, 24, scattered(60), "Ten tables with tops of two parts out of five"),
-        good!("scattered", "single", "xor", 8192, 8, scattered(100), "The largest blocks with a key_count of 2 bytes"),
-        good!("scattered", "single", "gap", 32768, 0, scattered(100), "Blocks of 32768 bytes"),
-        good!("scattered", "halves", "xor", 65536, 24, scattered(100), "The largest blocks"),
+        good!("scattered", "halves", "xor", 4096, 24, scattered(100), "Blocks of 4096 bytes in two tables"),
         ("good-ids-greatest", "Ids of 64 bits.", base_spec(Base::Ids).with_ids(|index| vec![index, u64::MAX - index])),
     ]
 }
@@ -287,7 +281,7 @@ fn wide_key_specs() -> Vec<(&'static str, &'static str, BaseSpec)> {
 fn good_specs_have_every_codec_with_every_low_part_and_block_size() {
     for codec in ["xor", "gap"] {
         for low_bits in [0, 8, 16, 24, 32, 40, 48] {
-            for block_bytes in [256, 1024, 16384] {
+            for block_bytes in [256, 1024, 8192] {
                 let wanted = (codec, low_bits, block_bytes);
                 let all = good_specs();
                 let has = |spec: &BaseSpec| (spec.codec, spec.low_bits, spec.block_bytes) == wanted;

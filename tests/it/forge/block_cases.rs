@@ -1,6 +1,6 @@
 //! Cases of section 6.4, and of section 6.7: keys that are sound and are not those of the set.
 
-use super::Base::{Blocks, Equal, NarrowTop, One, Steps, Tiny, Top, TopMiddle, Two, Wide};
+use super::Base::{Blocks, Equal, NarrowTop, One, Steps, Tiny, Top, TopMiddle, Two};
 use super::Part::Router;
 use super::{Case, Forge, Place, case};
 
@@ -35,8 +35,6 @@ fn frames() -> Vec<Case> {
         case("bad-blk-02-no-key", "BLK-2", One, "key_count is 0.", |f| set_block(f, 0, "key_count", 0)),
         case("bad-blk-02-column-one-byte-beyond", "BLK-2", Equal, "The column, of 243 bytes, ends one byte after the block.", |f| set_block(f, 1, "key_count", 244)),
         case("bad-blk-02-key-count-65535", "BLK-2", Tiny, "key_count is 65535.", |f| set_block(f, 0, "key_count", 65535)),
-        case("bad-blk-02-key-count-65538", "BLK-2", Wide, "In a block of 16384 bytes key_count is 65538, the lower 2 bytes of which are right.", |f| set_block(f, 0, "key_count", 65538)),
-        case("bad-blk-02-key-count-huge", "BLK-2", Wide, "In a block of 16384 bytes with four planes key_count is 2^30 + 1: modulo 2^32 the column is empty.", |f| set_block(f, 0, "key_count", (1 << 30) + 1)),
     ]
 }
 

@@ -314,7 +314,7 @@ fn even_lengths(classes: usize) -> Vec<u8> {
 
 /// A block without its CRC. Where codes and raw bits do not fit, they overlap.
 fn write_block(table: &TableSpec, keys: &[u64], codes: &BTreeMap<usize, (u8, u32)>) -> Vec<u8> {
-    let layout = if table.block_bytes > 8192 { "block-wide" } else { "block" };
+    let layout = "block";
     let mut block = vec![0; table.block_bytes];
     put(&mut block, layout, "key_count", keys.len() as u128);
     put(&mut block, layout, "first_key", keys[0].into());

@@ -38,7 +38,7 @@ fn one_prefix() -> Vec<u64> {
 }
 
 const SHAPES: [Shape; 4] = [
-    Shape { name: "integers", set: integers, design: "quarters", block_bytes: 65536, low_bits: 0 },
+    Shape { name: "integers", set: integers, design: "quarters", block_bytes: 8192, low_bits: 0 },
     Shape {
         name: "one prefix",
         set: one_prefix,
@@ -47,17 +47,17 @@ const SHAPES: [Shape; 4] = [
         low_bits: 0,
     },
     Shape {
-        name: "wide blocks",
+        name: "large blocks",
         set: || uniform(400_000),
         design: "halves",
-        block_bytes: 65536,
+        block_bytes: 8192,
         low_bits: 32,
     },
     Shape {
-        name: "wide blocks without a column",
+        name: "large blocks without a column",
         set: || uniform(400_000),
         design: "quarters",
-        block_bytes: 32768,
+        block_bytes: 8192,
         low_bits: 0,
     },
 ];

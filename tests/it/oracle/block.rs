@@ -45,8 +45,7 @@ pub fn read_block(
     let block_crc = fields.u32();
     let expected = block_crc_of(header_crc, number, fields.0);
     require_crc("BLK-1", &at("block_crc".into()), block_crc, expected)?;
-    let key_count = if is_wide(shape.block_bytes) { fields.u32() } else { fields.u16().into() };
-    let key_count = key_count as usize;
+    let key_count = usize::from(fields.u16());
     let first_key = fields.key(or(shape.bits, Wrong::FirstKeysOf8, 64));
     let planes = usize::from(shape.low_bits / 8);
     let others = key_count.saturating_sub(1);
@@ -88,15 +87,6 @@ fn block_crc_of(header_crc: u32, number: u64, bytes: &[u8]) -> u32 {
     let number = or(number, Wrong::BlockNumberMod256, number % 256).to_le_bytes();
     let length = or(or(8, Wrong::BlockCrcWithoutNumber, 0), Wrong::BlockNumberOf4, 4);
     crc(&[header_crc, &number[..length], bytes])
-}
-
-/// Whether key_count has 4 bytes.
-fn is_wide(block_bytes: u32) -> bool {
-    let wide = block_bytes > 8192;
-    let wide = or(wide, Wrong::WideFrom8192, block_bytes >= 8192);
-    let wide = or(wide, Wrong::WideAbove16384, block_bytes > 16384);
-    let wide = or(wide, Wrong::WideBelow32768, wide && block_bytes < 32768);
-    or(wide, Wrong::WideBelow65536, wide && block_bytes < 65536)
 }
 
 /// The stream of a block (section 6.5), as far as it was read.

@@ -95,10 +95,6 @@ wrong! {
     // Section 6.4.
     FirstKeysOf8: "first_key has 8 bytes, whatever W is",
     MiddlesOf64: "a middle has 64 - L bits, whatever W is",
-    WideFrom8192: "blocks of 8192 bytes have a key_count of 4 bytes",
-    WideAbove16384: "blocks of 16384 bytes have a key_count of 2 bytes",
-    WideBelow32768: "blocks of 32768 bytes and more have a key_count of 2 bytes",
-    WideBelow65536: "blocks of 65536 bytes have a key_count of 2 bytes",
     BlockNumberMod256: "the number of a block in its CRC has 8 bits",
     BlockNumberOf4: "the number of a block in its CRC has 4 bytes",
     BlockCrcAlone: "block_crc does not cover header_crc",

@@ -66,8 +66,7 @@ pub fn open_table(file: Vec<u8>, segment: &SegmentEntry, number: usize) -> Check
     let expected_bytes = 4096
         + u128::from(block_count) * u128::from(block_bytes + entry_bytes as u32)
         + (codes_bytes + 8 * classes + 24) as u128;
-    let before =
-        if block_bytes <= 8192 { 6 } else { 8 } + u32::from(or(bits, Wrong::LargestOf64, 64) / 8);
+    let before = 6 + u32::from(or(bits, Wrong::LargestOf64, 64) / 8);
     let largest_block = 1 + 8 * (block_bytes - before);
     let block_count_is_right = block_count < 1 << 32
         && (block_count == 0) == (count == 0)
@@ -208,7 +207,7 @@ fn read_table_header(file: &[u8], segment: &SegmentEntry, number: usize) -> Chec
     let is_less = low_bits < bits || is(Wrong::ColumnsOf32);
     let low_bits_fit = [0, 8, 16, 24, 32, 40, 48].contains(&low_bits) && is_less;
     support(low_bits_fit, "TAB-5", || format!("low_bits is {low_bits}"))?;
-    let block_bytes_fit = block_bytes.is_power_of_two() && (256..=65536).contains(&block_bytes);
+    let block_bytes_fit = block_bytes.is_power_of_two() && (256..=8192).contains(&block_bytes);
     require(block_bytes_fit, "TAB-6", || format!("block_bytes is {block_bytes}"))?;
     require_equal("TAB-7", "fingerprint_bits", fingerprint_bits, segment.bits)?;
     require_equal("TAB-7", "table_number", table_number, number)?;
