@@ -2,7 +2,10 @@
 
 use arrow_array::builder::{FixedSizeBinaryBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
+use arrow_array::types::{
+    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_schema::{ArrowError, DataType};
 use fpstore::{Id, IdKind};
@@ -42,6 +45,13 @@ impl IdList {
         if let Ok(array) = value.cast::<PyUntypedArray>() {
             return match array.dtype().kind() {
                 b'O' | b'U' => Self::of_each(&value.call_method0("tolist")?),
+                b'i' | b'u' => {
+                    if !array.is_empty() && value.call_method0("min")?.lt(0)? {
+                        let least = value.call_method0("min")?;
+                        return Err(negative(&least));
+                    }
+                    input::ids(&value.call_method1("astype", ("uint64",))?).map(Self::Numbers)
+                }
                 _ => input::ids(value).map(Self::Numbers),
             };
         }
@@ -82,6 +92,9 @@ impl IdList {
             let values = chunks.iter().map(|chunk| chunk.as_primitive::<UInt64Type>().values());
             return Ok(Self::Numbers(values.flat_map(|values| values.iter().copied()).collect()));
         }
+        if chunks.iter().all(|chunk| chunk.data_type().is_integer()) {
+            return Self::of_integers(chunks);
+        }
         let mut names = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
         let text = |text: Option<&str>| Id::Text(text.unwrap_or_default().to_string());
         for chunk in chunks {
@@ -102,6 +115,30 @@ impl IdList {
             }
         }
         Ok(Self::Names(names))
+    }
+
+    /// Integers of any width and sign, none of them negative.
+    fn of_integers(chunks: &[ArrayRef]) -> PyResult<Self> {
+        let mut numbers = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
+        for chunk in chunks {
+            let mut take = |number: i128| match u64::try_from(number) {
+                Ok(number) => {
+                    numbers.push(number);
+                    Ok(())
+                }
+                Err(_) => Err(negative(&number)),
+            };
+            macro_rules! each {
+                ($($of:ident)*) => {
+                    $(if *chunk.data_type() == $of::DATA_TYPE {
+                        let values = chunk.as_primitive::<$of>().values();
+                        values.iter().try_for_each(|&number| take(number.into()))?;
+                    })*
+                };
+            }
+            each!(Int8Type Int16Type Int32Type Int64Type UInt8Type UInt16Type UInt32Type UInt64Type);
+        }
+        Ok(Self::Numbers(numbers))
     }
 
     /// How many there are.
@@ -133,6 +170,10 @@ impl IdList {
             (list, _) => list,
         }
     }
+}
+
+fn negative(number: &dyn std::fmt::Display) -> PyErr {
+    PyValueError::new_err(format!("{number} is no id: ids are 0 or greater, or names"))
 }
 
 /// An id as a store with ids of this kind has it.

@@ -50,6 +50,23 @@ def test_names_belong_to_their_fingerprints(tmp_path):
     assert all(living.ids(one) == sorted(names) for one, names in model.items())
 
 
+def test_integers_of_any_type_are_ids(tmp_path):
+    prints = np.arange(3, dtype=np.uint64)
+    for number, kind in enumerate(["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]):
+        most = int(np.iinfo(kind).max)
+        ids = np.array([0, 5, most], dtype=kind)
+        for form, given in (("numpy", ids), ("arrow", pyarrow.array(ids))):
+            path = tmp_path / f"{kind}-{form}"
+            fpstore.pack(path, prints, given)
+            store = fpstore.open(path)
+            assert [store.ids(i).tolist() for i in range(3)] == [[0], [5], [most]]
+        if kind.startswith("i"):
+            for given in (ids - most, pyarrow.array(ids - most)):
+                with pytest.raises(ValueError, match="-[0-9]+ is no id: ids are 0 or greater"):
+                    fpstore.pack(tmp_path / f"negative-{kind}", prints, given)
+    fpstore.pack(tmp_path / "none", np.zeros(0, np.uint64), np.zeros(0, np.int64))
+
+
 def test_ids_of_every_kind_come_back(tmp_path):
     kinds = {
         "uuid": [uuid.UUID(int=i << 100 | 7) for i in (3, 1, 2)],
