@@ -58,6 +58,40 @@ pub enum Failure {
     Usage(String),
 }
 
+impl From<fpstore_corpus::Error> for Failure {
+    fn from(error: fpstore_corpus::Error) -> Self {
+        use fpstore::Bytes;
+        use fpstore_corpus::Error;
+        match error {
+            Error::Store(error) => Self::Store(error),
+            Error::Input(error) => Self::Input(error),
+            Error::File { path, action, source } => Self::File { path, action, source },
+            Error::System(what) => Self::System(what),
+            Error::Memory { limit, needed, documents: 0 } => Self::Usage(format!(
+                "memory cannot be {}: corpus dedup takes {} and 64 bytes for each document at least; give \
+                 more (--memory)",
+                Bytes(limit),
+                Bytes(needed)
+            )),
+            Error::Memory { limit, needed, documents } => Self::Usage(format!(
+                "memory cannot be {}: to decide about {documents} documents takes {} at least; give more \
+                 (--memory)",
+                Bytes(limit),
+                Bytes(needed)
+            )),
+            Error::Distance { k, what } => Self::Usage(format!("-k {k}: {what}")),
+            Error::CannotAdd { path, what } => {
+                Self::Usage(format!("{}: {what}; leave --add out", path.display()))
+            }
+            Error::NoColumn { keep, column, documents } => Self::Usage(format!(
+                "--keep {keep}: none of {documents} documents has a value in `{column}`; give the \
+                 command again with a column that they have"
+            )),
+            other => Self::Usage(other.to_string()),
+        }
+    }
+}
+
 /// The message of the library, with the options of the tool where one of them is the remedy.
 fn in_words_of_the_tool(error: &fpstore::Error) -> String {
     use fpstore::{Bytes, Error};

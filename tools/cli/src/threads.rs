@@ -2,7 +2,7 @@
 //! for which it starts fewer goes on with those.
 
 use std::io;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 use fpstore::machine::room_for_thread;
@@ -73,36 +73,4 @@ pub fn spawn_scoped<'scope, T: Send + 'scope>(
 /// A thread was refused.
 fn refused(source: io::Error) -> Failure {
     Error::threads(1, source).into()
-}
-
-/// How many of so many threads a library may start that does not tell what it was refused: all, or half of those that
-/// the system starts now.
-///
-/// # Errors
-///
-/// It starts none.
-pub fn granted(wanted: usize) -> Result<usize, Failure> {
-    let gate = Mutex::new(());
-    std::thread::scope(|scope| {
-        let closed = gate.lock();
-        let mut started = Vec::new();
-        let mut refusal = None;
-        while started.len() < wanted && refusal.is_none() {
-            match spawn_scoped(scope, || drop(gate.lock())) {
-                Ok(thread) => started.push(thread),
-                Err(failure) => refusal = Some(failure),
-            }
-        }
-        drop(closed);
-        let count = started.len();
-        for thread in started {
-            // It has only waited.
-            let _ = thread.join();
-        }
-        match refusal {
-            None => Ok(wanted),
-            Some(failure) if count == 0 => Err(failure),
-            Some(_) => Ok((count / 2).max(1)),
-        }
-    })
 }

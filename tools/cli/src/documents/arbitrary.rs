@@ -148,7 +148,7 @@ fn parquet() -> Vec<u8> {
 /// Reads all documents; gives how many there are.
 fn read_documents(path: &Path, options: &str) -> Result<usize, Failure> {
     let line = DocumentLine::parse_from(format!("fuzz {options}").split_whitespace());
-    let inputs = Inputs::find(&[path.to_path_buf()], &line.args)?;
+    let inputs = Inputs::find(&[path.to_path_buf()], &line.args.options())?;
     let mut count = 0;
     for input in &inputs.files {
         let mut documents = Documents::open(input, &line.args.wanted(None), MEMORY)?;

@@ -2,25 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::document::Wanted;
-
-/// The column of texts where none is named.
-const TEXT: &str = "text";
-
-/// What the records of a file are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// An object on each line.
-    Jsonl,
-    /// Columns separated by commas or semicolons, with a header.
-    Csv,
-    /// Columns separated by tabs, with a header.
-    Tsv,
-    /// Rows.
-    Parquet,
-    /// The whole file is one document.
-    Plain,
-}
+use fpstore_corpus::{DocumentOptions, Kind, Wanted};
 
 /// How documents are read.
 #[derive(clap::Args, Clone, Debug)]
@@ -68,9 +50,24 @@ enum OnError {
 }
 
 impl DocumentArgs {
+    /// The same for those who read them.
+    pub fn options(&self) -> DocumentOptions {
+        let mut options = DocumentOptions::new().skip_bad(self.skips());
+        if let Some(column) = &self.text {
+            options = options.text(column);
+        }
+        if let Some(column) = &self.id {
+            options = options.id(column);
+        }
+        match self.kind() {
+            Some(kind) => options.kind(kind),
+            None => options,
+        }
+    }
+
     /// The columns that are read; `extra` is one that the command needs beside them.
     pub fn wanted(&self, extra: Option<String>) -> Wanted {
-        Wanted { text: self.text.clone().unwrap_or(TEXT.into()), id: self.id.clone(), extra }
+        self.options().wanted(extra)
     }
 
     /// Whether documents have ids of their own.
@@ -83,13 +80,8 @@ impl DocumentArgs {
         self.on_error == OnError::Skip
     }
 
-    /// Whether the user has named a column, and so means tables.
-    pub(super) fn means_tables(&self) -> bool {
-        self.text.is_some() || self.id.is_some()
-    }
-
     /// The format, if it is given.
-    pub(super) fn kind(&self) -> Option<Kind> {
+    fn kind(&self) -> Option<Kind> {
         match self.format {
             FormatArg::Auto => None,
             FormatArg::Jsonl => Some(Kind::Jsonl),

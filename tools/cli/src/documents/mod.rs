@@ -1,32 +1,10 @@
-//! Documents: texts with ids, as inputs hold them.
-//!
-//! An input is a file with a document in each record (JSON lines, CSV, TSV, Parquet), or a plain file that is one
-//! document; a directory stands for all files below it ([`Inputs`]). A reader ([`Documents`]) gives [`Piece`]s: some hundred
-//! KiB of whole records as they stand in the file. What is in them is looked up by whoever has the piece, on any thread, so
-//! that reading costs one thread little. A [`Copier`] writes some records of an input again, byte by byte, in its format and compression.
-//!
-//! Memory is that of the pieces. A document may have as many bytes as `LONGEST` of fpstore-records
-//! says; one that is longer is an error.
+//! Documents: texts with ids, as inputs hold them. `fpstore-corpus` reads them; here are the
+//! options.
 
 mod args;
-mod copy;
-#[cfg(feature = "parquet")]
-mod copy_rows;
-mod document;
-mod inputs;
-#[cfg(feature = "parquet")]
-mod int96;
-mod reader;
 
-pub use args::{DocumentArgs, Kind};
-pub use copy::Copier;
-#[cfg(feature = "parquet")]
-pub use copy_rows::copy_rows;
-pub use document::{Document, Piece, Wanted};
-pub use inputs::{Input, Inputs};
-pub use reader::Documents;
+pub use args::DocumentArgs;
+pub use fpstore_corpus::{Documents, Inputs, Piece, Wanted};
 
 #[cfg(test)]
 mod arbitrary;
-#[cfg(test)]
-mod tests;

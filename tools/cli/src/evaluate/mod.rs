@@ -134,7 +134,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     recipes.iter().try_for_each(|given| by_recipe::with_any_table(given).map(drop))?;
     let inputs = match &args.output {
         // Only to tell them from the output.
-        Some(_) if !args.input.is_empty() => Inputs::find(&args.input, &args.documents)?,
+        Some(_) if !args.input.is_empty() => Inputs::find(&args.input, &args.documents.options())?,
         _ => Inputs::default(),
     };
     let files = inputs.files.iter().map(|input| &input.path);

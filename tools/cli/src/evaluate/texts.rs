@@ -71,7 +71,7 @@ impl Texts {
     }
 
     fn read(&mut self, args: &Args, take: &mut Take<'_>) -> Result<(), Failure> {
-        let inputs = Inputs::find(&args.input, &args.documents)?;
+        let inputs = Inputs::find(&args.input, &args.documents.options())?;
         let (wanted, skips) = (args.documents.wanted(None), args.documents.skips());
         for input in &inputs.files {
             let mut documents = Documents::open(input, &wanted, memory::default_limit())?;

@@ -164,7 +164,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::Usage(message.to_string()));
     };
     check_summary(args.json)?;
-    let inputs = Inputs::find_once(&args.input, &args.documents)?;
+    let inputs = Inputs::find_once(&args.input, &args.documents.options())?;
     let files = inputs.files.iter().map(|input| &input.path);
     let used = Used::nothing().files(&args.input).files(files).files(&args.recipe.table);
     let mode = args.progress.mode(args.quiet);

@@ -5,8 +5,8 @@ use std::io;
 use std::sync::Arc;
 
 use arrow_array::builder::{
-    BooleanBuilder, FixedSizeBinaryBuilder, Float32Builder, Int32Builder, Int64Builder,
-    ListBuilder, StringBuilder, UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
+    BooleanBuilder, FixedSizeBinaryBuilder, Int32Builder, Int64Builder, ListBuilder, StringBuilder,
+    UInt8Builder, UInt16Builder, UInt32Builder, UInt64Builder,
 };
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::extension::Uuid;
@@ -54,8 +54,6 @@ pub enum Kind {
     Ids(IdKind),
     /// Strings, or nothing.
     Text,
-    /// Shares from 0 to 1, or nothing: Float.
-    Similarity,
 }
 
 /// Writes rows, cell by cell. Memory: a row group of at most some 8 MiB, and the longest row.
@@ -80,7 +78,6 @@ enum Cells {
     Distance(UInt8Builder),
     WideDistance(UInt16Builder),
     Flag(BooleanBuilder),
-    Similarity(Float32Builder),
     Numbers(ListBuilder<UInt64Builder>),
     Strings(ListBuilder<StringBuilder>),
     Keys(ListBuilder<FixedSizeBinaryBuilder>),
@@ -117,7 +114,6 @@ impl Cells {
             Kind::Fingerprint(Form::I64) => Cells::Signed(Int64Builder::new()),
             Kind::Distance => Cells::Distance(UInt8Builder::new()),
             Kind::Flag => Cells::Flag(BooleanBuilder::new()),
-            Kind::Similarity => Cells::Similarity(Float32Builder::new()),
             Kind::Id(of) => match (of, key_bytes(of)) {
                 (IdKind::Number, _) => Self::new(Kind::Number),
                 (_, Some(bytes)) => Cells::Bytes(FixedSizeBinaryBuilder::new(bytes)),
@@ -145,7 +141,6 @@ impl Cells {
             Cells::SignedNarrow(cells) => Arc::new(cells.finish()),
             Cells::Bytes(cells) => Arc::new(cells.finish()),
             Cells::Flag(cells) => Arc::new(cells.finish()),
-            Cells::Similarity(cells) => Arc::new(cells.finish()),
             Cells::Numbers(cells) => Arc::new(cells.finish()),
             Cells::Strings(cells) => Arc::new(cells.finish()),
             Cells::Keys(cells) => Arc::new(cells.finish()),
@@ -178,8 +173,7 @@ impl ParquetTable {
     ) -> Result<Self, Failure> {
         let mut cells: Vec<Cells> = columns.iter().map(|(_, kind)| Cells::new(*kind)).collect();
         let fields = columns.iter().zip(&mut cells).map(|((name, kind), cells)| {
-            let is_nullable =
-                matches!(kind, Kind::Text | Kind::Similarity | Kind::FingerprintOrNull(..));
+            let is_nullable = matches!(kind, Kind::Text | Kind::FingerprintOrNull(..));
             match *kind {
                 Kind::Id(of) if let Some(bytes) = key_bytes(of) => {
                     id_field(name, of, bytes).with_nullable(is_nullable)
@@ -257,15 +251,6 @@ impl ParquetTable {
     pub fn flag(&mut self, flag: bool) -> Result<(), Failure> {
         match self.next()? {
             Cells::Flag(cells) => cells.append_value(flag),
-            _ => return Err(misplaced()),
-        }
-        Ok(())
-    }
-
-    /// Writes a share, or nothing.
-    pub fn similarity(&mut self, share: Option<f32>) -> Result<(), Failure> {
-        match self.next()? {
-            Cells::Similarity(cells) => cells.append_option(share),
             _ => return Err(misplaced()),
         }
         Ok(())

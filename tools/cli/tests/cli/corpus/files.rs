@@ -215,7 +215,7 @@ fn damaged_inputs_are_refused_with_place_and_remedy() {
         .fails_naming(&["recipe `simhash-65`", "is no recipe"]);
     scratch
         .run("corpus dedup a.jsonl --recipe bands-20x6 -k 3 -o j")
-        .fails_naming(&["-k 3", "leave -k out"]);
+        .fails_naming(&["-k 3", "leave it out"]);
 
     let ran =
         scratch.run("corpus dedup a.jsonl --recipe simhash-64 --on-error skip -o skipped --quiet");

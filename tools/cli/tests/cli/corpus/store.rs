@@ -78,7 +78,7 @@ fn stores_that_do_not_fit_are_refused() {
     );
     refused(
         "--recipe bands-20x6 --against old -o out",
-        &["--against old", "bands", "another recipe"],
+        &["old: the method bands", "another recipe"],
     );
     scratch.write("n.jsonl", "{\"text\":\"one two three four five six seven\",\"id\":1}\n");
     run(&scratch, "n.jsonl --id id --recipe simhash-64 --against made --add -o made-out");

@@ -1,0 +1,257 @@
+//! Options of what is near, and of what is kept.
+
+use std::fmt;
+use std::str::FromStr;
+
+use fpstore_records::{RecordProblem, excerpt};
+
+use crate::decimal;
+use crate::documents::Document;
+
+/// Which document of a cluster is kept, and of which it is formed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// The longest text.
+    Longest,
+    /// The first one.
+    #[default]
+    First,
+    /// The least id.
+    SmallestId,
+    /// The one with most others near it.
+    Central,
+    /// The greatest number in a column.
+    Max(String),
+    /// The least number in a column, or the value that stands first in a list.
+    Priority(String, Vec<String>),
+}
+
+impl FromStr for Keep {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let column = |name: &str| match name {
+            "" => Err("a column is to be named behind the colon".to_string()),
+            name => Ok(name.to_string()),
+        };
+        match text {
+            "longest" => Ok(Self::Longest),
+            "first" => Ok(Self::First),
+            "smallest-id" => Ok(Self::SmallestId),
+            "central" => Ok(Self::Central),
+            _ => match (text.strip_prefix("max:"), text.strip_prefix("priority:")) {
+                (Some(name), _) => Ok(Self::Max(column(name)?)),
+                (_, Some(name)) => match name.split_once('=') {
+                    None => Ok(Self::Priority(column(name)?, Vec::new())),
+                    Some((name, values)) => {
+                        let values = values.split(',').map(str::to_string).collect();
+                        Ok(Self::Priority(column(name)?, values))
+                    }
+                },
+                _ => Err("longest, first, smallest-id, central, max:COLUMN, priority:COLUMN or \
+                          priority:COLUMN=A,B,C"
+                    .to_string()),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Longest => f.write_str("longest"),
+            Self::First => f.write_str("first"),
+            Self::SmallestId => f.write_str("smallest-id"),
+            Self::Central => f.write_str("central"),
+            Self::Max(column) => write!(f, "max:{column}"),
+            Self::Priority(column, values) if values.is_empty() => write!(f, "priority:{column}"),
+            Self::Priority(column, values) => write!(f, "priority:{column}={}", values.join(",")),
+        }
+    }
+}
+
+/// Missing values come behind all others.
+const LAST: u128 = u128::MAX;
+
+impl Keep {
+    /// The column that it needs.
+    pub fn column(&self) -> Option<String> {
+        match self {
+            Self::Max(column) | Self::Priority(column, _) => Some(column.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether documents have a key by which they are ordered, the least first.
+    pub fn has_keys(&self) -> bool {
+        matches!(self, Self::Longest | Self::Max(_) | Self::Priority(..))
+    }
+
+    /// The key of a document; equal ones are ordered as they come.
+    pub fn key(&self, document: &Document<'_>) -> Result<u128, RecordProblem> {
+        let value = document.extra.as_deref();
+        match self {
+            Self::Longest => Ok(LAST - document.text.len() as u128),
+            Self::Max(column) => Ok(number(value, column)?.map_or(LAST, |key| !key)),
+            Self::Priority(column, values) if values.is_empty() => {
+                Ok(number(value, column)?.unwrap_or(LAST))
+            }
+            Self::Priority(_, values) => {
+                let place = value.and_then(|value| values.iter().position(|other| other == value));
+                Ok(place.map_or(LAST, |place| place as u128))
+            }
+            _ => Ok(0),
+        }
+    }
+}
+
+/// The key of a number.
+fn number(value: Option<&str>, column: &str) -> Result<Option<u128>, RecordProblem> {
+    let Some(text) = value else { return Ok(None) };
+    decimal::key(text.trim()).map(Some).ok_or_else(|| RecordProblem::Value {
+        column: column.to_string(),
+        found: format!("\"{}\"", excerpt(text.as_bytes())),
+        wanted: "number of up to 34 digits, by which one is kept",
+    })
+}
+
+/// What a cluster is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// Every document is near the one that is kept.
+    #[default]
+    Star,
+    /// Documents that are linked by pairs, directly or over others.
+    Components,
+    /// Every document is near every other one.
+    Complete,
+}
+
+impl FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Star, Self::Components, Self::Complete];
+        let found = all.into_iter().find(|shape| shape.name() == text);
+        found.ok_or_else(|| "star, components or complete".to_string())
+    }
+}
+
+impl Shape {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Star => "star",
+            Self::Components => "components",
+            Self::Complete => "complete",
+        }
+    }
+}
+
+/// A check of pairs on the texts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verify {
+    /// The least Jaccard similarity of the features.
+    pub jaccard: f64,
+}
+
+impl FromStr for Verify {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let share = text.strip_prefix("jaccard:").and_then(|share| share.parse().ok());
+        let share = share.filter(|share: &f64| (0.0..=1.0).contains(share));
+        share.map(|jaccard| Self { jaccard }).ok_or_else(|| {
+            "jaccard:SHARE, where SHARE is from 0 to 1, such as jaccard:0.8".to_string()
+        })
+    }
+}
+
+impl fmt::Display for Verify {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "jaccard:{}", self.jaccard)
+    }
+}
+
+/// How the table of removed documents is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableShape {
+    /// Parquet.
+    Parquet,
+    /// An object on each line.
+    Jsonl,
+}
+
+impl FromStr for TableShape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "parquet" => Ok(Self::Parquet),
+            "jsonl" => Ok(Self::Jsonl),
+            _ => Err("parquet or jsonl".to_string()),
+        }
+    }
+}
+
+impl TableShape {
+    /// The name of the file.
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::Parquet => "removed.parquet",
+            Self::Jsonl => "removed.jsonl",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(keep: &str, extra: Option<&str>) -> Result<u128, RecordProblem> {
+        let document = Document {
+            text: "text".as_bytes().into(),
+            id: "id".into(),
+            extra: extra.map(Into::into),
+        };
+        keep.parse::<Keep>().unwrap().key(&document)
+    }
+
+    #[test]
+    fn numbers_order_as_they_should() {
+        let numbers = [
+            "-inf",
+            "-2.5",
+            "-1",
+            "0",
+            "1e-9",
+            "2",
+            "17",
+            "9007199254740992",
+            "9007199254740993",
+            "inf",
+        ];
+        for pair in numbers.windows(2) {
+            assert!(
+                key("priority:x", Some(pair[0])).unwrap()
+                    < key("priority:x", Some(pair[1])).unwrap()
+            );
+            assert!(key("max:x", Some(pair[0])).unwrap() > key("max:x", Some(pair[1])).unwrap());
+        }
+        assert_eq!(key("max:x", Some("-0")).unwrap(), key("max:x", Some("0")).unwrap());
+        for keep in ["max:x", "priority:x", "priority:x=a,b"] {
+            assert_eq!(key(keep, None).unwrap(), LAST);
+        }
+        assert!(key("max:x", Some("many")).is_err() && key("max:x", Some("nan")).is_err());
+        assert!(
+            key("priority:x=a,b", Some("a")).unwrap() < key("priority:x=a,b", Some("b")).unwrap()
+        );
+    }
+
+    #[test]
+    fn options_say_what_they_can_be() {
+        assert!("max:".parse::<Keep>().is_err() && "shortest".parse::<Keep>().is_err());
+        assert!("jaccard:1.2".parse::<Verify>().is_err() && "0.8".parse::<Verify>().is_err());
+        assert_eq!("jaccard:0.8".parse(), Ok(Verify { jaccard: 0.8 }));
+    }
+}

@@ -1,0 +1,451 @@
+//! What a call is to do, and its stages over files.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fpstore::Execution;
+use fpstore_text::{Fingerprinter, Recipe, Rule};
+use rayon::ThreadPool;
+
+use crate::against::Earlier;
+use crate::choice::{Keep, Shape, TableShape, Verify};
+use crate::decide::{BASE_BYTES, Deciding, Texts};
+use crate::documents::{DocumentOptions, Inputs, Wanted};
+use crate::error::{Error, failure};
+use crate::fates::Fates;
+use crate::ledger::Notes;
+use crate::monitor::{Event, Monitor};
+use crate::read::Reading;
+use crate::recipe::rule;
+use crate::report::Report;
+use crate::session::Session;
+use crate::settings::{self, Settings};
+use crate::work::{Found, Stage, Work};
+use crate::write;
+
+/// What is taken where nothing is said.
+const MEMORY: u64 = 1 << 30;
+/// What adding to a store takes at the least.
+const LEAST_MEMORY: u64 = 32 << 20;
+
+/// How a corpus is cleaned: by which recipe, at which distance, and which document of several is
+/// kept.
+///
+/// One value can be used for many calls. [`files`](Self::files) writes what is kept of files into a
+/// directory; [`session`](Self::session) takes documents from wherever they come.
+///
+/// # Examples
+///
+/// ```
+/// use fpstore_corpus::{Dedup, Document, Keep};
+/// use fpstore_text::Fingerprinter;
+///
+/// let recipe = "onebit-256".parse()?;
+/// let dedup = Dedup::new(Fingerprinter::new(&recipe)?).k(40)?.keep(Keep::Longest);
+/// let mut session = dedup.session()?;
+/// session.add(["to be or not to be", "a rose is a rose", "To be, or not to be?"].map(Document::of))?;
+/// let decided = session.finish()?;
+/// assert_eq!([0, 1, 2].map(|document| decided.keeps(document)), [false, true, true]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Dedup {
+    pub(crate) fingerprinter: Fingerprinter,
+    pub(crate) rule: Rule,
+    pub(crate) bits: Option<u32>,
+    pub(crate) keep: Keep,
+    pub(crate) shape: Shape,
+    pub(crate) verify: Option<Verify>,
+    pub(crate) against: Option<PathBuf>,
+    pub(crate) add: bool,
+    removed: Option<TableShape>,
+    pub(crate) memory: u64,
+    threads: usize,
+    pub(crate) checkpoint: Duration,
+    pub(crate) monitor: Monitor,
+}
+
+impl Dedup {
+    /// By the recipe of a fingerprinter, within the distance that it proposes; the first document
+    /// of a star is kept.
+    pub fn new(fingerprinter: Fingerprinter) -> Self {
+        // Without a distance nothing is refused.
+        let recipe = fingerprinter.recipe();
+        let (rule, bits) = rule(recipe, None).unwrap_or((recipe.rule(), None));
+        Self {
+            fingerprinter,
+            rule,
+            bits,
+            keep: Keep::default(),
+            shape: Shape::default(),
+            verify: None,
+            against: None,
+            add: false,
+            removed: None,
+            memory: MEMORY,
+            threads: 0,
+            checkpoint: Duration::from_secs(5),
+            monitor: Monitor::default(),
+        }
+    }
+
+    /// The greatest distance of near duplicates, in bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Distance`] if the recipe has no distance, or fewer bits.
+    pub fn k(mut self, k: u32) -> Result<Self, Error> {
+        (self.rule, self.bits) = rule(self.fingerprinter.recipe(), Some(k))?;
+        Ok(self)
+    }
+
+    /// Which document of a cluster is kept.
+    #[must_use]
+    pub fn keep(mut self, keep: Keep) -> Self {
+        self.keep = keep;
+        self
+    }
+
+    /// What a cluster is.
+    #[must_use]
+    pub fn clusters(mut self, shape: Shape) -> Self {
+        self.shape = shape;
+        self
+    }
+
+    /// Checks pairs on the features of the texts. Files are read once more for that; a session
+    /// notes the features of all documents, 8 bytes for each.
+    #[must_use]
+    pub fn verify(mut self, verify: Verify) -> Self {
+        self.verify = Some(verify);
+        self
+    }
+
+    /// Removes also what is near a document of the store at `path`, which holds an earlier corpus.
+    /// With `add` what is kept is added to it in the end; then it is created where there is none.
+    #[must_use]
+    pub fn against(mut self, path: impl Into<PathBuf>, add: bool) -> Self {
+        (self.against, self.add) = (Some(path.into()), add);
+        self
+    }
+
+    /// How the table of removed documents is written; Parquet where nothing is said and it is built
+    /// in.
+    #[must_use]
+    pub fn removed(mut self, shape: TableShape) -> Self {
+        self.removed = Some(shape);
+        self
+    }
+
+    /// The most memory to take, in bytes; 1 GiB where nothing is said. The least is 32 MiB and 64
+    /// bytes for each document, 192 with an earlier corpus, and with [`Keep::SmallestId`] what the
+    /// ids take. An eighth is for documents in flight; one that is larger by itself takes what it
+    /// takes.
+    #[must_use]
+    pub fn memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Threads to use; 0 for one per core. The result does not depend on them.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// The least time between two notes of how far reading is.
+    #[must_use]
+    pub fn checkpoint(mut self, period: Duration) -> Self {
+        self.checkpoint = period;
+        self
+    }
+
+    /// Who is told how far it is, and may stop it.
+    #[must_use]
+    pub fn monitor(mut self, monitor: Monitor) -> Self {
+        self.monitor = monitor;
+        self
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &Recipe {
+        self.fingerprinter.recipe()
+    }
+
+    /// The distance, for recipes that have one.
+    pub fn distance(&self) -> Option<u32> {
+        match self.rule {
+            Rule::Within { k } => Some(k),
+            _ => None,
+        }
+    }
+
+    /// Starts to take documents, in a temporary directory that goes with the session.
+    ///
+    /// # Errors
+    ///
+    /// Those of the earlier corpus, and of files.
+    pub fn session(&self) -> Result<Session, Error> {
+        Session::temporary(self)
+    }
+
+    /// Starts to take documents, or goes on with that, in a directory of its own:
+    /// [`Session::documents`] says how many it has.
+    ///
+    /// # Errors
+    ///
+    /// As [`session`](Self::session); [`Error::Busy`]; [`Error::OfAnother`] if other settings have
+    /// decided there.
+    pub fn session_in(&self, directory: &Path) -> Result<Session, Error> {
+        Session::within(self, directory)
+    }
+
+    /// Removes duplicates from files: writes what is kept into the directory `output`, with a table
+    /// of what is removed and a report.
+    ///
+    /// `documents/` has a file for each input, of the same name, format and compression. A call
+    /// that was killed or stopped is gone on with by the next one with the same settings; one that
+    /// is done gives its report again. Inputs are read twice, three times with
+    /// [`verify`](Self::verify). The result depends neither on threads nor on memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of inputs and files; [`Error::Busy`]; [`Error::OfAnother`] if `output` holds the
+    /// results of other settings; [`Error::Memory`]; [`Error::Stopped`].
+    pub fn files(
+        &self,
+        inputs: &Inputs,
+        options: &DocumentOptions,
+        output: &Path,
+    ) -> Result<Report, Error> {
+        self.check_memory()?;
+        check_outside(output, inputs)?;
+        let wanted = options.wanted(self.keep.column());
+        let mut earlier = self.earlier()?;
+        let settings = self.settings(inputs, options, &wanted, earlier.as_ref());
+        let done = match Work::open(output, &settings)? {
+            Found::Done(report) => report,
+            Found::Work(mut work) => {
+                if let Some(differ) = work.given_up() {
+                    self.monitor.tell(Event::StartsAgain(differ));
+                }
+                self.create_earlier(earlier.as_mut(), &mut work)?;
+                let files = Files { inputs, wanted: &wanted, skips: options.skips(), output };
+                self.work(&files, earlier.as_ref(), *work)?
+            }
+        };
+        serde_json::from_slice(&done)
+            .map_err(|error| Error::System(format!("{}: {error}", output.display())))
+    }
+
+    pub(crate) fn check_memory(&self) -> Result<(), Error> {
+        match self.memory < BASE_BYTES {
+            true => Err(Error::Memory { limit: self.memory, needed: BASE_BYTES, documents: 0 }),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn pool(&self) -> Result<Arc<ThreadPool>, Error> {
+        Ok(Execution::new().threads(self.threads).start_pool()?)
+    }
+
+    /// Looks at the earlier corpus.
+    pub(crate) fn earlier(&self) -> Result<Option<Earlier>, Error> {
+        let Some(path) = &self.against else { return Ok(None) };
+        let recipe = self.recipe();
+        match (self.bits, self.distance()) {
+            (Some(bits), Some(k)) => {
+                Earlier::open(path, bits, &recipe.to_string(), k, self.add, &self.monitor).map(Some)
+            }
+            _ => Err(Error::Setting(format!(
+                "{}: the method {} gives several values for each document, and stores are searched for fingerprints \
+                 within a distance; give another recipe",
+                path.display(),
+                recipe.method().name()
+            ))),
+        }
+    }
+
+    /// Creates the store that documents are added to, if it is not there.
+    pub(crate) fn create_earlier(
+        &self,
+        earlier: Option<&mut Earlier>,
+        work: &mut Work,
+    ) -> Result<(), Error> {
+        let Some(earlier) = earlier else { return Ok(()) };
+        if earlier.id().is_none() {
+            earlier.create()?;
+            self.monitor.tell(Event::Created(earlier.path()));
+        }
+        work.note_store(earlier.id())
+    }
+
+    fn shape_of_removed(&self) -> TableShape {
+        self.removed.unwrap_or(match cfg!(feature = "parquet") {
+            true => TableShape::Parquet,
+            false => TableShape::Jsonl,
+        })
+    }
+
+    fn settings(
+        &self,
+        inputs: &Inputs,
+        options: &DocumentOptions,
+        wanted: &Wanted,
+        earlier: Option<&Earlier>,
+    ) -> Settings {
+        Settings {
+            text: wanted.text.clone(),
+            id: wanted.id.clone(),
+            on_error: if options.skips() { "skip" } else { "stop" }.to_string(),
+            removed: self.shape_of_removed().file().to_string(),
+            files: inputs.files.len() as u64,
+            inputs: settings::digest(inputs),
+            ..self.settings_of_all(earlier)
+        }
+    }
+
+    /// The settings that do not depend on where documents come from.
+    pub(crate) fn settings_of_all(&self, earlier: Option<&Earlier>) -> Settings {
+        Settings {
+            recipe: self.recipe().to_string(),
+            k: self.distance(),
+            keep: self.keep.to_string(),
+            clusters: self.shape.name().to_string(),
+            verify: self.verify.map(|verify| verify.to_string()),
+            text: String::new(),
+            id: None,
+            on_error: "stop".to_string(),
+            removed: String::new(),
+            against: self.against.as_ref().map(|path| path.display().to_string()),
+            store: earlier.and_then(|earlier| earlier.id().cloned()),
+            add: self.add,
+            files: 0,
+            inputs: String::new(),
+        }
+    }
+
+    /// Does what is not done yet, and gives the report.
+    fn work(
+        &self,
+        files: &Files<'_>,
+        earlier: Option<&Earlier>,
+        mut work: Work,
+    ) -> Result<Vec<u8>, Error> {
+        let pool = self.pool()?;
+        let reading = Reading {
+            inputs: files.inputs,
+            wanted: files.wanted,
+            keep: &self.keep,
+            added: earlier.filter(|_| self.add).map(Earlier::kind),
+            skips: files.skips,
+            memory: self.memory / 16,
+            period: self.checkpoint,
+            monitor: &self.monitor,
+        };
+        if work.state().stage == Stage::Read {
+            reading.run(&mut work, &self.fingerprinter, &pool)?;
+        }
+        let notes = Notes::open(&work)?;
+        self.decide(&mut work, &notes, Texts::Files(&reading), earlier, &pool)?;
+        let fates = Fates::read(&work)?;
+        if let Stage::Write(from) = work.state().stage {
+            write::write(&reading, &mut work, &notes, &fates, from, pool.current_num_threads())?;
+        }
+        let settings = work.state().settings.clone();
+        let (shape, k) = (self.shape_of_removed(), settings.k);
+        let clusters = write::removed(&work, &notes, &fates, shape, k, &settings.recipe)?;
+        self.add_kept(earlier, &mut work, &notes, &fates, &pool)?;
+        let report = Report::new(&settings, self.recipe(), &notes, &fates, &clusters);
+        let text = serde_json::to_vec_pretty(&report);
+        let mut text = text.map_err(|error| Error::System(error.to_string()))?;
+        text.push(b'\n');
+        let path = files.output.join("report.txt");
+        fpstore::files::replace(&path, report.text().as_bytes())
+            .map_err(failure(&path, "write"))?;
+        work.finish(&text)?;
+        Ok(text)
+    }
+
+    /// Decides, if that is to be done.
+    pub(crate) fn decide(
+        &self,
+        work: &mut Work,
+        notes: &Notes,
+        texts: Texts<'_>,
+        earlier: Option<&Earlier>,
+        pool: &ThreadPool,
+    ) -> Result<(), Error> {
+        if work.state().stage != Stage::Decide {
+            return Ok(());
+        }
+        let deciding = Deciding {
+            work,
+            notes,
+            texts,
+            fingerprinter: &self.fingerprinter,
+            rule: self.rule,
+            bits: self.bits,
+            shape: self.shape,
+            keep: &self.keep,
+            verify: self.verify,
+            earlier,
+            memory: self.memory,
+            pool,
+            monitor: &self.monitor,
+        };
+        deciding.run()?.write(work)?;
+        work.note(|state| state.stage = Stage::Write(0))
+    }
+
+    /// Adds what is kept to the store, if that is wanted and was not done.
+    pub(crate) fn add_kept(
+        &self,
+        earlier: Option<&Earlier>,
+        work: &mut Work,
+        notes: &Notes,
+        fates: &Fates,
+        pool: &ThreadPool,
+    ) -> Result<(), Error> {
+        let Some(earlier) = earlier.filter(|_| self.add) else { return Ok(()) };
+        let begun = work.state().stage == Stage::Add;
+        if work.state().stage == Stage::Removed {
+            work.note(|state| state.stage = Stage::Add)?;
+        }
+        if work.state().stage == Stage::Add {
+            let execution = Execution::new()
+                .threads(pool.current_num_threads())
+                .memory((self.memory / 2).max(LEAST_MEMORY));
+            earlier.add(notes, fates, begun, execution)?;
+            work.note(|state| state.stage = Stage::Report)?;
+        }
+        Ok(())
+    }
+}
+
+/// Files, and where their results go.
+struct Files<'a> {
+    inputs: &'a Inputs,
+    wanted: &'a Wanted,
+    skips: bool,
+    output: &'a Path,
+}
+
+/// Refuses results in a directory of inputs: the next call would take them for documents.
+fn check_outside(output: &Path, inputs: &Inputs) -> Result<(), Error> {
+    let mut there = std::path::absolute(output).unwrap_or_else(|_| output.to_path_buf());
+    while !there.exists() && there.pop() {}
+    let there = there.canonicalize().unwrap_or(there);
+    let around =
+        |input: &&PathBuf| input.canonicalize().is_ok_and(|input| there.starts_with(input));
+    match inputs.directories.iter().find(around) {
+        Some(input) => Err(Error::Setting(format!(
+            "{}: lies in {}, so that the results would be documents of the next call; name a directory elsewhere",
+            output.display(),
+            input.display()
+        ))),
+        None => Ok(()),
+    }
+}

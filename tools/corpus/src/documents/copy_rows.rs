@@ -1,0 +1,165 @@
+//! Writes some rows of a file of Parquet again, with the same schema.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use fpstore_records::{Container, Groups, Origin, Problem, guarded};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, RowSelection, RowSelector,
+};
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{
+    ArrowSchemaConverter, ArrowWriter, ProjectionMask, parquet_to_arrow_field_levels,
+};
+use parquet::basic::Compression;
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::properties::WriterProperties;
+use parquet::schema::types::{SchemaDescriptor, Type};
+
+use super::inputs::Input;
+use super::int96;
+use crate::error::Error;
+use crate::error::failure;
+
+/// Rows that are in memory together, and bytes of them, by the mean of their group.
+const BATCH_ROWS: u64 = 1024;
+const BATCH_BYTES: u64 = 4 << 20;
+/// Bytes at which a group of rows that is written ends, where those of the input are larger.
+const GROUP_BYTES: usize = 64 << 20;
+
+/// Writes those rows of `input` for which `keeps` holds, each asked once, in order. Groups of rows
+/// stay groups, in the compression of each column; what is noted about the file stays. Pages may
+/// take so many bytes of `memory` as where texts are read.
+pub fn copy_rows(
+    input: &Input,
+    memory: u64,
+    to: File,
+    path: &Path,
+    mut keeps: impl FnMut() -> bool,
+) -> Result<File, Error> {
+    let origin = Origin::File(input.path.clone());
+    let damaged = |cause: String| origin.error(Problem::Damaged(Container::Parquet, cause));
+    let unwritten =
+        |error: parquet::errors::ParquetError| failure(path, "write")(std::io::Error::other(error));
+    let open = || File::open(&input.path).map_err(|error| origin.error(Problem::Open(error)));
+    // As the file has them, and not as Arrow had them before, which its note tells: seconds are
+    // milliseconds there.
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let file = open()?;
+    let arrow = guarded(|| ArrowReaderMetadata::load(&file, options.clone()));
+    let arrow = arrow.map_err(damaged)?.map_err(|error| damaged(error.to_string()))?;
+    let metadata = arrow.metadata().clone();
+    let groups = Groups::to_copy(file, metadata.clone(), memory);
+    let times =
+        guarded(|| int96::in_microseconds(&groups).map_err(|error| damaged(error.to_string())));
+    let columns = times.map_err(damaged)??.map_err(|column| {
+        let what = format!(
+            "\"{column}\" has times of 96 bits that neither microseconds nor nanoseconds hold; write \
+             it as TIMESTAMP(MICROS)"
+        );
+        origin.error(Problem::Header(Container::Parquet, what))
+    })?;
+    let arrow = match columns.is_empty() {
+        true => arrow,
+        false => {
+            let schema = int96::with_microseconds(arrow.schema(), &columns);
+            ArrowReaderMetadata::try_new(metadata.clone(), options.with_schema(schema))
+                .map_err(|error| damaged(error.to_string()))?
+        }
+    };
+    let levels = parquet_to_arrow_field_levels(
+        metadata.file_metadata().schema_descr(),
+        ProjectionMask::all(),
+        Some(arrow.schema().fields()),
+    );
+    let levels = levels.map_err(|error| damaged(error.to_string()))?;
+    let schema = written_schema(&arrow).map_err(|error| damaged(error.to_string()))?;
+    let options = ArrowWriterOptions::new()
+        .with_properties(properties(&metadata))
+        .with_parquet_schema(schema)
+        .with_skip_arrow_metadata(true);
+    let writer = ArrowWriter::try_new_with_options(to, arrow.schema().clone(), options);
+    let mut writer = writer.map_err(unwritten)?;
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        let rows = u64::try_from(group.num_rows()).unwrap_or(0);
+        let selection = selection(rows, &mut keeps);
+        if !selection.selects_any() {
+            continue;
+        }
+        let bytes = u64::try_from(group.total_byte_size()).unwrap_or(0);
+        let batch = (BATCH_BYTES / (bytes / rows.max(1)).max(1)).clamp(1, BATCH_ROWS);
+        let (group, batch) = (groups.only(number), batch as usize);
+        let batches = guarded(|| {
+            ParquetRecordBatchReader::try_new_with_row_groups(
+                &levels,
+                &group,
+                batch,
+                Some(selection),
+            )
+        });
+        let mut batches = batches.map_err(damaged)?.map_err(|error| damaged(error.to_string()))?;
+        while let Some(batch) = guarded(|| batches.next()).map_err(damaged)? {
+            let batch = batch.map_err(|error| damaged(error.to_string()))?;
+            writer.write(&batch).map_err(unwritten)?;
+            if writer.in_progress_size() > GROUP_BYTES {
+                writer.flush().map_err(unwritten)?;
+            }
+        }
+        writer.flush().map_err(unwritten)?;
+    }
+    writer.into_inner().map_err(unwritten)
+}
+
+/// The schema of the file, with its UUIDs, JSON, times in UTC or not, and numbers of fields. Only
+/// columns whose values are kept in another way here have a type that is made for them: times of 96
+/// bits, and short decimals in bytes.
+fn written_schema(arrow: &ArrowReaderMetadata) -> parquet::errors::Result<SchemaDescriptor> {
+    let file = arrow.metadata().file_metadata().schema_descr();
+    let own = ArrowSchemaConverter::new().convert(arrow.schema())?;
+    if file.num_columns() != own.num_columns() {
+        return Ok(own);
+    }
+    let is_alike = |column: usize| {
+        let (a, b) = (file.column(column), own.column(column));
+        a.physical_type() == b.physical_type()
+            && a.type_length() == b.type_length()
+            && a.max_def_level() == b.max_def_level()
+            && a.max_rep_level() == b.max_rep_level()
+    };
+    let mut fields = file.root_schema().get_fields().to_vec();
+    for column in (0..file.num_columns()).filter(|&column| !is_alike(column)) {
+        let root = file.get_column_root_idx(column);
+        fields[root] = own.root_schema().get_fields()[root].clone();
+    }
+    let root = Type::group_type_builder(file.root_schema().name()).with_fields(fields).build()?;
+    Ok(SchemaDescriptor::new(Arc::new(root)))
+}
+
+/// Which rows of a group are kept, in runs.
+fn selection(rows: u64, keeps: &mut impl FnMut() -> bool) -> RowSelection {
+    let mut runs: Vec<RowSelector> = Vec::new();
+    for _ in 0..rows {
+        let skip = !keeps();
+        match runs.last_mut().filter(|run| run.skip == skip) {
+            Some(run) => run.row_count += 1,
+            None => runs.push(RowSelector { row_count: 1, skip }),
+        }
+    }
+    runs.into()
+}
+
+/// How the input was written, as far as it tells.
+fn properties(metadata: &ParquetMetaData) -> WriterProperties {
+    let mut properties = WriterProperties::builder();
+    for column in metadata.row_groups().first().map_or(&[][..], |group| group.columns()) {
+        let compression = match column.compression() {
+            // There is no writer for these here.
+            Compression::BROTLI(_) | Compression::LZO => Compression::ZSTD(Default::default()),
+            compression => compression,
+        };
+        properties = properties.set_column_compression(column.column_path().clone(), compression);
+    }
+    let noted = metadata.file_metadata().key_value_metadata().cloned().unwrap_or_default();
+    properties.set_key_value_metadata(Some(noted)).build()
+}

@@ -1,0 +1,301 @@
+//! The directory of results, and in it the one of work that is under way.
+//!
+//! A small file says which command works here, which of its stages are done, and how far the first
+//! one is. It is replaced as a whole, when what it says is durable; so a process that was killed is
+//! followed by one that goes on. In the end the report appears, and the directory of the work goes.
+//!
+//! Until there is a result, a command with other settings or inputs takes the place of the one
+//! before: that has stopped at a bad record, say, and is given again as its message advises. Once
+//! there are results, they belong to their settings.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fpstore::files::{self, Lock};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::error::failure;
+use crate::settings::{self, Settings};
+
+const VERSION: u32 = 2;
+const WORK: &str = "work.fpstore";
+const STATE: &str = "state.json";
+const LOCK: &str = "lock";
+/// More than any state or report has.
+const MOST_BYTES: u64 = 1 << 24;
+/// The report, which says that all is done.
+pub const REPORT: &str = "report.json";
+
+/// How far the work is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct State {
+    version: u32,
+    /// What decides the result.
+    pub settings: Settings,
+    /// What was read.
+    pub read: Mark,
+    /// The stage that is to be done.
+    pub stage: Stage,
+}
+
+/// The stages, in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Stage {
+    /// Reading all documents.
+    #[default]
+    Read,
+    /// Deciding which are kept.
+    Decide,
+    /// Writing what is kept, from the file with this number on.
+    Write(u64),
+    /// Writing what was removed.
+    Removed,
+    /// Adding what is kept to the store; from here on it may be there.
+    Add,
+    /// Reporting.
+    Report,
+}
+
+/// Up to where the inputs were read, and what was noted of that.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The file, and its pieces.
+    pub file: u64,
+    pub pieces: u64,
+    /// Documents.
+    pub documents: u64,
+    /// Bytes of each column.
+    pub columns: Vec<u64>,
+    /// Bytes of the columns of features, where these are noted.
+    #[serde(default)]
+    pub features: [u64; 2],
+    /// What was counted.
+    pub counts: Counts,
+}
+
+/// What is counted while documents are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Documents with too few features.
+    pub too_few: u64,
+    /// Documents without a text, null or empty.
+    pub without_text: u64,
+    /// Documents with bytes that are no UTF-8.
+    pub invalid_utf8: u64,
+    /// Records that were skipped.
+    pub skipped: u64,
+    /// Bytes of texts.
+    pub text_bytes: u64,
+    /// Documents with a value in the column by which one is kept.
+    pub with_column: u64,
+}
+
+/// The place of results.
+pub struct Work {
+    /// The directory of results.
+    pub to: PathBuf,
+    directory: PathBuf,
+    state: State,
+    /// What the settings differ in from those of a command whose work was given up for this one.
+    given_up: Option<String>,
+    /// Held until the end.
+    lock: Lock,
+}
+
+/// A command that is to be done, or one whose result is there.
+pub enum Found {
+    Work(Box<Work>),
+    Done(Vec<u8>),
+}
+
+impl Work {
+    /// Starts a command, or goes on with it.
+    pub fn open(to: &Path, settings: &Settings) -> Result<Found, Error> {
+        let directory = to.join(WORK);
+        if let Some(report) = finished(to, settings)? {
+            return Ok(Found::Done(report));
+        }
+        check_empty(to)?;
+        fs::create_dir_all(&directory).map_err(failure(&directory, "create"))?;
+        let path = directory.join(LOCK);
+        let lock = Lock::take(&path).map_err(failure(&path, "lock"))?;
+        let Some(lock) = lock else {
+            return Err(Error::Busy { path: to.to_path_buf() });
+        };
+        // The other one may have finished before it let go.
+        if let Some(report) = finished(to, settings)? {
+            return Ok(Found::Done(report));
+        }
+        let state = State {
+            version: VERSION,
+            settings: settings.clone(),
+            read: Mark::default(),
+            stage: Stage::default(),
+        };
+        let mut work = Self { to: to.to_path_buf(), directory, state, given_up: None, lock };
+        // Reports are written beside the results.
+        files::remove_dead(to);
+        files::remove_dead(&work.directory);
+        match read(&work.path(STATE)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => work.note(|_| {})?,
+            text => {
+                let path = work.path(STATE);
+                let text = text.map_err(failure(&path, "read"))?;
+                let state: Option<State> = serde_json::from_slice(&text).ok();
+                let state = state.filter(|state| state.version == VERSION).ok_or_else(|| {
+                    Error::Setting(format!(
+                        "{}: is no note of this version of fpstore; remove {} and start again",
+                        path.display(),
+                        to.display()
+                    ))
+                })?;
+                match settings.difference(&state.settings) {
+                    None => work.state = state,
+                    // There is no result yet that could be of two commands. A message has advised
+                    // other settings, or the inputs were mended.
+                    Some(differ) if state.stage < Stage::Write(0) && !has_results(to)? => {
+                        work.give_up()?;
+                        work.given_up = Some(differ);
+                        work.note(|_| {})?;
+                    }
+                    Some(differ) => return Err(settings::of_another(to, &differ)),
+                }
+            }
+        }
+        Ok(Found::Work(Box::new(work)))
+    }
+
+    /// Removes what another command has noted, so that this one starts at the beginning.
+    fn give_up(&self) -> Result<(), Error> {
+        let fail = failure(&self.directory, "remove");
+        // The state goes first: whoever finds one goes on with the files beside it.
+        fs::remove_file(self.path(STATE)).map_err(&fail)?;
+        files::sync_directory(&self.directory).map_err(&fail)?;
+        for entry in fs::read_dir(&self.directory).map_err(&fail)? {
+            let entry = entry.map_err(&fail)?;
+            let is_directory = entry.file_type().map_err(&fail)?.is_dir();
+            match entry.file_name() == LOCK {
+                true => Ok(()),
+                false if is_directory => fs::remove_dir_all(entry.path()),
+                false => fs::remove_file(entry.path()),
+            }
+            .map_err(failure(&entry.path(), "remove"))?;
+        }
+        Ok(())
+    }
+
+    /// What the settings differ in from those of a command whose work was given up for this one.
+    pub fn given_up(&self) -> Option<&str> {
+        self.given_up.as_deref()
+    }
+
+    /// How far it is.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// A file of the work.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// Notes the id of the store that was created.
+    pub fn note_store(&mut self, id: Option<&String>) -> Result<(), Error> {
+        if self.state.settings.store.as_ref() == id {
+            return Ok(());
+        }
+        self.note(|state| state.settings.store = id.cloned())
+    }
+
+    /// The directory of the work.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Notes how far it is, durably.
+    pub fn note(&mut self, change: impl FnOnce(&mut State)) -> Result<(), Error> {
+        change(&mut self.state);
+        let text = serde_json::to_vec(&self.state).map_err(io::Error::from);
+        let path = self.path(STATE);
+        text.and_then(|text| files::replace(&path, &text)).map_err(failure(&path, "write"))
+    }
+
+    /// Gives the file `name` of the work its place among the results, durably.
+    pub fn publish(&self, file: &fs::File, name: &Path, place: &Path) -> Result<(), Error> {
+        let to = self.to.join(place);
+        let done = file.sync_all().and_then(|()| {
+            fs::create_dir_all(files::parent(&to))?;
+            files::rename(name, &to)
+        });
+        done.map_err(failure(&to, "write"))
+    }
+
+    /// Ends the work: the report is there, and nothing else is needed.
+    pub fn finish(self, report: &[u8]) -> Result<(), Error> {
+        let path = self.to.join(REPORT);
+        files::replace(&path, report).map_err(failure(&path, "write"))?;
+        drop(self.lock);
+        remove(&self.directory)
+    }
+}
+
+/// The report of this command if it is done. What is left of the work goes.
+fn finished(to: &Path, settings: &Settings) -> Result<Option<Vec<u8>>, Error> {
+    #[derive(Deserialize)]
+    struct Report {
+        settings: Settings,
+    }
+    let path = to.join(REPORT);
+    let text = match read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        text => text.map_err(failure(&path, "read"))?,
+    };
+    let report = serde_json::from_slice::<Report>(&text);
+    let report = report.map_err(|_| {
+        let what = "is no report of this version of fpstore; name another directory";
+        Error::Setting(format!("{}: {what}", path.display()))
+    })?;
+    if let Some(differ) = settings.difference(&report.settings) {
+        return Err(settings::of_another(to, &differ));
+    }
+    remove(&to.join(WORK))?;
+    Ok(Some(text))
+}
+
+fn remove(directory: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failure(directory, "remove")(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a directory that has something and no work.
+fn check_empty(to: &Path) -> Result<(), Error> {
+    if to.join(WORK).join(STATE).exists() {
+        return Ok(());
+    }
+    match has_results(to)? {
+        true => {
+            let what = "is not empty, and no output of this command; name another directory";
+            Err(Error::Setting(format!("{}: {what}", to.display())))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Whether something stands in the directory beside the work.
+fn has_results(to: &Path) -> Result<bool, Error> {
+    let entries = match fs::read_dir(to) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        entries => entries.map_err(failure(to, "read"))?,
+    };
+    Ok(entries.flatten().any(|entry| entry.file_name() != WORK))
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    files::read_at_most(path, MOST_BYTES)
+}
