@@ -159,7 +159,8 @@ impl Fingerprinter {
                 set(spots.values(), recipe.few)
             }
             Engine::Sentences(sentences, longest) => {
-                grams.count = sentences.take(text, cut(recipe), recipe.seed, *longest);
+                let (rules, cut) = (recipe.text, cut(recipe));
+                grams.count = sentences.take(text, rules, cut, recipe.seed, *longest);
                 set(sentences.values(), recipe.few)
             }
             Engine::Exact(width, hash) => {

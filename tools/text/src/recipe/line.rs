@@ -56,7 +56,8 @@ fn visit<W: Words>(recipe: &mut Recipe, words: &mut W) -> Result<(), Error> {
         return words.small("few", &mut recipe.few, 1..=64);
     }
     visit_method(&mut recipe.method, words)?;
-    visit_text(&mut recipe.text, words)?;
+    let has_sentences = matches!(recipe.method, Method::LongestSentences { .. });
+    visit_text(&mut recipe.text, has_sentences, words)?;
     if recipe.method.takes_features() {
         visit_features(&mut recipe.features, words)?;
     } else if !matches!(recipe.method, Method::Exact { .. }) {
@@ -186,7 +187,11 @@ fn visit_weight<W: Words>(weight: &mut Weight, words: &mut W) -> Result<(), Erro
     Ok(())
 }
 
-fn visit_text<W: Words>(text: &mut TextRules, words: &mut W) -> Result<(), Error> {
+fn visit_text<W: Words>(
+    text: &mut TextRules,
+    has_sentences: bool,
+    words: &mut W,
+) -> Result<(), Error> {
     words.choice("markup", &mut text.markup, &[("keep", Markup::Keep), ("html", Markup::Html)])?;
     words.choice("unicode", &mut (), &[("16.0.0", ())])?;
     words.choice(
@@ -194,7 +199,9 @@ fn visit_text<W: Words>(text: &mut TextRules, words: &mut W) -> Result<(), Error
         &mut text.form,
         &[("none", Form::None), ("nfc", Form::Nfc), ("nfkc", Form::Nfkc)],
     )?;
-    words.choice("case", &mut text.case, &[("keep", Case::Keep), ("fold", Case::Fold)])?;
+    let cases =
+        [("keep", Case::Keep), ("fold", Case::Fold), ("fold-sentences", Case::FoldSentences)];
+    words.choice("case", &mut text.case, if has_sentences { &cases } else { &cases[..2] })?;
     words.choice(
         "space",
         &mut text.space,

@@ -116,6 +116,21 @@ pub(super) const PRESETS: &[(&str, &str)] = &[
          hash=xxh3 seed=0 few=1",
     ),
     (
+        "sentences",
+        "text/1 longest-sentences sentences=3 agree=2 markup=keep unicode=16.0.0 norm=nfkc case=fold-sentences space=keep cut=uax29 \
+         hash=xxh3 seed=0 few=1",
+    ),
+    (
+        "fineweb-14x8",
+        "text/1 bands bands=14 rows=8 scheme=rounds markup=keep unicode=16.0.0 norm=nfkc case=fold space=keep \
+         features=words cut=uax29 n=5 hash=xxh3 seed=0 few=1",
+    ),
+    (
+        "olmo3-26x11",
+        "text/1 bands bands=26 rows=11 scheme=rounds markup=keep unicode=16.0.0 norm=nfkc case=fold space=keep \
+         features=words cut=uax29 n=5 hash=xxh3 seed=0 few=1",
+    ),
+    (
         "exact",
         "text/1 exact bits=128 hash=xxh3 markup=keep unicode=16.0.0 norm=nfkc case=fold space=collapse",
     ),

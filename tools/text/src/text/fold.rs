@@ -16,7 +16,7 @@ use super::rules::{Case, Form};
 const IDEOGRAPH_LEADS: std::ops::RangeInclusive<u8> = 0xe4..=0xe9;
 
 /// Appends the normal form of `text` to `out`.
-pub(super) fn fold(text: &str, form: Form, case: Case, out: &mut String) {
+pub(crate) fn fold(text: &str, form: Form, case: Case, out: &mut String) {
     let outcomes = Outcomes::of(form, case);
     let bytes = text.as_bytes();
     out.reserve(text.len());
@@ -74,11 +74,11 @@ pub(super) fn fold(text: &str, form: Form, case: Case, out: &mut String) {
 pub(super) fn define(text: &str, form: Form, case: Case, out: &mut String) {
     match (form, case) {
         (Form::None, Case::Keep) => out.push_str(text),
-        (Form::None, Case::Fold) => out.extend(text.chars().default_case_fold()),
+        (Form::None, _) => out.extend(text.chars().default_case_fold()),
         (Form::Nfc, Case::Keep) => out.extend(text.nfc()),
-        (Form::Nfc, Case::Fold) => out.extend(text.nfc().default_case_fold().nfc()),
+        (Form::Nfc, _) => out.extend(text.nfc().default_case_fold().nfc()),
         (Form::Nfkc, Case::Keep) => out.extend(text.nfkc()),
-        (Form::Nfkc, Case::Fold) => out.extend(text.nfkc().default_case_fold().nfkc()),
+        (Form::Nfkc, _) => out.extend(text.nfkc().default_case_fold().nfkc()),
     }
 }
 

@@ -8,6 +8,7 @@ mod pages;
 mod rules;
 mod space;
 
+pub(crate) use fold::fold;
 pub(crate) use pages::is_letter;
 pub use rules::{Case, Form, Markup, Space, TextRules};
 
@@ -58,8 +59,10 @@ impl Normaliser {
             markup::strip(text, &mut self.bare);
             text = &self.bare;
         }
-        if (self.rules.form, self.rules.case) != (Form::None, Case::Keep) {
-            fold::fold(text, self.rules.form, self.rules.case, &mut self.folded);
+        // Sentences are folded by those who cut them.
+        let case = if self.rules.case == Case::Fold { Case::Fold } else { Case::Keep };
+        if (self.rules.form, case) != (Form::None, Case::Keep) {
+            fold::fold(text, self.rules.form, case, &mut self.folded);
             text = &self.folded;
         }
         if self.rules.space != Space::Keep {

@@ -18,6 +18,8 @@ pub enum Case {
     Keep,
     /// Full case folding of Unicode, and the normal form once more.
     Fold,
+    /// The same, sentence by sentence once these are cut: a boundary goes by upper case.
+    FoldSentences,
 }
 
 /// What becomes of white space.

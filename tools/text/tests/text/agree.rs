@@ -39,6 +39,7 @@ pub const LINES: &[&str] = &[
     "spotsigs few=1",
     "spotsigs antecedents=zh distance=1 chain=1",
     "longest-sentences",
+    "sentences norm=nfc agree=1",
     "exact",
     "exact bits=64 space=remove markup=html",
     "exact-sha256 bits=128",

@@ -6,5 +6,6 @@ mod golden;
 mod lines;
 mod oracle;
 mod python;
+mod sentences;
 mod statistics;
 mod texts;

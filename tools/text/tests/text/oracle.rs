@@ -240,10 +240,23 @@ impl<'a> Line<'a> {
         (known.len() >= few).then(|| Answer::Slots((0..self.number("lexicons")).map(key).collect()))
     }
 
+    fn folded(&self, text: &str) -> String {
+        let folded = text.chars().default_case_fold();
+        match self.words["norm"] {
+            "none" => folded.collect(),
+            "nfc" => folded.nfc().collect(),
+            _ => folded.nfkc().collect(),
+        }
+    }
+
     fn sentences(&self, text: &str) -> Vec<u64> {
         let mut found = BTreeSet::new();
         for sentence in text.split_sentence_bounds() {
-            let hashes: Vec<u64> = self.cut(sentence).iter().map(|word| self.hash(word)).collect();
+            let folded = match self.is("case", "fold-sentences") {
+                true => self.folded(sentence),
+                false => sentence.to_owned(),
+            };
+            let hashes: Vec<u64> = self.cut(&folded).iter().map(|word| self.hash(word)).collect();
             if !hashes.is_empty() {
                 found.insert((std::cmp::Reverse(hashes.len()), word(combine(&hashes), 0)));
             }
