@@ -19,6 +19,8 @@ the most significant byte first. Whatever has ``__arrow_c_array__`` or ``__arrow
 taken as well: UInt32, UInt64, FixedSizeBinary. Arrays are read where they lie; what would need a copy is refused and says how to make
 it. A single fingerprint is an ``int``, a number of numpy, or ``bytes``.
 
+`dedup` says which of some texts are near duplicates, and `dedup_corpus` cleans files, Arrow streams and data frames of them.
+
 What one machine does not hold is joined, deduplicated and matched by Apache Spark: see ``fpstore.spark``. `Exchange` is what that is made of, for other
 frameworks that send rows by a key.
 """
@@ -28,6 +30,7 @@ from ._native import (
     BusyError,
     Census,
     CorruptError,
+    Deduplicated,
     DisplacedError,
     Error,
     Exchange,
@@ -42,6 +45,8 @@ from ._native import (
     Writer,
     __version__,
     create,
+    dedup,
+    dedup_corpus,
     open,
     open_writer,
     pack,
@@ -56,6 +61,7 @@ __all__ = [
     "Census",
     "Client",
     "CorruptError",
+    "Deduplicated",
     "DisplacedError",
     "Error",
     "Exchange",
@@ -69,6 +75,8 @@ __all__ = [
     "UnsupportedError",
     "Writer",
     "create",
+    "dedup",
+    "dedup_corpus",
     "open",
     "open_writer",
     "pack",

@@ -84,6 +84,77 @@ def create(
 def open_writer(path: _Path, *, durability: _Durability = "group") -> Writer: ...
 def plan(n: int, k: int = 3, *, bits: Literal[32, 64, 128, 256] = 64, short_tables: bool = False) -> list[dict[str, Any]]: ...
 
+_Keep: TypeAlias = str
+_Shape: TypeAlias = Literal["star", "components", "complete"]
+
+def dedup(
+    texts: Sequence[str] | Sequence[bytes] | _Arrow,
+    *,
+    recipe: str = "onebit-256",
+    k: int | None = None,
+    keep: _Keep = "first",
+    clusters: _Shape = "star",
+    verify: str | None = None,
+    threads: int = 0,
+    memory: int | None = None,
+    progress: _Progress | None = None,
+) -> Deduplicated: ...
+@overload
+def dedup_corpus(
+    inputs: _Path | Sequence[_Path],
+    *,
+    recipe: str = "onebit-256",
+    k: int | None = None,
+    keep: _Keep = "first",
+    clusters: _Shape = "star",
+    verify: str | None = None,
+    against: _Path | None = None,
+    add: bool = False,
+    text: str = "text",
+    id: str | None = None,
+    format: Literal["jsonl", "csv", "tsv", "parquet", "plain"] | None = None,
+    skip_bad: bool = False,
+    removed: Literal["parquet", "jsonl"] | None = None,
+    output: _Path,
+    threads: int = 0,
+    memory: int | None = None,
+    progress: _Progress | None = None,
+) -> dict[str, Any]: ...
+@overload
+def dedup_corpus(
+    inputs: _ArrowStream | Sequence[_ArrowStream],
+    *,
+    recipe: str = "onebit-256",
+    k: int | None = None,
+    keep: _Keep = "first",
+    clusters: _Shape = "star",
+    verify: str | None = None,
+    against: _Path | None = None,
+    add: bool = False,
+    text: str = "text",
+    id: str | None = None,
+    threads: int = 0,
+    memory: int | None = None,
+    progress: _Progress | None = None,
+) -> Deduplicated: ...
+
+class Deduplicated:
+    @property
+    def kept(self) -> NDArray[np.bool_]: ...
+    @property
+    def instead(self) -> NDArray[np.int64]: ...
+    @property
+    def matched(self) -> NDArray[np.int64]: ...
+    @property
+    def distance(self) -> NDArray[np.uint16]: ...
+    @property
+    def why(self) -> list[str]: ...
+    @property
+    def report(self) -> dict[str, Any]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: int) -> tuple[bool, int | str, int, str]: ...
+    def to_arrow(self) -> ArrowStream: ...
+
 class ArrowStream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...

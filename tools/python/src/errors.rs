@@ -56,6 +56,21 @@ pub fn check_short_tables(short_tables: bool, bits: u32, parts: Option<u16>) -> 
     Ok(())
 }
 
+/// The exception of an error of a corpus.
+pub fn of_corpus(error: fpstore_corpus::Error) -> PyErr {
+    use fpstore_corpus::Error;
+    let text = error.to_string();
+    match error {
+        Error::Store(error) => of(error),
+        Error::File { .. } | Error::System(_) => PyOSError::new_err(text),
+        Error::Memory { .. } => ResourceError::new_err(text),
+        Error::Busy { .. } => BusyError::new_err(text),
+        Error::OfAnother { .. } => ExistsError::new_err(text),
+        Error::Stopped => StoppedError::new_err(text),
+        _ => PyValueError::new_err(text),
+    }
+}
+
 /// The exception of an error of the library. Wrong options are `ValueError`, what the system refuses `OSError`.
 pub fn of(error: fpstore::Error) -> PyErr {
     let text = error.to_string();

@@ -2,6 +2,7 @@
 
 mod answers;
 mod arrow;
+mod corpus;
 mod errors;
 mod exchange;
 mod graph;
@@ -29,6 +30,8 @@ mod _native {
 
     #[pymodule_export]
     use super::arrow::ArrowStream;
+    #[pymodule_export]
+    use super::corpus::{Deduplicated, dedup, dedup_corpus};
     #[pymodule_export]
     use super::errors::{
         BusyError, CorruptError, DisplacedError, Error, ExistsError, NotFoundError, RecipeError,

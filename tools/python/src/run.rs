@@ -7,7 +7,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use fpstore::{Error, Execution, Progress};
+use fpstore::{Error, Execution};
+use fpstore_corpus::{Event, Monitor};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
@@ -15,6 +16,9 @@ use super::errors;
 
 /// How often it is looked for signals, and the function in Python is told.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// A phase, what is done of it, and of how much.
+type At = (String, u64, u64);
 
 /// How work runs, as it is said in Python.
 #[derive(Default)]
@@ -60,19 +64,43 @@ impl How {
         let mut execution = self.execution(&cancel);
         let mut told = None;
         if self.progress.is_some() {
-            let (tell, receiver) = mpsc::channel::<Progress>();
+            let (tell, receiver) = mpsc::channel::<At>();
             // Nobody may listen any more.
-            execution = execution.on_progress(move |at| tell.send(at).unwrap_or_default());
+            execution = execution.on_progress(move |at| {
+                tell.send((at.phase.to_string(), at.done, at.total)).unwrap_or_default();
+            });
             told = Some(receiver);
         }
         (Running { cancel, told, progress: self.progress.as_ref() }, execution)
     }
 }
 
+impl How {
+    /// As [`How::start`], for work on a corpus.
+    pub fn watch(&self) -> (Running<'_>, Monitor) {
+        let cancel = Arc::new(AtomicBool::new(false));
+        let mut monitor = Monitor::new().cancel(Arc::clone(&cancel));
+        let mut told = None;
+        if self.progress.is_some() {
+            let (tell, receiver) = mpsc::channel::<At>();
+            monitor = monitor.on_event(move |event| {
+                let at = match event {
+                    Event::Read { documents, .. } => ("read".to_string(), documents, 0),
+                    Event::Step { phase, done, total } => (phase.to_string(), done, total),
+                    _ => return,
+                };
+                tell.send(at).unwrap_or_default();
+            });
+            told = Some(receiver);
+        }
+        (Running { cancel, told, progress: self.progress.as_ref() }, monitor)
+    }
+}
+
 /// Work that was started.
 pub struct Running<'a> {
     cancel: Arc<AtomicBool>,
-    told: Option<mpsc::Receiver<Progress>>,
+    told: Option<mpsc::Receiver<At>>,
     progress: Option<&'a Py<PyAny>>,
 }
 
@@ -118,7 +146,7 @@ impl Running<'_> {
 /// Waits until the other end is dropped: looks for signals, and tells the function in Python how far the work is.
 fn attend(
     end: &mpsc::Receiver<()>,
-    telling: Option<(&mpsc::Receiver<Progress>, &Py<PyAny>)>,
+    telling: Option<(&mpsc::Receiver<At>, &Py<PyAny>)>,
 ) -> PyResult<()> {
     loop {
         match end.recv_timeout(LOOK) {
@@ -129,9 +157,7 @@ fn attend(
                 match telling
                     .and_then(|(told, progress)| told.try_iter().last().zip(Some(progress)))
                 {
-                    Some((at, progress)) => {
-                        progress.call1(py, (at.phase.to_string(), at.done, at.total)).map(drop)
-                    }
+                    Some((at, progress)) => progress.call1(py, at).map(drop),
                     None => Ok(()),
                 }
             })?,

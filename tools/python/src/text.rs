@@ -46,7 +46,7 @@ impl Recipe {
     }
 }
 
-fn refused(error: fpstore_text::Error) -> PyErr {
+pub fn refused(error: fpstore_text::Error) -> PyErr {
     RecipeError::new_err(error.to_string())
 }
 
@@ -197,7 +197,7 @@ fn as_number<F: Width>(found: Fingerprint) -> Option<F> {
     F::from_be_slice(&bytes)
 }
 
-fn bytes_of<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
+pub fn bytes_of<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
     if let Ok(text) = text.cast::<PyString>() {
         return Ok(text.to_str()?.as_bytes());
     }
@@ -211,7 +211,7 @@ fn bytes_of<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
 }
 
 /// The texts of an Arrow array; null is an empty one.
-fn texts_of<'a>(chunk: &'a dyn Array, to: &mut Vec<&'a [u8]>) -> PyResult<()> {
+pub fn texts_of<'a>(chunk: &'a dyn Array, to: &mut Vec<&'a [u8]>) -> PyResult<()> {
     match chunk.data_type() {
         DataType::Utf8 => to.extend(
             chunk.as_string::<i32>().iter().map(|text| text.unwrap_or_default().as_bytes()),

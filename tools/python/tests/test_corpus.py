@@ -1,0 +1,174 @@
+"""Texts, files, streams and frames without duplicates, as the command and the library for Rust find them."""
+
+import json
+import os
+import pathlib
+import random
+import subprocess
+
+import numpy as np
+import pytest
+
+import fpstore
+
+
+def texts(count):
+    """Texts of which a third are those before them, or nearly."""
+    own, rng = [], random.Random(5)
+    for _ in range(count):
+        if own and rng.random() < 0.4:
+            words = list(rng.choice(own))
+            for _ in range(rng.randrange(3)):
+                words[rng.randrange(len(words))] = f"w{rng.randrange(5000)}"
+        else:
+            words = [f"w{rng.randrange(5000)}" for _ in range(40)]
+        own.append(words)
+    return [" ".join(words) for words in own]
+
+
+@pytest.fixture
+def files(tmp_path):
+    own = texts(600)
+    rows = [{"id": f"d{i}", "rank": i % 7, "text": text} for i, text in enumerate(own)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return own, tmp_path
+
+
+def rows_of(result, ids):
+    """What stands in the table of removed documents."""
+    return [
+        (ids[i], ids[result.instead[i]], ids[result.matched[i]], int(result.distance[i]), result.why[i])
+        for i in range(len(result))
+        if not result.kept[i]
+    ]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"recipe": "onebit-256", "k": 40},
+        {"recipe": "onebit-256", "k": 40, "keep": "longest", "clusters": "components"},
+        {"recipe": "bands-20x6", "keep": "central", "verify": "jaccard:0.7"},
+    ],
+)
+def test_texts_files_and_frames_are_decided_alike(files, how):
+    own, path = files
+    ids = [f"d{i}" for i in range(len(own))]
+    report = fpstore.dedup_corpus(path / "a.jsonl", id="id", output=path / "out", removed="jsonl", **how)
+    lines = (path / "out/removed.jsonl").read_text().splitlines()
+    removed = [json.loads(line) for line in lines]
+    expected = [(row["id"], row["kept"], row["matched"], row["distance"], row["why"]) for row in removed]
+    assert len(expected) > 100 and report["counts"]["kept"] == len(own) - len(expected)
+    kept = [json.loads(line)["id"] for line in (path / "out/documents/a.jsonl").read_text().splitlines()]
+    result = fpstore.dedup(own, **how)
+    assert rows_of(result, ids) == expected
+    assert [ids[i] for i in np.flatnonzero(result.kept)] == kept
+    assert result.report["counts"] == report["counts"]
+    # One by one, and as a table.
+    for i in [0, -1, 300]:
+        one = result[i]
+        assert one[0] == result.kept[i] and one[3] == result.why[i]
+        assert one[1] == (result.instead[i] if not one[0] else i % len(own))
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"body": own, "id": ids, "rank": [i % 7 for i in range(len(own))]})
+    named = fpstore.dedup_corpus(table, text="body", id="id", **how)
+    assert rows_of(named, ids) == expected
+    answer = named.to_arrow().to_pyarrow()
+    assert answer["kept"].to_pylist() == result.kept.tolist()
+    assert [name for name in answer["instead"].to_pylist() if name] == [row[1] for row in expected]
+    # Batch by batch, in several tables, and from pandas and polars.
+    stream = pa.RecordBatchReader.from_batches(table.schema, table.slice(0, 250).to_batches(max_chunksize=100))
+    parts = fpstore.dedup_corpus([stream, table.slice(250)], text="body", **how)
+    assert rows_of(parts, ids) == expected
+    pl = pytest.importorskip("polars")
+    frame = pl.from_arrow(table)
+    assert rows_of(fpstore.dedup_corpus(frame, text="body", **how), ids) == expected
+    assert frame.filter(pl.Series(named.kept))["id"].to_list() == kept
+
+
+def test_the_command_says_the_same(files):
+    own, path = files
+    target = os.environ.get("CARGO_TARGET_DIR") or pathlib.Path(__file__).parents[3] / "target"
+    command = pathlib.Path(target) / "debug/fpstore"
+    if not command.exists():
+        pytest.skip("the command is not built")
+    line = f"{command} corpus dedup {path}/a.jsonl --id id --recipe onebit-256 --removed jsonl -q"
+    subprocess.run([*line.split(), "-o", path / "by-command"], check=True)
+    fpstore.dedup_corpus(path / "a.jsonl", id="id", removed="jsonl", output=path / "by-python")
+    for name in ["documents/a.jsonl", "removed.jsonl", "report.json", "report.txt"]:
+        assert (path / "by-command" / name).read_bytes() == (path / "by-python" / name).read_bytes()
+
+
+def test_the_best_of_a_cluster_goes_by_a_column(files):
+    own, path = files
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"text": own, "rank": [float(i % 7) for i in range(len(own))]})
+    how = {"recipe": "onebit-256", "k": 40, "keep": "max:rank"}
+    fpstore.dedup_corpus(path / "a.jsonl", id="id", output=path / "out", removed="jsonl", **how)
+    expected = [json.loads(line)["id"] for line in (path / "out/removed.jsonl").read_text().splitlines()]
+    result = fpstore.dedup_corpus(table, **how)
+    assert [f"d{i}" for i in np.flatnonzero(~result.kept)] == expected
+    with pytest.raises(ValueError, match="texts have no columns"):
+        fpstore.dedup(own, keep="max:rank")
+
+
+def test_an_earlier_corpus_does_not_come_again(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    own = texts(400)
+    tables = [
+        pa.table({"text": own[from_:to], "id": [f"d{i}" for i in range(from_, to)]})
+        for from_, to in [(0, 250), (250, 400)]
+    ]
+    how = {"recipe": "onebit-256", "k": 40, "id": "id", "against": tmp_path / "seen", "add": True}
+    first, second = (fpstore.dedup_corpus(table, **how) for table in tables)
+    assert "known" not in first.why and "known" in second.why
+    place = second.why.index("known")
+    kept, name, distance, why = second[place]
+    assert (kept, why) == (False, "known") and second.instead[place] == -1
+    assert first.kept[int(name[1:])] and distance <= 40
+    again = fpstore.dedup_corpus(tables[1], **how)
+    assert not again.kept.any()
+    assert len(fpstore.open(tmp_path / "seen")) == int(first.kept.sum() + second.kept.sum())
+
+
+def test_progress_is_told_and_what_it_raises_stops_the_work(files):
+    own, path = files
+    seen = []
+
+    def progress(phase, done, total):
+        seen.append(phase)
+        raise KeyboardInterrupt
+
+    own = own * 60
+    with pytest.raises(KeyboardInterrupt):
+        fpstore.dedup(own, progress=progress)
+    assert seen
+
+
+def test_what_is_wrong_is_said(files):
+    own, path = files
+    with pytest.raises(fpstore.RecipeError):
+        fpstore.dedup(own, recipe="onebit-255")
+    with pytest.raises(ValueError, match="k = 300: is more than the bits"):
+        fpstore.dedup(own, k=300)
+    with pytest.raises(ValueError, match="keep=.*longest, first"):
+        fpstore.dedup(own, keep="shortest")
+    with pytest.raises(TypeError, match="not one str"):
+        fpstore.dedup("text")
+    with pytest.raises(TypeError, match="not int"):
+        fpstore.dedup([1])
+    with pytest.raises(ValueError, match="output"):
+        fpstore.dedup_corpus(path / "a.jsonl")
+    with pytest.raises(ValueError, match="against"):
+        fpstore.dedup_corpus(path / "a.jsonl", add=True, output=path / "out")
+    with pytest.raises(ValueError, match="no column \"body\""):
+        fpstore.dedup_corpus(pytest.importorskip("pyarrow").table({"text": own}), text="body")
+    nulls = pytest.importorskip("pyarrow").table({"text": own[:2], "id": ["a", None]})
+    with pytest.raises(ValueError, match="row 1: the id is null"):
+        fpstore.dedup_corpus(nulls, id="id")
+    with pytest.raises(ValueError, match="line 1"):
+        fpstore.dedup_corpus(path / "a.jsonl", text="body", output=path / "out")
+    fpstore.dedup_corpus(str(path / "a.jsonl"), output=path / "done")
+    with pytest.raises(fpstore.ExistsError, match="keep"):
+        fpstore.dedup_corpus(str(path / "a.jsonl"), output=path / "done", keep="longest")
+    assert fpstore.dedup([]).kept.tolist() == [] and pathlib.Path(path / "done/report.txt").exists()
