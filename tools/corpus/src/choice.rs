@@ -6,7 +6,7 @@ use std::str::FromStr;
 use fpstore_records::{RecordProblem, excerpt};
 
 use crate::decimal;
-use crate::documents::Document;
+use crate::documents::{Document, Kind};
 
 /// Which document of a cluster is kept, and of which it is formed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -180,6 +180,8 @@ pub enum TableShape {
     Parquet,
     /// An object on each line.
     Jsonl,
+    /// Columns separated by commas, with a header.
+    Csv,
 }
 
 impl FromStr for TableShape {
@@ -189,17 +191,28 @@ impl FromStr for TableShape {
         match text {
             "parquet" => Ok(Self::Parquet),
             "jsonl" => Ok(Self::Jsonl),
-            _ => Err("parquet or jsonl".to_string()),
+            "csv" => Ok(Self::Csv),
+            _ => Err("parquet, jsonl or csv".to_string()),
         }
     }
 }
 
 impl TableShape {
+    /// That which goes with files of a kind.
+    pub(crate) fn beside(kind: Kind) -> Self {
+        match kind {
+            Kind::Parquet if cfg!(feature = "parquet") => Self::Parquet,
+            Kind::Csv | Kind::Tsv => Self::Csv,
+            _ => Self::Jsonl,
+        }
+    }
+
     /// The name of the file.
     pub fn file(self) -> &'static str {
         match self {
             Self::Parquet => "removed.parquet",
             Self::Jsonl => "removed.jsonl",
+            Self::Csv => "removed.csv",
         }
     }
 }

@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use fpstore::Execution;
+use fpstore::{ErrorKind, Execution};
 use fpstore_text::{Fingerprinter, Recipe, Rule};
 use rayon::ThreadPool;
 
 use crate::against::Earlier;
 use crate::choice::{Keep, Shape, TableShape, Verify};
 use crate::decide::{BASE_BYTES, Deciding, Texts};
-use crate::documents::{DocumentOptions, Inputs, Wanted};
+use crate::documents::{DocumentOptions, Inputs, Kind, Wanted};
 use crate::error::{Error, failure};
 use crate::fates::Fates;
 use crate::ledger::Notes;
@@ -60,6 +60,7 @@ pub struct Dedup {
     pub(crate) against: Option<PathBuf>,
     pub(crate) add: bool,
     removed: Option<TableShape>,
+    wait: Duration,
     pub(crate) memory: u64,
     threads: usize,
     pub(crate) checkpoint: Duration,
@@ -83,6 +84,7 @@ impl Dedup {
             against: None,
             add: false,
             removed: None,
+            wait: Duration::ZERO,
             memory: MEMORY,
             threads: 0,
             checkpoint: Duration::from_secs(5),
@@ -130,8 +132,8 @@ impl Dedup {
         self
     }
 
-    /// How the table of removed documents is written; Parquet where nothing is said and it is built
-    /// in.
+    /// How the table of removed documents is written. Where nothing is said, it goes by the first
+    /// input: Parquet for Parquet, CSV for CSV and TSV, else JSON lines.
     #[must_use]
     pub fn removed(mut self, shape: TableShape) -> Self {
         self.removed = Some(shape);
@@ -145,6 +147,13 @@ impl Dedup {
     #[must_use]
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = bytes;
+        self
+    }
+
+    /// How long to wait for another process that works in the directory, or writes to the store.
+    #[must_use]
+    pub fn wait(mut self, most: Duration) -> Self {
+        self.wait = most;
         self
     }
 
@@ -225,8 +234,11 @@ impl Dedup {
         let wanted = options.wanted(self.keep.column());
         let mut earlier = self.earlier()?;
         let settings = self.settings(inputs, options, &wanted, earlier.as_ref());
-        let done = match Work::open(output, &settings)? {
-            Found::Done(report) => report,
+        let done = match self.patiently(|| Work::open(output, &settings))? {
+            Found::Done(report) => {
+                self.check_there(output, inputs)?;
+                report
+            }
             Found::Work(mut work) => {
                 if let Some(differ) = work.given_up() {
                     self.monitor.tell(Event::StartsAgain(differ));
@@ -282,11 +294,48 @@ impl Dedup {
         work.note_store(earlier.id())
     }
 
-    fn shape_of_removed(&self) -> TableShape {
-        self.removed.unwrap_or(match cfg!(feature = "parquet") {
-            true => TableShape::Parquet,
-            false => TableShape::Jsonl,
-        })
+    fn shape_of_removed(&self, inputs: &Inputs) -> TableShape {
+        let first = inputs.files.first().map(|input| TableShape::beside(input.kind));
+        self.removed.or(first).unwrap_or(TableShape::Jsonl)
+    }
+
+    /// Tries again while another process is in the way, as long as that is wanted.
+    fn patiently<T>(&self, mut work: impl FnMut() -> Result<T, Error>) -> Result<T, Error> {
+        const PAUSE: Duration = Duration::from_millis(50);
+        let start = Instant::now();
+        loop {
+            let done = work();
+            let is_busy = match &done {
+                Err(Error::Busy { .. }) => true,
+                Err(Error::Store(error)) => error.kind() == ErrorKind::Busy,
+                _ => false,
+            };
+            if !is_busy || start.elapsed() >= self.wait {
+                return done;
+            }
+            self.monitor.check()?;
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Whether the results of a call that is done are there still.
+    fn check_there(&self, output: &Path, inputs: &Inputs) -> Result<(), Error> {
+        // Of plain files only those are there that are kept.
+        let files = inputs.files.iter().filter(|input| input.kind != Kind::Plain);
+        let files = files.map(|input| output.join(write::DOCUMENTS).join(&input.name));
+        let table = output.join(self.shape_of_removed(inputs).file());
+        match files.chain([table]).find(|path| !path.exists()) {
+            None => Ok(()),
+            Some(path) => {
+                let remedy = match self.add {
+                    true => "restore it from a copy: the documents were added to the store, so \
+                             that another call would remove them all"
+                        .to_string(),
+                    false => format!("remove {} and do it again", output.display()),
+                };
+                Err(Error::Missing { path, remedy })
+            }
+        }
     }
 
     fn settings(
@@ -300,7 +349,7 @@ impl Dedup {
             text: wanted.text.clone(),
             id: wanted.id.clone(),
             on_error: if options.skips() { "skip" } else { "stop" }.to_string(),
-            removed: self.shape_of_removed().file().to_string(),
+            removed: self.shape_of_removed(inputs).file().to_string(),
             files: inputs.files.len() as u64,
             inputs: settings::digest(inputs),
             ..self.settings_of_all(earlier)
@@ -355,7 +404,7 @@ impl Dedup {
             write::write(&reading, &mut work, &notes, &fates, from, pool.current_num_threads())?;
         }
         let settings = work.state().settings.clone();
-        let (shape, k) = (self.shape_of_removed(), settings.k);
+        let (shape, k) = (self.shape_of_removed(files.inputs), settings.k);
         let clusters = write::removed(&work, &notes, &fates, shape, k, &settings.recipe)?;
         self.add_kept(earlier, &mut work, &notes, &fates, &pool)?;
         let report = Report::new(&settings, self.recipe(), &notes, &fates, &clusters);
@@ -418,7 +467,12 @@ impl Dedup {
             let execution = Execution::new()
                 .threads(pool.current_num_threads())
                 .memory((self.memory / 2).max(LEAST_MEMORY));
-            earlier.add(notes, fates, begun, execution)?;
+            let mut begun = begun;
+            self.patiently(|| {
+                let added = earlier.add(notes, fates, begun, execution.clone());
+                begun = true;
+                added
+            })?;
             work.note(|state| state.stage = Stage::Report)?;
         }
         Ok(())

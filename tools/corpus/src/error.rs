@@ -66,6 +66,17 @@ pub enum Error {
         /// How many documents there are.
         documents: u64,
     },
+    /// A result of a call that is done was removed.
+    #[error(
+        "{}: is missing, and the report beside it says that all is done; {remedy}",
+        .path.display()
+    )]
+    Missing {
+        /// What is missing.
+        path: PathBuf,
+        /// What to do.
+        remedy: String,
+    },
     /// Another process works in the directory.
     #[error("{}: another process works here; wait for it, or name another directory", .path.display())]
     Busy {

@@ -30,9 +30,14 @@ pub struct Row<'a> {
     pub jaccard: Option<f32>,
 }
 
+/// The fields of a row.
+const COLUMNS: [&str; 8] =
+    ["cluster", "id", "kept", "matched", "distance", "why", "kept_in", "jaccard"];
+
 /// The table while it is written.
 pub enum Table {
     Jsonl(BufWriter<File>, PathBuf),
+    Csv(Box<csv::Writer<File>>, PathBuf),
     #[cfg(feature = "parquet")]
     Parquet(Box<of_parquet::Rows>),
 }
@@ -48,6 +53,13 @@ impl Table {
     ) -> Result<Self, Error> {
         match shape {
             TableShape::Jsonl => Ok(Self::Jsonl(BufWriter::new(file), path.to_path_buf())),
+            TableShape::Csv => {
+                let mut to = csv::WriterBuilder::new().has_headers(false).from_writer(file);
+                // Of the fields in their order; without a row nothing else writes it.
+                let header = to.write_record(COLUMNS).map_err(std::io::Error::from);
+                header.map_err(failure(path, "write"))?;
+                Ok(Self::Csv(Box::new(to), path.to_path_buf()))
+            }
             #[cfg(feature = "parquet")]
             TableShape::Parquet => {
                 Ok(Self::Parquet(Box::new(of_parquet::Rows::new(file, path, k, recipe)?)))
@@ -72,6 +84,9 @@ impl Table {
                 });
                 written.map_err(failure(path, "write"))
             }
+            Self::Csv(to, path) => {
+                to.serialize(row).map_err(std::io::Error::from).map_err(failure(path, "write"))
+            }
             #[cfg(feature = "parquet")]
             Self::Parquet(table) => table.row(row),
         }
@@ -81,6 +96,7 @@ impl Table {
     pub fn finish(self) -> Result<(), Error> {
         match self {
             Self::Jsonl(mut to, path) => to.flush().map_err(failure(&path, "write")),
+            Self::Csv(mut to, path) => to.flush().map_err(failure(&path, "write")),
             #[cfg(feature = "parquet")]
             Self::Parquet(table) => table.finish(),
         }

@@ -114,7 +114,7 @@ def dedup_corpus(
     id: str | None = None,
     format: Literal["jsonl", "csv", "tsv", "parquet", "plain"] | None = None,
     skip_bad: bool = False,
-    removed: Literal["parquet", "jsonl"] | None = None,
+    removed: Literal["parquet", "jsonl", "csv"] | None = None,
     output: _Path,
     threads: int = 0,
     memory: int | None = None,

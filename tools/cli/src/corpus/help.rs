@@ -3,18 +3,22 @@
 /// That of `corpus dedup`.
 pub const DEDUP: &str = "\
 Examples:
-  fpstore corpus dedup crawl.jsonl.zst --id url --recipe simhash-64 -k 3 -o clean
-  fpstore corpus dedup crawl/ --text body --id url --recipe onebit-256 -k 40 -o clean \\
-      --keep longest --verify jaccard:0.8
+  fpstore corpus dedup crawl.jsonl.zst --id url -o clean
+  fpstore corpus dedup crawl/ --text body --id url -o clean --keep longest \\
+      --verify jaccard:0.8
   fpstore corpus dedup books/ --recipe supershingles -o clean       plain files
-  fpstore corpus dedup new.parquet --id number --recipe simhash-64 -k 3 -o clean \\
-      --against seen.fps --add
+  fpstore corpus dedup new.parquet --id url -o clean --against seen.fps --add
+
+The recipe is onebit-256 where none is given, with k = 40: it finds every pair with a
+Jaccard similarity of 0.8 and more, and hardly any under 0.5; simhash-64 at k = 3
+finds a third to a half of them.
 
 Results, in DIR:
   documents/       what is kept: a file for each input, of the same name, format and
                    compression, with all columns. Lines and records are copied byte
                    by byte, rows of Parquet with the schema of the file
-  removed.parquet  a row for each document that is removed: cluster, id, kept (the id
+  removed.jsonl    (or .csv or .parquet, as the first input is) a row for each
+                   document that is removed: cluster, id, kept (the id
                    of the document that is kept instead), matched (that of the one
                    that it is near: the one that is kept, but for components),
                    distance (to the matched one), why (exact: the text is that of the
@@ -61,8 +65,9 @@ features is not in the store.
 A command that was killed goes on when it is given again; only deciding, which takes a
 tenth of the time, starts over. After an error before the first result, other settings and
 mended inputs start again in DIR. DIR with results of others is refused, and so is DIR in a
-directory of inputs. The result depends neither on threads nor
-on memory.
+directory of inputs. Of a command that is done the report comes again; a result that was
+deleted since is an error. --wait 10s waits for another process that works in DIR or
+writes to the store. The result depends neither on threads nor on memory.
 
 Memory: --memory, from 32 MiB and 64 bytes per document on, 192 with --against, and with
 --keep smallest-id what the ids take. An eighth of it is for documents in flight; a document

@@ -18,6 +18,9 @@ use crate::output::say;
 use crate::progress::{Finds, Progress, ProgressArgs, Step, Unit};
 use crate::threads::ThreadArgs;
 
+/// The recipe that finds near duplicates best in few bytes, where none is given.
+const RECIPE: &str = "onebit-256";
+
 /// Cleans a corpus of documents
 #[derive(clap::Args)]
 pub struct Args {
@@ -74,9 +77,15 @@ pub struct DedupArgs {
     #[arg(long, requires_all = ["against", "id"])]
     add: bool,
 
-    /// How the table of removed documents is written [default: parquet, where it is built in]
-    #[arg(long, value_name = "parquet|jsonl", hide_short_help = true)]
+    /// How the table of removed documents is written [default: as the first input: parquet for
+    /// Parquet, csv for CSV and TSV, else jsonl]
+    #[arg(long, value_name = "parquet|jsonl|csv", hide_short_help = true)]
     removed: Option<TableShape>,
+
+    /// How long to wait for another process that works in DIR or writes to the store, such as 10s
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(hide_short_help = true)]
+    wait: Option<Duration>,
 
     /// Seconds after which it is noted how far the reading is
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
@@ -110,10 +119,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 fn dedup(args: &DedupArgs) -> Result<(), Failure> {
-    if args.recipe.recipe.is_none() {
-        let what = "which recipe? give --recipe, such as simhash-64, or onebit-256";
-        return Err(Failure::Usage(format!("corpus dedup: {what}")));
-    }
     let progress = Progress::new(args.progress.mode(args.quiet));
     let dedup = configured(args)?.monitor(monitor(&progress, args));
     Used::nothing().stores(&args.against).check(&args.output)?;
@@ -139,7 +144,7 @@ fn dedup(args: &DedupArgs) -> Result<(), Failure> {
 
 /// What the options come to.
 fn configured(args: &DedupArgs) -> Result<Dedup, Failure> {
-    let mut dedup = Dedup::new(args.recipe.fingerprinter("simhash-64")?)
+    let mut dedup = Dedup::new(args.recipe.fingerprinter(RECIPE)?)
         .keep(args.keep.clone())
         .clusters(args.clusters)
         .threads(args.threads.count())
@@ -155,6 +160,9 @@ fn configured(args: &DedupArgs) -> Result<Dedup, Failure> {
     }
     if let Some(shape) = args.removed {
         dedup = dedup.removed(shape);
+    }
+    if let Some(most) = args.wait {
+        dedup = dedup.wait(most);
     }
     if let Some(memory) = args.memory {
         dedup = dedup.memory(memory.0);

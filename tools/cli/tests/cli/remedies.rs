@@ -322,9 +322,9 @@ const REMEDIES: &[(&str, &str, &str)] = &[
     ),
     ("compare there", "give two files", "compare there there"),
     (
-        "corpus dedup docs.jsonl -o x10",
-        "which recipe? give --recipe",
-        "corpus dedup docs.jsonl -o x10 --recipe simhash-64",
+        "corpus dedup docs.jsonl -o x10 --recipe bands-20x6 -k 3",
+        "leave it out",
+        "corpus dedup docs.jsonl -o x10 --recipe bands-20x6",
     ),
 ];
 

@@ -113,3 +113,69 @@ fn what_stands_beside_the_work_is_a_result_or_not_of_this_command() {
     // As the message advises.
     scratch.run(&format!("{DEDUP} a.jsonl -o next --on-error skip")).ends_with_code(0);
 }
+
+#[test]
+fn a_result_that_was_deleted_is_missed() {
+    let scratch = Scratch::new();
+    scratch.write("a.jsonl", jsonl(&texts(23, 60, 30)));
+    let line = "corpus dedup a.jsonl --id id -o out -q";
+    for lost in ["out/documents/a.jsonl", "out/removed.jsonl"] {
+        scratch.run(line).succeeds();
+        let whole = tree(&scratch.path("out"));
+        fs::remove_file(scratch.path(lost)).unwrap();
+        scratch.run(line).fails_naming(&[lost, "is missing", "remove out and do it again"]);
+        fs::remove_dir_all(scratch.path("out")).unwrap();
+        scratch.run(line).succeeds();
+        assert_eq!(tree(&scratch.path("out")), whole);
+    }
+    let line = format!("{line} --against seen --add").replace("out", "added");
+    scratch.run(&line).succeeds();
+    fs::remove_file(scratch.path("added/documents/a.jsonl")).unwrap();
+    scratch.run(&line).fails_naming(&["added/documents/a.jsonl", "restore it from a copy"]);
+}
+
+#[test]
+fn who_waits_adds_once_the_other_writer_is_gone() {
+    let scratch = Scratch::new();
+    scratch.write("a.jsonl", jsonl(&texts(24, 60, 30)));
+    scratch.write("first.jsonl", BAD.lines().next().unwrap());
+    let line = "corpus dedup a.jsonl --id id --against seen --add -q";
+    scratch.run(&format!("{line} -o first").replace("a.jsonl", "first.jsonl")).succeeds();
+    let path = scratch.path("seen");
+    let options = || fpstore::WriterOptions::new().width::<[u64; 4]>();
+    let writer = options().open(&path).unwrap();
+    scratch.run(&format!("{line} -o out --wait 20ms")).fails_naming(&["seen"]);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            writer.close().unwrap();
+        });
+        scratch.run(&format!("{line} -o out --wait 1h")).succeeds();
+    });
+    let ids = scratch.run("dump seen --ids").succeeds().stdout;
+    let ids = ids.lines().flat_map(|line| line.rsplit('\t').next().unwrap().split(','));
+    assert_eq!(ids.count(), 1 + kept(&scratch, "out/documents/a.jsonl").len());
+}
+
+#[test]
+fn the_table_of_what_is_removed_is_as_the_input_is() {
+    let scratch = Scratch::new();
+    let texts = texts(25, 120, 30);
+    scratch.write("a.jsonl", jsonl(&texts));
+    let rows = texts.iter().map(|text| format!("{},{}\n", text.id, text.text));
+    scratch.write("a.csv", format!("id,text\n{}", rows.collect::<String>()));
+    scratch.run("corpus dedup a.jsonl --id id -o json -q").succeeds();
+    scratch.run("corpus dedup a.csv --id id -o csv -q").succeeds();
+    let mut table = csv::Reader::from_path(scratch.path("csv/removed.csv")).unwrap();
+    let found: Vec<BTreeMap<String, String>> = table.deserialize().map(Result::unwrap).collect();
+    let expected = removed(&scratch, "json");
+    assert!(expected.len() > 20);
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(&expected) {
+        for column in ["cluster", "id", "kept", "matched", "distance", "why", "kept_in"] {
+            let expected = expected[column].to_string();
+            assert_eq!(found[column], expected.trim_matches('"'), "{column}");
+        }
+        assert_eq!(found["jaccard"], "");
+    }
+}

@@ -103,7 +103,8 @@ fn rows_of_parquet_keep_their_columns() {
     writer.close().unwrap();
     for keep in ["first", "max:rank"] {
         let options = format!("--recipe onebit-128 --keep {keep}");
-        run(&scratch, &format!("in.jsonl --id id {options} -o json-{keep}"));
+        let to = format!("-o json-{keep} --removed parquet");
+        run(&scratch, &format!("in.jsonl --id id {options} {to}"));
         run(&scratch, &format!("in.parquet --text body --id key {options} -o rows-{keep}"));
         let path = scratch.path(&format!("rows-{keep}/documents/in.parquet"));
         let reader =

@@ -10,7 +10,7 @@ use super::*;
 /// How often a command is killed, at least: `FPSTORE_KILLS` says how often else.
 const KILLS: u64 = 8;
 /// The table of what was removed.
-const REMOVED: &str = if cfg!(feature = "parquet") { "removed.parquet" } else { "removed.jsonl" };
+const REMOVED: &str = "removed.jsonl";
 
 fn scratch() -> Scratch {
     let scratch = Scratch::new();
